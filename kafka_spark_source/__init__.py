@@ -1,0 +1,1 @@
+"""Kafka for PySpark without a jar: the Spark half."""

@@ -1,0 +1,1 @@
+"""Kafka's wire protocol in pure Python. Knows nothing of Spark."""

@@ -1,0 +1,325 @@
+"""(struct class, version) -> reader and writer, built from the declaration at first use and kept.
+
+A reader is `read(buf, pos) -> (value, pos)` over a `memoryview` of the whole message, a writer
+`write(out, value)` that appends pieces; see `primitives`. They are closures over the fields that
+the version has, in order; nothing is looked up per message. No API is known here by name, and no
+header: `framing` adds those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeVar
+
+from kafka_protocol import primitives as p
+from kafka_protocol.errors import DecodeError, EncodeError, KafkaError, UnsupportedVersionError
+from kafka_protocol.primitives import Out, Reader, Writer
+from kafka_protocol.schema import (
+    Field,
+    Message,
+    Shape,
+    StructMeta,
+    default_of,
+    describe,
+)
+
+M = TypeVar("M", bound=Message)
+
+
+class _Codec(NamedTuple):
+    """Reader and writer of one wire type in one form."""
+
+    read: Reader[Any]
+    write: Writer[Any]
+
+
+_PLAIN: Final = {
+    "bool": _Codec(p.read_boolean, p.write_boolean),
+    "int8": _Codec(p.read_int8, p.write_int8),
+    "int16": _Codec(p.read_int16, p.write_int16),
+    "uint16": _Codec(p.read_uint16, p.write_uint16),
+    "int32": _Codec(p.read_int32, p.write_int32),
+    "uint32": _Codec(p.read_uint32, p.write_uint32),
+    "int64": _Codec(p.read_int64, p.write_int64),
+    "float64": _Codec(p.read_float64, p.write_float64),
+    "uuid": _Codec(p.read_uuid, p.write_uuid),
+}
+_CLASSIC: Final = _PLAIN | {
+    "string": _Codec(p.read_nullable_string, p.write_nullable_string),
+    "bytes": _Codec(p.read_nullable_bytes, p.write_nullable_bytes),
+    "records": _Codec(p.read_nullable_bytes, p.write_nullable_bytes),
+}
+_COMPACT: Final = _PLAIN | {
+    "string": _Codec(p.read_compact_nullable_string, p.write_compact_nullable_string),
+    "bytes": _Codec(p.read_compact_nullable_bytes, p.write_compact_nullable_bytes),
+    "records": _Codec(p.read_compact_nullable_bytes, p.write_compact_nullable_bytes),
+}
+_ARRAY_LENGTH: Final = {
+    False: _Codec(p.read_array_length, p.write_array_length),
+    True: _Codec(p.read_compact_length, p.write_compact_length),
+}
+
+
+def read_message(cls: type[M], version: int, body: memoryview) -> M:
+    """Decode the body of a message.
+
+    Args:
+        cls: The message's class.
+        version: The version that it was written in.
+        body: All its bytes, without the header. Payload fields of the result are views of it.
+
+    Raises:
+        DecodeError: The bytes are no such message. Bytes behind it are ignored, as Java does.
+        UnsupportedVersionError: The class has no such version.
+    """
+    read = _message_codec(cls, version).read
+    try:
+        message: M = read(body, 0)[0]
+    except KafkaError as error:
+        raise DecodeError(f"{cls.__name__} v{version}: {error}") from error
+    return message
+
+
+def write_message(message: Message, version: int, out: Out) -> None:
+    """Append the body of a message to `out`, as pieces; payloads are not copied.
+
+    Raises:
+        EncodeError: A value does not fit its field, or the version lacks a field that is set.
+        UnsupportedVersionError: The class has no such version.
+    """
+    cls = type(message)
+    write = _message_codec(cls, version).write
+    try:
+        write(out, message)
+    except EncodeError as error:
+        raise EncodeError(f"{cls.__name__} v{version}: {error}") from error
+
+
+def _message_codec(cls: type[Message], version: int) -> _Codec:
+    if version not in cls.versions:
+        raise UnsupportedVersionError(f"{cls.__name__} has versions {cls.versions}, not {version}")
+    return _struct_codec(cls, version, version in cls.flexible)
+
+
+_codecs: dict[tuple[StructMeta, int, bool], _Codec] = {}
+
+
+def _struct_codec(cls: StructMeta, version: int, is_flexible: bool) -> _Codec:
+    """The codec of a struct, built once for each version. A race builds it twice, no more."""
+    codec = _codecs.get((cls, version, is_flexible))
+    if codec is None:
+        codec = _codecs[cls, version, is_flexible] = _build_struct(cls, version, is_flexible)
+    return codec
+
+
+def _build_struct(cls: StructMeta, version: int, is_flexible: bool) -> _Codec:
+    present = [f for f in cls.__fields__ if version in f.versions]
+    plain = [
+        _BoundField(f, _field_codec(f, version, is_flexible)) for f in present if f.tag is None
+    ]
+    tagged = {
+        f.tag: _BoundField(f, _field_codec(f, version, is_flexible))
+        for f in sorted(present, key=lambda f: f.tag or 0)
+        if f.tag is not None
+    }
+    absent = [f for f in cls.__fields__ if version not in f.versions]
+    return _Codec(
+        _struct_reader(cls, plain, tagged, absent, is_flexible),
+        _struct_writer(plain, tagged, [f for f in absent if not f.ignorable], version, is_flexible),
+    )
+
+
+class _BoundField(NamedTuple):
+    """A field with the codec that one version gives it."""
+
+    declared: Field
+    codec: _Codec
+
+
+def _struct_reader(
+    cls: StructMeta,
+    plain: list[_BoundField],
+    tagged: dict[int, _BoundField],
+    absent: list[Field],
+    is_flexible: bool,
+) -> Reader[Any]:
+    readers = [(row.declared.name, row.codec.read) for row in plain]
+    unset = [*absent, *(row.declared for row in tagged.values())]
+    read_tags = _tagged_reader(tagged)
+    new: Any = object.__new__
+
+    def read(buf: memoryview, pos: int) -> tuple[Any, int]:
+        value = new(cls)
+        for name, read_field in readers:
+            field_value, pos = read_field(buf, pos)
+            setattr(value, name, field_value)
+        for f in unset:
+            setattr(value, f.name, default_of(f))
+        if is_flexible:
+            pos = read_tags(value, buf, pos)
+        return value, pos
+
+    return read
+
+
+def _struct_writer(
+    plain: list[_BoundField],
+    tagged: dict[int, _BoundField],
+    refused: list[Field],
+    version: int,
+    is_flexible: bool,
+) -> Writer[Any]:
+    writers = [(row.declared.name, row.codec.write) for row in plain]
+    write_tags = _tagged_writer(tagged)
+
+    def write(out: Out, value: Any) -> None:
+        for f in refused:
+            if getattr(value, f.name) != default_of(f):
+                raise EncodeError(f"{f.name} is set, and version {version} has no such field")
+        for name, write_field in writers:
+            try:
+                write_field(out, getattr(value, name))
+            except EncodeError as error:
+                raise EncodeError(f"{name}: {error}") from error
+        if is_flexible:
+            write_tags(out, value)
+
+    return write
+
+
+def _field_codec(declared: Field, version: int, is_flexible: bool) -> _Codec:
+    shape = describe(declared.wire_type)
+    is_nullable = version in declared.nullable
+    if shape.struct is not None:
+        codec = _struct_codec(shape.struct, version, is_flexible)
+        return _nullable_struct(codec) if is_nullable else _required(codec, declared.name)
+    codec = _value_codec(shape, version, is_flexible)
+    return codec if is_nullable else _not_null(codec, declared.name, shape)
+
+
+def _value_codec(shape: Shape, version: int, is_flexible: bool) -> _Codec:
+    """The codec of a primitive, of a struct inside an array, or of an array."""
+    if shape.primitive is not None:
+        return (_COMPACT if is_flexible else _CLASSIC)[shape.primitive]
+    if shape.struct is not None:
+        return _struct_codec(shape.struct, version, is_flexible)
+    inner = describe(shape.element)
+    element = _value_codec(inner, version, is_flexible)
+    if inner.primitive is not None:
+        element = _not_null(element, "an array's element", inner)
+    return _array(element, _ARRAY_LENGTH[is_flexible])
+
+
+def _array(element: _Codec, length: _Codec) -> _Codec:
+    read_length, write_length = length
+    read_element, write_element = element
+
+    def read(buf: memoryview, pos: int) -> tuple[list[Any] | None, int]:
+        count, pos = read_length(buf, pos)
+        if count is None:
+            return None, pos
+        values = []
+        for _ in range(count):
+            value, pos = read_element(buf, pos)
+            values.append(value)
+        return values, pos
+
+    def write(out: Out, values: list[Any] | None) -> None:
+        if values is None:
+            write_length(out, None)
+            return
+        write_length(out, len(values))
+        for value in values:
+            write_element(out, value)
+
+    return _Codec(read, write)
+
+
+# Only these have a form for null; the others need no check.
+_CAN_BE_NULL: Final = frozenset({"string", "bytes", "records"})
+
+
+def _not_null(codec: _Codec, name: str, shape: Shape) -> _Codec:
+    if shape.primitive is not None and shape.primitive not in _CAN_BE_NULL:
+        return codec
+    read_any = codec.read
+
+    def read(buf: memoryview, pos: int) -> tuple[Any, int]:
+        value, pos = read_any(buf, pos)
+        if value is None:
+            raise DecodeError(f"{name} is null where that is not allowed")
+        return value, pos
+
+    return _Codec(read, _required(codec, name).write)
+
+
+def _required(codec: _Codec, name: str) -> _Codec:
+    write_any = codec.write
+
+    def write(out: Out, value: Any) -> None:
+        if value is None:
+            raise EncodeError(f"{name} is None where that is not allowed")
+        write_any(out, value)
+
+    return _Codec(codec.read, write)
+
+
+def _nullable_struct(codec: _Codec) -> _Codec:
+    """A struct behind one byte: -1 for null, 1 for present (KIP-893)."""
+
+    def read(buf: memoryview, pos: int) -> tuple[Any, int]:
+        present, pos = p.read_int8(buf, pos)
+        return codec.read(buf, pos) if present >= 0 else (None, pos)
+
+    def write(out: Out, value: Any) -> None:
+        p.write_int8(out, -1 if value is None else 1)
+        if value is not None:
+            codec.write(out, value)
+
+    return _Codec(read, write)
+
+
+# --- Tagged fields (KIP-482) -------------------------------------------------------------------
+
+
+def _tagged_reader(known: dict[int, _BoundField]) -> Callable[[Any, memoryview, int], int]:
+    """Sets what it knows on the struct, and skips what a newer broker added."""
+
+    def read(value: Any, buf: memoryview, pos: int) -> int:
+        count, pos = p.read_unsigned_varint(buf, pos)
+        for _ in range(count):
+            tag, pos = p.read_unsigned_varint(buf, pos)
+            size, pos = p.read_unsigned_varint(buf, pos)
+            end = pos + size
+            if end > len(buf):
+                raise DecodeError(f"tagged field {tag} of {size} bytes with {len(buf) - pos} left")
+            if tag in known:
+                name = known[tag].declared.name
+                field_value, after = known[tag].codec.read(buf[:end], pos)
+                if after != end:
+                    raise DecodeError(f"tagged field {name} is {after - pos} bytes, not {size}")
+                setattr(value, name, field_value)
+            pos = end
+        return pos
+
+    return read
+
+
+def _tagged_writer(known: dict[int, _BoundField]) -> Callable[[Out, Any], None]:
+    """Writes the fields whose value is not the default, by ascending tag."""
+
+    def write(out: Out, value: Any) -> None:
+        chosen = {
+            tag: row
+            for tag, row in known.items()
+            if getattr(value, row.declared.name) != default_of(row.declared)
+        }
+        p.write_unsigned_varint(out, len(chosen))
+        for tag, row in chosen.items():
+            pieces: Out = []
+            row.codec.write(pieces, getattr(value, row.declared.name))
+            p.write_unsigned_varint(out, tag)
+            p.write_unsigned_varint(out, sum(map(len, pieces)))
+            out.extend(pieces)
+
+    return write

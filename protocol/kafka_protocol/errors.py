@@ -1,0 +1,341 @@
+"""Everything that can go wrong: Kafka's error codes as one table, and the exception tree.
+
+Every other room of the package may import this one; it imports none of them, does no I/O and
+never holds a payload or a secret. Sources: Kafka's protocol guide, "Error Codes"; KIP-467 (record
+errors), KIP-951 (leader hints).
+
+The type of an exception says whose fault it is:
+
+* `KafkaConfigError`: the caller's options;
+* `EncodeError`: the caller's values do not fit the wire format;
+* `ProtocolError` and its children: the peer sent what the protocol forbids;
+* `BrokerError`: the broker answered, with an error code;
+* `BrokerConnectionError`, `KafkaTimeoutError`: the network, or nobody at the other end;
+* `DataLossError`: records that were asked for are gone.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kafka_protocol.topic_partition import TopicPartition
+
+
+class Refresh(Enum):
+    """What a client must ask for anew before it tries again."""
+
+    METADATA = "metadata"
+    COORDINATOR = "coordinator"
+    CONTROLLER = "controller"
+
+
+RETRIABLE = True
+
+
+class ErrorCode(IntEnum):
+    """Kafka's error codes: code, whether a retry can help, and what to refresh first.
+
+    The flags equal those of the Java client (`RetriableException`, `InvalidMetadataException`,
+    `RefreshRetriableException`); a test compares them with the 4.3.1 jar.
+    """
+
+    retriable: bool
+    refresh: Refresh | None
+
+    def __new__(
+        cls, code: int, retriable: bool = False, refresh: Refresh | None = None
+    ) -> ErrorCode:
+        """A row of the table."""
+        member = int.__new__(cls, code)
+        member._value_ = code
+        member.retriable = retriable
+        member.refresh = refresh
+        return member
+
+    UNKNOWN_SERVER_ERROR = -1
+    NONE = 0
+    OFFSET_OUT_OF_RANGE = 1
+    CORRUPT_MESSAGE = 2, RETRIABLE
+    UNKNOWN_TOPIC_OR_PARTITION = 3, RETRIABLE, Refresh.METADATA
+    INVALID_FETCH_SIZE = 4
+    LEADER_NOT_AVAILABLE = 5, RETRIABLE, Refresh.METADATA
+    NOT_LEADER_OR_FOLLOWER = 6, RETRIABLE, Refresh.METADATA
+    REQUEST_TIMED_OUT = 7, RETRIABLE
+    BROKER_NOT_AVAILABLE = 8
+    REPLICA_NOT_AVAILABLE = 9, RETRIABLE, Refresh.METADATA
+    MESSAGE_TOO_LARGE = 10
+    STALE_CONTROLLER_EPOCH = 11
+    OFFSET_METADATA_TOO_LARGE = 12
+    NETWORK_EXCEPTION = 13, RETRIABLE, Refresh.METADATA
+    COORDINATOR_LOAD_IN_PROGRESS = 14, RETRIABLE
+    COORDINATOR_NOT_AVAILABLE = 15, RETRIABLE, Refresh.COORDINATOR
+    NOT_COORDINATOR = 16, RETRIABLE, Refresh.COORDINATOR
+    INVALID_TOPIC_EXCEPTION = 17
+    RECORD_LIST_TOO_LARGE = 18
+    NOT_ENOUGH_REPLICAS = 19, RETRIABLE
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20, RETRIABLE
+    INVALID_REQUIRED_ACKS = 21
+    ILLEGAL_GENERATION = 22
+    INCONSISTENT_GROUP_PROTOCOL = 23
+    INVALID_GROUP_ID = 24
+    UNKNOWN_MEMBER_ID = 25
+    INVALID_SESSION_TIMEOUT = 26
+    REBALANCE_IN_PROGRESS = 27
+    INVALID_COMMIT_OFFSET_SIZE = 28
+    TOPIC_AUTHORIZATION_FAILED = 29
+    GROUP_AUTHORIZATION_FAILED = 30
+    CLUSTER_AUTHORIZATION_FAILED = 31
+    INVALID_TIMESTAMP = 32
+    UNSUPPORTED_SASL_MECHANISM = 33
+    ILLEGAL_SASL_STATE = 34
+    UNSUPPORTED_VERSION = 35
+    TOPIC_ALREADY_EXISTS = 36
+    INVALID_PARTITIONS = 37
+    INVALID_REPLICATION_FACTOR = 38
+    INVALID_REPLICA_ASSIGNMENT = 39
+    INVALID_CONFIG = 40
+    NOT_CONTROLLER = 41, RETRIABLE, Refresh.CONTROLLER
+    INVALID_REQUEST = 42
+    UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
+    POLICY_VIOLATION = 44
+    OUT_OF_ORDER_SEQUENCE_NUMBER = 45
+    DUPLICATE_SEQUENCE_NUMBER = 46
+    INVALID_PRODUCER_EPOCH = 47
+    INVALID_TXN_STATE = 48
+    INVALID_PRODUCER_ID_MAPPING = 49
+    INVALID_TRANSACTION_TIMEOUT = 50
+    CONCURRENT_TRANSACTIONS = 51, RETRIABLE
+    TRANSACTION_COORDINATOR_FENCED = 52
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
+    SECURITY_DISABLED = 54
+    OPERATION_NOT_ATTEMPTED = 55
+    KAFKA_STORAGE_ERROR = 56, RETRIABLE, Refresh.METADATA
+    LOG_DIR_NOT_FOUND = 57
+    SASL_AUTHENTICATION_FAILED = 58
+    UNKNOWN_PRODUCER_ID = 59
+    REASSIGNMENT_IN_PROGRESS = 60
+    DELEGATION_TOKEN_AUTH_DISABLED = 61
+    DELEGATION_TOKEN_NOT_FOUND = 62
+    DELEGATION_TOKEN_OWNER_MISMATCH = 63
+    DELEGATION_TOKEN_REQUEST_NOT_ALLOWED = 64
+    DELEGATION_TOKEN_AUTHORIZATION_FAILED = 65
+    DELEGATION_TOKEN_EXPIRED = 66
+    INVALID_PRINCIPAL_TYPE = 67
+    NON_EMPTY_GROUP = 68
+    GROUP_ID_NOT_FOUND = 69
+    FETCH_SESSION_ID_NOT_FOUND = 70, RETRIABLE
+    INVALID_FETCH_SESSION_EPOCH = 71, RETRIABLE
+    LISTENER_NOT_FOUND = 72, RETRIABLE, Refresh.METADATA
+    TOPIC_DELETION_DISABLED = 73
+    FENCED_LEADER_EPOCH = 74, RETRIABLE, Refresh.METADATA
+    UNKNOWN_LEADER_EPOCH = 75, RETRIABLE
+    UNSUPPORTED_COMPRESSION_TYPE = 76
+    STALE_BROKER_EPOCH = 77
+    OFFSET_NOT_AVAILABLE = 78, RETRIABLE
+    MEMBER_ID_REQUIRED = 79
+    PREFERRED_LEADER_NOT_AVAILABLE = 80, RETRIABLE, Refresh.METADATA
+    GROUP_MAX_SIZE_REACHED = 81
+    FENCED_INSTANCE_ID = 82
+    ELIGIBLE_LEADERS_NOT_AVAILABLE = 83, RETRIABLE, Refresh.METADATA
+    ELECTION_NOT_NEEDED = 84, RETRIABLE, Refresh.METADATA
+    NO_REASSIGNMENT_IN_PROGRESS = 85
+    GROUP_SUBSCRIBED_TO_TOPIC = 86
+    INVALID_RECORD = 87
+    UNSTABLE_OFFSET_COMMIT = 88, RETRIABLE
+    THROTTLING_QUOTA_EXCEEDED = 89, RETRIABLE
+    PRODUCER_FENCED = 90
+    RESOURCE_NOT_FOUND = 91
+    DUPLICATE_RESOURCE = 92
+    UNACCEPTABLE_CREDENTIAL = 93
+    INCONSISTENT_VOTER_SET = 94
+    INVALID_UPDATE_VERSION = 95
+    FEATURE_UPDATE_FAILED = 96
+    PRINCIPAL_DESERIALIZATION_FAILURE = 97
+    SNAPSHOT_NOT_FOUND = 98
+    POSITION_OUT_OF_RANGE = 99
+    UNKNOWN_TOPIC_ID = 100, RETRIABLE, Refresh.METADATA
+    DUPLICATE_BROKER_REGISTRATION = 101
+    BROKER_ID_NOT_REGISTERED = 102
+    INCONSISTENT_TOPIC_ID = 103, RETRIABLE, Refresh.METADATA
+    INCONSISTENT_CLUSTER_ID = 104
+    TRANSACTIONAL_ID_NOT_FOUND = 105
+    FETCH_SESSION_TOPIC_ID_ERROR = 106, RETRIABLE
+    INELIGIBLE_REPLICA = 107
+    NEW_LEADER_ELECTED = 108
+    OFFSET_MOVED_TO_TIERED_STORAGE = 109
+    FENCED_MEMBER_EPOCH = 110
+    UNRELEASED_INSTANCE_ID = 111
+    UNSUPPORTED_ASSIGNOR = 112
+    STALE_MEMBER_EPOCH = 113
+    MISMATCHED_ENDPOINT_TYPE = 114
+    UNSUPPORTED_ENDPOINT_TYPE = 115
+    UNKNOWN_CONTROLLER_ID = 116
+    UNKNOWN_SUBSCRIPTION_ID = 117
+    TELEMETRY_TOO_LARGE = 118
+    INVALID_REGISTRATION = 119
+    TRANSACTION_ABORTABLE = 120
+    INVALID_RECORD_STATE = 121
+    SHARE_SESSION_NOT_FOUND = 122, RETRIABLE
+    INVALID_SHARE_SESSION_EPOCH = 123, RETRIABLE
+    FENCED_STATE_EPOCH = 124
+    INVALID_VOTER_KEY = 125
+    DUPLICATE_VOTER = 126
+    VOTER_NOT_FOUND = 127
+    INVALID_REGULAR_EXPRESSION = 128
+    REBOOTSTRAP_REQUIRED = 129
+    STREAMS_INVALID_TOPOLOGY = 130
+    STREAMS_INVALID_TOPOLOGY_EPOCH = 131
+    STREAMS_TOPOLOGY_FENCED = 132
+    SHARE_SESSION_LIMIT_REACHED = 133, RETRIABLE
+
+    @classmethod
+    def lookup(cls, code: int) -> ErrorCode:
+        """The member for `code`; one from a newer broker counts as UNKNOWN_SERVER_ERROR."""
+        return _BY_CODE.get(code, cls.UNKNOWN_SERVER_ERROR)
+
+
+_BY_CODE = {int(error): error for error in ErrorCode}
+
+# What to do about the errors that users meet, in a clause that ends the exception's sentence.
+_ADVICE = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: (
+        "check the name, that the topic exists, and that the principal may DESCRIBE it"
+    ),
+    ErrorCode.INVALID_TOPIC_EXCEPTION: "topic names are 1 to 249 characters of [a-zA-Z0-9._-]",
+    ErrorCode.LEADER_NOT_AVAILABLE: "check that the brokers that hold the partition are up",
+    ErrorCode.MESSAGE_TOO_LARGE: ("raise the topic's max.message.bytes, or write smaller records"),
+    ErrorCode.NOT_ENOUGH_REPLICAS: (
+        "fewer replicas are in sync than the topic's min.insync.replicas asks for"
+    ),
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "grant the principal READ, WRITE or DESCRIBE on it",
+    ErrorCode.INVALID_TIMESTAMP: (
+        "the topic's message.timestamp.before.max.ms or .after.max.ms refuses the record's time"
+    ),
+    ErrorCode.INVALID_RECORD: "a compacted topic, for one, takes no record without a key",
+}
+
+
+class KafkaError(Exception):
+    """The base of every exception that this package raises on purpose.
+
+    Attributes:
+        retriable: Whether the same call can succeed later without anybody changing anything.
+    """
+
+    retriable = False
+
+
+class KafkaConfigError(KafkaError, ValueError):
+    """An option is unknown, contradictory or has a value that cannot be used. Never retried."""
+
+
+class EncodeError(KafkaError, ValueError):
+    """A value does not fit the field or the version that it was to be written to."""
+
+
+class UnsupportedVersionError(KafkaError):
+    """Client and broker share no version of an API, or the broker is too old for a feature."""
+
+
+class ProtocolError(KafkaError):
+    """The peer sent bytes that Kafka's protocol forbids, or is no Kafka broker at all."""
+
+
+class DecodeError(ProtocolError):
+    """A message or a part of it is cut short, out of bounds, or not of its type."""
+
+
+class CorruptRecordError(ProtocolError):
+    """A record batch does not hold what its header promises.
+
+    Raised for each attempt to read it, never skipped: what is wrong with it is not known.
+
+    Args:
+        reason: What was found, without the payload.
+        offset: The base offset of the batch, where it is known.
+        topic_partition: Set by the room that knows which partition was read.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        offset: int | None = None,
+        topic_partition: TopicPartition | None = None,
+    ) -> None:
+        self.reason = reason
+        self.offset = offset
+        self.topic_partition = topic_partition
+        super().__init__(reason)
+
+    def __str__(self) -> str:
+        where = f" of {self.topic_partition}" if self.topic_partition else ""
+        at = f" at offset {self.offset}" if self.offset is not None else ""
+        return f"Corrupt record batch{where}{at}: {self.reason}"
+
+
+class BrokerConnectionError(KafkaError):
+    """A broker could not be reached, or the connection broke. Says which address, and why."""
+
+    retriable = True
+
+
+class KafkaTimeoutError(KafkaError, TimeoutError):
+    """A deadline passed. Says what was waited for, for how many ms, and on which broker."""
+
+    retriable = True
+
+
+class AuthenticationError(KafkaError):
+    """The broker or the client refused the other's identity. Never retried: see KIP-152."""
+
+
+class BrokerError(KafkaError):
+    """A broker answered with an error code.
+
+    Args:
+        code: The code as it came, so that one from the future is not lost.
+        context: What was asked of whom: API, broker, topic-partition, offset.
+        broker_message: The broker's own explanation, where the API carries one.
+    """
+
+    def __init__(self, code: int, context: str, broker_message: str | None = None) -> None:
+        self.code = code
+        self.error = ErrorCode.lookup(code)
+        self.context = context
+        self.broker_message = broker_message
+        super().__init__(code, context, broker_message)
+
+    @property
+    def retriable(self) -> bool:  # type: ignore[override]
+        """Whether Kafka calls the code retriable."""
+        return self.error.retriable
+
+    def __str__(self) -> str:
+        name = self.error.name if self.error == self.code else "an error this client does not know"
+        said = f": {self.broker_message}" if self.broker_message else ""
+        advice = f" ({_ADVICE[self.error]})" if self.error in _ADVICE else ""
+        return f"{self.context}: the broker answered {name} ({self.code}){said}{advice}"
+
+
+class DataLossError(KafkaError):
+    """Records that were asked for are no longer there (Spark's KAFKA_DATA_LOSS conditions).
+
+    Args:
+        condition: The name after `KAFKA_DATA_LOSS.`, for example COULD_NOT_READ_OFFSET_RANGE.
+        reason: One sentence with topic, partition and offsets.
+    """
+
+    def __init__(self, condition: str, reason: str) -> None:
+        self.condition = condition
+        self.reason = reason
+        super().__init__(condition, reason)
+
+    def __str__(self) -> str:
+        return (
+            f"[KAFKA_DATA_LOSS.{self.condition}] {self.reason} The records may have aged out, or "
+            "the topic may have been deleted or re-created. To go on without them, set the option "
+            "failOnDataLoss to false."
+        )

@@ -1,0 +1,171 @@
+"""Frames and headers: what stands around a message on the wire.
+
+A frame is a 4-byte size and that many bytes: a header (v0 to v2 for requests, v0 and v1 for
+responses) and the body that `codec` reads and writes. No correlation of answers to questions
+here (`connection` does that), no message in particular but for the two exceptions that the
+protocol itself makes. Sources: protocol guide, "Common Request and Response Structure"; KIP-482;
+KIP-511.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from kafka_protocol import primitives as p
+from kafka_protocol.codec import write_message
+from kafka_protocol.errors import DecodeError, EncodeError, ProtocolError
+from kafka_protocol.primitives import Out
+from kafka_protocol.schema import Message, Request
+
+_API_VERSIONS: Final = 18
+_CONTROLLED_SHUTDOWN: Final = 7
+_SIZE: Final = struct.Struct(">i")
+
+
+def request_header_version(message: type[Message], version: int) -> int:
+    """0 (no client id; one ancient request), 1, or 2 (tagged fields)."""
+    if message.api_key == _CONTROLLED_SHUTDOWN and version == 0:
+        return 0
+    return 2 if version in message.flexible else 1
+
+
+def response_header_version(message: type[Message], version: int) -> int:
+    """0, or 1 (tagged fields); always 0 for ApiVersions, whose reader may not know the version."""
+    if message.api_key == _API_VERSIONS:
+        return 0
+    return 1 if version in message.flexible else 0
+
+
+def encode_request(request: Request, version: int, correlation_id: int, client_id: str) -> Out:
+    """A whole frame, as pieces to send in order; payloads are not copied.
+
+    Raises:
+        EncodeError: A value does not fit, or the frame would not fit in 2 GiB.
+        UnsupportedVersionError: The request has no such version.
+    """
+    header_version = request_header_version(type(request), version)
+    frame: Out = [b""]
+    p.write_int16(frame, request.api_key)
+    p.write_int16(frame, version)
+    p.write_int32(frame, correlation_id)
+    if header_version >= 1:
+        # Never compact: a broker must be able to read it whatever the version.
+        p.write_nullable_string(frame, client_id)
+    if header_version >= 2:
+        p.write_unsigned_varint(frame, 0)
+    write_message(request, version, frame)
+    size = sum(map(len, frame))
+    if size > p.MAX_INT32:
+        raise EncodeError(f"{request.api_name} request of {size} bytes does not fit in a frame")
+    frame[0] = _SIZE.pack(size)
+    return frame
+
+
+def read_response_header(frame: memoryview, header_version: int) -> tuple[int, int]:
+    """The correlation id, and where the body begins.
+
+    Raises:
+        DecodeError: The frame is shorter than its header.
+    """
+    correlation_id, pos = p.read_int32(frame, 0)
+    if header_version >= 1:
+        pos = _skip_tagged_fields(frame, pos)
+    return correlation_id, pos
+
+
+def _skip_tagged_fields(frame: memoryview, pos: int) -> int:
+    count, pos = p.read_unsigned_varint(frame, pos)
+    for _ in range(count):
+        _, pos = p.read_unsigned_varint(frame, pos)
+        size, pos = p.read_unsigned_varint(frame, pos)
+        pos += size
+        if pos > len(frame):
+            raise DecodeError("a response header's tagged field is cut short")
+    return pos
+
+
+# What speaks instead of Kafka where a port is wrong: the first bytes, read as a frame's size.
+_STRANGERS: Final = {
+    b"HTTP": "an HTTP server answered; is the port right?",
+    b"SSH-": "an SSH server answered; is the port right?",
+}
+
+
+def _refuse_size(prefix: bytes, size: int, highest: int) -> ProtocolError:
+    if prefix in _STRANGERS:
+        return ProtocolError(_STRANGERS[prefix])
+    # A TLS alert or handshake record: type 21 or 22, then protocol version 3.x.
+    if prefix[:2] in (b"\x15\x03", b"\x16\x03"):
+        return ProtocolError("the port speaks TLS; set kafka.security.protocol to SSL or SASL_SSL")
+    return ProtocolError(
+        f"a frame of {size} bytes was announced, and 4 to {highest} are accepted; "
+        "is this a Kafka broker?"
+    )
+
+
+class FrameBuffer:
+    """Cuts a stream of bytes into frames.
+
+    Args:
+        max_frame_bytes: The largest frame to accept, without its 4 size bytes.
+    """
+
+    def __init__(self, max_frame_bytes: int) -> None:
+        self._max_frame_bytes = max_frame_bytes
+        self._chunks: list[bytes] = []
+        self._buffered = 0
+        self._size: int | None = None
+
+    def __repr__(self) -> str:
+        return f"<FrameBuffer {self._buffered} of {self._size} bytes>"
+
+    @property
+    def missing_bytes(self) -> int:
+        """How many bytes the frame that is being received still lacks; at least 1."""
+        wanted = 4 if self._size is None else 4 + self._size
+        return max(1, wanted - self._buffered)
+
+    @property
+    def is_inside_frame(self) -> bool:
+        """Whether a frame has begun and is not complete."""
+        return self._buffered > 0
+
+    def receive_data(self, data: bytes) -> None:
+        """Add bytes as they came; nothing is parsed here."""
+        self._chunks.append(data)
+        self._buffered += len(data)
+
+    def next_frame(self) -> memoryview | None:
+        """The next whole frame without its size, or None while bytes are missing.
+
+        Raises:
+            ProtocolError: The announced size is impossible; checked before it is waited for.
+        """
+        if self._size is None:
+            if self._buffered < 4:
+                return None
+            self._join()
+            self._size = self._read_size()
+        end = 4 + self._size
+        if self._buffered < end:
+            return None
+        self._join()
+        data = self._chunks[0]
+        frame = memoryview(data)[4:end]
+        rest = data[end:]
+        self._chunks = [rest] if rest else []
+        self._buffered = len(rest)
+        self._size = None
+        return frame
+
+    def _join(self) -> None:
+        if len(self._chunks) > 1:
+            self._chunks = [b"".join(self._chunks)]
+
+    def _read_size(self) -> int:
+        prefix = self._chunks[0][:4]
+        size: int = _SIZE.unpack(prefix)[0]
+        if not 4 <= size <= self._max_frame_bytes:
+            raise _refuse_size(prefix, size, self._max_frame_bytes)
+        return size

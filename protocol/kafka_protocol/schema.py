@@ -1,0 +1,320 @@
+"""How a message is declared: `Struct`, `field()`, version ranges. No encoding here.
+
+A declaration reads like the protocol guide, once for all versions::
+
+    class OffsetForLeaderPartition(Struct):
+        partition: int32 = field()
+        current_leader_epoch: int32 = field(versions="2+", default=-1, ignorable=True)  # KIP-320
+
+The annotation is the wire type and, to a type checker, the Python type: `int32` is an `int`,
+`string | None` an `str | None`, `list[Topic]` a list of structs. Instances have slots, compare by
+value and print as they are written. A field that a version lacks holds its default after reading;
+writing another value to such a version is refused, unless the field is ignorable.
+
+Why not `dataclasses`: they compile text for each class, which costs half a millisecond apiece,
+and Spark starts Python processes all the time. Source of the rules: Kafka's message generator
+(`clients/src/main/resources/common/message/README.md`), KIP-482.
+"""
+
+from __future__ import annotations
+
+import inspect
+import uuid as _uuid
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+    # In typing from Python 3.11 on, and without an effect at run time.
+    def dataclass_transform(**_options):
+        """Do nothing."""
+        return lambda cls: cls
+
+
+MAX_VERSION: Final = 2**15 - 1
+
+
+class WireType(str):
+    """The name of a primitive wire type, as Kafka's schemas spell it."""
+
+    __slots__ = ()
+
+
+boolean: TypeAlias = Annotated[bool, WireType("bool")]
+int8: TypeAlias = Annotated[int, WireType("int8")]
+int16: TypeAlias = Annotated[int, WireType("int16")]
+uint16: TypeAlias = Annotated[int, WireType("uint16")]
+int32: TypeAlias = Annotated[int, WireType("int32")]
+uint32: TypeAlias = Annotated[int, WireType("uint32")]
+int64: TypeAlias = Annotated[int, WireType("int64")]
+float64: TypeAlias = Annotated[float, WireType("float64")]
+uuid: TypeAlias = Annotated[_uuid.UUID, WireType("uuid")]
+string: TypeAlias = Annotated[str, WireType("string")]
+# Read as a view of the frame, without a copy.
+bytes_: TypeAlias = Annotated["bytes | memoryview", WireType("bytes")]
+records_: TypeAlias = Annotated["bytes | memoryview", WireType("records")]
+
+
+class VersionRange(NamedTuple):
+    """Versions from `lowest` to `highest`, both included; empty where `lowest > highest`."""
+
+    lowest: int
+    highest: int
+
+    def __contains__(self, version: object) -> bool:
+        return isinstance(version, int) and self.lowest <= version <= self.highest
+
+    def __str__(self) -> str:
+        if self.lowest > self.highest:
+            return "none"
+        return str(self.lowest) if self.lowest == self.highest else f"{self.lowest}-{self.highest}"
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no version is in it."""
+        return self.lowest > self.highest
+
+    def intersection(self, other: VersionRange) -> VersionRange:
+        """The versions that are in both."""
+        return VersionRange(max(self.lowest, other.lowest), min(self.highest, other.highest))
+
+
+NO_VERSIONS: Final = VersionRange(0, -1)
+ALL_VERSIONS: Final = VersionRange(0, MAX_VERSION)
+
+
+def parse_versions(text: str) -> VersionRange:
+    """`"3-5"`, `"7+"`, `"4"` or `"none"` as a range.
+
+    Raises:
+        ValueError: The text is none of these forms.
+    """
+    if text == "none":
+        return NO_VERSIONS
+    if text.endswith("+"):
+        return VersionRange(int(text[:-1]), MAX_VERSION)
+    lowest, _, highest = text.partition("-")
+    return VersionRange(int(lowest), int(highest or lowest))
+
+
+class Field:
+    """One field of a declaration; `field()` makes it, and says what each argument means."""
+
+    __slots__ = ("default", "ignorable", "name", "nullable", "tag", "versions", "wire_type")
+
+    name: str
+    wire_type: Any
+
+    def __init__(
+        self, versions: str, nullable: str, default: Any, tag: int | None, ignorable: bool
+    ):
+        self.versions = parse_versions(versions)
+        self.nullable = parse_versions(nullable)
+        self.default = default
+        self.tag = tag
+        self.ignorable = ignorable
+
+    def __repr__(self) -> str:
+        return f"Field({self.name!r}, versions={self.versions}, tag={self.tag})"
+
+
+_MISSING: Final[Any] = object()
+
+
+def field(
+    *,
+    versions: str = "0+",
+    nullable: str = "none",
+    default: Any = _MISSING,
+    tag: int | None = None,
+    ignorable: bool = False,
+) -> Any:
+    """Declare a field.
+
+    Args:
+        versions: The message versions that have the field.
+        nullable: Those of them in which it can be null.
+        default: Its value where nobody sets it; zero, empty or false where nothing is said.
+        tag: Its number among the tagged fields (KIP-482); None for a plain field.
+        ignorable: Whether a value is dropped silently when written to a version without the field.
+    """
+    return Field(versions, nullable, default, tag, ignorable)
+
+
+_ZERO: Final = {
+    "bool": False,
+    "float64": 0.0,
+    "uuid": _uuid.UUID(int=0),
+    "string": "",
+    "bytes": b"",
+    "records": None,
+}
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
+class StructMeta(type):
+    """Turns a class body of `name: type = field()` into slots and a table of fields."""
+
+    __fields__: tuple[Field, ...]
+
+    def __new__(
+        mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
+    ) -> StructMeta:
+        """Take the fields out of the class body."""
+        own = {key: value for key, value in namespace.items() if isinstance(value, Field)}
+        for key, declared in own.items():
+            del namespace[key]
+            declared.name = key
+        namespace["__slots__"] = tuple(own)
+        cls = super().__new__(mcs, name, bases, namespace, **options)
+        cls.__fields__ = tuple(own.values())
+        for key, wire_type in inspect.get_annotations(cls).items():
+            if key in own:
+                own[key].wire_type = wire_type
+                own[key].default = _default(own[key])
+        return cls
+
+
+def _default(declared: Field) -> Any:
+    """The declared default, or the wire type's own."""
+    if declared.default is not _MISSING:
+        return declared.default
+    shape = describe(declared.wire_type)
+    if shape.element is not None:
+        return _EMPTY_ARRAY
+    if shape.struct is not None:
+        return _NEW_STRUCT
+    return _ZERO.get(shape.primitive or "", 0)
+
+
+# Mutable defaults are made anew for each instance.
+_EMPTY_ARRAY: Final = object()
+_NEW_STRUCT: Final = object()
+
+
+class Shape(NamedTuple):
+    """What a wire type is: exactly one of the three is set."""
+
+    primitive: str | None = None
+    struct: StructMeta | None = None
+    element: Any = None
+
+
+def describe(wire_type: Any) -> Shape:
+    """Take the annotation of a field apart (`... | None` counts as its other half).
+
+    Raises:
+        TypeError: It is no wire type, struct or list of them.
+    """
+    parts = [part for part in getattr(wire_type, "__args__", ()) if part is not type(None)]
+    if isinstance(wire_type, StructMeta):
+        return Shape(struct=wire_type)
+    metadata = getattr(wire_type, "__metadata__", None)
+    if metadata is not None:
+        return Shape(primitive=str(metadata[0]))
+    if getattr(wire_type, "__origin__", None) is list:
+        return Shape(element=parts[0])
+    if len(parts) == 1:
+        return describe(parts[0])
+    raise TypeError(f"{wire_type!r} is no wire type")
+
+
+class Struct(metaclass=StructMeta):
+    """A group of fields in the order in which they are written. Base of all declarations."""
+
+    __slots__ = ()
+    __fields__: ClassVar[tuple[Field, ...]]
+
+    def __init__(self, **values: Any) -> None:
+        for declared in self.__fields__:
+            name = declared.name
+            setattr(self, name, values.pop(name) if name in values else default_of(declared))
+        if values:
+            raise TypeError(f"{type(self).__name__} has no field {', '.join(sorted(values))}")
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(getattr(self, f.name) == getattr(other, f.name) for f in self.__fields__)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{f.name}={_shown(f, getattr(self, f.name))}" for f in self.__fields__)
+        return f"{type(self).__qualname__}({shown})"
+
+
+# Payloads and credentials have no business in a log.
+_HIDDEN_TYPES: Final = frozenset({"bytes", "records"})
+
+
+def _shown(declared: Field, value: Any) -> str:
+    if value is not None and describe(declared.wire_type).primitive in _HIDDEN_TYPES:
+        return f"<{len(value)} bytes>"
+    return repr(value)
+
+
+def default_of(declared: Field) -> Any:
+    """The value that a field has where nobody set it; a new one where it is mutable."""
+    default = declared.default
+    if default is _EMPTY_ARRAY:
+        return []
+    if default is _NEW_STRUCT:
+        return _struct_of(declared)()
+    return default
+
+
+def _struct_of(declared: Field) -> StructMeta:
+    struct = describe(declared.wire_type).struct
+    if struct is None:
+        raise TypeError(f"{declared.name} is no struct")
+    return struct
+
+
+class Message(Struct):
+    """The body of a request or a response: a struct with an API key and versions.
+
+    Class options:
+        api_key: The API's number; request and response share it.
+        versions: The versions that are declared, for example `"0-13"`.
+        flexible: Those that use compact forms and tagged fields, for example `"9+"`.
+    """
+
+    __slots__ = ()
+    api_key: ClassVar[int]
+    api_name: ClassVar[str]
+    versions: ClassVar[VersionRange]
+    flexible: ClassVar[VersionRange]
+
+    def __init_subclass__(
+        cls, *, api_key: int = -1, versions: str = "none", flexible: str = "none"
+    ) -> None:
+        super().__init_subclass__()
+        cls.api_key = api_key
+        cls.api_name = cls.__name__.removesuffix("Request").removesuffix("Response")
+        cls.versions = parse_versions(versions)
+        cls.flexible = parse_versions(flexible)
+
+
+class Response(Message):
+    """The body of a response."""
+
+    __slots__ = ()
+
+
+class Request(Message):
+    """The body of a request; `response` is the class of its answer."""
+
+    __slots__ = ()
+    response: ClassVar[type[Response]]
+
+    def __init_subclass__(
+        cls,
+        *,
+        api_key: int = -1,
+        versions: str = "none",
+        flexible: str = "none",
+        response: type[Response] = Response,
+    ) -> None:
+        super().__init_subclass__(api_key=api_key, versions=versions, flexible=flexible)
+        cls.response = response
