@@ -1,3 +1,5 @@
-"""The version, in a module of its own so that builds and ApiVersions can read it cheaply."""
+"""The version of the distribution, which both halves share."""
 
-__version__ = "0.1.0.dev0"
+from kafka_protocol.version import __version__
+
+__all__ = ["__version__"]

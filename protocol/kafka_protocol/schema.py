@@ -151,7 +151,7 @@ _ZERO: Final = {
 }
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
+@dataclass_transform(kw_only_default=True)
 class StructMeta(type):
     """Turns a class body of `name: type = field()` into slots and a table of fields."""
 

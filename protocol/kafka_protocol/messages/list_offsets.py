@@ -37,6 +37,7 @@ class ListOffsetsResponse(Response, api_key=2, versions="0-11", flexible="6+"):
         class ListOffsetsPartitionResponse(Struct):
             """One answer; offset and timestamp are -1 where no record is that young."""
 
+            partition_index: int32 = field()
             # NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION: refresh metadata.
             # FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH: v4+; the client's or the broker's
             #   metadata is old.

@@ -1,0 +1,87 @@
+"""Deadlines and back-off: the only module that tells the time or sleeps."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Final
+
+from kafka_protocol.client.config import ClientConfig
+from kafka_protocol.errors import BrokerConnectionError, KafkaError
+
+_JITTER: Final = 0.2  # KIP-580
+
+
+class Deadline:
+    """A moment after which nobody waits any longer."""
+
+    __slots__ = ("_at",)
+
+    def __init__(self, at: float) -> None:
+        self._at = at
+
+    @classmethod
+    def after(cls, ms: float) -> Deadline:
+        """The moment `ms` milliseconds from now."""
+        return cls(time.monotonic() + ms / 1000)
+
+    def __repr__(self) -> str:
+        return f"<Deadline in {self.remaining_ms:.0f} ms>"
+
+    @property
+    def remaining_ms(self) -> float:
+        """Milliseconds left, 0 at the least."""
+        return max(0.0, (self._at - time.monotonic()) * 1000)
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether nothing is left."""
+        return time.monotonic() >= self._at
+
+    def or_sooner(self, ms: float) -> Deadline:
+        """This moment, or the one `ms` milliseconds from now, whichever comes first."""
+        return Deadline(min(self._at, time.monotonic() + ms / 1000))
+
+
+class Retry:
+    """Decides after each failure whether to try again, and waits before that.
+
+    The waits grow from retry.backoff.ms to retry.backoff.max.ms, each with a fifth of jitter
+    (KIP-580); no count ends them, only deadlines.
+
+    Args:
+        config: For the back-off.
+        deadline: When to give up in any case.
+        unreachable_ms: How long brokers may be unreachable without a break. A cluster that
+            cannot be reached at all is a wrong address more often than an outage.
+    """
+
+    def __init__(self, config: ClientConfig, deadline: Deadline, unreachable_ms: float) -> None:
+        self._initial_ms = config.retry_backoff_ms
+        self._max_ms = config.retry_backoff_max_ms
+        self._deadline = deadline
+        self._unreachable_ms = unreachable_ms
+        self.succeeded()
+
+    def succeeded(self) -> None:
+        """Begin anew: something went well."""
+        self._failures = 0
+        self._unreachable = Deadline.after(self._unreachable_ms)
+
+    def wait_after(self, error: KafkaError) -> None:
+        """Sleep before the next try.
+
+        Raises:
+            KafkaError: `error` itself, where no further try is due.
+        """
+        if not error.retriable:
+            raise error
+        pause_ms = min(self._max_ms, self._initial_ms * 2**self._failures)
+        pause_ms *= random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311  no secret in it
+        self._failures += 1
+        if not isinstance(error, BrokerConnectionError):
+            # Whatever went wrong, a broker said so.
+            self._unreachable = Deadline.after(self._unreachable_ms)
+        if min(self._deadline.remaining_ms, self._unreachable.remaining_ms) < pause_ms:
+            raise error
+        time.sleep(pause_ms / 1000)

@@ -1,0 +1,251 @@
+"""The brokers of one cluster: bootstrap, metadata, leaders, and connections kept open.
+
+Metadata is asked for when it is needed and cached; an error that says it is old throws the topic
+out of the cache, and the next look asks again. Retries belong to the callers (`offsets`, `fetch`,
+`produce`), with one exception: the first contact, which `metadata` tries until brokers have been
+unreachable for too long.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+from kafka_protocol.client.broker import Broker
+from kafka_protocol.client.clock import Deadline, Retry
+from kafka_protocol.client.config import Address, ClientConfig
+from kafka_protocol.errors import (
+    BrokerConnectionError,
+    BrokerError,
+    ErrorCode,
+    KafkaError,
+    KafkaTimeoutError,
+    ProtocolError,
+    Refresh,
+)
+from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.primitives import ZERO_UUID
+from kafka_protocol.schema import VersionRange
+from kafka_protocol.topic_partition import TopicPartition
+
+NO_LEADER = -1
+
+
+class Leader(NamedTuple):
+    """Who leads a partition, since which epoch (-1 where brokers do not say)."""
+
+    node_id: int
+    epoch: int
+
+
+class Topic(NamedTuple):
+    """What metadata says about a topic; `partitions` may lack a leader (NO_LEADER)."""
+
+    name: str
+    topic_id: uuid.UUID
+    is_internal: bool
+    error_code: int
+    partitions: Mapping[int, Leader]
+
+
+class Cluster:
+    """A cluster, reached through its bootstrap servers. Not for several threads at once.
+
+    Args:
+        config: Where to begin, limits and time-outs.
+    """
+
+    def __init__(self, config: ClientConfig) -> None:
+        self.config = config
+        self._addresses: dict[int, Address] = {}  # as metadata advertises them
+        self._topics: dict[str, Topic] = {}
+        self._brokers: dict[int, Broker] = {}
+        self._bootstrap: Broker | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"<Cluster of {len(self._addresses)} brokers, {len(self._brokers)} connected, "
+            f"{len(self._topics)} topics known>"
+        )
+
+    def close(self) -> None:
+        """Close every connection."""
+        for broker in [*self._brokers.values(), *filter(None, [self._bootstrap])]:
+            broker.close()
+        self._brokers.clear()
+        self._bootstrap = None
+
+    # --- Metadata --------------------------------------------------------------------------------
+
+    def topics(self, names: Collection[str] | None, deadline: Deadline) -> dict[str, Topic]:
+        """Ask for topics, whatever the cache holds.
+
+        Args:
+            names: Which topics; None for all of them.
+            deadline: When to give up.
+
+        Returns:
+            Each topic that the broker spoke of. One that does not exist has an error code.
+
+        Raises:
+            BrokerConnectionError: No broker can be reached. Lists every address and why.
+            KafkaTimeoutError: A broker accepted and did not answer in time.
+        """
+        retry = Retry(self.config, deadline, self.config.connection_setup_timeout_ms)
+        while True:
+            try:
+                response = self._ask_anyone(_metadata_request(names), deadline)
+            except KafkaError as error:
+                retry.wait_after(error)
+                continue
+            return self._learn(response)
+
+    def leader(self, topic_partition: TopicPartition, deadline: Deadline) -> tuple[Leader, Topic]:
+        """Who leads a partition, from the cache where that is known.
+
+        Raises:
+            BrokerError: The topic or the partition does not exist, or has no leader now.
+        """
+        topic = self._topics.get(topic_partition.topic)
+        if topic is None:
+            topic = self.topics([topic_partition.topic], deadline).get(topic_partition.topic)
+        if topic is None:
+            raise BrokerError(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Metadata of {topic_partition.topic}"
+            )
+        leader = topic.partitions.get(topic_partition.partition, Leader(NO_LEADER, -1))
+        if topic.error_code or leader.node_id == NO_LEADER:
+            self.forget(topic_partition.topic)
+            raise BrokerError(
+                _why_no_leader(topic, topic_partition), f"Metadata of {topic_partition}"
+            )
+        return leader, topic
+
+    def forget(self, topic: str) -> None:
+        """Ask for a topic's metadata anew the next time it is needed."""
+        self._topics.pop(topic, None)
+
+    def forget_after(self, error: KafkaError, topic: str) -> None:
+        """Forget what an error says is old: a topic's leaders."""
+        is_old = isinstance(error, BrokerError) and error.error.refresh is Refresh.METADATA
+        if is_old or isinstance(error, BrokerConnectionError | KafkaTimeoutError | ProtocolError):
+            self.forget(topic)
+
+    def _ask_anyone(self, request: MetadataRequest, deadline: Deadline) -> MetadataResponse:
+        reasons: list[str] = []
+        # v4 is the first that can be asked not to create what does not exist.
+        needed = VersionRange(
+            4 if request.topics is not None else 0, MetadataRequest.versions.highest
+        )
+        for broker in self._anyone(deadline, reasons):
+            if broker.versions.range_of(MetadataRequest) == VersionRange(0, 0):
+                needed = MetadataRequest.versions
+            response = broker.request(request, MetadataResponse, deadline, needed)
+            if response.error_code:
+                raise BrokerError(response.error_code, f"Metadata to {broker}")
+            return response
+        raise BrokerConnectionError(
+            f"No broker of kafka.bootstrap.servers can be reached: {'; '.join(reasons)}. Check "
+            "the addresses, that the brokers are up, and that no firewall is in between"
+        )
+
+    def _anyone(self, deadline: Deadline, reasons: list[str]) -> Iterator[Broker]:
+        """Brokers to ask: connected ones, then advertised ones, then bootstrap servers."""
+        yield from [b for b in self._brokers.values() if not b.is_closed and not b.in_flight]
+        if self._bootstrap is not None and not self._bootstrap.is_closed:
+            yield self._bootstrap
+        candidates: list[tuple[int | None, Address]] = [*self._addresses.items()]
+        random.shuffle(candidates)
+        candidates += [(None, address) for address in self.config.bootstrap_servers]
+        for i, (node_id, address) in enumerate(candidates):
+            share_ms = min(deadline.remaining_ms, self.config.connection_setup_timeout_ms)
+            try:
+                broker = self._connect(
+                    address, node_id, deadline.or_sooner(share_ms / (len(candidates) - i))
+                )
+            except (BrokerConnectionError, KafkaTimeoutError) as error:
+                reasons.append(str(error))
+                continue
+            yield broker
+
+    def _learn(self, response: MetadataResponse) -> dict[str, Topic]:
+        self._addresses = {b.node_id: Address(b.host, b.port) for b in response.brokers}
+        self._drop_moved_brokers()
+        topics = {t.name: _topic(t) for t in response.topics if t.name is not None}
+        self._topics.update(topics)
+        return topics
+
+    # --- Connections -----------------------------------------------------------------------------
+
+    def broker(self, node_id: int, deadline: Deadline) -> Broker:
+        """A connection to the broker with this number, kept for the next time.
+
+        Raises:
+            BrokerConnectionError: It cannot be reached where it says that it listens.
+        """
+        broker = self._brokers.get(node_id)
+        if broker is not None and not broker.is_closed:
+            return broker
+        address = self._addresses.get(node_id)
+        if address is None:
+            raise BrokerConnectionError(f"broker {node_id} is not known to the cluster any more")
+        setup = deadline.or_sooner(self.config.connection_setup_timeout_ms)
+        try:
+            return self._connect(address, node_id, setup)
+        except (BrokerConnectionError, KafkaTimeoutError) as error:
+            bootstrap = ", ".join(map(str, self.config.bootstrap_servers))
+            raise BrokerConnectionError(
+                f"kafka.bootstrap.servers {bootstrap} answered, but broker {node_id} advertises "
+                f"{address}, which cannot be reached from here: {error}. Check the broker's "
+                "advertised.listeners, and that this machine can resolve and reach them"
+            ) from error
+
+    def _connect(self, address: Address, node_id: int | None, deadline: Deadline) -> Broker:
+        broker = Broker(address, node_id, self.config, deadline)
+        if node_id is None:
+            self._bootstrap = broker
+        else:
+            self._brokers[node_id] = broker
+        return broker
+
+    def _drop_moved_brokers(self) -> None:
+        for node_id, broker in [*self._brokers.items()]:
+            if self._addresses.get(node_id) != broker.address:
+                broker.close()
+                del self._brokers[node_id]
+
+
+def _metadata_request(names: Collection[str] | None) -> MetadataRequest:
+    wanted = (
+        None
+        if names is None
+        else [MetadataRequest.MetadataRequestTopic(name=name) for name in sorted(names)]
+    )
+    return MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
+
+
+def _topic(answer: MetadataResponse.MetadataResponseTopic) -> Topic:
+    return Topic(
+        name=answer.name or "",
+        topic_id=answer.topic_id,
+        is_internal=answer.is_internal,
+        error_code=answer.error_code,
+        partitions={
+            p.partition_index: Leader(p.leader_id, p.leader_epoch) for p in answer.partitions
+        },
+    )
+
+
+def _why_no_leader(topic: Topic, topic_partition: TopicPartition) -> int:
+    if topic.error_code:
+        return topic.error_code
+    if topic_partition.partition not in topic.partitions:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.LEADER_NOT_AVAILABLE
+
+
+def has_topic_id(topic: Topic) -> bool:
+    """Whether the brokers told the topic's id (Kafka 2.8 and later, KIP-516)."""
+    return topic.topic_id != ZERO_UUID

@@ -1,0 +1,239 @@
+"""The "kafka.*" options as one frozen, typed value. Nothing is read from anywhere else.
+
+Names and meanings are those of Kafka's Java clients (the "Consumer Configs" and "Producer
+Configs" of its documentation); librdkafka's where Java has none. An option that is not understood
+is an error with the nearest name, never ignored.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, NamedTuple
+
+from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, CompressionCodec
+
+_log = logging.getLogger(__name__)
+
+
+class Address(NamedTuple):
+    """Where a broker listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+# host:port, with an optional listener prefix as in the broker's own configuration.
+_ADDRESS: Final = re.compile(
+    r"(?:[A-Za-z_]+://)?(?:\[(?P<ipv6>[0-9A-Fa-f:.%]+)\]|(?P<host>[^\[\]\s:,/]+)):(?P<port>\d{1,5})"
+)
+
+
+def _addresses(text: str) -> tuple[Address, ...]:
+    addresses = []
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        match = _ADDRESS.fullmatch(item)
+        if match is None or not 0 < int(match["port"]) < 65536:
+            raise ValueError(f"{item!r} is no host:port")
+        addresses.append(Address(match["ipv6"] or match["host"], int(match["port"])))
+    if not addresses:
+        raise ValueError("it names no host:port")
+    return tuple(addresses)
+
+
+def _integer(lowest: int, highest: int = 2**31 - 1) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        value = int(text.strip())
+        if not lowest <= value <= highest:
+            raise ValueError(f"it must be from {lowest} to {highest}")
+        return value
+
+    return parse
+
+
+def _boolean(text: str) -> bool:
+    value = {"true": True, "false": False}.get(text.strip().lower())
+    if value is None:
+        raise ValueError("it must be true or false")
+    return value
+
+
+def _codec(text: str) -> CompressionCodec:
+    name = text.strip().upper()
+    if name not in CompressionCodec.__members__:
+        raise ValueError(f"it must be one of {', '.join(c.name.lower() for c in CompressionCodec)}")
+    return CompressionCodec[name]
+
+
+def _only(*accepted: str) -> Callable[[str], str]:
+    """For options of which only some values are there so far."""
+
+    def parse(text: str) -> str:
+        value = text.strip().lower()
+        if value not in accepted:
+            raise ValueError(f"this version of pykafka supports only {' and '.join(accepted)}")
+        return accepted[0]
+
+    return parse
+
+
+def option(name: str, parse: Callable[[str], Any], default: Any, doc: str) -> Any:
+    """Declare a field of `ClientConfig`: Kafka's name, how its text is read, and what it means."""
+    return field(default=default, metadata={"name": name, "parse": parse, "doc": doc})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientConfig:
+    """How to talk to a cluster. Each field is one option; its metadata holds name and meaning."""
+
+    bootstrap_servers: tuple[Address, ...] = option(
+        "bootstrap.servers", _addresses, (), "The brokers to ask first: `host:port,host:port`."
+    )
+    client_id: str = option(
+        "client.id", str, "pykafka", "The name that brokers log, and count quotas by."
+    )
+    security_protocol: str = option(
+        "security.protocol", _only("plaintext"), "plaintext", "How to talk to brokers."
+    )
+    isolation_level: str = option(
+        "isolation.level", _only("read_uncommitted"), "read_uncommitted", "Which records to read."
+    )
+    connection_setup_timeout_ms: int = option(
+        "socket.connection.setup.timeout.ms",
+        _integer(1),
+        10_000,
+        "How long brokers may be unreachable before a query fails, while it is planned.",
+    )
+    request_timeout_ms: int = option(
+        "request.timeout.ms", _integer(1), 30_000, "How long to wait for the answer to one request."
+    )
+    api_timeout_ms: int = option(
+        "default.api.timeout.ms",
+        _integer(1),
+        60_000,
+        "How long to try one operation, for example listing offsets, with all its retries.",
+    )
+    retry_backoff_ms: int = option(
+        "retry.backoff.ms", _integer(0), 100, "The first pause before a retry; then it doubles."
+    )
+    retry_backoff_max_ms: int = option(
+        "retry.backoff.max.ms", _integer(0), 1_000, "The longest pause before a retry."
+    )
+    max_response_bytes: int = option(
+        "receive.message.max.bytes",
+        _integer(1_000),
+        100 * 1024 * 1024,
+        "The largest answer to accept from a broker.",
+    )
+    max_partition_fetch_bytes: int = option(
+        "max.partition.fetch.bytes",
+        _integer(1),
+        2 * 1024 * 1024,
+        "How much to ask for in one Fetch. A larger batch comes whole all the same.",
+    )
+    fetch_min_bytes: int = option(
+        "fetch.min.bytes", _integer(0), 1, "How much a broker waits for before it answers a Fetch."
+    )
+    fetch_max_wait_ms: int = option(
+        "fetch.max.wait.ms", _integer(0), 500, "How long a broker waits for fetch.min.bytes."
+    )
+    check_crcs: bool = option(
+        "check.crcs", _boolean, True, "Whether to verify each batch's checksum."
+    )
+    max_decompressed_bytes: int = option(
+        "max.decompressed.batch.bytes",
+        _integer(1, 2**30),
+        DEFAULT_MAX_DECOMPRESSED_BYTES,
+        "The most that one batch may unpack to; a guard against decompression bombs.",
+    )
+    compression_type: CompressionCodec = option(
+        "compression.type", _codec, CompressionCodec.NONE, "How to compress what is written."
+    )
+    acks: str = option("acks", _only("all", "-1"), "all", "Who must have a record: all in sync.")
+    batch_bytes: int = option(
+        "batch.size", _integer(1), 1_000_000, "How large a written batch may become, uncompressed."
+    )
+    delivery_timeout_ms: int = option(
+        "delivery.timeout.ms", _integer(1), 120_000, "How long to try to write a batch."
+    )
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> ClientConfig:
+        """Read options without their "kafka." prefix.
+
+        Raises:
+            KafkaConfigError: A name is unknown, a value cannot be used, or bootstrap.servers is
+                missing. Names the option; shows no value that could be a secret.
+        """
+        known = {f.metadata["name"]: f for f in fields(cls)}
+        values = {}
+        for name, text in options.items():
+            if name in known:
+                declared = known[name]
+                values[declared.name] = _parsed(name, text, declared.metadata["parse"])
+            elif name in _WITHOUT_EFFECT:
+                _log.warning("The option kafka.%s has no effect in pykafka.", name)
+            else:
+                raise KafkaConfigError(_refusal(name, tuple(known)))
+        if "bootstrap_servers" not in values:
+            raise KafkaConfigError(
+                "Option 'kafka.bootstrap.servers' must be specified: host:port of one or more "
+                "brokers, separated by commas"
+            )
+        return cls(**values)
+
+
+def _parsed(name: str, text: str, parse: Callable[[str], Any]) -> Any:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise KafkaConfigError(f"Option 'kafka.{name}' has the value {text!r}: {error}") from None
+
+
+# What jobs that move here bring along. It tunes machinery of the Java clients that does not exist
+# here, or asks for what is the case anyway.
+_WITHOUT_EFFECT: Final = frozenset(
+    {
+        "allow.auto.create.topics",
+        "auto.commit.interval.ms",
+        "buffer.memory",
+        "client.dns.lookup",
+        "connections.max.idle.ms",
+        "fetch.max.bytes",
+        "group.id",
+        "heartbeat.interval.ms",
+        "linger.ms",
+        "max.block.ms",
+        "max.in.flight.requests.per.connection",
+        "max.poll.interval.ms",
+        "max.poll.records",
+        "max.request.size",
+        "metadata.max.age.ms",
+        "partition.assignment.strategy",
+        "receive.buffer.bytes",
+        "reconnect.backoff.max.ms",
+        "reconnect.backoff.ms",
+        "retries",
+        "send.buffer.bytes",
+        "session.timeout.ms",
+        "socket.connection.setup.timeout.max.ms",
+    }
+)
+
+# Prefixes of options that change what a user gets, and that are not there yet.
+_NOT_YET: Final = ("ssl.", "sasl.", "transactional.id", "enable.idempotence", "client.rack")
+
+
+def _refusal(name: str, known: tuple[str, ...]) -> str:
+    if name.startswith(_NOT_YET):
+        return f"Option 'kafka.{name}' is not supported yet by this version of pykafka"
+    nearest = difflib.get_close_matches(name, [*known, *_WITHOUT_EFFECT], n=1)
+    hint = f"; did you mean 'kafka.{nearest[0]}'?" if nearest else ""
+    return f"Option 'kafka.{name}' is not known{hint}"

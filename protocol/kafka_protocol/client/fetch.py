@@ -1,0 +1,286 @@
+"""One offset range of one partition -> record batches, in order, to the end.
+
+While the caller decodes one answer the next one is already on its way: the next offset stands in
+the headers of the batches, so the next Fetch is sent before anything is unpacked. A leader that
+moves, a broker that dies and whatever else may pass are retried from the same offset, so nothing
+comes twice and nothing is left out. What is gone for good is an error; whether to go on without
+it is the caller's decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from kafka_protocol.client.broker import Broker
+from kafka_protocol.client.clock import Deadline, Retry
+from kafka_protocol.client.cluster import Cluster, Leader, Topic, has_topic_id
+from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.errors import (
+    BrokerError,
+    CorruptRecordError,
+    ErrorCode,
+    KafkaError,
+    KafkaTimeoutError,
+    ProtocolError,
+    UnsupportedVersionError,
+)
+from kafka_protocol.messages.fetch import READ_UNCOMMITTED, FetchRequest, FetchResponse
+from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from kafka_protocol.records.batch import RecordBatch, read_batches
+from kafka_protocol.schema import VersionRange
+from kafka_protocol.topic_partition import TopicPartition
+
+# v4 is the first with record batches (magic 2); v13 speaks of topics by id only.
+_BY_NAME: Final = VersionRange(4, 12)
+_BY_ID: Final = VersionRange(4, FetchRequest.versions.highest)
+
+# Answers that bring batches but no progress before we stop believing the broker.
+_MAX_IDLE_ANSWERS: Final = 10
+
+# Not retriable to the Java client's producer, but a read can be tried again without harm.
+_RETRIED: Final = frozenset({ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.UNKNOWN_TOPIC_ID})
+
+_PartitionData = FetchResponse.FetchableTopicResponse.PartitionData
+
+
+class OffsetOutOfRangeError(KafkaError):
+    """An offset is not, or no longer, in the log.
+
+    Args:
+        topic_partition: Where.
+        offset: What was asked for.
+        earliest: The first offset that is there.
+        latest: The offset behind the last one that is there.
+    """
+
+    def __init__(
+        self, topic_partition: TopicPartition, offset: int, earliest: int, latest: int
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.offset = offset
+        self.earliest = earliest
+        self.latest = latest
+        super().__init__(topic_partition, offset, earliest, latest)
+
+    def __str__(self) -> str:
+        return (
+            f"offset {self.offset} of {self.topic_partition} is not in the log, which holds "
+            f"[{self.earliest}, {self.latest})"
+        )
+
+
+class FetchRange(NamedTuple):
+    """What to read: offsets in [from_offset, until_offset) of one partition."""
+
+    topic_partition: TopicPartition
+    from_offset: int
+    until_offset: int
+
+
+def fetch_range(
+    cluster: Cluster, wanted: FetchRange, idle_timeout_ms: int
+) -> Iterator[Sequence[RecordBatch]]:
+    """Read the batches that hold a range.
+
+    Args:
+        cluster: Whom to ask.
+        wanted: The range. The first and the last batch may reach beyond it.
+        idle_timeout_ms: How long to go on without coming nearer to the end.
+
+    Yields:
+        The batches of one answer at a time; never an empty sequence.
+
+    Raises:
+        OffsetOutOfRangeError: A part of the range is not in the log.
+        CorruptRecordError: A batch is damaged.
+        KafkaTimeoutError: Nothing came for `idle_timeout_ms`.
+        BrokerError, BrokerConnectionError: A failure that did not pass in that time.
+    """
+    fetcher = _Fetcher(cluster, wanted, idle_timeout_ms)
+    try:
+        while batches := fetcher.next_batches():
+            yield batches
+    finally:
+        fetcher.close()
+
+
+class _Fetcher:
+    """The state of one range: where it is, and whether a Fetch is on its way."""
+
+    def __init__(self, cluster: Cluster, wanted: FetchRange, idle_timeout_ms: int) -> None:
+        self._cluster = cluster
+        self._wanted = wanted
+        self._position = wanted.from_offset
+        self._idle_timeout_ms = idle_timeout_ms
+        self._max_bytes = cluster.config.max_partition_fetch_bytes
+        self._broker: Broker | None = None  # whom the Fetch on its way was sent to
+        self._idle_answers = 0
+        self._made_progress()
+
+    def __repr__(self) -> str:
+        return f"<_Fetcher of {self._wanted} at {self._position}>"
+
+    def next_batches(self) -> Sequence[RecordBatch]:
+        """The batches of the next answer that has any; empty at the end of the range."""
+        while self._position < self._wanted.until_offset:
+            try:
+                if self._broker is None:
+                    self._send()
+                batches = self._take(self._receive())
+            except KafkaError as error:
+                self._recover(error)
+                continue
+            if batches:
+                self._made_progress()
+                if self._position < self._wanted.until_offset:
+                    self._send_ahead()
+                return batches
+            self._refuse_to_idle()
+        return ()
+
+    def close(self) -> None:
+        """Give up the Fetch that is on its way, with its connection: its answer has no reader."""
+        if self._broker is not None:
+            self._broker.close()
+            self._broker = None
+
+    # --- Sending and receiving -------------------------------------------------------------------
+
+    def _send(self) -> None:
+        leader, topic = self._cluster.leader(self._wanted.topic_partition, self._deadline)
+        broker = self._cluster.broker(leader.node_id, self._deadline)
+        needed = _BY_ID if has_topic_id(topic) else _BY_NAME
+        broker.send(self._request(leader, topic), self._deadline, needed)
+        self._broker = broker
+
+    def _send_ahead(self) -> None:
+        try:
+            self._send()
+        except KafkaError:
+            # The batches at hand come first; the next call meets the same error, or none.
+            self.close()
+            self._cluster.forget(self._wanted.topic_partition.topic)
+
+    def _request(self, leader: Leader, topic: Topic) -> FetchRequest:
+        config = self._cluster.config
+        partition = FetchRequest.FetchTopic.FetchPartition(
+            partition=self._wanted.topic_partition.partition,
+            current_leader_epoch=leader.epoch,
+            fetch_offset=self._position,
+            partition_max_bytes=self._max_bytes,
+        )
+        return FetchRequest(
+            max_wait_ms=config.fetch_max_wait_ms,
+            min_bytes=config.fetch_min_bytes,
+            max_bytes=self._max_bytes,
+            isolation_level=READ_UNCOMMITTED,
+            topics=[
+                FetchRequest.FetchTopic(
+                    topic=topic.name, topic_id=topic.topic_id, partitions=[partition]
+                )
+            ],
+        )
+
+    def _receive(self) -> _PartitionData:
+        broker, self._broker = self._broker, None
+        if broker is None:
+            raise ProtocolError("no Fetch is on its way")
+        response = broker.receive(FetchResponse, self._deadline)
+        context = f"Fetch of {self._wanted.topic_partition} at offset {self._position} to {broker}"
+        if response.error_code:
+            raise BrokerError(response.error_code, context)
+        number = self._wanted.topic_partition.partition
+        answers = [
+            data
+            for topic in response.responses
+            for data in topic.partitions
+            if data.partition_index == number
+        ]
+        if not answers:
+            raise ProtocolError(f"{context}: the answer lacks the partition")
+        if answers[0].error_code:
+            raise BrokerError(answers[0].error_code, context)
+        return answers[0]
+
+    # --- Answers ---------------------------------------------------------------------------------
+
+    def _take(self, data: _PartitionData) -> Sequence[RecordBatch]:
+        """The batches of an answer that are not behind us; moves the position past them."""
+        if not data.records:
+            return ()
+        try:
+            batches = [
+                *read_batches(
+                    memoryview(data.records),
+                    check_crcs=self._cluster.config.check_crcs,
+                    offset_hint=self._position,
+                )
+            ]
+        except CorruptRecordError as error:
+            raise CorruptRecordError(
+                error.reason, offset=error.offset, topic_partition=self._wanted.topic_partition
+            ) from error
+        except UnsupportedVersionError as error:
+            raise UnsupportedVersionError(f"{self._wanted.topic_partition}: {error}") from error
+        if not batches:
+            self._ask_for_more(len(data.records))
+            return ()
+        position = self._position
+        ahead = [batch for batch in batches if batch.header.next_offset > position]
+        if ahead:
+            self._position = ahead[-1].header.next_offset
+        return ahead
+
+    def _ask_for_more(self, got_bytes: int) -> None:
+        """Not one whole batch came: brokers below 0.10.1 cut even the first one."""
+        limit = self._cluster.config.max_response_bytes
+        if self._max_bytes >= limit:
+            raise CorruptRecordError(
+                f"the batch does not fit in kafka.receive.message.max.bytes ({limit} bytes); "
+                f"{got_bytes} bytes came",
+                offset=self._position,
+                topic_partition=self._wanted.topic_partition,
+            )
+        self._max_bytes = min(2 * self._max_bytes, limit)
+
+    def _made_progress(self) -> None:
+        self._idle_answers = 0
+        self._deadline = Deadline.after(self._idle_timeout_ms)
+        self._retry = Retry(self._cluster.config, self._deadline, self._idle_timeout_ms)
+
+    def _refuse_to_idle(self) -> None:
+        """An answer without progress is normal for a while: the records are still to come."""
+        if self._deadline.has_passed:
+            raise KafkaTimeoutError(
+                f"Cannot fetch record for offset {self._position} of "
+                f"{self._wanted.topic_partition} in {self._idle_timeout_ms} milliseconds; "
+                f"the range ends at {self._wanted.until_offset}"
+            )
+
+    # --- Failures --------------------------------------------------------------------------------
+
+    def _recover(self, error: KafkaError) -> None:
+        """Make the next try possible, or raise what makes it pointless."""
+        self.close()
+        if isinstance(error, BrokerError):
+            if error.error is ErrorCode.OFFSET_OUT_OF_RANGE:
+                self._refuse_if_gone()
+                error.error = ErrorCode.OFFSET_NOT_AVAILABLE
+            elif error.error in _RETRIED:
+                error.error = ErrorCode.OFFSET_NOT_AVAILABLE
+        self._cluster.forget(self._wanted.topic_partition.topic)
+        self._retry.wait_after(error)
+
+    def _refuse_if_gone(self) -> None:
+        """Raise if the position is really not in the log; a stale leader may have said so."""
+        topic_partition = self._wanted.topic_partition
+        self._cluster.forget(topic_partition.topic)
+        bounds = [
+            list_offsets(self._cluster, {topic_partition: position}, self._deadline)[
+                topic_partition
+            ]
+            for position in (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP)
+        ]
+        if not bounds[0] <= self._position <= bounds[1]:
+            raise OffsetOutOfRangeError(topic_partition, self._position, *bounds)

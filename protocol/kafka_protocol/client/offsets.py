@@ -1,0 +1,142 @@
+"""Earliest, latest or timestamps -> offsets, for many partitions at once.
+
+One ListOffsets per leader, all in flight together; what fails for a reason that may pass is asked
+again, alone. Which positions are wanted is the caller's business.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from kafka_protocol.client.broker import Broker
+from kafka_protocol.client.clock import Deadline, Retry
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, ProtocolError
+from kafka_protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from kafka_protocol.topic_partition import TopicPartition
+
+_CLIENT = -1  # replica_id of those who are no replica
+
+
+def list_offsets(
+    cluster: Cluster, positions: Mapping[TopicPartition, int], deadline: Deadline
+) -> dict[TopicPartition, int]:
+    """The offset of one position in each partition.
+
+    Args:
+        cluster: Whom to ask.
+        positions: A timestamp in ms, or one of `messages.list_offsets`' special ones.
+        deadline: When to give up.
+
+    Returns:
+        An offset for each partition; -1 where no record is as young as the timestamp.
+
+    Raises:
+        BrokerError: A partition does not exist, may not be read, or stays without a leader.
+        BrokerConnectionError, KafkaTimeoutError: A leader cannot be reached.
+    """
+    found: dict[TopicPartition, int] = {}
+    retry = Retry(cluster.config, deadline, cluster.config.connection_setup_timeout_ms)
+    while missing := {tp: position for tp, position in positions.items() if tp not in found}:
+        failures = _ask_leaders(cluster, missing, found, deadline)
+        for topic_partition, error in failures.items():
+            cluster.forget_after(error, topic_partition.topic)
+        if failures:
+            final = [error for error in failures.values() if not error.retriable]
+            retry.wait_after((final or [*failures.values()])[0])
+    return found
+
+
+def _ask_leaders(
+    cluster: Cluster,
+    positions: Mapping[TopicPartition, int],
+    found: dict[TopicPartition, int],
+    deadline: Deadline,
+) -> dict[TopicPartition, KafkaError]:
+    """One round: put what is learnt into `found`, and return what failed."""
+    failures: dict[TopicPartition, KafkaError] = {}
+    by_leader = _group_by_leader(cluster, positions, failures, deadline)
+    asked: list[tuple[Broker, list[TopicPartition]]] = []
+    for node_id, partitions in by_leader.items():
+        request = _request(cluster, {tp: positions[tp] for tp in partitions}, deadline)
+        try:
+            broker = cluster.broker(node_id, deadline)
+            broker.send(request, deadline)
+        except KafkaError as error:
+            failures.update(dict.fromkeys(partitions, error))
+        else:
+            asked.append((broker, partitions))
+    for broker, partitions in asked:
+        try:
+            response = broker.receive(ListOffsetsResponse, deadline)
+        except KafkaError as error:
+            failures.update(dict.fromkeys(partitions, error))
+        else:
+            _sort_answers(response, broker, partitions, found, failures)
+    return failures
+
+
+def _group_by_leader(
+    cluster: Cluster,
+    partitions: Iterable[TopicPartition],
+    failures: dict[TopicPartition, KafkaError],
+    deadline: Deadline,
+) -> dict[int, list[TopicPartition]]:
+    by_leader: dict[int, list[TopicPartition]] = defaultdict(list)
+    for topic_partition in partitions:
+        try:
+            leader, _ = cluster.leader(topic_partition, deadline)
+        except BrokerError as error:
+            failures[topic_partition] = error
+        else:
+            by_leader[leader.node_id].append(topic_partition)
+    return by_leader
+
+
+def _request(
+    cluster: Cluster, positions: Mapping[TopicPartition, int], deadline: Deadline
+) -> ListOffsetsRequest:
+    topics: dict[str, list[ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition]] = {}
+    for topic_partition, position in positions.items():
+        leader, _ = cluster.leader(topic_partition, deadline)
+        topics.setdefault(topic_partition.topic, []).append(
+            ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition(
+                partition_index=topic_partition.partition,
+                current_leader_epoch=leader.epoch,
+                timestamp=position,
+            )
+        )
+    return ListOffsetsRequest(
+        replica_id=_CLIENT,
+        topics=[
+            ListOffsetsRequest.ListOffsetsTopic(name=name, partitions=partitions)
+            for name, partitions in topics.items()
+        ],
+        timeout_ms=int(deadline.or_sooner(cluster.config.request_timeout_ms).remaining_ms),
+    )
+
+
+def _sort_answers(
+    response: ListOffsetsResponse,
+    broker: Broker,
+    partitions: Iterable[TopicPartition],
+    found: dict[TopicPartition, int],
+    failures: dict[TopicPartition, KafkaError],
+) -> None:
+    answers = {
+        TopicPartition(topic.name, answer.partition_index): answer
+        for topic in response.topics
+        for answer in topic.partitions
+    }
+    for topic_partition in partitions:
+        answer = answers.get(topic_partition)
+        context = f"ListOffsets of {topic_partition} to {broker}"
+        if answer is None:
+            failures[topic_partition] = ProtocolError(f"{context}: the answer lacks the partition")
+        elif answer.error_code != ErrorCode.NONE:
+            failures[topic_partition] = BrokerError(answer.error_code, context)
+        else:
+            # v0 lists offsets of segments, the newest first.
+            old = answer.old_style_offsets
+            found[topic_partition] = old[0] if old else answer.offset

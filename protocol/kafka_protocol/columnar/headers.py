@@ -1,0 +1,131 @@
+"""Record headers <-> Arrow lists of (key, value) structs, vectorised (KIP-82).
+
+Headers of all records are read in rounds: first every record's first header, then every record's
+second one, as many rounds as the record with most headers needs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_protocol.columnar.schema import HEADERS_TYPE
+from kafka_protocol.columnar.slices import lengths, take_slices, varint_array
+from kafka_protocol.columnar.varints import Bytes, Longs, read_varints
+from kafka_protocol.errors import DecodeError, EncodeError
+
+
+def decode_headers(data: bytes, start: Longs, end: Longs) -> pa.Array:
+    """The headers column of many records.
+
+    Args:
+        data: The buffer of all records, padded.
+        start: Where each record's header count stands.
+        end: Where each record ends; its headers must end there too.
+
+    Returns:
+        A list array; null, not empty, where a record has no header (as Spark's connector).
+
+    Raises:
+        DecodeError: A count or a length is impossible.
+    """
+    view = np.frombuffer(data, dtype=np.uint8)
+    count, pos = read_varints(view, start)
+    # A header takes two bytes at least.
+    if ((count < 0) | (count * 2 > end - pos)).any():
+        raise DecodeError("a record has an impossible number of headers")
+    first = np.zeros(len(start) + 1, dtype=np.int64)
+    np.cumsum(count, out=first[1:])
+    fields = _read_rounds(view, count, pos, end, first)
+    keys = _text(take_slices(data, fields[0], fields[1], pa.binary()))
+    values = take_slices(data, fields[2], fields[3], pa.binary())
+    entries = pa.StructArray.from_arrays([keys, values], fields=list(HEADERS_TYPE.value_type))
+    has_none = count == 0
+    return pa.ListArray.from_arrays(
+        pa.array(first.astype(np.int32)),
+        entries,
+        type=HEADERS_TYPE,
+        mask=pa.array(has_none) if has_none.any() else None,
+    )
+
+
+def _read_rounds(view: Bytes, count: Longs, pos: Longs, end: Longs, first: Longs) -> list[Longs]:
+    """Start and length of each key and value, in the order in which they lie in the buffer."""
+    total = int(first[-1])
+    fields = [np.empty(total, dtype=np.int64) for _ in range(4)]
+    rows = np.flatnonzero(count)
+    done = np.flatnonzero(count == 0)
+    if (pos[done] != end[done]).any():
+        raise DecodeError("a record is longer than its fields")
+    here, stop = pos[rows], end[rows]
+    number = 0
+    while rows.size:
+        key_length, key_start = read_varints(view, np.minimum(here, stop))
+        here = key_start + key_length
+        if ((key_length < 0) | (here >= stop)).any():
+            raise DecodeError("a record is shorter than its headers")
+        value_length, value_start = read_varints(view, here)
+        here = value_start + np.maximum(value_length, 0)
+        if ((value_length < -1) | (here > stop)).any():
+            raise DecodeError("a record is shorter than its headers")
+        at = first[rows] + number
+        for column, values in zip(
+            fields, (key_start, key_length, value_start, value_length), strict=True
+        ):
+            column[at] = values
+        number += 1
+        last = count[rows] == number
+        if (here[last] != stop[last]).any():
+            raise DecodeError("a record is longer than its headers")
+        rows, here, stop = rows[~last], here[~last], stop[~last]
+    return fields
+
+
+def _text(keys: pa.Array) -> pa.Array:
+    """As UTF-8; what is none becomes U+FFFD, as in Java's `new String(bytes, UTF_8)`."""
+    try:
+        return keys.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([key.decode("utf-8", "replace") for key in keys.to_pylist()], pa.string())
+
+
+def encode_headers(headers: pa.Array) -> pa.Array:
+    """The bytes that follow a record's value: the header count, then the headers.
+
+    Args:
+        headers: A list array of (key, value) structs; a null list is written as no header.
+
+    Returns:
+        A binary array, one element a record.
+
+    Raises:
+        EncodeError: A header has no key.
+    """
+    entries = headers.flatten()
+    keys = entries.field("key").cast(pa.binary())
+    values = entries.field("value").cast(pa.binary())
+    if entries.null_count or keys.null_count:
+        raise EncodeError("a record header has no key; give each header a key, or no header at all")
+    key_length = lengths(keys)
+    value_length = lengths(values)
+    encoded = pc.binary_join_element_wise(
+        varint_array(key_length),
+        keys,
+        varint_array(value_length),
+        pc.fill_null(values, b""),
+        b"",
+    )
+    count = pc.fill_null(pc.list_value_length(headers), 0).to_numpy(zero_copy_only=False)
+    count = count.astype(np.int64)
+    first = np.zeros(len(count) + 1, dtype=np.int64)
+    np.cumsum(count, out=first[1:])
+    # The headers of a record lie one behind the other, so together they are one slice.
+    ends = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum(lengths(encoded), out=ends[1:])
+    per_record = pa.Array.from_buffers(
+        pa.binary(),
+        len(count),
+        [None, pa.py_buffer(ends[first].astype(np.int32)), encoded.buffers()[2]],
+    )
+    return pc.binary_join_element_wise(varint_array(count), per_record, b"")

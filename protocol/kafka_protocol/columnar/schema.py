@@ -1,0 +1,35 @@
+"""The Arrow columns of a record: names, order and types. Spark's own Kafka connector named them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import pyarrow as pa
+
+HEADERS_TYPE: Final = pa.list_(
+    pa.field("element", pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
+)
+
+# timestampType: -1 for none, 0 for CREATE_TIME, 1 for LOG_APPEND_TIME.
+RECORD_SCHEMA: Final = pa.schema(
+    [
+        pa.field("key", pa.binary()),
+        pa.field("value", pa.binary()),
+        pa.field("topic", pa.string()),
+        pa.field("partition", pa.int32()),
+        pa.field("offset", pa.int64()),
+        pa.field("timestamp", pa.timestamp("us", tz="UTC")),
+        pa.field("timestampType", pa.int32()),
+        pa.field("headers", HEADERS_TYPE),
+    ]
+)
+
+
+def record_schema(columns: Sequence[str]) -> pa.Schema:
+    """The schema of a projection, in the order in which the columns are named.
+
+    Raises:
+        KeyError: A name is none of the eight.
+    """
+    return pa.schema([RECORD_SCHEMA.field(name) for name in columns])

@@ -1,0 +1,53 @@
+"""Between Arrow's binary arrays and numpy's positions and lengths. Bytes are copied in C++ only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_protocol.columnar.varints import Longs, write_varints
+
+
+def take_slices(data: bytes, start: Longs, length: Longs, arrow_type: Any) -> pa.Array:
+    """The slices `data[start:start + length]` as a binary or string array.
+
+    Args:
+        data: The buffer, below 2 GiB.
+        start: Where each slice begins; ascending, and slices do not overlap.
+        length: How many bytes it has; negative for null.
+        arrow_type: `pa.binary()`, or `pa.string()` where the bytes are known to be UTF-8.
+    """
+    rows = len(start)
+    # Arrow's offsets must touch, so the gaps become elements too: slice, gap, slice, gap, ...
+    offsets = np.empty(2 * rows + 1, dtype=np.int32)
+    offsets[0:-1:2] = start
+    offsets[1::2] = start + np.maximum(length, 0)
+    offsets[-1] = offsets[-2] if rows else 0
+    slices = pa.Array.from_buffers(
+        arrow_type, 2 * rows, [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    )
+    is_null = length < 0
+    picked = pa.array(
+        np.arange(0, 2 * rows, 2, dtype=np.int32), mask=is_null if is_null.any() else None
+    )
+    return slices.take(picked)
+
+
+def lengths(values: pa.Array) -> Longs:
+    """How many bytes each element of a binary array has; -1 for null."""
+    known = pc.fill_null(pc.binary_length(values), -1)
+    result: Longs = known.to_numpy(zero_copy_only=False).astype(np.int64)
+    return result
+
+
+def varint_array(*columns: Longs) -> pa.Array:
+    """The varints of a row one behind the other, as a binary array with one element a row."""
+    data, offsets = write_varints(*columns)
+    return pa.Array.from_buffers(
+        pa.binary(),
+        len(columns[0]),
+        [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)],
+    )

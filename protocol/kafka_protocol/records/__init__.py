@@ -1,0 +1,6 @@
+"""Record batches: headers, checksums, compression, and a codec to read them one by one.
+
+`batch` cuts what a Fetch brings into batches and builds what a Produce takes, `compression` packs
+and unpacks payloads under a cap, `record` is the readable reference codec for what is inside;
+`columnar` does the same for whole columns at once. No I/O, no topic names, no numpy.
+"""
