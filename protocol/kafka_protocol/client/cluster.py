@@ -102,6 +102,26 @@ class Cluster:
                 continue
             return self._learn(response)
 
+    def settled_topics(self, names: Collection[str], deadline: Deadline) -> dict[str, Topic]:
+        """Ask for topics until no answer is one that may pass, or the deadline is near.
+
+        A topic that was created a moment ago is unknown to some brokers, or has no leader yet.
+
+        Returns:
+            Every topic that was named. One that still does not exist has an error code.
+        """
+        retry = Retry(self.config, deadline, self.config.connection_setup_timeout_ms)
+        while True:
+            topics = self.topics(names, deadline)
+            errors = [ErrorCode.lookup(topics[name].error_code) for name in names if name in topics]
+            passing = [error for error in errors if error.retriable]
+            if len(errors) == len(names) and not passing:
+                return topics
+            try:
+                retry.wait_after(BrokerError((passing or [ErrorCode.LEADER_NOT_AVAILABLE])[0], ""))
+            except BrokerError:
+                return topics
+
     def leader(self, topic_partition: TopicPartition, deadline: Deadline) -> tuple[Leader, Topic]:
         """Who leads a partition, from the cache where that is known.
 

@@ -171,7 +171,7 @@ class _Fetcher:
             partition_max_bytes=self._max_bytes,
         )
         return FetchRequest(
-            max_wait_ms=config.fetch_max_wait_ms,
+            max_wait_ms=min(config.fetch_max_wait_ms, int(self._deadline.remaining_ms)),
             min_bytes=config.fetch_min_bytes,
             max_bytes=self._max_bytes,
             isolation_level=READ_UNCOMMITTED,
@@ -186,7 +186,8 @@ class _Fetcher:
         broker, self._broker = self._broker, None
         if broker is None:
             raise ProtocolError("no Fetch is on its way")
-        response = broker.receive(FetchResponse, self._deadline)
+        config = self._cluster.config
+        response = broker.receive(FetchResponse, Deadline.after(config.request_timeout_ms))
         context = f"Fetch of {self._wanted.topic_partition} at offset {self._position} to {broker}"
         if response.error_code:
             raise BrokerError(response.error_code, context)

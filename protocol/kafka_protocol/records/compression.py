@@ -187,6 +187,8 @@ def _snappy_decompress(data: Buffer, max_bytes: int) -> Buffer:
 def _xerial_blocks(view: memoryview) -> list[memoryview]:
     blocks = []
     pos = len(_XERIAL_HEADER)
+    if len(view) < pos:
+        raise CorruptRecordError("the snappy header is cut short")
     while pos < len(view):
         if pos + 4 > len(view):
             raise CorruptRecordError("a snappy block's size is cut short")

@@ -1,0 +1,132 @@
+"""Rows of an Arrow batch -> records, gathered by the partition that they go to.
+
+Topic from the option or the column; partition from the column, else from the key, else the same
+random one for all of a batch's rows without a key. Vectorised; no I/O: who knows how many
+partitions a topic has is asked through a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_protocol.columnar.encode import RecordColumns
+from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.partitioner import partition_for_keys, sticky_partition
+
+
+class Routed(NamedTuple):
+    """The records of one partition, in the order of their rows."""
+
+    topic_partition: TopicPartition
+    records: RecordColumns
+
+
+def route(
+    batch: pa.RecordBatch,
+    topic_option: str | None,
+    timestamp_ms: int,
+    partition_count: Callable[[str], int],
+) -> Iterator[Routed]:
+    """Gather the rows of a batch by topic and partition.
+
+    Args:
+        batch: With a column `value`, and `key`, `topic`, `partition` and `headers` as there are.
+        topic_option: The topic of all rows; None where the column says it.
+        timestamp_ms: The time of all records.
+        partition_count: How many partitions a topic has.
+
+    Raises:
+        KafkaConfigError: A row has no topic, or names a partition that does not exist.
+    """
+    if not batch.num_rows:
+        return
+    columns = {name: batch.column(name) for name in batch.schema.names}
+    value = columns["value"].cast(pa.binary())
+    key = columns["key"].cast(pa.binary()) if "key" in columns else pa.nulls(len(value), pa.binary())
+    records = RecordColumns(
+        key,
+        value,
+        np.full(len(value), timestamp_ms, dtype=np.int64),
+        columns.get("headers"),
+    )
+    for topic, rows in _rows_by_topic(columns.get("topic"), topic_option, len(value)):
+        partitions = _partitions(
+            _take(key, rows), _take(columns.get("partition"), rows), topic, partition_count(topic)
+        )
+        for partition, picked in _rows_by_value(partitions):
+            chosen = picked if rows is None else rows[picked]
+            yield Routed(TopicPartition(topic, partition), _pick(records, chosen))
+
+
+_Rows = npt.NDArray[np.int64]
+
+
+def _rows_by_topic(
+    column: pa.Array | None, option: str | None, count: int
+) -> Iterator[tuple[str, _Rows | None]]:
+    """Each topic with its rows; None stands for all rows."""
+    if option is not None:
+        yield option, None
+        return
+    if column is None or column.null_count:
+        raise KafkaConfigError(
+            "[KAFKA_NULL_TOPIC_IN_DATA] The Kafka message data sent to the producer contains a "
+            "null topic. Use the `topic` option for setting a default topic."
+        )
+    encoded = column.dictionary_encode()
+    names = encoded.dictionary.to_pylist()
+    if len(names) == 1:
+        yield names[0], None
+        return
+    for code, rows in _rows_by_value(encoded.indices.to_numpy(zero_copy_only=False)):
+        yield names[code], rows
+
+
+def _rows_by_value(values: npt.NDArray[np.int32]) -> Iterator[tuple[int, _Rows]]:
+    """Each distinct value with its rows, in their order."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    edges = np.flatnonzero(np.diff(ordered)) + 1
+    for rows in np.split(order, edges):
+        yield int(values[rows[0]]), rows
+
+
+def _partitions(
+    key: pa.Array, column: pa.Array | None, topic: str, count: int
+) -> npt.NDArray[np.int32]:
+    """The partition of each row: the column's, else the key's, else any."""
+    partitions = partition_for_keys(key, count)
+    partitions = np.where(partitions < 0, sticky_partition(count), partitions).astype(np.int32)
+    if column is None:
+        return partitions
+    given = pc.fill_null(column, -1).to_numpy(zero_copy_only=False)
+    is_given = column.is_valid().to_numpy(zero_copy_only=False)
+    wrong = is_given & ((given < 0) | (given >= count))
+    if wrong.any():
+        raise KafkaConfigError(
+            f"A row is for partition {given[np.argmax(wrong)]} of topic {topic!r}, which has "
+            f"partitions 0 to {count - 1}. Correct the column 'partition', or leave it null"
+        )
+    return np.where(is_given, given, partitions).astype(np.int32)
+
+
+def _take(column: pa.Array | None, rows: _Rows | None) -> pa.Array | None:
+    return column if column is None or rows is None else column.take(pa.array(rows))
+
+
+def _pick(records: RecordColumns, rows: _Rows) -> RecordColumns:
+    if len(rows) == len(records.value):  # they are in order already
+        return records
+    return RecordColumns(
+        _take(records.key, rows),
+        _take(records.value, rows),
+        records.timestamp[rows],
+        _take(records.headers, rows),
+    )

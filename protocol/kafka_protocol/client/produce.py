@@ -1,0 +1,192 @@
+"""Record batches -> the leaders of their partitions, acknowledged by all in-sync replicas.
+
+One Produce per leader and round, with one batch of each partition that it leads; the leaders
+work at the same time. A partition's next batch is sent when the one before it is acknowledged,
+so order holds through every retry. Without producer ids a batch whose answer was lost is written
+again: at least once. Which rows become which batch is the caller's business.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from kafka_protocol.client.broker import Broker
+from kafka_protocol.client.clock import Deadline, Retry
+from kafka_protocol.client.cluster import Cluster, Topic, has_topic_id
+from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, ProtocolError
+from kafka_protocol.messages.produce import ACKS_ALL, ProduceRequest, ProduceResponse
+from kafka_protocol.schema import VersionRange
+from kafka_protocol.topic_partition import TopicPartition
+
+# v3 is the first with record batches (magic 2); v13 speaks of topics by id only.
+_BY_NAME: Final = VersionRange(3, 12)
+_BY_ID: Final = VersionRange(3, ProduceRequest.versions.highest)
+
+# Far below the broker's socket.request.max.bytes (100 MiB), and enough to keep it busy.
+_MAX_REQUEST_BYTES: Final = 16 * 1024 * 1024
+
+_PartitionResponse = ProduceResponse.TopicProduceResponse.PartitionProduceResponse
+
+
+class Producer:
+    """Writes batches and waits until they are safe. Not for several threads at once.
+
+    Args:
+        cluster: Where to write.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._pending: dict[TopicPartition, deque[bytes]] = defaultdict(deque)
+
+    def __repr__(self) -> str:
+        batches = sum(map(len, self._pending.values()))
+        return f"<Producer, {batches} batches of {len(self._pending)} partitions pending>"
+
+    def add(self, topic_partition: TopicPartition, batch: bytes) -> None:
+        """Take a batch in line behind the partition's others."""
+        self._pending[topic_partition].append(batch)
+
+    def flush(self) -> None:
+        """Write everything that was added; return when all of it is acknowledged.
+
+        Raises:
+            BrokerError: A broker refused a batch, or a failure did not pass within
+                delivery.timeout.ms. Names topic, partition, broker and what the broker said.
+            BrokerConnectionError, KafkaTimeoutError: A leader could not be reached in that time.
+        """
+        deadline, retry = self._begin()
+        while self._pending:
+            acknowledged, failures = self._write_round(deadline)
+            for topic_partition in acknowledged:
+                self._drop_first(topic_partition)
+            if acknowledged:
+                deadline, retry = self._begin()
+            for topic_partition, error in failures.items():
+                self._cluster.forget_after(error, topic_partition.topic)
+            if failures:
+                final = [error for error in failures.values() if not error.retriable]
+                retry.wait_after((final or [*failures.values()])[0])
+
+    def _begin(self) -> tuple[Deadline, Retry]:
+        """The time that the next batches have."""
+        config = self._cluster.config
+        deadline = Deadline.after(config.delivery_timeout_ms)
+        return deadline, Retry(config, deadline, config.delivery_timeout_ms)
+
+    def _drop_first(self, topic_partition: TopicPartition) -> None:
+        batches = self._pending[topic_partition]
+        batches.popleft()
+        if not batches:
+            del self._pending[topic_partition]
+
+    def _write_round(
+        self, deadline: Deadline
+    ) -> tuple[list[TopicPartition], dict[TopicPartition, KafkaError]]:
+        """Write the first batch of each partition; tell which arrived, and why the others not."""
+        failures: dict[TopicPartition, KafkaError] = {}
+        sent: list[_Sent] = []
+        for request in self._requests(failures, deadline):
+            try:
+                broker = self._cluster.broker(request.node_id, deadline)
+                broker.send(self._encode(request, deadline), deadline, request.needed)
+            except KafkaError as error:
+                failures.update(dict.fromkeys(request.topics, error))
+            else:
+                sent.append(_Sent(broker, request))
+        acknowledged: list[TopicPartition] = []
+        for broker, request in sent:
+            try:
+                response = broker.receive(ProduceResponse, deadline)
+            except KafkaError as error:
+                failures.update(dict.fromkeys(request.topics, error))
+            else:
+                verdicts = _verdicts(response, broker, request.topics)
+                acknowledged += [tp for tp, error in verdicts if error is None]
+                failures |= {tp: error for tp, error in verdicts if error is not None}
+        return acknowledged, failures
+
+    def _requests(
+        self, failures: dict[TopicPartition, KafkaError], deadline: Deadline
+    ) -> Iterator[_Request]:
+        """At most one request per leader, so that none waits behind another's answer."""
+        by_leader: dict[int, dict[TopicPartition, Topic]] = defaultdict(dict)
+        size: dict[int, int] = defaultdict(int)
+        for topic_partition, batches in self._pending.items():
+            try:
+                leader, topic = self._cluster.leader(topic_partition, deadline)
+            except KafkaError as error:
+                failures[topic_partition] = error
+                continue
+            size[leader.node_id] += len(batches[0])
+            chosen = by_leader[leader.node_id]
+            if not chosen or size[leader.node_id] <= _MAX_REQUEST_BYTES:
+                chosen[topic_partition] = topic
+        for node_id, topics in by_leader.items():
+            all_have_ids = all(map(has_topic_id, topics.values()))
+            yield _Request(node_id, topics, _BY_ID if all_have_ids else _BY_NAME)
+
+    def _encode(self, request: _Request, deadline: Deadline) -> ProduceRequest:
+        topic_data: dict[str, ProduceRequest.TopicProduceData] = {}
+        for topic_partition, topic in request.topics.items():
+            data = topic_data.setdefault(
+                topic.name,
+                ProduceRequest.TopicProduceData(name=topic.name, topic_id=topic.topic_id),
+            )
+            data.partition_data.append(
+                ProduceRequest.TopicProduceData.PartitionProduceData(
+                    index=topic_partition.partition, records=self._pending[topic_partition][0]
+                )
+            )
+        timeout = deadline.or_sooner(self._cluster.config.request_timeout_ms)
+        return ProduceRequest(
+            acks=ACKS_ALL,
+            timeout_ms=max(1, int(timeout.remaining_ms)),
+            topic_data=[*topic_data.values()],
+        )
+
+
+class _Request(NamedTuple):
+    """One leader's share of a round."""
+
+    node_id: int
+    topics: dict[TopicPartition, Topic]
+    needed: VersionRange
+
+
+class _Sent(NamedTuple):
+    broker: Broker
+    request: _Request
+
+
+def _verdicts(
+    response: ProduceResponse, broker: Broker, topics: dict[TopicPartition, Topic]
+) -> list[tuple[TopicPartition, KafkaError | None]]:
+    names = {topic.topic_id: topic.name for topic in topics.values()}
+    answers = {
+        TopicPartition(topic.name or names.get(topic.topic_id, ""), answer.index): answer
+        for topic in response.responses
+        for answer in topic.partition_responses
+    }
+    return [(tp, _verdict(answers.get(tp), f"Produce to {tp} on {broker}")) for tp in topics]
+
+
+def _verdict(answer: _PartitionResponse | None, context: str) -> KafkaError | None:
+    if answer is None:
+        return ProtocolError(f"{context}: the answer lacks the partition")
+    if answer.error_code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
+        return None
+    said = [answer.error_message] if answer.error_message else []
+    said += _record_errors(answer.record_errors)
+    return BrokerError(answer.error_code, context, "; ".join(said) or None)
+
+
+def _record_errors(
+    errors: Iterable[_PartitionResponse.BatchIndexAndErrorMessage],
+) -> list[str]:
+    return [
+        f"record {error.batch_index} of the batch: {error.batch_index_error_message}"
+        for error in list(errors)[:3]
+    ]

@@ -1,0 +1,211 @@
+"""The columnar decoder equals the reference codec on the same bytes, and refuses the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_protocol.columnar.decode import Window, decode_batches
+from kafka_protocol.columnar.schema import RECORD_SCHEMA, record_schema
+from kafka_protocol.errors import CorruptRecordError
+from kafka_protocol.records.batch import RecordBatch, read_batches
+from kafka_protocol.records.record import Record, decode_records
+from kafka_protocol.topic_partition import TopicPartition
+from tests.protocol.records.strategies import batches, header_of
+
+PARTITION = TopicPartition("orders", 3)
+EVERYTHING = Window(PARTITION, 0, 2**62)
+ALL_COLUMNS = tuple(RECORD_SCHEMA.names)
+
+
+def read_all(pieces: Iterable[bytes]) -> list[RecordBatch]:
+    return [batch for data in pieces for batch in read_batches(memoryview(data))]
+
+
+def decoded(
+    batches: Sequence[RecordBatch],
+    window: Window = EVERYTHING,
+    columns: Sequence[str] = ALL_COLUMNS,
+    **options: int,
+) -> list[dict[str, Any]]:
+    schema = record_schema(columns)
+    arrow = [*decode_batches(batches, window, columns, **options)]
+    assert all(batch.schema.equals(schema) and batch.num_rows for batch in arrow)
+    for batch in arrow:
+        batch.validate(full=True)
+    rows: list[dict[str, Any]] = pa.Table.from_batches(arrow, schema).to_pylist()
+    return rows
+
+
+def row_of(record: Record, timestamp_type: int = 0) -> dict[str, Any]:
+    """What Spark's connector makes of a record."""
+    headers = [
+        {"key": header.key.decode("utf-8", "replace"), "value": header.value}
+        for header in record.headers
+    ]
+    return {
+        "key": record.key,
+        "value": record.value,
+        "topic": PARTITION.topic,
+        "partition": PARTITION.partition,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "timestampType": timestamp_type,
+        "headers": headers or None,
+    }
+
+
+def with_ms(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    for row in rows:
+        row["timestamp"] = pa.scalar(row["timestamp"], pa.timestamp("us", "UTC")).value // 1000
+    return rows
+
+
+@given(pieces=st.lists(batches(), min_size=1, max_size=5), target=st.sampled_from([1, 500, 10**6]))
+def test_equals_the_reference_codec(pieces: list[tuple[bytes, list[Record]]], target: int) -> None:
+    """Whatever the batches are, however they are gathered."""
+    read = read_all(data for data, _ in pieces)
+    expected = [row_of(record) for batch in read for record in decode_records(batch)]
+    assert with_ms(decoded(read, target_bytes=target)) == expected
+    assert [record for _, records in pieces for record in records] == [
+        record for batch in read for record in decode_records(batch)
+    ]
+
+
+@given(piece=batches(), edges=st.tuples(st.integers(-5, 20_005), st.integers(-5, 20_005)))
+def test_keeps_only_the_window(piece: tuple[bytes, list[Record]], edges: tuple[int, int]) -> None:
+    data, records = piece
+    (batch,) = read_all([data])
+    start, stop = (batch.header.base_offset + edge for edge in sorted(edges))
+    rows = decoded([batch], Window(PARTITION, start, stop))
+    expected = [record.offset for record in records if start <= record.offset < stop]
+    assert [row["offset"] for row in rows] == expected
+
+
+@pytest.mark.parametrize("name", ALL_COLUMNS)
+@given(piece=batches())
+def test_projection_of_one_column(name: str, piece: tuple[bytes, list[Record]]) -> None:
+    data, records = piece
+    rows = decoded(read_all([data]), columns=[name])
+    if name == "timestamp":
+        rows = with_ms(rows)
+    assert rows == [{name: row_of(record)[name]} for record in records]
+
+
+def test_projection_keeps_the_asked_order() -> None:
+    batch = RecordBatch(header_of(records_count=1), memoryview(b"\x0c\x00\x00\x00\x01\x01\x00"))
+    assert list(decoded([batch], columns=["offset", "key"])[0]) == ["offset", "key"]
+
+
+MINIMAL = b"\x0c\x00\x08\x00\x01\x01\x00"  # timestamp delta 4, all else null
+
+
+def test_control_and_empty_batches_are_skipped() -> None:
+    batches = [
+        RecordBatch(header_of(records_count=1, attributes=0x20), memoryview(MINIMAL)),
+        RecordBatch(header_of(records_count=0, last_offset_delta=5), memoryview(b"")),
+    ]
+    assert decoded(batches) == []
+
+
+def test_log_append_time() -> None:
+    header = header_of(records_count=1, attributes=0x08, base_timestamp=1, max_timestamp=77)
+    (row,) = with_ms(decoded([RecordBatch(header, memoryview(MINIMAL))]))
+    assert (row["timestamp"], row["timestampType"]) == (77, 1)
+
+
+def test_no_timestamp_is_one_ms_before_1970() -> None:
+    header = header_of(records_count=1, base_timestamp=-5)
+    (row,) = with_ms(decoded([RecordBatch(header, memoryview(MINIMAL))]))
+    assert row["timestamp"] == -1
+
+
+def test_timestamp_beyond_microseconds() -> None:
+    header = header_of(base_offset=9, records_count=1, base_timestamp=2**62)
+    batch = RecordBatch(header, memoryview(MINIMAL))
+    with pytest.raises(CorruptRecordError, match="KAFKA_MALFORMED_RECORD_TIMESTAMP"):
+        decoded([batch])
+    assert len(decoded([batch], columns=["value"])) == 1
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"\x0b",  # a negative length
+        b"\x0e\x00\x00\x00\x01\x01",  # a length beyond the end
+        b"\x0c\x00\x00\x02\x01\x01\x00",  # an offset delta beyond the last
+        b"\x0c\x00\x00\x00\x03\x01\x00",  # a key of -2 bytes
+        b"\x0c\x00\x00\x00\x08\x01\x00",  # a key beyond the record
+        b"\x0c\x00\x00\x00\x01\x08\x00",  # a value beyond the record
+        b"\x0c\x00\x00\x00\x01\x01\x01",  # -1 headers
+        b"\x0c\x00\x00\x00\x01\x01\x02",  # a header that is not there
+        b"\x0e\x00\x00\x00\x01\x01\x02\x01",  # a header without a key
+        b"\x10\x00\x00\x00\x01\x01\x02\x08a",  # a header key beyond the record
+        b"\x10\x00\x00\x00\x01\x01\x02\x00\x08",  # a header value beyond the record
+        b"\x12\x00\x00\x00\x01\x01\x02\x00\x01\x00",  # more than its headers
+        b"\x0e\x00\x00\x00\x01\x01\x00\x00",  # more than its fields
+        b"\x0c\x00\x00\x00\x01\x01\x00\x00",  # more than its records
+        b"\xff\xff\xff\xff\xff\x0f",  # an endless length
+        b"\x02\x00",  # nothing but attributes
+        b"",
+    ],
+)
+def test_fault_32_impossible_records(payload: bytes) -> None:
+    batch = RecordBatch(header_of(base_offset=40, records_count=1), memoryview(payload))
+    with pytest.raises(CorruptRecordError, match="of orders-3 at offset 40: "):
+        decoded([batch])
+
+
+def test_fault_32_offsets_must_ascend() -> None:
+    header = header_of(base_offset=40, records_count=2, last_offset_delta=1)
+    with pytest.raises(CorruptRecordError, match="do not ascend"):
+        decoded([RecordBatch(header, memoryview(MINIMAL * 2))])
+
+
+def test_fault_32_the_broken_batch_of_many_is_named() -> None:
+    good = RecordBatch(header_of(base_offset=1, records_count=1), memoryview(MINIMAL))
+    bad = RecordBatch(header_of(base_offset=2, records_count=1), memoryview(MINIMAL + b"\x00"))
+    with pytest.raises(CorruptRecordError, match="of orders-3 at offset 2: "):
+        decoded([good, bad, good])
+
+
+def test_fault_33_cap_names_partition_and_offset() -> None:
+    batch = RecordBatch(header_of(base_offset=40, records_count=1), memoryview(MINIMAL))
+    with pytest.raises(CorruptRecordError, match="of orders-3 at offset 40: .*more than 6 bytes"):
+        decoded([batch], max_decompressed_bytes=6)
+
+
+@given(payload=st.binary(max_size=120), count=st.integers(1, 5))
+def test_garbage_is_refused_as_the_reference_refuses_it(payload: bytes, count: int) -> None:
+    """Never other rows than the reference's; where one refuses, so does the other."""
+    header = header_of(base_offset=40, records_count=count, last_offset_delta=count - 1)
+    batch = RecordBatch(header, memoryview(payload))
+    try:
+        expected = [row_of(record) for record in decode_records(batch)]
+    except CorruptRecordError:
+        with pytest.raises(CorruptRecordError):
+            decoded([batch])
+        return
+    columns = [name for name in ALL_COLUMNS if name != "timestamp"]
+    try:
+        rows = decoded([batch], columns=columns)
+    except CorruptRecordError as error:
+        assert "do not ascend" in str(error)  # noqa: PT017 -- the one thing it checks beyond
+        return
+    assert rows == [{name: row[name] for name in columns} for row in expected]
+
+
+@given(piece=batches(), data=st.data())
+def test_fault_31_flipped_payload_byte_never_gives_other_rows(
+    piece: tuple[bytes, list[Record]], data: st.DataObject
+) -> None:
+    raw = bytearray(piece[0])
+    at = data.draw(st.integers(21, len(raw) - 1))
+    raw[at] ^= 1 << data.draw(st.integers(0, 7))
+    with pytest.raises(CorruptRecordError):
+        decoded(read_all([bytes(raw)]))

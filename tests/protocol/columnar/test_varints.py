@@ -1,0 +1,65 @@
+"""numpy's varints equal the readable ones, value by value."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_protocol import primitives
+from kafka_protocol.columnar.varints import (
+    MAX_VARINT_BYTES,
+    MAX_VARLONG_BYTES,
+    PADDING,
+    read_varints,
+    varint_sizes,
+    write_varints,
+)
+from kafka_protocol.errors import DecodeError
+from kafka_protocol.primitives import Out
+
+INT64 = st.integers(-(2**63), 2**63 - 1)
+ROWS = st.lists(st.tuples(INT64, INT64), min_size=1, max_size=50)
+
+
+def reference(values: list[int]) -> list[bytes]:
+    encoded = []
+    for value in values:
+        out: Out = []
+        primitives.write_varlong(out, value)
+        encoded.append(bytes(out[0]))
+    return encoded
+
+
+@given(rows=ROWS)
+def test_write_equals_the_reference(rows: list[tuple[int, int]]) -> None:
+    columns = [np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)]
+    data, offsets = write_varints(*columns)
+    expected = [b"".join(reference([*row])) for row in rows]
+    assert data.tobytes() == b"".join(expected)
+    assert np.diff(offsets).tolist() == [len(row) for row in expected]
+
+
+@given(values=st.lists(INT64, min_size=1, max_size=50))
+def test_read_equals_the_reference(values: list[int]) -> None:
+    encoded = reference(values)
+    sizes = np.array([len(e) for e in encoded], dtype=np.int64)
+    data = np.frombuffer(b"".join(encoded) + bytes(PADDING), dtype=np.uint8)
+    positions = np.cumsum(sizes) - sizes
+    read, after = read_varints(data, positions, MAX_VARLONG_BYTES)
+    assert read.tolist() == values
+    assert after.tolist() == (positions + sizes).tolist()
+    assert varint_sizes(np.array(values, dtype=np.int64)).tolist() == sizes.tolist()
+
+
+def test_nothing_to_write() -> None:
+    data, offsets = write_varints(np.array([], dtype=np.int64))
+    assert (len(data), offsets.tolist()) == (0, [0])
+
+
+@pytest.mark.parametrize("most", [MAX_VARINT_BYTES, MAX_VARLONG_BYTES])
+def test_fault_15_endless_varint(most: int) -> None:
+    data = np.frombuffer(b"\x00" + b"\xff" * 30, dtype=np.uint8)
+    with pytest.raises(DecodeError, match=f"longer than {most} bytes"):
+        read_varints(data, np.array([0, 1]), most)

@@ -1,0 +1,197 @@
+"""Record batches: the header byte by byte, cuts at every byte, flips of every byte."""
+
+from __future__ import annotations
+
+import crc32c
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_protocol.errors import CorruptRecordError, KafkaError, UnsupportedVersionError
+from kafka_protocol.records.batch import (
+    LOG_APPEND_TIME,
+    BatchContents,
+    Producer,
+    RecordBatch,
+    build_batch,
+    read_batches,
+)
+from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.records.record import Header, Record, decode_records, encode_records
+
+# One record at 1 700 000 000 000 ms: key "k", value "v", header ("h", null).
+RECORD = (
+    b"\x16"  # 11 bytes follow
+    b"\x00"  # attributes
+    b"\x00"  # timestamp delta
+    b"\x00"  # offset delta
+    b"\x02k"
+    b"\x02v"
+    b"\x02"  # one header
+    b"\x02h"
+    b"\x01"  # null
+)
+COVERED = (
+    b"\x00\x13"  # attributes: lz4, transactional
+    b"\x00\x00\x00\x00"  # last offset delta
+    b"\x00\x00\x01\x8b\xcf\xe5\x68\x00"  # base timestamp
+    b"\x00\x00\x01\x8b\xcf\xe5\x68\x01"  # max timestamp
+    b"\x00\x00\x00\x00\x00\x00\x00\x07"  # producer id
+    b"\x00\x08"  # producer epoch
+    b"\x00\x00\x00\x09"  # base sequence
+    b"\x00\x00\x00\x01"  # records count
+) + RECORD
+BATCH = (
+    (
+        b"\x00\x00\x00\x00\x00\x00\x00\x00"  # base offset
+        b"\x00\x00\x00\x3d"  # 61 bytes follow
+        b"\xff\xff\xff\xff"  # partition leader epoch: the leader fills it in
+        b"\x02"  # magic
+    )
+    + crc32c.crc32c(COVERED).to_bytes(4, "big")
+    + COVERED
+)
+
+
+def batch_of(*records: Record, base_offset: int = 0) -> bytes:
+    """An uncompressed batch, at an offset of our choice."""
+    base_timestamp = records[0].timestamp
+    built = build_batch(
+        BatchContents(
+            payload=encode_records(records, 0, base_timestamp),
+            codec=CompressionCodec.NONE,
+            records_count=len(records),
+            base_timestamp=base_timestamp,
+            max_timestamp=max(record.timestamp for record in records),
+        )
+    )
+    return base_offset.to_bytes(8, "big") + built[8:]
+
+
+def read(data: bytes, **options: bool) -> list[RecordBatch]:
+    return [*read_batches(memoryview(data), **options)]
+
+
+def refreshed(data: bytes) -> bytes:
+    """The same with a checksum that fits."""
+    return data[:17] + crc32c.crc32c(data[21:]).to_bytes(4, "big") + data[21:]
+
+
+def test_record_bytes() -> None:
+    record = Record(0, 1_700_000_000_000, b"k", b"v", (Header(b"h", None),))
+    assert encode_records([record], 0, 1_700_000_000_000) == RECORD
+
+
+def test_batch_bytes_written() -> None:
+    contents = BatchContents(
+        payload=RECORD,
+        codec=CompressionCodec.LZ4,
+        records_count=1,
+        base_timestamp=1_700_000_000_000,
+        max_timestamp=1_700_000_000_001,
+        producer=Producer(7, 8, 9, is_transactional=True),
+    )
+    assert build_batch(contents) == BATCH
+
+
+def test_batch_bytes_read() -> None:
+    (batch,) = read(BATCH)
+    header = batch.header
+    assert (header.base_offset, header.batch_length, header.partition_leader_epoch) == (0, 61, -1)
+    assert (header.base_timestamp, header.max_timestamp) == (1_700_000_000_000, 1_700_000_000_001)
+    assert (header.producer_id, header.producer_epoch, header.base_sequence) == (7, 8, 9)
+    assert (header.codec, header.is_transactional, header.is_control) == (3, True, False)
+    assert header.next_offset == 1
+    assert batch.payload == RECORD
+
+
+def test_attribute_bits() -> None:
+    data = bytearray(BATCH)
+    data[22] = 0x28
+    (batch,) = read(bytes(data), check_crcs=False)
+    assert batch.header.timestamp_type == LOG_APPEND_TIME
+    assert batch.header.is_control
+    assert not batch.header.is_transactional
+
+
+ONE = batch_of(Record(0, 5, b"a", b"1"), base_offset=10)
+TWO = batch_of(Record(0, 6, None, b"2"), Record(1, 7, b"b", None), base_offset=11)
+
+
+def test_several_batches_in_order() -> None:
+    offsets = [record.offset for batch in read(ONE + TWO) for record in decode_records(batch)]
+    assert offsets == [10, 11, 12]
+
+
+def test_fault_29_last_batch_cut_at_every_byte_is_dropped() -> None:
+    for end in range(len(ONE), len(ONE + TWO)):
+        assert [batch.header.base_offset for batch in read((ONE + TWO)[:end])] == [10]
+    for end in range(len(ONE)):
+        assert read(ONE[:end]) == []
+
+
+def test_fault_31_every_flipped_byte_is_noticed() -> None:
+    """Base offset, length and leader epoch are outside the checksum; the rest is inside."""
+    for at in range(16, len(TWO)):
+        data = bytearray(TWO)
+        data[at] ^= 0x01
+        with pytest.raises(KafkaError, match="CRC-32C|magic|message format|announced|delta"):
+            read(bytes(data))
+
+
+def test_fault_31_names_offset_and_both_checksums() -> None:
+    data = bytearray(TWO)
+    data[-1] ^= 0xFF
+    with pytest.raises(CorruptRecordError, match=r"offset 11: the CRC-32C is 0x.*records 11 to 12"):
+        read(bytes(data))
+
+
+def test_checksums_can_be_left_unchecked() -> None:
+    data = bytearray(TWO)
+    data[17] ^= 0xFF
+    assert len(read(bytes(data), check_crcs=False)) == 1
+
+
+def _with(data: bytes, at: int, field: bytes) -> bytes:
+    return refreshed(data[:at] + field + data[at + len(field) :])
+
+
+@pytest.mark.parametrize(
+    ("at", "field", "reason"),
+    [
+        (0, b"\xff" * 8, "base offset is -1"),
+        (8, b"\x00\x00\x00\x30", "a batch of 48 bytes cannot be"),
+        (8, b"\xff\xff\xff\xff", "a batch of -1 bytes cannot be"),
+        (16, b"\x03", "magic is 3"),
+        (23, b"\xff\xff\xff\xff", "last offset delta is -1"),
+        (57, b"\xff\xff\xff\xff", "-1 records are announced"),
+        (57, b"\x00\x00\x00\x03", "3 records are announced for 2 offsets"),
+        (23, b"\x7f\xff\xff\xff" + TWO[27:57] + b"\x7f\xff\xff\xff", "records are announced in"),
+    ],
+)
+def test_fault_32_impossible_headers(at: int, field: bytes, reason: str) -> None:
+    with pytest.raises(CorruptRecordError, match=reason):
+        read(_with(TWO, at, field))
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_old_message_formats_are_refused_by_name(magic: int) -> None:
+    data = TWO[:16] + bytes([magic]) + TWO[17:]
+    with pytest.raises(UnsupportedVersionError, match=f"offset 11 has message format {magic}"):
+        read(data)
+
+
+def test_fault_34_empty_batch_keeps_its_offsets() -> None:
+    data = _with(TWO[:61], 57, bytes(4))
+    (batch,) = read(refreshed(data[:8] + (49).to_bytes(4, "big") + data[12:]))
+    assert decode_records(batch) == []
+    assert batch.header.next_offset == 13
+
+
+@given(data=st.binary(max_size=300))
+def test_garbage_raises_nothing_else(data: bytes) -> None:
+    try:
+        batches = read(data)
+    except KafkaError:
+        return
+    assert len(batches) <= len(data) // 61
