@@ -8,7 +8,7 @@ partitions a topic has is asked through a function.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from kafka_protocol.columnar.encode import RecordColumns
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.partitioner import partition_for_keys, sticky_partition
+from kafka_spark_source.schema import SinkColumns
 
 
 class Routed(NamedTuple):
@@ -28,48 +29,66 @@ class Routed(NamedTuple):
     records: RecordColumns
 
 
-def route(
-    batch: pa.RecordBatch,
-    topic_option: str | None,
-    timestamp_ms: int,
-    partition_count: Callable[[str], int],
-) -> Iterator[Routed]:
+class Destination(NamedTuple):
+    """Where rows go, besides what stands in them.
+
+    Attributes:
+        columns: Which column of a batch is what.
+        topic: The topic of all rows; None where a column says it.
+        partition_count: How many partitions a topic has.
+    """
+
+    columns: SinkColumns
+    topic: str | None
+    partition_count: Callable[[str], int]
+
+
+def route(batch: pa.RecordBatch, to: Destination, timestamp_ms: int) -> Iterator[Routed]:
     """Gather the rows of a batch by topic and partition.
 
     Args:
-        batch: With a column `value`, and `key`, `topic`, `partition` and `headers` as there are.
-        topic_option: The topic of all rows; None where the column says it.
+        batch: As Spark hands it to a writer.
+        to: Where its rows go.
         timestamp_ms: The time of all records.
-        partition_count: How many partitions a topic has.
 
     Raises:
         KafkaConfigError: A row has no topic, or names a partition that does not exist.
     """
     if not batch.num_rows:
         return
-    columns = {name: batch.column(name) for name in batch.schema.names}
-    value = columns["value"].cast(pa.binary())
-    key = columns["key"].cast(pa.binary()) if "key" in columns else pa.nulls(len(value), pa.binary())
+    value = _binary(batch, to.columns.value)
+    key = _binary(batch, to.columns.key)
+    partition = _column(batch, to.columns.partition)
     records = RecordColumns(
         key,
         value,
         np.full(len(value), timestamp_ms, dtype=np.int64),
-        columns.get("headers"),
+        _column(batch, to.columns.headers),
     )
-    for topic, rows in _rows_by_topic(columns.get("topic"), topic_option, len(value)):
+    for topic, rows in _rows_by_topic(_column(batch, to.columns.topic), to.topic):
         partitions = _partitions(
-            _take(key, rows), _take(columns.get("partition"), rows), topic, partition_count(topic)
+            _take(key, rows), _take(partition, rows), topic, to.partition_count(topic)
         )
         for partition, picked in _rows_by_value(partitions):
             chosen = picked if rows is None else rows[picked]
             yield Routed(TopicPartition(topic, partition), _pick(records, chosen))
 
 
-_Rows = npt.NDArray[np.int64]
+def _column(batch: pa.RecordBatch, index: int | None) -> pa.Array | None:
+    return None if index is None else batch.column(index)
+
+
+def _binary(batch: pa.RecordBatch, index: int | None) -> pa.Array:
+    column = _column(batch, index)
+    return pa.nulls(batch.num_rows, pa.binary()) if column is None else column.cast(pa.binary())
+
+
+_Rows: TypeAlias = npt.NDArray[np.int64]
+_Partitions: TypeAlias = npt.NDArray[np.int32]
 
 
 def _rows_by_topic(
-    column: pa.Array | None, option: str | None, count: int
+    column: pa.Array | None, option: str | None
 ) -> Iterator[tuple[str, _Rows | None]]:
     """Each topic with its rows; None stands for all rows."""
     if option is not None:
@@ -89,7 +108,7 @@ def _rows_by_topic(
         yield names[code], rows
 
 
-def _rows_by_value(values: npt.NDArray[np.int32]) -> Iterator[tuple[int, _Rows]]:
+def _rows_by_value(values: _Partitions) -> Iterator[tuple[int, _Rows]]:
     """Each distinct value with its rows, in their order."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
@@ -98,12 +117,10 @@ def _rows_by_value(values: npt.NDArray[np.int32]) -> Iterator[tuple[int, _Rows]]
         yield int(values[rows[0]]), rows
 
 
-def _partitions(
-    key: pa.Array, column: pa.Array | None, topic: str, count: int
-) -> npt.NDArray[np.int32]:
+def _partitions(key: pa.Array, column: pa.Array | None, topic: str, count: int) -> _Partitions:
     """The partition of each row: the column's, else the key's, else any."""
-    partitions = partition_for_keys(key, count)
-    partitions = np.where(partitions < 0, sticky_partition(count), partitions).astype(np.int32)
+    hashed = partition_for_keys(key, count)
+    partitions: _Partitions = np.where(hashed < 0, sticky_partition(count), hashed)
     if column is None:
         return partitions
     given = pc.fill_null(column, -1).to_numpy(zero_copy_only=False)
@@ -114,7 +131,8 @@ def _partitions(
             f"A row is for partition {given[np.argmax(wrong)]} of topic {topic!r}, which has "
             f"partitions 0 to {count - 1}. Correct the column 'partition', or leave it null"
         )
-    return np.where(is_given, given, partitions).astype(np.int32)
+    chosen: _Partitions = np.where(is_given, given, partitions)
+    return chosen
 
 
 def _take(column: pa.Array | None, rows: _Rows | None) -> pa.Array | None:

@@ -32,6 +32,10 @@ from kafka_protocol.topic_partition import TopicPartition
 
 NO_LEADER = -1
 
+# How long a topic may be unknown before it counts as missing: brokers learn of a new one, and
+# elect its leaders, within a second or two.
+TOPIC_GRACE_MS = 3_000
+
 
 class Leader(NamedTuple):
     """Who leads a partition, since which epoch (-1 where brokers do not say)."""
@@ -79,12 +83,15 @@ class Cluster:
 
     # --- Metadata --------------------------------------------------------------------------------
 
-    def topics(self, names: Collection[str] | None, deadline: Deadline) -> dict[str, Topic]:
+    def topics(
+        self, names: Collection[str] | None, deadline: Deadline, *, create: bool = False
+    ) -> dict[str, Topic]:
         """Ask for topics, whatever the cache holds.
 
         Args:
             names: Which topics; None for all of them.
             deadline: When to give up.
+            create: Whether a broker with auto.create.topics.enable may create what is missing.
 
         Returns:
             Each topic that the broker spoke of. One that does not exist has an error code.
@@ -96,31 +103,35 @@ class Cluster:
         retry = Retry(self.config, deadline, self.config.connection_setup_timeout_ms)
         while True:
             try:
-                response = self._ask_anyone(_metadata_request(names), deadline)
+                response = self._ask_anyone(_metadata_request(names, create), deadline)
             except KafkaError as error:
                 retry.wait_after(error)
                 continue
             return self._learn(response)
 
-    def settled_topics(self, names: Collection[str], deadline: Deadline) -> dict[str, Topic]:
-        """Ask for topics until no answer is one that may pass, or the deadline is near.
+    def settled_topics(
+        self, names: Collection[str], deadline: Deadline, *, create: bool = False
+    ) -> dict[str, Topic]:
+        """Ask for topics until no answer is one that may pass, or for TOPIC_GRACE_MS.
 
         A topic that was created a moment ago is unknown to some brokers, or has no leader yet.
+        `create` is as for `topics`.
 
         Returns:
             Every topic that was named. One that still does not exist has an error code.
+
+        Raises:
+            BrokerConnectionError, KafkaTimeoutError: As from `topics`.
         """
-        retry = Retry(self.config, deadline, self.config.connection_setup_timeout_ms)
-        while True:
-            topics = self.topics(names, deadline)
-            errors = [ErrorCode.lookup(topics[name].error_code) for name in names if name in topics]
-            passing = [error for error in errors if error.retriable]
-            if len(errors) == len(names) and not passing:
-                return topics
+        topics = self.topics(names, deadline, create=create)
+        retry = Retry(self.config, deadline.or_sooner(TOPIC_GRACE_MS), TOPIC_GRACE_MS)
+        while passing := [t for t in topics.values() if ErrorCode.lookup(t.error_code).retriable]:
             try:
-                retry.wait_after(BrokerError((passing or [ErrorCode.LEADER_NOT_AVAILABLE])[0], ""))
+                retry.wait_after(BrokerError(passing[0].error_code, "Metadata"))
             except BrokerError:
-                return topics
+                break
+            topics = self.topics(names, deadline, create=create)
+        return topics
 
     def leader(self, topic_partition: TopicPartition, deadline: Deadline) -> tuple[Leader, Topic]:
         """Who leads a partition, from the cache where that is known.
@@ -155,13 +166,10 @@ class Cluster:
 
     def _ask_anyone(self, request: MetadataRequest, deadline: Deadline) -> MetadataResponse:
         reasons: list[str] = []
-        # v4 is the first that can be asked not to create what does not exist.
-        needed = VersionRange(
-            4 if request.topics is not None else 0, MetadataRequest.versions.highest
-        )
+        # v4 is the first that can be told not to create what does not exist.
+        lowest = 0 if request.allow_auto_topic_creation else 4
+        needed = VersionRange(lowest, MetadataRequest.versions.highest)
         for broker in self._anyone(deadline, reasons):
-            if broker.versions.range_of(MetadataRequest) == VersionRange(0, 0):
-                needed = MetadataRequest.versions
             response = broker.request(request, MetadataResponse, deadline, needed)
             if response.error_code:
                 raise BrokerError(response.error_code, f"Metadata to {broker}")
@@ -230,6 +238,19 @@ class Cluster:
             self._brokers[node_id] = broker
         return broker
 
+    def controller(self, deadline: Deadline) -> Broker:
+        """A connection to the broker that creates and deletes topics.
+
+        Raises:
+            BrokerError: None is elected at the moment.
+            BrokerConnectionError: It cannot be reached.
+        """
+        response = self._ask_anyone(MetadataRequest(topics=[]), deadline)
+        self._learn(response)
+        if response.controller_id == NO_LEADER:
+            raise BrokerError(ErrorCode.NOT_CONTROLLER, "Metadata of the controller")
+        return self.broker(response.controller_id, deadline)
+
     def _drop_moved_brokers(self) -> None:
         for node_id, broker in [*self._brokers.items()]:
             if self._addresses.get(node_id) != broker.address:
@@ -237,13 +258,14 @@ class Cluster:
                 del self._brokers[node_id]
 
 
-def _metadata_request(names: Collection[str] | None) -> MetadataRequest:
+def _metadata_request(names: Collection[str] | None, create: bool) -> MetadataRequest:
     wanted = (
         None
         if names is None
         else [MetadataRequest.MetadataRequestTopic(name=name) for name in sorted(names)]
     )
-    return MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
+    # Where no topic is named, there is none to create.
+    return MetadataRequest(topics=wanted, allow_auto_topic_creation=create or not names)
 
 
 def _topic(answer: MetadataResponse.MetadataResponseTopic) -> Topic:

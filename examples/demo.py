@@ -1,0 +1,214 @@
+"""The main job, from nothing: a real broker, order events written with Spark, read back, checked.
+
+`make demo` runs it. It starts Apache Kafka from Maven's jars, so the first run downloads them;
+it stops everything that it started.
+"""
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table
+
+from kafka_protocol.client.admin import NewTopic, create_topic
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.config import ClientConfig
+from kafka_spark_source.testing import KafkaCluster, LocalBrokerError
+
+EVENTS = 30_000
+PARTITIONS = 3
+TOPIC = "orders"
+STEPS = 6
+
+console = Console(highlight=False)
+
+
+class Steps:
+    """Says what is being done, how far it is, and how long each step took."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._bar = progress.add_task("", total=STEPS)
+
+    @contextmanager
+    def step(self, what: str) -> Iterator[Callable[[str], None]]:
+        """Do one of STEPS things; what is yielded takes more detail about it."""
+        started = time.monotonic()
+        self._progress.update(self._bar, description=what)
+        yield lambda detail: self._progress.update(self._bar, description=f"{what}: {detail}")
+        seconds = time.monotonic() - started
+        self._progress.advance(self._bar)
+        self._progress.console.print(f"[green]done[/green] {what} ({seconds:.1f} s)")
+
+
+def start_spark() -> SparkSession:
+    # Else Spark's workers are whatever `python3` is on the PATH, without this project in it.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .appName("pykafka demo")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def order_events(spark: SparkSession) -> DataFrame:
+    """Orders of 500 customers; some are cancelled, with a null value (Kafka's tombstone)."""
+    orders = spark.range(EVENTS, numPartitions=2).select(
+        F.col("id").alias("order_id"),
+        F.concat(F.lit("customer-"), F.pmod(F.hash("id"), F.lit(500))).alias("customer"),
+        F.element_at(
+            F.array(*map(F.lit, ["apples", "pears", "plums", "Äpfel", "林檎"])),
+            (F.pmod(F.hash("id", F.lit(1)), F.lit(5)) + 1).cast("int"),
+        ).alias("item"),
+        (F.pmod(F.hash("id", F.lit(2)), F.lit(9)) + 1).alias("quantity"),
+        F.timestamp_millis(F.lit(1_767_225_600_000) + F.col("id") * 1_000).alias("event_time"),
+    )
+    event = F.to_json(F.struct("order_id", "customer", "item", "quantity", "event_time"))
+    return orders.select(
+        F.col("customer").cast("binary").alias("key"),
+        F.when(F.col("order_id") % 97 != 0, event).cast("binary").alias("value"),
+        F.array(
+            F.struct(F.lit("source").alias("key"), F.lit("demo").cast("binary").alias("value")),
+            F.struct(
+                F.lit("order_id").alias("key"),
+                F.col("order_id").cast("string").cast("binary").alias("value"),
+            ),
+        ).alias("headers"),
+    )
+
+
+def create(servers: str) -> None:
+    cluster = Cluster(ClientConfig.from_options({"bootstrap.servers": servers}))
+    try:
+        create_topic(cluster, NewTopic(TOPIC, partitions=PARTITIONS), Deadline.after(30_000))
+    finally:
+        cluster.close()
+
+
+def show_partitions(read: DataFrame) -> None:
+    rows = (
+        read.groupBy("partition")
+        .agg(
+            F.count("*").alias("records"),
+            F.sum(F.col("value").isNull().cast("int")).alias("tombstones"),
+            F.min("offset").alias("first"),
+            F.max("offset").alias("last"),
+            F.sum(F.get_json_object(F.col("value").cast("string"), "$.quantity")).alias("quantity"),
+        )
+        .orderBy("partition")
+        .collect()
+    )
+    table = Table("partition", "records", "tombstones", "offsets", "quantity", title="By partition")
+    for row in rows:
+        span = f"{row['first']} to {row['last']}"
+        table.add_row(
+            str(row["partition"]),
+            f"{row['records']:,}",
+            f"{row['tombstones']:,}",
+            span,
+            f"{row['quantity']:,.0f}",
+        )
+    console.print(table)
+
+
+def show_rows(read: DataFrame) -> None:
+    rows = read.where("offset < 3").orderBy("partition", "offset").collect()
+    table = Table("partition", "offset", "timestamp", "key", "value", "headers", title="First rows")
+    for row in rows:
+        headers = ", ".join(f"{h['key']}={bytes(h['value']).decode()}" for h in row["headers"])
+        value = "null" if row["value"] is None else bytes(row["value"]).decode()
+        table.add_row(
+            str(row["partition"]),
+            str(row["offset"]),
+            f"{row['timestamp']:%H:%M:%S}",
+            bytes(row["key"]).decode(),
+            value,
+            headers,
+        )
+    console.print(table)
+
+
+def check(sent: DataFrame, read: DataFrame) -> None:
+    """Every record came back exactly once and byte for byte, or the demo fails."""
+    came_back = read.select("key", "value", "headers").cache()
+    lost = sent.exceptAll(came_back).count()
+    extra = came_back.exceptAll(sent).count()
+    if lost or extra:
+        sys.exit(f"{lost} records are lost or altered, {extra} are there that nobody sent")
+
+
+def run(cluster: KafkaCluster, spark: SparkSession, steps: Steps) -> None:
+    kafka = {"kafka.bootstrap.servers": cluster.bootstrap_servers}
+    with steps.step(f"Create the topic {TOPIC!r} with {PARTITIONS} partitions"):
+        create(cluster.bootstrap_servers)
+    sent = order_events(spark)
+    with steps.step(f"Write {EVENTS:,} order events, lz4"):
+        (
+            sent.write.format("pykafka")
+            .options(**kafka, topic=TOPIC)
+            .option("kafka.compression.type", "lz4")
+            .mode("append")
+            .save()
+        )
+    read = (
+        spark.read.format("pykafka").options(**kafka, subscribe=TOPIC, includeHeaders="true").load()
+    )
+    with steps.step("Read them back"):
+        show_rows(read)
+        show_partitions(read)
+    with steps.step("Check that every record came back exactly once, byte for byte"):
+        check(sent, read)
+
+
+def main() -> None:
+    # pykafka's own warnings, not Spark's.
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        steps = Steps(progress)
+        with steps.step("Start Apache Kafka") as detail:
+            cluster = KafkaCluster(on_progress=detail)
+            try:
+                cluster.start()
+            except LocalBrokerError as error:
+                sys.exit(f"pykafka demo: {error}")
+        try:
+            with steps.step("Start Spark"):
+                spark = start_spark()
+            try:
+                run(cluster, spark, steps)
+            finally:
+                spark.stop()
+        finally:
+            cluster.stop()
+    console.print(f"[bold green]All {EVENTS:,} records came back; everything is stopped again.[/]")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,241 @@
+"""The options of one query: given as text, checked as a whole, kept as a frozen value.
+
+Pure: no I/O, no Spark. What each option is stands in `option_table`; the order of the checks and
+the error texts are those of Spark's Kafka connector (`KafkaSourceProvider`). The values of
+`kafka.*` options are the Kafka client's business (`kafka_protocol.client.config`): here they are
+only collected, and never shown, for there are passwords among them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.offsets import (
+    EARLIEST,
+    LATEST,
+    EarliestPosition,
+    LatestPosition,
+    Position,
+    SpecificOffsets,
+    check_offset_limits,
+)
+from kafka_spark_source.option_table import NOT_YET, OPTIONS, Table, Use
+from kafka_spark_source.strategies import Strategy
+
+_CLIENT_PREFIX: Final = "kafka."
+
+# Spark adds these itself, for load("...") and save("..."). Like its own connector, we ignore them.
+_SPARKS_OWN: Final = frozenset({"path", "paths"})
+
+# Options of the Kafka client that would contradict what we do, and what to do instead.
+_FORBIDDEN: Final[Mapping[Use, Mapping[str, str]]] = {
+    Use.BATCH_READ: {
+        "auto.offset.reset": (
+            "Instead set the source option 'startingOffsets' to 'earliest' or to offsets to say "
+            "where to start."
+        ),
+        "key.deserializer": (
+            "Keys are read as binary: use DataFrame operations to deserialize the column 'key'."
+        ),
+        "value.deserializer": (
+            "Values are read as binary: use DataFrame operations to deserialize the column 'value'."
+        ),
+        "enable.auto.commit": "Reading commits no offsets: remove it.",
+        "interceptor.classes": "Java classes cannot be loaded: use DataFrame operations instead.",
+    },
+    Use.BATCH_WRITE: {
+        "key.serializer": (
+            "Keys are written as they are: make the column 'key' a string or binary before."
+        ),
+        "value.serializer": (
+            "Values are written as they are: make the column 'value' a string or binary before."
+        ),
+    },
+}
+
+_CLIENT_KIND: Final = {Use.BATCH_READ: "consumer", Use.BATCH_WRITE: "producer"}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What a batch read was asked for.
+
+    Attributes:
+        strategy: Which topics and partitions.
+        starting: Where to start; never latest, as a whole or for one partition.
+        ending: Where to end, exclusive; never earliest.
+        include_headers: Whether the schema has the column `headers`.
+        fail_on_data_loss: Whether missing records are an error or a warning.
+        kafka: The client's options without `kafka.`, names in lower case. Secrets: kept from repr.
+    """
+
+    strategy: Strategy
+    starting: Position
+    ending: Position
+    include_headers: bool
+    fail_on_data_loss: bool
+    kafka: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """What a batch write was asked for.
+
+    Attributes:
+        topic: For all rows, trimmed; None where a column says it. `schema.check_sink_schema`
+            checks it, together with that column.
+        kafka: The client's options without `kafka.`, names in lower case. Secrets: kept from repr.
+    """
+
+    topic: str | None
+    kafka: Mapping[str, str] = field(repr=False)
+
+
+def parse_read_options(options: Mapping[str, str]) -> ReadOptions:
+    """Read the options of `spark.read`, in the order in which Spark's connector checks them.
+
+    Raises:
+        KafkaConfigError: An option is missing, unknown, contradictory or has an unusable value.
+    """
+    given = _by_key(options)
+    _check_names(given, Use.BATCH_READ)
+    starting = _bounded(_START, Table.STARTING_OFFSETS.value_in(given))
+    ending = _bounded(_END, Table.ENDING_OFFSETS.value_in(given))
+    strategy = _strategy_in(given)
+    kafka = _client_options(given, Use.BATCH_READ)
+    check_offset_limits(starting, ending)
+    return ReadOptions(
+        strategy=strategy,
+        starting=starting,
+        ending=ending,
+        include_headers=Table.INCLUDE_HEADERS.value_in(given),
+        fail_on_data_loss=Table.FAIL_ON_DATA_LOSS.value_in(given),
+        kafka=kafka,
+    )
+
+
+def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
+    """Read the options of `df.write`.
+
+    Raises:
+        KafkaConfigError: An option is missing, unknown or forbidden.
+    """
+    given = _by_key(options)
+    _check_names(given, Use.BATCH_WRITE)
+    return WriteOptions(
+        topic=Table.TOPIC.value_in(given) if Table.TOPIC.key in given else None,
+        kafka=_client_options(given, Use.BATCH_WRITE),
+    )
+
+
+def _by_key(options: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower(): value for name, value in options.items()}
+
+
+def _check_names(given: Mapping[str, str], use: Use) -> None:
+    known = {option.key: option for option in OPTIONS}
+    not_yet = {name.lower(): name for name in NOT_YET}
+    for key in sorted(given.keys() - _SPARKS_OWN):
+        if key.startswith(_CLIENT_PREFIX):
+            continue
+        if key in not_yet:
+            raise KafkaConfigError(
+                f"Option '{not_yet[key]}' is not supported yet by this version of pykafka: "
+                "remove it."
+            )
+        if key not in known:
+            raise _unknown(key, use)
+        if use not in known[key].uses:
+            (other,) = known[key].uses
+            raise KafkaConfigError(
+                f"Option '{known[key].name}' is for {other.value}, not for {use.value}: remove it."
+            )
+
+
+def _unknown(key: str, use: Use) -> KafkaConfigError:
+    usable = [option.name for option in OPTIONS if use in option.uses]
+    spelled = {name.lower(): name for name in (*usable, *NOT_YET)}
+    nearest = difflib.get_close_matches(key, spelled, n=1, cutoff=0.75)
+    advice = (
+        f"did you mean '{spelled[nearest[0]]}'?"
+        if nearest
+        else (
+            f"{use.value} takes {', '.join(usable)}; an option of the Kafka client needs 'kafka.' "
+            "before its name."
+        )
+    )
+    return KafkaConfigError(f"Option '{key}' is not known to pykafka: {advice}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """One end of a batch read, what it cannot be, and how Spark's connector puts that."""
+
+    impossible: Position
+    offset: int
+    whole: str
+    one: str
+    advice: str
+
+
+_START: Final = _Limit(
+    LatestPosition(),
+    LATEST,
+    "starting offset can't be latest for batch queries on Kafka",
+    "startingOffsets for {} can't be latest for batch queries on Kafka",
+    "set startingOffsets to earliest (-2 for one partition) or to offsets.",
+)
+_END: Final = _Limit(
+    EarliestPosition(),
+    EARLIEST,
+    "ending offset can't be earliest for batch queries on Kafka",
+    "ending offset for {} can't be earliest for batch queries on Kafka",
+    "set endingOffsets to latest (-1 for one partition) or to offsets.",
+)
+
+
+def _bounded(limit: _Limit, position: Position) -> Position:
+    if position == limit.impossible:
+        raise KafkaConfigError(f"{limit.whole}: {limit.advice}")
+    if isinstance(position, SpecificOffsets):
+        for topic_partition, offset in sorted(position.offsets.items()):
+            if offset == limit.offset:
+                raise KafkaConfigError(f"{limit.one.format(topic_partition)}: {limit.advice}")
+    return position
+
+
+def _strategy_in(given: Mapping[str, str]) -> Strategy:
+    rows = (Table.SUBSCRIBE, Table.SUBSCRIBE_PATTERN, Table.ASSIGN)
+    names = ", ".join(row.name for row in rows)
+    chosen = [row for row in rows if row.key in given]
+    if not chosen:
+        raise KafkaConfigError(
+            f"One of the following options must be specified for Kafka source: {names}. Set one "
+            "of them to say which topics to read."
+        )
+    if len(chosen) > 1:
+        raise KafkaConfigError(
+            f"Only one of the following options can be specified for Kafka source: {names}. Of "
+            f"{' and '.join(row.name for row in chosen)}, keep one."
+        )
+    return chosen[0].value_in(given)
+
+
+def _client_options(given: Mapping[str, str], use: Use) -> dict[str, str]:
+    for name, advice in _FORBIDDEN[use].items():
+        if _CLIENT_PREFIX + name in given:
+            raise KafkaConfigError(f"Kafka option '{name}' is not supported. {advice}")
+    if Table.BOOTSTRAP_SERVERS.key not in given:
+        raise KafkaConfigError(
+            f"Option '{Table.BOOTSTRAP_SERVERS.name}' must be specified for configuring Kafka "
+            f"{_CLIENT_KIND[use]}: set it to the brokers to ask first, host:port."
+        )
+    return {
+        key.removeprefix(_CLIENT_PREFIX): value
+        for key, value in given.items()
+        if key.startswith(_CLIENT_PREFIX)
+    }

@@ -1,0 +1,121 @@
+"""The data source: its name and schema, and who reads and writes. Begin reading here.
+
+Spark calls these methods in a Python worker of the driver. Options are checked at `load()` and
+`save()`, before a query starts and before any broker is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import NoReturn
+
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
+from pyspark.sql.types import StructType
+
+from kafka_protocol.client.config import ClientConfig
+from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.batch_reader import KafkaBatchReader
+from kafka_spark_source.batch_writer import KafkaBatchWriter
+from kafka_spark_source.errors import one_sentence
+from kafka_spark_source.option_table import Table
+from kafka_spark_source.options import ReadOptions, parse_read_options, parse_write_options
+from kafka_spark_source.schema import check_projection, check_sink_schema, source_schema
+
+_STRATEGIES = {Table.SUBSCRIBE.key, Table.SUBSCRIBE_PATTERN.key, Table.ASSIGN.key}
+
+
+class KafkaDataSource(DataSource):
+    """Kafka for PySpark, without a jar.
+
+    Name: `pykafka`
+
+    Schema: `key binary, value binary, topic string, partition int, offset long,
+    timestamp timestamp, timestampType int`, and with `includeHeaders`
+    `headers array<struct<key:string,value:binary>>`. A schema that the user gives is a
+    projection: any of these columns, in any order; what it leaves out is not decoded.
+
+    Options: docs/options.md lists them; names, defaults and meanings are those of Spark's own
+    Kafka connector.
+
+    Examples:
+        >>> df = (  # doctest: +SKIP
+        ...     spark.read.format("pykafka")
+        ...     .option("kafka.bootstrap.servers", "localhost:9092")
+        ...     .option("subscribe", "orders")
+        ...     .load()
+        ... )
+        >>> (  # doctest: +SKIP
+        ...     df.selectExpr("key", "value")
+        ...     .write.format("pykafka")
+        ...     .option("kafka.bootstrap.servers", "localhost:9092")
+        ...     .option("topic", "copy-of-orders")
+        ...     .mode("append")
+        ...     .save()
+        ... )
+    """
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        # With a schema of the user's, this is all of ours that `load()` runs.
+        if _STRATEGIES & {name.lower() for name in options}:
+            self._read_options()
+
+    @classmethod
+    def name(cls) -> str:
+        """What `format()` takes."""
+        return "pykafka"
+
+    def schema(self) -> StructType:
+        """The columns of a read, as Spark's own connector names and orders them."""
+        options, _ = self._read_options()
+        return source_schema(options.include_headers)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Read a batch. `schema` is the user's where there is one, so a projection."""
+        options, config = self._read_options()
+        with one_sentence():
+            check_projection(schema, options.include_headers)
+        return KafkaBatchReader(options, config, schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """Write a batch."""
+        with one_sentence():
+            if overwrite:
+                raise KafkaConfigError(
+                    "Save mode Overwrite not allowed for Kafka. Allowed save mode is Append: "
+                    "call .mode('append')"
+                )
+            options = parse_write_options(self.options)
+            columns = check_sink_schema(schema, options.topic)
+            config = ClientConfig.from_options(options.kafka)
+        return KafkaBatchWriter(columns, options.topic, config)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002
+        """Not there yet."""
+        _refuse("readStream")
+
+    def streamWriter(
+        self,
+        schema: StructType,  # noqa: ARG002
+        overwrite: bool,  # noqa: ARG002
+    ) -> DataSourceStreamWriter:
+        """Not there yet."""
+        _refuse("writeStream")
+
+    def _read_options(self) -> tuple[ReadOptions, ClientConfig]:
+        with one_sentence():
+            options = parse_read_options(self.options)
+            return options, ClientConfig.from_options(options.kafka)
+
+
+def _refuse(what: str) -> NoReturn:
+    with one_sentence():
+        raise KafkaConfigError(
+            f"{what} is not supported yet by this version of pykafka; use spark.read and df.write"
+        )
