@@ -22,8 +22,6 @@ from kafka_spark_source.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kafka_spark_source.testing.cluster import KafkaCluster
-
 SUCCESS = 0
 ERROR = 1
 NOTHING_RUNS = 3
@@ -153,29 +151,30 @@ def _start(options: argparse.Namespace) -> int:
             options.usage_error(str(error))
         cluster.start()
     with cluster:
+        enough = _until_signal() if options.foreground else None
         record = state.remember(cluster, options.name)
         try:
             if options.quiet:
                 console.say(cluster.bootstrap_servers)
             else:
                 console.show_start(cluster, record)
-            if not options.foreground:
+            if enough is None:
                 cluster.detach()
                 return SUCCESS
-            _watch(cluster)
+            while not enough.wait(_WATCH_SECONDS):
+                cluster.check()
         finally:
-            if options.foreground:
+            if enough is not None:
                 state.forget(record)
     return SUCCESS
 
 
-def _watch(cluster: KafkaCluster) -> None:
-    """Returns at Ctrl-C or SIGTERM; raises where a broker ends."""
+def _until_signal() -> threading.Event:
+    """Set by Ctrl-C and SIGTERM, which do nothing else from now on."""
     enough = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: enough.set())
-    while not enough.wait(_WATCH_SECONDS):
-        cluster.check()
+    return enough
 
 
 def _status(_options: argparse.Namespace) -> int:

@@ -69,9 +69,9 @@ def route(batch: pa.RecordBatch, to: Destination, timestamp_ms: int) -> Iterator
         partitions = _partitions(
             _take(key, rows), _take(partition, rows), topic, to.partition_count(topic)
         )
-        for partition, picked in _rows_by_value(partitions):
+        for number, picked in _rows_by_value(partitions):
             chosen = picked if rows is None else rows[picked]
-            yield Routed(TopicPartition(topic, partition), _pick(records, chosen))
+            yield Routed(TopicPartition(topic, number), _pick(records, chosen))
 
 
 def _column(batch: pa.RecordBatch, index: int | None) -> pa.Array | None:

@@ -15,6 +15,7 @@ from pyspark.sql.datasource import (
     DataSourceStreamReader,
     DataSourceStreamWriter,
     DataSourceWriter,
+    InputPartition,
 )
 from pyspark.sql.types import StructType
 
@@ -98,7 +99,7 @@ class KafkaDataSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002
         """Not there yet."""
-        _refuse("readStream")
+        return _NoStreamReader()
 
     def streamWriter(
         self,
@@ -106,7 +107,8 @@ class KafkaDataSource(DataSource):
         overwrite: bool,  # noqa: ARG002
     ) -> DataSourceStreamWriter:
         """Not there yet."""
-        _refuse("writeStream")
+        with one_sentence():
+            raise KafkaConfigError(_NO_STREAMS)
 
     def _read_options(self) -> tuple[ReadOptions, ClientConfig]:
         with one_sentence():
@@ -114,8 +116,17 @@ class KafkaDataSource(DataSource):
             return options, ClientConfig.from_options(options.kafka)
 
 
-def _refuse(what: str) -> NoReturn:
-    with one_sentence():
-        raise KafkaConfigError(
-            f"{what} is not supported yet by this version of pykafka; use spark.read and df.write"
-        )
+_NO_STREAMS = (
+    "Streams are not supported yet by this version of pykafka: use spark.read and df.write"
+)
+
+
+class _NoStreamReader(DataSourceStreamReader):
+    """Says so. Spark hides what `streamReader` itself raises behind an error of its own."""
+
+    def initialOffset(self) -> NoReturn:
+        with one_sentence():
+            raise KafkaConfigError(_NO_STREAMS)
+
+    def read(self, partition: InputPartition) -> NoReturn:  # noqa: ARG002
+        self.initialOffset()

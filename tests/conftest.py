@@ -1,13 +1,17 @@
-"""What every test may use: the Hypothesis profiles, and the versions in play in pytest's header."""
+"""What every test may use: a Spark session, Hypothesis profiles, versions in pytest's header."""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
 from importlib import metadata
 
+import pytest
 from hypothesis import HealthCheck, settings
+from pyspark.sql import SparkSession
 
-# On a loaded machine the first example imports numpy and pyarrow, so time says nothing here.
+# On a loaded machine time says nothing, and the first example imports numpy and pyarrow.
 settings.register_profile(
     "ci", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
@@ -19,3 +23,22 @@ _SHOWN = ("pyspark", "pyarrow", "numpy", "crc32c", "lz4", "zstandard", "confluen
 
 def pytest_report_header() -> str:
     return "versions: " + ", ".join(f"{name} {metadata.version(name)}" for name in _SHOWN)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A session that knows of the format only what Spark finds by itself."""
+    # Else the workers are whatever `python3` is on the PATH.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("pykafka tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()

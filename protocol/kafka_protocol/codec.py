@@ -190,23 +190,20 @@ def _struct_writer(
 def _field_codec(declared: Field, version: int, is_flexible: bool) -> _Codec:
     shape = describe(declared.wire_type)
     is_nullable = version in declared.nullable
-    if shape.struct is not None:
-        codec = _struct_codec(shape.struct, version, is_flexible)
-        return _nullable_struct(codec) if is_nullable else _required(codec, declared.name)
     codec = _value_codec(shape, version, is_flexible)
-    return codec if is_nullable else _not_null(codec, declared.name, shape)
+    if not is_nullable:
+        return _not_null(codec, declared.name, shape)
+    return codec if shape.struct is None else _nullable_struct(codec)
 
 
 def _value_codec(shape: Shape, version: int, is_flexible: bool) -> _Codec:
-    """The codec of a primitive, of a struct inside an array, or of an array."""
+    """The codec of a primitive, a struct or an array."""
     if shape.primitive is not None:
         return (_COMPACT if is_flexible else _CLASSIC)[shape.primitive]
     if shape.struct is not None:
         return _struct_codec(shape.struct, version, is_flexible)
     inner = describe(shape.element)
-    element = _value_codec(inner, version, is_flexible)
-    if inner.primitive is not None:
-        element = _not_null(element, "an array's element", inner)
+    element = _not_null(_value_codec(inner, version, is_flexible), "an array's element", inner)
     return _array(element, _ARRAY_LENGTH[is_flexible])
 
 
@@ -235,14 +232,14 @@ def _array(element: _Codec, length: _Codec) -> _Codec:
     return _Codec(read, write)
 
 
-# Only these have a form for null; the others need no check.
+# Only these have a form for null; the other primitives need no check.
 _CAN_BE_NULL: Final = frozenset({"string", "bytes", "records"})
 
 
 def _not_null(codec: _Codec, name: str, shape: Shape) -> _Codec:
     if shape.primitive is not None and shape.primitive not in _CAN_BE_NULL:
         return codec
-    read_any = codec.read
+    read_any, write_any = codec
 
     def read(buf: memoryview, pos: int) -> tuple[Any, int]:
         value, pos = read_any(buf, pos)
@@ -250,18 +247,13 @@ def _not_null(codec: _Codec, name: str, shape: Shape) -> _Codec:
             raise DecodeError(f"{name} is null where that is not allowed")
         return value, pos
 
-    return _Codec(read, _required(codec, name).write)
-
-
-def _required(codec: _Codec, name: str) -> _Codec:
-    write_any = codec.write
-
     def write(out: Out, value: Any) -> None:
         if value is None:
             raise EncodeError(f"{name} is None where that is not allowed")
         write_any(out, value)
 
-    return _Codec(codec.read, write)
+    # A struct that is not nullable has no form for null, so its reader needs no check.
+    return _Codec(read_any if shape.struct is not None else read, write)
 
 
 def _nullable_struct(codec: _Codec) -> _Codec:

@@ -93,8 +93,8 @@ def parse_versions(text: str) -> VersionRange:
         return NO_VERSIONS
     if text.endswith("+"):
         return VersionRange(int(text[:-1]), MAX_VERSION)
-    lowest, _, highest = text.partition("-")
-    return VersionRange(int(lowest), int(highest or lowest))
+    lowest, dash, highest = text.partition("-")
+    return VersionRange(int(lowest), int(highest if dash else lowest))
 
 
 class Field:
