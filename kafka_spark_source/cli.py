@@ -29,15 +29,18 @@ INTERRUPTED = 128 + signal.SIGINT
 
 _SECURITIES = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _WATCH_SECONDS = 0.5
+# As Kafka's own default is, so that writing to a topic makes it; tests want the opposite.
+CONVENIENT = {"auto.create.topics.enable": "true", "num.partitions": "3"}
 _START_EPILOG = """\
 The broker's jars are fetched once, with mvn or with PySpark's Ivy, into the user's cache. Data and
-logs are in a temporary folder that goes with the broker. SASL listeners know one user, whose
+logs are in a temporary folder that goes with the broker. Topics are made when they are written to,
+with three partitions. SASL listeners know one user, whose
 password is made up and printed; TLS listeners come with a certificate authority of their own.
 
 examples:
   pykafka broker start
   pykafka broker start --nodes 3 --security SASL_SSL
-  pykafka broker start --version 2.8.2 --config auto.create.topics.enable=true
+  pykafka broker start --version 2.8.2 --config auto.create.topics.enable=false
 """
 
 
@@ -142,7 +145,7 @@ def _start(options: argparse.Namespace) -> int:
                 options.version,
                 options.nodes,
                 options.security,
-                config=dict(options.config),
+                config=CONVENIENT | dict(options.config),
                 port=options.port,
                 heap=options.heap,
                 on_progress=on_progress,

@@ -183,13 +183,12 @@ def _default(declared: Field) -> Any:
     if shape.element is not None:
         return _EMPTY_ARRAY
     if shape.struct is not None:
-        return _NEW_STRUCT
+        return shape.struct
     return _ZERO.get(shape.primitive or "", 0)
 
 
-# Mutable defaults are made anew for each instance.
+# Mutable defaults are made anew for each instance: this stands for an array, its class for a struct.
 _EMPTY_ARRAY: Final = object()
-_NEW_STRUCT: Final = object()
 
 
 class Shape(NamedTuple):
@@ -259,16 +258,9 @@ def default_of(declared: Field) -> Any:
     default = declared.default
     if default is _EMPTY_ARRAY:
         return []
-    if default is _NEW_STRUCT:
-        return _struct_of(declared)()
+    if isinstance(default, StructMeta):
+        return default()
     return default
-
-
-def _struct_of(declared: Field) -> StructMeta:
-    struct = describe(declared.wire_type).struct
-    if struct is None:
-        raise TypeError(f"{declared.name} is no struct")
-    return struct
 
 
 class Message(Struct):

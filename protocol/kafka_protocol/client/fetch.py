@@ -27,7 +27,7 @@ from kafka_protocol.errors import (
 )
 from kafka_protocol.messages.fetch import READ_UNCOMMITTED, FetchRequest, FetchResponse
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
-from kafka_protocol.records.batch import RecordBatch, read_batches
+from kafka_protocol.records.batch import RecordBatch, check_crc, read_batches
 from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
 
@@ -207,31 +207,47 @@ class _Fetcher:
     # --- Answers ---------------------------------------------------------------------------------
 
     def _take(self, data: _PartitionData) -> Sequence[RecordBatch]:
-        """The batches of an answer that are not behind us; moves the position past them."""
+        """The batches of an answer that hold a part of the range; moves the position past them."""
         if not data.records:
             return ()
         try:
-            batches = [
-                *read_batches(
-                    memoryview(data.records),
-                    check_crcs=self._cluster.config.check_crcs,
-                    offset_hint=self._position,
-                )
-            ]
+            return self._cut(memoryview(data.records))
         except CorruptRecordError as error:
             raise CorruptRecordError(
                 error.reason, offset=error.offset, topic_partition=self._wanted.topic_partition
             ) from error
         except UnsupportedVersionError as error:
             raise UnsupportedVersionError(f"{self._wanted.topic_partition}: {error}") from error
-        if not batches:
-            self._ask_for_more(len(data.records))
-            return ()
-        position = self._position
-        ahead = [batch for batch in batches if batch.header.next_offset > position]
-        if ahead:
-            self._position = ahead[-1].header.next_offset
-        return ahead
+
+    def _cut(self, records: memoryview) -> Sequence[RecordBatch]:
+        wanted: list[RecordBatch] = []
+        found = 0
+        for batch in read_batches(records):
+            found += 1
+            if batch.header.base_offset >= self._wanted.until_offset:
+                # Compaction took what was left of the range; what follows nobody asked for.
+                self._position = self._wanted.until_offset
+                break
+            if batch.header.next_offset <= self._position:
+                continue
+            if self._cluster.config.check_crcs:
+                check_crc(batch)
+            wanted.append(batch)
+            self._position = batch.header.next_offset
+        if not found:
+            self._ask_for_more(len(records))
+        elif not wanted and self._position < self._wanted.until_offset:
+            self._count_idle_answer()
+        return wanted
+
+    def _count_idle_answer(self) -> None:
+        """Batches came, and all of them are behind us: once is odd, again and again is a fault."""
+        self._idle_answers += 1
+        if self._idle_answers >= _MAX_IDLE_ANSWERS:
+            raise ProtocolError(
+                f"Fetch of {self._wanted.topic_partition} at offset {self._position}: "
+                f"{_MAX_IDLE_ANSWERS} answers held only batches before that offset"
+            )
 
     def _ask_for_more(self, got_bytes: int) -> None:
         """Not one whole batch came: brokers below 0.10.1 cut even the first one."""

@@ -33,7 +33,6 @@ _PREFIX: Final = struct.Struct(">qi")  # base offset and length stand before wha
 _UP_TO_CRC: Final = struct.Struct(">qiibI")
 _FROM_ATTRIBUTES: Final = struct.Struct(">hiqqqhii")  # what the CRC covers, with the records
 _MAGIC_AT: Final = 16
-_CRC_FROM: Final = 21
 
 _CODEC_MASK: Final = 0x07
 _LOG_APPEND_TIME_BIT: Final = 0x08
@@ -87,6 +86,9 @@ class BatchHeader(NamedTuple):
         return bool(self.attributes & _CONTROL_BIT)
 
 
+_ATTRIBUTES_INDEX: Final = BatchHeader._fields.index("attributes")
+
+
 class RecordBatch(NamedTuple):
     """A whole batch: its header, and its records as they lie there, perhaps compressed."""
 
@@ -94,21 +96,20 @@ class RecordBatch(NamedTuple):
     payload: memoryview
 
 
-def read_batches(
-    records: memoryview, *, check_crcs: bool = True, offset_hint: int | None = None
-) -> Iterator[RecordBatch]:
+def read_batches(records: memoryview) -> Iterator[RecordBatch]:
     """Cut the records of a Fetch answer into batches, without unpacking or copying them.
+
+    Each batch is cut when it is asked for, so whoever stops early meets no fault of what follows.
+    Checksums are left to `check_crc`.
 
     Args:
         records: The `records` field of one partition.
-        check_crcs: Whether to compare each batch's checksum.
-        offset_hint: The offset that was asked for, for errors where no batch says its own.
 
     Yields:
         Every whole batch. A last one that is cut short is left out.
 
     Raises:
-        CorruptRecordError: A length, count or checksum is wrong.
+        CorruptRecordError: A length or a count is impossible.
         UnsupportedVersionError: A batch is of magic 0 or 1.
     """
     pos = 0
@@ -116,17 +117,32 @@ def read_batches(
         base_offset, length = _PREFIX.unpack_from(records, pos)
         _check_magic(records[pos + _MAGIC_AT], base_offset)
         if length < _HEADER.size - _PREFIX.size:
-            where = base_offset if base_offset >= 0 else offset_hint
-            raise CorruptRecordError(f"a batch of {length} bytes cannot be", offset=where)
+            raise CorruptRecordError(f"a batch of {length} bytes cannot be", offset=base_offset)
         end = pos + _PREFIX.size + length
         if end > len(records):
             return
         header = BatchHeader._make(_HEADER.unpack_from(records, pos))
         _check_header(header)
-        if check_crcs:
-            _check_crc(header, records[pos + _CRC_FROM : end])
         yield RecordBatch(header, records[pos + _HEADER.size : end])
         pos = end
+
+
+def check_crc(batch: RecordBatch) -> None:
+    """Compare a batch's checksum (CRC-32C, from the attributes to the end).
+
+    Raises:
+        CorruptRecordError: It is another one.
+    """
+    header = batch.header
+    covered = _FROM_ATTRIBUTES.pack(*header[_ATTRIBUTES_INDEX:])
+    crc = crc32c.crc32c(batch.payload, crc32c.crc32c(covered))
+    if crc != header.crc:
+        raise CorruptRecordError(
+            f"the CRC-32C is {crc:#010x}, and the header says {header.crc:#010x} "
+            f"(records {header.base_offset} to {header.next_offset - 1}); the broker's copy is "
+            "damaged, or the network changed it",
+            offset=header.base_offset,
+        )
 
 
 def _check_magic(magic: int, base_offset: int) -> None:
@@ -159,17 +175,6 @@ def _check_header(header: BatchHeader) -> None:
     else:
         return
     raise CorruptRecordError(reason, offset=header.base_offset)
-
-
-def _check_crc(header: BatchHeader, covered: memoryview) -> None:
-    crc = crc32c.crc32c(covered)
-    if crc != header.crc:
-        raise CorruptRecordError(
-            f"the CRC-32C is {crc:#010x}, and the header says {header.crc:#010x} "
-            f"(records {header.base_offset} to {header.next_offset - 1}); the broker's copy is "
-            "damaged, or the network changed it",
-            offset=header.base_offset,
-        )
 
 
 class Producer(NamedTuple):

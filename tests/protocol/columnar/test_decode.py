@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kafka_protocol.columnar.decode import Window, decode_batches
 from kafka_protocol.columnar.schema import RECORD_SCHEMA, record_schema
 from kafka_protocol.errors import CorruptRecordError
-from kafka_protocol.records.batch import RecordBatch, read_batches
+from kafka_protocol.records.batch import RecordBatch, check_crc, read_batches
 from kafka_protocol.records.record import Record, decode_records
 from kafka_protocol.topic_partition import TopicPartition
 from tests.protocol.records.strategies import batches, header_of
@@ -24,7 +24,10 @@ ALL_COLUMNS = tuple(RECORD_SCHEMA.names)
 
 
 def read_all(pieces: Iterable[bytes]) -> list[RecordBatch]:
-    return [batch for data in pieces for batch in read_batches(memoryview(data))]
+    batches = [batch for data in pieces for batch in read_batches(memoryview(data))]
+    for batch in batches:
+        check_crc(batch)
+    return batches
 
 
 def decoded(
@@ -176,7 +179,7 @@ def test_fault_32_the_broken_batch_of_many_is_named() -> None:
 
 def test_fault_33_cap_names_partition_and_offset() -> None:
     batch = RecordBatch(header_of(base_offset=40, records_count=1), memoryview(MINIMAL))
-    with pytest.raises(CorruptRecordError, match="of orders-3 at offset 40: .*more than 6 bytes"):
+    with pytest.raises(CorruptRecordError, match=r"of orders-3 at offset 40: .*more than 6 bytes"):
         decoded([batch], max_decompressed_bytes=6)
 
 
@@ -195,7 +198,7 @@ def test_garbage_is_refused_as_the_reference_refuses_it(payload: bytes, count: i
     try:
         rows = decoded([batch], columns=columns)
     except CorruptRecordError as error:
-        assert "do not ascend" in str(error)  # noqa: PT017 -- the one thing it checks beyond
+        assert "do not ascend" in str(error)  # the one thing it checks beyond the reference
         return
     assert rows == [{name: row[name] for name in columns} for row in expected]
 

@@ -14,6 +14,7 @@ from kafka_protocol.records.batch import (
     Producer,
     RecordBatch,
     build_batch,
+    check_crc,
     read_batches,
 )
 from kafka_protocol.records.compression import CompressionCodec
@@ -68,8 +69,13 @@ def batch_of(*records: Record, base_offset: int = 0) -> bytes:
     return base_offset.to_bytes(8, "big") + built[8:]
 
 
-def read(data: bytes, **options: bool) -> list[RecordBatch]:
-    return [*read_batches(memoryview(data), **options)]
+def read(data: bytes, *, check_crcs: bool = True) -> list[RecordBatch]:
+    batches = []
+    for batch in read_batches(memoryview(data)):
+        if check_crcs:
+            check_crc(batch)
+        batches.append(batch)
+    return batches
 
 
 def refreshed(data: bytes) -> bytes:
@@ -135,7 +141,7 @@ def test_fault_31_every_flipped_byte_is_noticed() -> None:
     for at in range(16, len(TWO)):
         data = bytearray(TWO)
         data[at] ^= 0x01
-        with pytest.raises(KafkaError, match="CRC-32C|magic|message format|announced|delta"):
+        with pytest.raises(KafkaError, match=r"CRC-32C|magic|message format|announced|delta"):
             read(bytes(data))
 
 
@@ -186,6 +192,14 @@ def test_fault_34_empty_batch_keeps_its_offsets() -> None:
     (batch,) = read(refreshed(data[:8] + (49).to_bytes(4, "big") + data[12:]))
     assert decode_records(batch) == []
     assert batch.header.next_offset == 13
+
+
+def test_what_follows_is_cut_when_it_is_asked_for() -> None:
+    broken = _with(TWO, 57, b"\xff" * 4)
+    batches = read_batches(memoryview(ONE + broken))
+    assert next(batches).header.base_offset == 10
+    with pytest.raises(CorruptRecordError):
+        next(batches)
 
 
 @given(data=st.binary(max_size=300))

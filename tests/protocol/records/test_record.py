@@ -43,7 +43,7 @@ def test_fault_32_impossible_records(payload: bytes, reason: str) -> None:
 
 def test_fault_33_cap_names_the_offset() -> None:
     batch = RecordBatch(header_of(base_offset=40, records_count=1), memoryview(bytes(100)))
-    with pytest.raises(CorruptRecordError, match="at offset 40: .*more than 99 bytes"):
+    with pytest.raises(CorruptRecordError, match=r"at offset 40: .*more than 99 bytes"):
         decode_records(batch, 99)
 
 

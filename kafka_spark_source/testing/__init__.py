@@ -1,0 +1,52 @@
+"""A real Kafka on this machine, for tests, demos and trying things out.
+
+`KafkaCluster` starts Apache Kafka from its own jars with the Java that Spark wants anyway. Nothing
+in here is imported by the data source. The names below are loaded at first use, because pytest
+loads this package in every run, for its plugin.
+
+Example:
+    >>> from kafka_spark_source.testing import KafkaCluster
+    >>> with KafkaCluster(version="4.3.1") as cluster:  # doctest: +SKIP
+    ...     spark.read.format("pykafka").option(
+    ...         "kafka.bootstrap.servers", cluster.bootstrap_servers
+    ...     )
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kafka_spark_source.testing.cluster import Broker, KafkaCluster
+    from kafka_spark_source.testing.errors import (
+        BrokerStartError,
+        JarError,
+        JavaError,
+        LocalBrokerError,
+    )
+    from kafka_spark_source.testing.releases import NEWEST, RELEASES
+
+__all__ = [
+    "NEWEST",
+    "RELEASES",
+    "Broker",
+    "BrokerStartError",
+    "JarError",
+    "JavaError",
+    "KafkaCluster",
+    "LocalBrokerError",
+]
+
+_ROOMS = {
+    "cluster": ("Broker", "KafkaCluster"),
+    "errors": ("BrokerStartError", "JarError", "JavaError", "LocalBrokerError"),
+    "releases": ("NEWEST", "RELEASES"),
+}
+
+
+def __getattr__(name: str) -> object:
+    for room, names in _ROOMS.items():
+        if name in names:
+            return getattr(importlib.import_module(f"{__name__}.{room}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

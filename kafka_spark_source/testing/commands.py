@@ -1,0 +1,87 @@
+"""The command lines of a cluster's processes, from its layout. Pure: starts nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kafka_spark_source.testing.layout import USERNAME, ClusterLayout, NodeLayout
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+DEFAULT_HEAP = "256m"
+FAST_START_FLAGS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+"""Java flags that make a JVM start fast and stay small; its peak throughput suffers."""
+
+_BROKER = "kafka.Kafka"
+_STORAGE_TOOL = "kafka.tools.StorageTool"
+_ZOOKEEPER = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """What runs the processes.
+
+    Attributes:
+        java: The `java` program.
+        jars: The folder with the release's jars.
+        heap: Java's `-Xmx`, such as "256m".
+        flags: More of Java's flags.
+    """
+
+    java: Path
+    jars: Path
+    heap: str = DEFAULT_HEAP
+    flags: tuple[str, ...] = FAST_START_FLAGS
+
+
+def broker_command(runtime: Runtime, layout: ClusterLayout, node: NodeLayout) -> list[str]:
+    """Runs a broker."""
+    return [*_java(runtime, layout), _BROKER, str(node.properties_file)]
+
+
+def zookeeper_command(runtime: Runtime, layout: ClusterLayout) -> list[str]:
+    """Runs ZooKeeper."""
+    return [
+        *_java(runtime, layout),
+        _ZOOKEEPER,
+        str(layout.zookeeper_folder / "zookeeper.properties"),
+    ]
+
+
+def format_command(runtime: Runtime, layout: ClusterLayout, node: NodeLayout) -> list[str]:
+    """Formats a KRaft node's data folder, and puts SCRAM credentials there."""
+    command = [*_java(runtime, layout), _STORAGE_TOOL, "format"]
+    command += ["--cluster-id", layout.cluster_id, "--config", str(node.properties_file)]
+    if layout.uses_sasl:
+        for mechanism in layout.release.sasl_mechanisms:
+            if mechanism.startswith("SCRAM-"):
+                credentials = f"[name={USERNAME},password={layout.password}]"
+                command += ["--add-scram", f"{mechanism}={credentials}"]
+    return command
+
+
+def tool_command(
+    runtime: Runtime, layout: ClusterLayout, main_class: str, arguments: Sequence[str]
+) -> list[str]:
+    """Runs one of Kafka's own tools."""
+    return [*_java(runtime, layout), main_class, *arguments]
+
+
+def _java(runtime: Runtime, layout: ClusterLayout) -> list[str]:
+    return [
+        str(runtime.java),
+        f"-Xmx{runtime.heap}",
+        *runtime.flags,
+        # A JVM that is killed would leave its counters in the system's temporary folder.
+        "-XX:-UsePerfData",
+        "-Djava.awt.headless=true",
+        # Compression libraries unpack themselves there; our folder goes when the cluster goes.
+        f"-Djava.io.tmpdir={layout.folder}",
+        f"-Dlog4j.configuration=file:{layout.logging_file}",
+        f"-Dlog4j2.configurationFile={layout.logging_file}",
+        *layout.release.jvm_flags,
+        *("-cp", f"{runtime.jars}/*"),
+    ]

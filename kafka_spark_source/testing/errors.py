@@ -1,0 +1,36 @@
+"""What can go wrong with a local broker. Every message is a sentence that a user can act on.
+
+These never leave this package's own tools: a broker that is not ours is `kafka_protocol`'s matter.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class LocalBrokerError(Exception):
+    """The base of all errors of the local broker."""
+
+
+class JavaError(LocalBrokerError):
+    """No Java is installed, or it is too old for Kafka."""
+
+
+class JarError(LocalBrokerError):
+    """Kafka's jars cannot be resolved, or are not those of the lock file."""
+
+
+class BrokerStartError(LocalBrokerError):
+    """A process of the cluster ended, or was not ready in time.
+
+    Attributes:
+        log_tail: The last lines of the process's log, oldest first, and its first error.
+    """
+
+    def __init__(self, what: str, log_tail: Sequence[str]) -> None:
+        self.log_tail = tuple(log_tail)
+        tail = "\n".join(f"    {line}" for line in self.log_tail) or "    (the log is empty)"
+        super().__init__(f"{what}. The end of its log:\n{tail}")

@@ -1,0 +1,63 @@
+"""Finds the user's Java and says clearly where there is none. Starts no broker."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from kafka_spark_source.testing.errors import JavaError
+from kafka_spark_source.testing.releases import MINIMUM_JAVA
+
+_ADVICE = f"install Java {MINIMUM_JAVA}, or point JAVA_HOME at one"
+_ANSWER_SECONDS = 30
+
+
+def find_java() -> Path:
+    """The `java` of JAVA_HOME, else the one on the PATH.
+
+    Raises:
+        JavaError: There is none, or it is older than Kafka wants.
+    """
+    java = _locate()
+    major = java_major_version(_ask_for_version(java))
+    if major is None:
+        raise JavaError(f"{java} does not tell its version: {_ADVICE}")
+    if major < MINIMUM_JAVA:
+        raise JavaError(f"{java} is Java {major}, Kafka wants {MINIMUM_JAVA} or newer: {_ADVICE}")
+    return java
+
+
+def java_major_version(banner: str) -> int | None:
+    """The major version in what `java -version` prints: 17 for "17.0.15", 8 for "1.8.0_402"."""
+    match = re.search(r'version "(?:1\.)?(\d+)', banner)
+    return int(match.group(1)) if match else None
+
+
+def _locate() -> Path:
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        java = Path(home) / "bin" / "java"
+        if not os.access(java, os.X_OK):
+            raise JavaError(f"JAVA_HOME is {home}, but there is no {java}: {_ADVICE}")
+        return java
+    found = shutil.which("java")
+    if found is None:
+        raise JavaError(f"no Java: JAVA_HOME is not set and `java` is not on the PATH; {_ADVICE}")
+    return Path(found)
+
+
+def _ask_for_version(java: Path) -> str:
+    try:
+        answer = subprocess.run(
+            [str(java), "-version"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_ANSWER_SECONDS,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise JavaError(f"{java} does not start ({error}): {_ADVICE}") from error
+    return answer.stderr + answer.stdout

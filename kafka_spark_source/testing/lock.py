@@ -1,0 +1,95 @@
+"""Writes the lock file: `python -m kafka_spark_source.testing.lock [VERSION ...]`, for maintainers.
+
+Asks Maven for each release's artifact with everything that it depends on, and notes coordinates and
+SHA-256 checksums. Run after a change of `releases.py`, and read the difference before committing
+it. Only Maven will do here: the set must not depend on which tool resolved it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kafka_spark_source.testing.jars import LOCK_FILE, sha256
+from kafka_spark_source.testing.releases import RELEASES, Release, find_release
+from kafka_spark_source.testing.resolvers import MAVEN_DEPENDENCY_PLUGIN, Coordinates
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Dependencies of log4j 1.2.15, which no repository holds for licence reasons; nothing uses them.
+_UNAVAILABLE_GROUPS = ("com.sun.jmx", "com.sun.jdmk", "javax.jms")
+
+_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>pykafka</groupId>
+  <artifactId>broker-lock</artifactId>
+  <version>1</version>
+  <packaging>pom</packaging>
+  <dependencies>
+{dependencies}
+  </dependencies>
+</project>
+"""
+_DEPENDENCY = (
+    "    <dependency><groupId>{0.group}</groupId><artifactId>{0.artifact}</artifactId>"
+    "<version>{0.version}</version><exclusions>{1}</exclusions></dependency>"
+)
+_EXCLUSIONS = "".join(
+    f"<exclusion><groupId>{group}</groupId><artifactId>*</artifactId></exclusion>"
+    for group in _UNAVAILABLE_GROUPS
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Renews the lock of the versions named, or of all."""
+    versions = list(sys.argv[1:] if arguments is None else arguments) or list(RELEASES)
+    entries = json.loads(LOCK_FILE.read_text(encoding="utf-8")) if LOCK_FILE.exists() else {}
+    for version in versions:
+        entries[version] = lock_release(find_release(version))
+        sys.stdout.write(f"{version}: {len(entries[version])} jars\n")
+    in_order = {version: entries[version] for version in RELEASES if version in entries}
+    LOCK_FILE.write_text(json.dumps(in_order, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+def lock_release(release: Release) -> dict[str, str]:
+    """Coordinates and checksums of all jars that a release runs with."""
+    with tempfile.TemporaryDirectory() as work:
+        pom, repository = Path(work) / "pom.xml", Path(work) / "jars"
+        pom.write_text(pom_text(release), encoding="utf-8")
+        goal = f"{MAVEN_DEPENDENCY_PLUGIN}:copy-dependencies"
+        options = ("-DincludeScope=runtime", "-Dmdep.useRepositoryLayout=true")
+        subprocess.run(
+            ["mvn", "-q", "-B", "-f", str(pom), goal, *options, f"-DoutputDirectory={repository}"],  # noqa: S607
+            check=True,
+        )
+        return {
+            str(_coordinates(jar.relative_to(repository))): sha256(jar)
+            for jar in sorted(repository.rglob("*.jar"))
+        }
+
+
+def pom_text(release: Release) -> str:
+    """A Maven project that depends on the release and on what it wants beside it."""
+    wanted = map(Coordinates.parse, (release.artifact, *release.extra_artifacts))
+    return _POM.format(
+        dependencies="\n".join(_DEPENDENCY.format(each, _EXCLUSIONS) for each in wanted)
+    )
+
+
+def _coordinates(path: Path) -> Coordinates:
+    """Reads a path of a Maven repository: group/as/folders/artifact/version/file.jar."""
+    *group, artifact, version, file_name = path.parts
+    coordinates = Coordinates(".".join(group), artifact, version)
+    if coordinates.file_name != file_name:
+        raise ValueError(f"{path} has a classifier, which the lock file cannot say")
+    return coordinates
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,103 @@
+"""Asks a broker the two simplest questions of Kafka's protocol, in their oldest versions.
+
+That shows that it is up. The bytes are written by hand, so that the tests of the protocol package
+do not stand on that package itself. No record, no retry, no waiting. ZooKeeper is asked the one
+question that it answers to anybody.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import struct
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ssl
+
+_METADATA = 3
+_API_VERSIONS = 18
+_CORRELATION_ID = 7
+_CLIENT_ID = b"pykafka-probe"
+_LARGEST_ANSWER = 16 << 20
+_TIMEOUT_SECONDS = 5.0
+
+Address = tuple[str, int]
+
+
+def accepts(address: Address) -> bool:
+    """Whether anybody listens there."""
+    try:
+        socket.create_connection(address, _TIMEOUT_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+def answers_api_versions(address: Address, tls: ssl.SSLContext | None = None) -> bool:
+    """Whether a broker answers ApiVersions v0 without an error; it needs no authentication."""
+    try:
+        answer = _ask(address, _API_VERSIONS, b"", tls)
+        (error,) = struct.unpack_from(">h", answer)
+    except (OSError, ValueError, struct.error):
+        return False
+    return bool(error == 0)
+
+
+def registered_brokers(address: Address) -> frozenset[int]:
+    """The node ids in a broker's answer to Metadata v0; none where there is no answer."""
+    try:
+        # An empty array of topics stands for all of them in version 0.
+        return _node_ids(_ask(address, _METADATA, struct.pack(">i", 0), None))
+    except (OSError, ValueError, struct.error):
+        return frozenset()
+
+
+def zookeeper_brokers(address: Address) -> frozenset[int]:
+    """The node ids that brokers registered in ZooKeeper, from its own command `dump`."""
+    answer = b""
+    try:
+        with socket.create_connection(address, _TIMEOUT_SECONDS) as stream:
+            stream.sendall(b"dump")
+            while piece := stream.recv(1 << 16):
+                answer += piece
+    except OSError:
+        return frozenset()
+    return frozenset(int(node_id) for node_id in re.findall(rb"/brokers/ids/(\d+)", answer))
+
+
+def _ask(address: Address, api: int, body: bytes, tls: ssl.SSLContext | None) -> bytes:
+    header = struct.pack(">hhih", api, 0, _CORRELATION_ID, len(_CLIENT_ID)) + _CLIENT_ID
+    with socket.create_connection(address, _TIMEOUT_SECONDS) as plain:
+        stream = tls.wrap_socket(plain, server_hostname=address[0]) if tls else plain
+        with stream:
+            stream.sendall(struct.pack(">i", len(header) + len(body)) + header + body)
+            (size,) = struct.unpack(">i", _read(stream, 4))
+            if not 4 <= size <= _LARGEST_ANSWER:
+                raise ValueError(f"{address} is no Kafka broker")
+            answer = _read(stream, size)
+    (correlation_id,) = struct.unpack_from(">i", answer)
+    if correlation_id != _CORRELATION_ID:
+        raise ValueError(f"{address} is no Kafka broker")
+    return answer[4:]
+
+
+def _read(stream: socket.socket, size: int) -> bytes:
+    pieces = b""
+    while len(pieces) < size:
+        piece = stream.recv(size - len(pieces))
+        if not piece:
+            raise ConnectionError("the peer hung up")
+        pieces += piece
+    return pieces
+
+
+def _node_ids(metadata: bytes) -> frozenset[int]:
+    (count,) = struct.unpack_from(">i", metadata)
+    position = 4
+    found = set()
+    for _ in range(count):
+        node_id, host_length = struct.unpack_from(">ih", metadata, position)
+        found.add(node_id)
+        position += 4 + 2 + host_length + 4
+    return frozenset(found)

@@ -1,0 +1,211 @@
+"""Two ways to get locked jars: Maven, and the Ivy that PySpark brings. Knows nothing of the cache.
+
+Both are asked for exact coordinates without their dependencies: which jars belong to a release is
+the lock file's business. Where they download from is the user's own Maven or Ivy configuration.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_spark_source.testing.errors import JarError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+MAVEN_DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
+IVY_SETTINGS_VARIABLE = "PYKAFKA_IVY_SETTINGS"
+"""Environment variable: an ivysettings.xml for Ivy, where its built-in repository will not do."""
+
+_DOWNLOAD_SECONDS = 900
+_MESSAGE_LINES = 2
+_COLOURS = re.compile("\x1b\\[[0-9;]*m")
+_COMPLAINTS = ("ERROR", "WARN", "not found", "xception", "rror:")
+
+_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>pykafka</groupId>
+  <artifactId>broker-jars</artifactId>
+  <version>1</version>
+  <packaging>pom</packaging>
+  <build>
+    <plugins>
+      <plugin>
+        <groupId>{plugin.group}</groupId>
+        <artifactId>{plugin.artifact}</artifactId>
+        <version>{plugin.version}</version>
+        <configuration>
+          <artifactItems>
+{items}
+          </artifactItems>
+        </configuration>
+      </plugin>
+    </plugins>
+  </build>
+</project>
+"""
+_POM_ITEM = (
+    "            <artifactItem><groupId>{0.group}</groupId>"
+    "<artifactId>{0.artifact}</artifactId><version>{0.version}</version></artifactItem>"
+)
+
+_IVY = """<ivy-module version="2.0">
+  <info organisation="pykafka" module="broker-jars"/>
+  <configurations><conf name="default"/></configurations>
+  <dependencies>
+{items}
+  </dependencies>
+</ivy-module>
+"""
+_IVY_ITEM = (
+    '    <dependency org="{0.group}" name="{0.artifact}" rev="{0.version}" transitive="false" '
+    'conf="default->master"><artifact name="{0.artifact}" type="jar" ext="jar"/></dependency>'
+)
+
+
+class Coordinates(NamedTuple):
+    """What Maven calls an artifact by."""
+
+    group: str
+    artifact: str
+    version: str
+
+    @classmethod
+    def parse(cls, text: str) -> Coordinates:
+        """Reads `group:artifact:version`."""
+        group, artifact, version = text.split(":")
+        return cls(group, artifact, version)
+
+    @property
+    def file_name(self) -> str:
+        """The jar's name in a flat folder."""
+        return f"{self.artifact}-{self.version}.jar"
+
+    def __str__(self) -> str:
+        return ":".join(self)
+
+
+class Resolver(NamedTuple):
+    """A tool that copies jars into a folder.
+
+    Attributes:
+        name: What users call it.
+        command: Makes the tool's command line, having written its input into the folder given.
+    """
+
+    name: str
+    command: Callable[[Sequence[Coordinates], Path, Path], list[str]]
+
+
+def available_resolvers(java: Path) -> list[Resolver]:
+    """What this machine has of Maven and Ivy, in the order in which to try them."""
+    found = []
+    maven = shutil.which("mvn")
+    if maven:
+        found.append(Resolver("mvn", _maven_command(maven)))
+    ivy = _find_ivy_jar()
+    if ivy:
+        found.append(Resolver("PySpark's Ivy", _ivy_command(java, ivy)))
+    return found
+
+
+def resolve(
+    artifacts: Sequence[Coordinates],
+    target: Path,
+    resolvers: Sequence[Resolver],
+    on_progress: Callable[[str], None],
+) -> None:
+    """Copies the jars of `artifacts` into `target`, with the first resolver that can.
+
+    Raises:
+        JarError: No resolver is there, or each one failed; the message has what they said.
+    """
+    if not resolvers:
+        raise JarError(
+            "Kafka's jars cannot be fetched: neither `mvn` is on the PATH nor is PySpark installed "
+            "(its Ivy would do); install one of them"
+        )
+    complaints = []
+    for resolver in resolvers:
+        on_progress(f"fetching {len(artifacts)} jars with {resolver.name} (only this once)")
+        complaint = _run(resolver, artifacts, target)
+        if complaint is None:
+            return
+        complaints.append(f"{resolver.name} says: {complaint}")
+    raise JarError("Kafka's jars cannot be fetched; " + "; ".join(complaints))
+
+
+def _run(resolver: Resolver, artifacts: Sequence[Coordinates], target: Path) -> str | None:
+    """Why it did not work, or None."""
+    work = target / f".{resolver.name.split()[-1].lower()}"
+    work.mkdir()
+    try:
+        done = subprocess.run(
+            resolver.command(artifacts, work, target),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=_DOWNLOAD_SECONDS,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return str(error)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    missing = [each.file_name for each in artifacts if not (target / each.file_name).is_file()]
+    if done.returncode == 0 and not missing:
+        return None
+    output = _COLOURS.sub("", done.stdout)
+    lines = [line.strip() for line in output.splitlines() if _tells_something(line)]
+    if not lines:
+        return f"nothing (exit code {done.returncode}), and left out {', '.join(missing)}"
+    return " | ".join(lines[:_MESSAGE_LINES])
+
+
+def _tells_something(line: str) -> bool:
+    has_more_than_a_tag = len(line.split()) > 2
+    return has_more_than_a_tag and any(word in line for word in _COMPLAINTS)
+
+
+def _maven_command(maven: str) -> Callable[[Sequence[Coordinates], Path, Path], list[str]]:
+    def command(artifacts: Sequence[Coordinates], work: Path, target: Path) -> list[str]:
+        pom = work / "pom.xml"
+        items = "\n".join(map(_POM_ITEM.format, artifacts))
+        plugin = Coordinates.parse(MAVEN_DEPENDENCY_PLUGIN)
+        pom.write_text(_POM.format(plugin=plugin, items=items), encoding="utf-8")
+        goal = f"{MAVEN_DEPENDENCY_PLUGIN}:copy"
+        return [maven, "-q", "-B", "-f", str(pom), goal, f"-DoutputDirectory={target}"]
+
+    return command
+
+
+def _ivy_command(java: Path, ivy: Path) -> Callable[[Sequence[Coordinates], Path, Path], list[str]]:
+    def command(artifacts: Sequence[Coordinates], work: Path, target: Path) -> list[str]:
+        module = work / "ivy.xml"
+        items = "\n".join(map(_IVY_ITEM.format, artifacts))
+        module.write_text(_IVY.format(items=items), encoding="utf-8")
+        settings = os.environ.get(IVY_SETTINGS_VARIABLE)
+        return [
+            *(str(java), "-cp", str(ivy), "org.apache.ivy.Main", "-warn"),
+            *(("-settings", settings) if settings else ()),
+            *("-cache", str(work / "cache"), "-ivy", str(module)),
+            *("-retrieve", f"{target}/[artifact]-[revision].[ext]", "-types", "jar"),
+        ]
+
+    return command
+
+
+def _find_ivy_jar() -> Path | None:
+    spec = importlib.util.find_spec("pyspark")
+    folders = [Path(each) for each in (spec and spec.submodule_search_locations) or ()]
+    if os.environ.get("SPARK_HOME"):
+        folders.append(Path(os.environ["SPARK_HOME"]))
+    jars = [jar for folder in folders for jar in sorted(folder.glob("jars/ivy-*.jar"))]
+    return jars[-1] if jars else None

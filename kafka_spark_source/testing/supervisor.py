@@ -1,0 +1,186 @@
+"""The process that owns a cluster's JVMs and its temporary folder, and ends both.
+
+Started by `processes.SupervisedProcesses` as a file, not as a module, with Python's `-I -S`: it
+imports the standard library only, so that it is up in no time and nothing of the user's
+environment can break it. It has one thread, which the kernel's parent-death signal asks for.
+
+It reads requests, one JSON object a line, from its standard input, and answers each with a line.
+End of file there means that the one who started it is gone, however that came: then every process
+group is killed and the folder removed. A forked child of the starter may still hold the pipe's
+other end; therefore the parent's process id is watched as well. After the request `detach` neither
+counts, and SIGTERM is what ends it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FOLDER_PREFIX = "pykafka-"
+_TICK_SECONDS = 0.5
+_BURIAL_SECONDS = 10.0
+_PR_SET_PDEATHSIG = 1
+
+_Request = dict[str, Any]
+
+
+class Supervisor:
+    """Children by name, and what can be asked about them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._parent: int | None = os.getppid()
+        self._requests: dict[str, Callable[[_Request], dict[str, Any]]] = {
+            "start": self._start,
+            "signal": self._signal,
+            "status": self._status,
+            "detach": self._detach,
+        }
+
+    def serve(self) -> None:
+        """Answers requests until whoever sent them is gone."""
+        pending = b""
+        while self._is_wanted():
+            ready, _, _ = select.select([0] if self._parent else [], [], [], _TICK_SECONDS)
+            self._reap()
+            if not ready:
+                continue
+            received = os.read(0, 1 << 16)
+            if not received:
+                return
+            *lines, pending = (pending + received).split(b"\n")
+            for line in lines:
+                self._answer(json.loads(line))
+
+    def bury(self) -> None:
+        """Kills every child with its process group, then removes the folder."""
+        for child in self._children.values():
+            _kill_group(child)
+        for child in self._children.values():
+            try:
+                child.wait(_BURIAL_SECONDS)
+            except subprocess.TimeoutExpired:
+                continue
+        _remove(self._folder)
+
+    def _is_wanted(self) -> bool:
+        return self._parent is None or self._parent == os.getppid()
+
+    def _reap(self) -> None:
+        for child in self._children.values():
+            child.poll()
+
+    def _answer(self, request: _Request) -> None:
+        try:
+            answer = self._requests[request["ask"]](request)
+        except Exception as error:  # noqa: BLE001 - whatever it was, the asker raises it
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        _send({**answer, "id": request["id"]})
+        if request["ask"] == "detach":
+            _redirect((0, 1), os.devnull)
+
+    def _start(self, request: _Request) -> dict[str, Any]:
+        with Path(request["log"]).open("ab") as log:
+            child = subprocess.Popen(
+                request["command"],
+                cwd=request["folder"],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                # One thread, and nothing but system calls: what preexec_fn asks for.
+                preexec_fn=_die_with_parent,  # noqa: PLW1509
+            )
+        self._children[request["name"]] = child
+        return {"pid": child.pid}
+
+    def _signal(self, request: _Request) -> dict[str, Any]:
+        child = self._children[request["name"]]
+        if child.poll() is None:
+            os.killpg(child.pid, request["signal"])
+        return {}
+
+    def _status(self, _request: _Request) -> dict[str, Any]:
+        return {"exit_codes": {name: child.poll() for name, child in self._children.items()}}
+
+    def _detach(self, _request: _Request) -> dict[str, Any]:
+        self._parent = None
+        return {}
+
+
+def main(temporary_root: str) -> None:
+    """Serves until the starter is gone, SIGTERM arrives, or an error; then leaves nothing."""
+    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=temporary_root))
+    supervisor = Supervisor(folder)
+    try:
+        _redirect((2,), str(folder / "supervisor.log"))
+        _send({"folder": str(folder), "pid": os.getpid()})
+        supervisor.serve()
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        supervisor.bury()
+
+
+def _leave(_signal_number: int, _frame: object) -> NoReturn:
+    raise SystemExit(0)
+
+
+def _send(answer: dict[str, Any]) -> None:
+    try:
+        os.write(1, json.dumps(answer).encode() + b"\n")
+    except BrokenPipeError:
+        raise SystemExit(0) from None
+
+
+def _redirect(descriptors: tuple[int, ...], path: str) -> None:
+    opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+    for descriptor in descriptors:
+        os.dup2(opened, descriptor)
+    os.close(opened)
+
+
+_libc = ctypes.CDLL(None)
+_PID = os.getpid()
+
+
+def _die_with_parent() -> None:
+    """Linux: asks the kernel to kill this process when its parent ends, even by SIGKILL."""
+    if sys.platform == "linux":
+        _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+        if os.getppid() != _PID:
+            os._exit(1)
+
+
+def _kill_group(child: subprocess.Popen[bytes]) -> None:
+    if child.poll() is None:
+        try:
+            os.killpg(child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            child.kill()
+
+
+def _remove(folder: Path) -> None:
+    deadline = time.monotonic() + _BURIAL_SECONDS
+    while folder.exists() and time.monotonic() < deadline:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,51 @@
+"""The examples, run as a user runs them; the README's code is the quickstart's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kafka_spark_source.cli import CONVENIENT
+from kafka_spark_source.testing import KafkaCluster
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+ROOT = Path(__file__).parents[2]
+MARK = "# --- README ---\n"
+
+
+def run(*command: str) -> str:
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_quickstart() -> None:
+    with KafkaCluster(config=CONVENIENT) as kafka:
+        shown = run("examples/quickstart.py", kafka.bootstrap_servers)
+    lines = {tuple(cell.strip() for cell in line.split("|")) for line in shown.splitlines()}
+    assert {row[1:3] for row in lines if len(row) > 3} >= {("ann", "2 pears"), ("bob", "1 plum")}
+
+
+def test_readme_shows_the_quickstart() -> None:
+    code = (ROOT / "examples" / "quickstart.py").read_text().split(MARK)[1]
+    readme = (ROOT / "README.md").read_text()
+    assert code.replace("servers}", '"localhost:9092"}') in readme
+
+
+def test_demo() -> None:
+    shown = run("examples/demo.py")
+    assert "All 30,000 records came back; everything is stopped again." in shown

@@ -1,0 +1,82 @@
+"""The data source as Spark calls it, where no broker is needed."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+import pyspark_pykafka
+from kafka_protocol.columnar.schema import RECORD_SCHEMA
+from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.batch_reader import KafkaBatchReader
+from kafka_spark_source.batch_writer import KafkaBatchWriter, KafkaCommitMessage
+from kafka_spark_source.schema import source_schema
+from kafka_spark_source.source import KafkaDataSource
+
+SERVERS = {"kafka.bootstrap.servers": "localhost:9092"}
+READ = SERVERS | {"subscribe": "orders"}
+VALUE = StructType().add("value", "string")
+
+
+def test_is_what_spark_registers_by_itself() -> None:
+    assert pyspark_pykafka.DefaultSource is KafkaDataSource
+    assert KafkaDataSource.name() == "pykafka"
+
+
+def test_schema_is_the_one_that_tasks_yield() -> None:
+    """Spark refuses Arrow batches whose schema is not exactly the one it derives."""
+    for headers in ("false", "true"):
+        schema = KafkaDataSource(READ | {"includeHeaders": headers}).schema()
+        assert schema == source_schema(headers == "true")
+    assert to_arrow_schema(source_schema(include_headers=True), timezone="UTC").equals(
+        RECORD_SCHEMA
+    )
+
+
+def test_reader_and_writer_travel() -> None:
+    source = KafkaDataSource(READ)
+    reader = source.reader(source.schema())
+    writer = KafkaDataSource(SERVERS | {"topic": "t"}).writer(VALUE, overwrite=False)
+    assert isinstance(reader, KafkaBatchReader)
+    assert isinstance(writer, KafkaBatchWriter)
+    for travelling in (source, reader, writer):
+        assert len(pickle.dumps(travelling)) < 4_000
+
+
+@pytest.mark.parametrize("options", [READ | {"assign": "{}"}, READ | {"startingOffsets": "{"}])
+def test_contradictions_are_refused_at_load_even_with_a_schema_of_the_user_s(
+    options: dict[str, str],
+) -> None:
+    with pytest.raises(KafkaConfigError):
+        KafkaDataSource(options)
+
+
+def test_kafka_options_are_checked_at_load() -> None:
+    with pytest.raises(KafkaConfigError, match=r"'kafka\.acks' has the value 'none'"):
+        KafkaDataSource(READ | {"kafka.acks": "none"}).schema()
+
+
+def test_projection_is_checked() -> None:
+    with pytest.raises(KafkaConfigError, match="'offset'"):
+        KafkaDataSource(READ).reader(StructType().add("offset", "integer"))
+
+
+def test_overwrite_is_refused() -> None:
+    with pytest.raises(KafkaConfigError, match="Save mode Overwrite not allowed for Kafka"):
+        KafkaDataSource(SERVERS | {"topic": "t"}).writer(VALUE, overwrite=True)
+
+
+def test_streams_are_refused_in_a_sentence() -> None:
+    source = KafkaDataSource(READ)
+    reader = source.streamReader(source.schema())
+    with pytest.raises(KafkaConfigError, match="Streams are not supported yet"):
+        reader.initialOffset()
+    with pytest.raises(KafkaConfigError, match="Streams are not supported yet"):
+        KafkaDataSource(SERVERS).streamWriter(VALUE, overwrite=False)
+
+
+def test_commit_message_prints() -> None:
+    assert repr(KafkaCommitMessage(3)) == "KafkaCommitMessage(records=3)"

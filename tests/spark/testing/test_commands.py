@@ -1,0 +1,61 @@
+"""Command lines, from a layout that nobody starts."""
+
+from pathlib import Path
+
+from kafka_spark_source.testing.commands import (
+    Runtime,
+    broker_command,
+    format_command,
+    tool_command,
+    zookeeper_command,
+)
+from kafka_spark_source.testing.layout import ClusterLayout, NodeLayout
+from kafka_spark_source.testing.releases import RELEASES
+
+RUNTIME = Runtime(Path("/jdk/bin/java"), Path("/jars"), heap="1g", flags=("-XX:+UseZGC",))
+NODE = NodeLayout(1, Path("/cluster/1"), 1001, 2001, 3001)
+
+
+def layout_of(version: str, security: str = "PLAINTEXT") -> ClusterLayout:
+    return ClusterLayout(
+        release=RELEASES[version],
+        nodes=(NODE,),
+        security=security,
+        folder=Path("/cluster"),
+        cluster_id="the-id",
+        zookeeper_port=None,
+        password="secret",
+    )
+
+
+def test_a_broker_runs_with_the_users_heap_and_flags() -> None:
+    command = broker_command(RUNTIME, layout_of("4.3.1"), NODE)
+    assert command[:3] == ["/jdk/bin/java", "-Xmx1g", "-XX:+UseZGC"]
+    assert command[-4:] == ["-cp", "/jars/*", "kafka.Kafka", "/cluster/1/server.properties"]
+
+
+def test_nothing_is_left_in_the_systems_temporary_folder() -> None:
+    command = broker_command(RUNTIME, layout_of("4.3.1"), NODE)
+    assert "-Djava.io.tmpdir=/cluster" in command
+    assert "-XX:-UsePerfData" in command
+
+
+def test_a_releases_own_flags_are_there() -> None:
+    command = zookeeper_command(RUNTIME, layout_of("1.1.1"))
+    assert "-Dzookeeper.jmx.log4j.disable=true" in command
+    assert command[-1] == "/cluster/zookeeper/zookeeper.properties"
+
+
+def test_formatting_makes_scram_credentials_for_sasl_only() -> None:
+    plaintext = format_command(RUNTIME, layout_of("4.3.1"), NODE)
+    sasl = format_command(RUNTIME, layout_of("4.3.1", "SASL_SSL"), NODE)
+    assert "--add-scram" not in plaintext
+    assert plaintext[plaintext.index("--cluster-id") + 1] == "the-id"
+    assert "SCRAM-SHA-256=[name=alice,password=secret]" in sasl
+    assert "SCRAM-SHA-512=[name=alice,password=secret]" in sasl
+    assert sasl.count("--add-scram") == 2
+
+
+def test_a_tool_gets_its_arguments() -> None:
+    command = tool_command(RUNTIME, layout_of("1.1.1"), "kafka.admin.Tool", ["--flag", "value"])
+    assert command[-3:] == ["kafka.admin.Tool", "--flag", "value"]

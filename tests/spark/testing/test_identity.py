@@ -1,0 +1,39 @@
+"""Telling processes apart."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from kafka_spark_source.testing import identity
+from kafka_spark_source.testing.identity import ProcessIdentity
+
+
+@pytest.fixture(params=["proc", "ps"])
+def source(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "proc" and sys.platform != "linux":
+        pytest.skip("no /proc here")
+    by = {"proc": identity._start_time_from_proc, "ps": identity._start_time_from_ps}
+    monkeypatch.setattr(identity, "_start_time", by[request.param])
+
+
+@pytest.mark.usefixtures("source")
+def test_a_process_lives_until_it_ends() -> None:
+    with subprocess.Popen(["sleep", "600"]) as process:
+        sleeper = ProcessIdentity.of(process.pid)
+        alive = [sleeper.is_alive]
+        sleeper.send(signal.SIGKILL)
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        alive.append(sleeper.is_alive)  # a zombie runs no more
+    alive.append(sleeper.is_alive)
+    assert alive == [True, False, False]
+    assert ProcessIdentity.of(process.pid) == (process.pid, "")
+
+
+@pytest.mark.usefixtures("source")
+def test_a_later_process_with_the_same_id_is_another_one() -> None:
+    earlier = ProcessIdentity(os.getpid(), "long ago")
+    assert not earlier.is_alive
+    earlier.send(signal.SIGKILL)

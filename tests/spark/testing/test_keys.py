@@ -1,0 +1,31 @@
+"""TLS files, made by the real keytool."""
+
+import ssl
+from pathlib import Path
+
+import pytest
+
+from kafka_spark_source.testing import LocalBrokerError, keys
+from kafka_spark_source.testing.java import find_java
+from kafka_spark_source.testing.keys import make_keys
+
+
+def test_the_authority_can_be_trusted_and_is_not_in_the_brokers_keystore(tmp_path: Path) -> None:
+    made = make_keys(find_java(), tmp_path / "keys")
+    context = ssl.create_default_context(cafile=str(made.ca_file))
+    subjects = [certificate["subject"] for certificate in context.get_ca_certs()]
+    assert ((("commonName", "pykafka local CA"),),) in subjects
+    assert made.keystore.stat().st_size > 0
+    assert made.password not in repr(made)
+
+
+def test_a_keytool_that_fails_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "_STEPS", (("-nonsense",),))
+    with pytest.raises(LocalBrokerError, match=r"keytool -nonsense failed: .*nonsense"):
+        make_keys(find_java(), tmp_path / "keys")
+
+
+def test_a_java_without_keytool_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(LocalBrokerError, match="TLS wants the JDK's keytool"):
+        make_keys(tmp_path / "java", tmp_path / "keys")

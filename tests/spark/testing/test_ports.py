@@ -1,0 +1,49 @@
+"""Ports from the kernel."""
+
+import socket
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_spark_source.testing import LocalBrokerError
+from kafka_spark_source.testing.ports import HOST, HeldPorts
+
+
+@pytest.fixture
+def ports() -> Iterator[HeldPorts]:
+    held = HeldPorts()
+    yield held
+    held.close()
+
+
+def listen(port: int) -> socket.socket:
+    server = socket.socket()
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    server.bind((HOST, port))
+    server.listen()
+    return server
+
+
+def test_ports_differ(ports: HeldPorts) -> None:
+    assert len({ports.take() for _ in range(50)}) == 50
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere ports cannot be held")
+def test_a_held_port_is_for_the_server_and_nobody_listens_before(ports: HeldPorts) -> None:
+    port = ports.take()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((HOST, port)).close()
+    for _start_and_restart in range(2):
+        with listen(port), socket.create_connection((HOST, port)):
+            pass
+
+
+def test_a_port_that_was_asked_for_is_had_or_refused(ports: HeldPorts) -> None:
+    free = HeldPorts()
+    port = free.take()
+    free.close()
+    assert ports.take(port) == port
+    ports.close()
+    with listen(port), pytest.raises(LocalBrokerError, match=f"port {port} of 127.0.0.1 cannot be"):
+        ports.take(port)

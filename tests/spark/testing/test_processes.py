@@ -1,0 +1,208 @@
+"""The supervisor and its starter's end, with `sleep` in place of a broker."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kafka_spark_source.testing import LocalBrokerError
+from kafka_spark_source.testing.identity import ProcessIdentity
+from kafka_spark_source.testing.processes import SupervisedProcesses
+from kafka_spark_source.testing.waiting import Deadline
+
+GONE_SECONDS = 5.0
+SLEEP = ["sleep", "600"]
+
+# Starts a process that would live long, tells about it, and does what the test says.
+STARTER = """
+    import os, signal, sys, time
+    from kafka_spark_source.testing.processes import SupervisedProcesses
+
+    processes = SupervisedProcesses()
+    folder = processes.folder
+    child = processes.start("sleeper", ["sleep", "600"], folder, folder / "log")
+    (folder / "data").mkdir()
+    print(processes.supervisor_pid, child, folder, flush=True)
+"""
+
+
+class Started:
+    """A Python process that started the supervisor, and everything that should end with it."""
+
+    def __init__(self, ending: str) -> None:
+        code = textwrap.dedent(STARTER) + textwrap.dedent(ending)
+        self.process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+        assert self.process.stdout is not None
+        supervisor, child, folder = self.process.stdout.readline().split()
+        self.supervisor = ProcessIdentity.of(int(supervisor))
+        self.child = ProcessIdentity.of(int(child))
+        self.folder = Path(os.fsdecode(folder))
+        assert self.folder.is_dir()
+
+    def everything_ends(self) -> bool:
+        return Deadline(GONE_SECONDS).wait_for(
+            lambda: (
+                not self.supervisor.is_alive
+                and not self.child.is_alive
+                and not self.folder.exists()
+            )
+        )
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        if self.process.stdout:
+            self.process.stdout.close()
+
+
+@pytest.fixture
+def processes() -> Iterator[SupervisedProcesses]:
+    started = SupervisedProcesses()
+    yield started
+    started.close()
+
+
+def start_sleep(processes: SupervisedProcesses, name: str = "sleeper") -> ProcessIdentity:
+    log = processes.folder / "log"
+    return ProcessIdentity.of(processes.start(name, SLEEP, processes.folder, log))
+
+
+def test_output_goes_to_the_log(processes: SupervisedProcesses) -> None:
+    log = processes.folder / "log"
+    processes.start("talker", ["sh", "-c", "echo out; echo err >&2"], processes.folder, log)
+    assert Deadline(GONE_SECONDS).wait_for(lambda: processes.exit_codes()["talker"] == 0)
+    assert log.read_text() == "out\nerr\n"
+
+
+def test_a_process_gets_no_input_and_none_of_our_files(processes: SupervisedProcesses) -> None:
+    log = processes.folder / "log"
+    processes.start("lister", ["ls", "-l", "/proc/self/fd"], processes.folder, log)
+    assert Deadline(GONE_SECONDS).wait_for(lambda: processes.exit_codes()["lister"] is not None)
+    assert "pipe" not in log.read_text()
+
+
+def test_signals_arrive_and_show_in_the_exit_code(processes: SupervisedProcesses) -> None:
+    sleeper = start_sleep(processes)
+    assert processes.exit_codes() == {"sleeper": None}
+    processes.signal("sleeper", signal.SIGKILL)
+    assert Deadline(GONE_SECONDS).wait_for(lambda: processes.exit_codes()["sleeper"] == -9)
+    assert not sleeper.is_alive
+    processes.signal("sleeper", signal.SIGKILL)
+    assert start_sleep(processes).is_alive
+
+
+def test_a_command_that_does_not_exist_is_said(processes: SupervisedProcesses) -> None:
+    with pytest.raises(LocalBrokerError, match="could not start: FileNotFoundError"):
+        processes.start("x", ["/no/such/program"], processes.folder, processes.folder / "log")
+
+
+def test_an_unread_answer_does_not_confuse_the_next(
+    processes: SupervisedProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_processes: SupervisedProcesses) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(SupervisedProcesses, "_read_answer", interrupted)
+        start_sleep(processes)
+    assert processes.exit_codes() == {"sleeper": None}
+
+
+def test_close_leaves_nothing_and_can_be_repeated() -> None:
+    processes = SupervisedProcesses()
+    sleeper = start_sleep(processes)
+    supervisor = ProcessIdentity.of(processes.supervisor_pid)
+    assert "running" in repr(processes)
+    processes.close()
+    processes.close()
+    assert "closed" in repr(processes)
+    assert not sleeper.is_alive
+    assert not supervisor.is_alive
+    assert not processes.folder.exists()
+    with pytest.raises(LocalBrokerError, match="is gone, and the broker with it"):
+        processes.exit_codes()
+
+
+def test_a_paused_process_is_ended_too() -> None:
+    processes = SupervisedProcesses()
+    sleeper = start_sleep(processes)
+    processes.signal("sleeper", signal.SIGSTOP)
+    processes.close()
+    assert not sleeper.is_alive
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="wants the parent-death signal")
+def test_children_end_with_a_supervisor_that_is_killed() -> None:
+    processes = SupervisedProcesses()
+    sleeper = start_sleep(processes)
+    os.kill(processes.supervisor_pid, signal.SIGKILL)
+    assert Deadline(GONE_SECONDS).wait_for(lambda: not sleeper.is_alive)
+    with pytest.raises(LocalBrokerError, match="is gone"):
+        processes.exit_codes()
+    processes.close()
+    assert not processes.folder.exists()
+
+
+def test_a_forked_child_neither_uses_nor_ends_the_processes(
+    processes: SupervisedProcesses,
+) -> None:
+    sleeper = start_sleep(processes)
+    child = os.fork()
+    if child == 0:
+        processes.close()
+        try:
+            processes.exit_codes()
+        except LocalBrokerError:
+            os._exit(0)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert sleeper.is_alive
+    assert processes.exit_codes() == {"sleeper": None}
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_everything_ends_with_a_starter_that_gets_a_signal(number: signal.Signals) -> None:
+    started = Started("time.sleep(600)")
+    started.process.send_signal(number)
+    assert started.everything_ends()
+    started.close()
+
+
+@pytest.mark.parametrize("ending", ["pass", "raise ValueError", "os._exit(3)", "sys.exit(1)"])
+def test_everything_ends_with_a_starter_that_ends(ending: str) -> None:
+    started = Started(f"sys.stderr = open(os.devnull, 'w')\n{ending}")
+    assert started.everything_ends()
+    started.close()
+
+
+FORKS = {
+    "os.fork": "child = os.fork() or time.sleep(600)",
+    # Python does not know of this fork, so it can close nothing in the child.
+    "fork of libc": "import ctypes; child = ctypes.CDLL(None).fork() or time.sleep(600)",
+    "subprocess": "import subprocess; child = subprocess.Popen(['sleep', '600']).pid",
+}
+
+
+@pytest.mark.parametrize("fork", FORKS.values(), ids=FORKS)
+def test_everything_ends_while_a_child_of_the_starter_lives_on(fork: str) -> None:
+    started = Started(f"{fork}\nprint(child, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)")
+    assert started.process.stdout is not None
+    survivor = int(started.process.stdout.readline())
+    assert started.everything_ends()
+    os.kill(survivor, signal.SIGKILL)
+    started.close()
+
+
+def test_what_was_detached_lives_on_until_sigterm() -> None:
+    started = Started("processes.detach()")
+    started.process.wait()
+    assert started.child.is_alive
+    assert started.folder.is_dir()
+    started.supervisor.send(signal.SIGTERM)
+    assert started.everything_ends()
+    started.close()

@@ -1,0 +1,49 @@
+"""The table of releases: complete, and in step with the lock file."""
+
+import json
+import re
+
+import pytest
+
+from kafka_spark_source.testing import NEWEST, RELEASES, LocalBrokerError
+from kafka_spark_source.testing.jars import LOCK_FILE
+from kafka_spark_source.testing.releases import ListenerStyle, Quorum, find_release
+from kafka_spark_source.testing.resolvers import Coordinates
+
+PROMISED = {
+    *("4.3.1", "4.2.0", "3.9.2", "2.8.2", "1.1.1"),
+    *("0.10.2.2", "0.10.0.1", "0.9.0.1", "0.8.2.2"),
+}
+
+
+def test_every_promised_release_is_there_and_the_newest_is_first() -> None:
+    assert set(RELEASES) == PROMISED
+    assert NEWEST == "4.3.1"
+
+
+def test_an_unknown_version_is_named_with_those_that_exist() -> None:
+    with pytest.raises(LocalBrokerError, match=r"Kafka 4\.0\.0 is none of .*4\.3\.1.*0\.8\.2\.2"):
+        find_release("4.0.0")
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_the_lock_file_has_the_release_and_what_it_wants_beside_it(version: str) -> None:
+    release = RELEASES[version]
+    locked = json.loads(LOCK_FILE.read_text(encoding="utf-8"))[version]
+    assert {release.artifact, *release.extra_artifacts} <= set(locked)
+    assert all(re.fullmatch("[0-9a-f]{64}", checksum) for checksum in locked.values())
+    names = [Coordinates.parse(coordinates).file_name for coordinates in locked]
+    assert len(names) == len(set(names)), "one folder holds all jars"
+
+
+def test_the_lock_file_has_nothing_else() -> None:
+    assert list(json.loads(LOCK_FILE.read_text(encoding="utf-8"))) == list(RELEASES)
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_a_release_is_consistent(version: str) -> None:
+    release = RELEASES[version]
+    assert "PLAINTEXT" in release.securities
+    assert bool(release.sasl_mechanisms) == ("SASL_SSL" in release.securities)
+    if release.quorum is Quorum.KRAFT:
+        assert release.listeners is ListenerStyle.NAMED

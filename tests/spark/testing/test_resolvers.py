@@ -1,0 +1,128 @@
+"""What Maven and Ivy are asked, and what is said when they fail. Nothing is downloaded here."""
+
+import stat
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from kafka_spark_source.testing import JarError, resolvers
+from kafka_spark_source.testing.resolvers import Coordinates, Resolver, available_resolvers, resolve
+
+ARTIFACTS = [Coordinates("org.example", "one", "1.0"), Coordinates("org.example", "two", "2.0")]
+JAVA = Path("/jdk/bin/java")
+
+
+def script(path: Path, text: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with Maven and with PySpark's Ivy, neither of which does anything."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "spark" / "jars").mkdir(parents=True)
+    (tmp_path / "spark" / "jars" / "ivy-2.5.3.jar").touch()
+    script(tmp_path / "bin" / "mvn", "exit 0")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path / "spark"))
+    monkeypatch.delenv(resolvers.IVY_SETTINGS_VARIABLE, raising=False)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    return tmp_path
+
+
+def shell(name: str, text: str) -> Resolver:
+    def command(_artifacts: Sequence[Coordinates], _work: Path, target: Path) -> list[str]:
+        return ["/bin/sh", "-c", text, "sh", str(target)]
+
+    return Resolver(name, command)
+
+
+def ignore(_what: str) -> None:
+    pass
+
+
+def test_maven_comes_first_and_ivy_second(machine: Path) -> None:
+    assert [each.name for each in available_resolvers(JAVA)] == ["mvn", "PySpark's Ivy"]
+
+
+def test_ivy_alone_will_do(machine: Path) -> None:
+    (machine / "bin" / "mvn").unlink()
+    assert [each.name for each in available_resolvers(JAVA)] == ["PySpark's Ivy"]
+
+
+def test_maven_is_asked_for_exactly_the_locked_jars(machine: Path, tmp_path: Path) -> None:
+    maven = available_resolvers(JAVA)[0]
+    command = maven.command(ARTIFACTS, tmp_path, Path("/target"))
+    assert command[0] == str(machine / "bin" / "mvn")
+    assert command[-2:] == [
+        "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy",
+        "-DoutputDirectory=/target",
+    ]
+    pom = ElementTree.parse(tmp_path / "pom.xml")
+    names = [each.text for each in pom.iterfind(".//{*}artifactItem/{*}artifactId")]
+    versions = [each.text for each in pom.iterfind(".//{*}artifactItem/{*}version")]
+    assert (names, versions) == (["one", "two"], ["1.0", "2.0"])
+
+
+def test_ivy_is_asked_for_exactly_the_locked_jars(
+    machine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ivy = available_resolvers(JAVA)[1]
+    command = ivy.command(ARTIFACTS, tmp_path, Path("/target"))
+    jar = machine / "spark" / "jars" / "ivy-2.5.3.jar"
+    assert command[:4] == [str(JAVA), "-cp", str(jar), "org.apache.ivy.Main"]
+    assert "-settings" not in command
+    assert command[command.index("-retrieve") + 1] == "/target/[artifact]-[revision].[ext]"
+    module = ElementTree.parse(tmp_path / "ivy.xml")
+    dependencies = list(module.iterfind(".//dependency"))
+    assert [each.get("name") for each in dependencies] == ["one", "two"]
+    assert {each.get("transitive") for each in dependencies} == {"false"}
+
+    monkeypatch.setenv(resolvers.IVY_SETTINGS_VARIABLE, "/my/settings.xml")
+    command = ivy.command(ARTIFACTS, tmp_path, Path("/target"))
+    assert command[command.index("-settings") + 1] == "/my/settings.xml"
+
+
+def test_the_second_resolver_steps_in(tmp_path: Path) -> None:
+    told: list[str] = []
+    broken = shell("mvn", "echo '[ERROR] no network'; exit 1")
+    working = shell("PySpark's Ivy", 'touch "$1/one-1.0.jar" "$1/two-2.0.jar"')
+    resolve(ARTIFACTS, tmp_path, [broken, working], told.append)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["one-1.0.jar", "two-2.0.jar"]
+    assert told == [
+        "fetching 2 jars with mvn (only this once)",
+        "fetching 2 jars with PySpark's Ivy (only this once)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("echo downloading; echo '[ERROR] no network'; exit 1", r"mvn says: \[ERROR\] no network$"),
+        (
+            r"printf '\033[0m\033[31m[ERROR] no colours please\033[0m'; exit 1",
+            r"says: \[ERROR\] no colours please$",
+        ),
+        ("exit 3", r"nothing \(exit code 3\), and left out one-1\.0\.jar, two-2\.0\.jar"),
+        ('touch "$1/one-1.0.jar"', r"left out two-2\.0\.jar"),
+    ],
+)
+def test_what_a_resolver_said_is_passed_on(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(JarError, match=said):
+        resolve(ARTIFACTS, tmp_path, [shell("mvn", text)], ignore)
+
+
+def test_a_resolver_that_does_not_start_is_no_crash(tmp_path: Path) -> None:
+    nowhere: Callable[[Sequence[Coordinates], Path, Path], list[str]]
+    nowhere = lambda _artifacts, _work, _target: ["/no/such/program"]  # noqa: E731
+    with pytest.raises(JarError, match="No such file or directory"):
+        resolve(ARTIFACTS, tmp_path, [Resolver("mvn", nowhere)], ignore)
+
+
+def test_a_machine_with_neither_is_told_what_to_install(tmp_path: Path) -> None:
+    with pytest.raises(JarError, match=r"neither `mvn` .* nor is PySpark installed"):
+        resolve(ARTIFACTS, tmp_path, [], ignore)

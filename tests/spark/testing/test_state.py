@@ -1,0 +1,134 @@
+"""The state of background brokers, with sleeping processes in their place."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kafka_spark_source.testing import LocalBrokerError, state
+from kafka_spark_source.testing.folders import runtime_folder
+from kafka_spark_source.testing.identity import ProcessIdentity
+from kafka_spark_source.testing.waiting import Deadline
+
+
+@dataclass
+class FakeCluster:
+    """What `remember` reads of a `KafkaCluster`."""
+
+    folder: Path
+    supervisor_pid: int
+    brokers: list[Any]
+    version: str = "4.3.1"
+    security: str = "PLAINTEXT"
+    bootstrap_servers: str = "127.0.0.1:40123"
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Any]]:
+    """Starts a cluster of one: two processes that sleep, and a folder."""
+    (tmp_path / "runtime").mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
+    # There is no supervisor here that kills the broker at SIGTERM: the long way round is taken.
+    monkeypatch.setattr(state, "_STOP_SECONDS", 0.2)
+    with ExitStack() as running:
+
+        def start_one() -> FakeCluster:
+            processes = [subprocess.Popen(["sleep", "600"]) for _ in range(2)]
+            for process in processes:
+                running.enter_context(process)
+                running.callback(process.kill)
+            supervisor, broker = processes
+            folder = tmp_path / f"pykafka-{supervisor.pid}" / "attempt-1"
+            folder.mkdir(parents=True)
+            return FakeCluster(folder, supervisor.pid, [SimpleNamespace(pid=broker.pid)])
+
+        yield start_one
+
+
+def test_clusters_get_the_first_free_name(start: Callable[[], Any]) -> None:
+    names = [state.remember(start(), None).name for _ in range(2)]
+    assert names == ["kafka-1", "kafka-2"]
+    state.stop(state.running_clusters()[0])
+    assert state.remember(start(), None).name == "kafka-1"
+
+
+def test_what_was_remembered_is_read_again(start: Callable[[], Any]) -> None:
+    record = state.remember(start(), "mine")
+    assert state.running_clusters() == [record]
+    assert record.brokers_alive == 1
+    assert runtime_folder().stat().st_mode & 0o077 == 0, "nobody else's business"
+
+
+def test_a_name_is_taken_once(start: Callable[[], Any]) -> None:
+    state.remember(start(), "mine")
+    for call in (lambda: state.require_free_name("mine"), lambda: state.remember(start(), "mine")):
+        with pytest.raises(LocalBrokerError, match="a broker called mine runs already"):
+            call()
+    state.require_free_name("another")
+
+
+@pytest.mark.parametrize("name", ["", ".", "../up", "/root", "a/b", ".hidden"])
+def test_a_name_cannot_leave_the_folder(name: str, start: Callable[[], Any]) -> None:
+    with pytest.raises(LocalBrokerError, match="is no name for a broker"):
+        state.require_free_name(name)
+
+
+def test_stopping_ends_everything(start: Callable[[], Any]) -> None:
+    record = state.remember(start(), None)
+    state.stop(record)
+    assert not record.supervisor.is_alive
+    assert record.brokers_alive == 0
+    assert not Path(record.folder).exists()
+    assert state.running_clusters() == []
+    assert list(runtime_folder().iterdir()) == []
+
+
+def test_a_dead_supervisors_leavings_are_cleared_up(start: Callable[[], Any]) -> None:
+    record = state.remember(start(), None)
+    record.supervisor.send(signal.SIGKILL)
+    Deadline(5).wait_for(lambda: not record.supervisor.is_alive)
+    assert state.running_clusters() == []
+    assert record.brokers_alive == 0
+    assert not Path(record.folder).exists()
+    assert list(runtime_folder().iterdir()) == []
+
+
+def test_a_process_that_got_the_id_later_is_left_alone(start: Callable[[], Any]) -> None:
+    record = state.remember(start(), None)
+    file = runtime_folder() / "kafka-1.json"
+    values = json.loads(file.read_text())
+    values["supervisor"][1] = values["brokers"][0][1] = "before the last boot"
+    file.write_text(json.dumps(values))
+    assert state.running_clusters() == []
+    assert record.supervisor.is_alive
+    assert record.brokers_alive == 1
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"name": "x"}', '{"supervisor": 1}'])
+def test_a_file_that_is_none_of_ours_is_removed(text: str, start: Callable[[], Any]) -> None:
+    runtime_folder().mkdir()
+    (runtime_folder() / "broken.json").write_text(text)
+    assert state.running_clusters() == []
+    assert list(runtime_folder().iterdir()) == []
+
+
+def test_only_a_folder_with_our_prefix_is_removed(start: Callable[[], Any], tmp_path: Path) -> None:
+    cluster = start()
+    cluster.folder = tmp_path / "precious" / "attempt-1"
+    cluster.folder.mkdir(parents=True)
+    record = state.remember(cluster, None)
+    record.supervisor.send(signal.SIGKILL)
+    Deadline(5).wait_for(lambda: not record.supervisor.is_alive)
+    assert state.running_clusters() == []
+    assert cluster.folder.exists()
+
+
+def test_an_identity_survives_json() -> None:
+    assert ProcessIdentity(*json.loads(json.dumps(ProcessIdentity(1, "2")))) == (1, "2")
