@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint format clean
+.PHONY: demo test test-all lint format docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -24,6 +24,9 @@ lint: $(VENV)/.installed-dev
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/python docs/make_tables.py
 
 clean:
 	rm -rf $(VENV)

@@ -43,7 +43,7 @@ def test_quickstart() -> None:
 def test_readme_shows_the_quickstart() -> None:
     code = (ROOT / "examples" / "quickstart.py").read_text().split(MARK)[1]
     readme = (ROOT / "README.md").read_text()
-    assert code.replace("servers}", '"localhost:9092"}') in readme
+    assert code.replace(": servers}", ': "localhost:9092"}') in readme
 
 
 def test_demo() -> None:
