@@ -27,6 +27,7 @@ def test_links_and_paths_lead_somewhere(page: Path) -> None:
     text = page.read_text()
     links = re.findall(r"\]\((?!https?://|#)([^)#]+)", text)
     assert [link for link in links if not (page.parent / link).exists()] == []
-    # A path in backquotes that ends in a file's suffix, from the root.
-    paths = re.findall(r"`([\w./-]+/[\w.-]+\.(?:py|md|toml|yml))`", text)
-    assert [path for path in paths if not (ROOT / path).exists()] == []
+    # A path in backquotes, from the root or from one of the packages.
+    paths = re.findall(r"`([\w./-]+/[\w.-]+\.(?:py|md|toml|yml))[`:]", text)
+    roots = (ROOT, ROOT / "kafka_spark_source", ROOT / "protocol" / "kafka_protocol")
+    assert [path for path in paths if not any((root / path).exists() for root in roots)] == []
