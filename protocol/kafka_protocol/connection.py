@@ -69,6 +69,16 @@ class Connection:
         return len(self._in_flight)
 
     @property
+    def newest(self) -> int:
+        """The correlation id of the request that was sent last; -1 where none waits."""
+        return self._in_flight[-1].correlation_id if self._in_flight else -1
+
+    @property
+    def due(self) -> int:
+        """The correlation id of the answer that comes next; -1 where none is due."""
+        return self._in_flight[0].correlation_id if self._in_flight else -1
+
+    @property
     def missing_bytes(self) -> int:
         """How many bytes the next answer still lacks, as far as is known; a hint for reads."""
         return self._frames.missing_bytes

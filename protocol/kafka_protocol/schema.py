@@ -187,7 +187,7 @@ def _default(declared: Field) -> Any:
     return _ZERO.get(shape.primitive or "", 0)
 
 
-# Mutable defaults are made anew for each instance: this stands for an array, its class for a struct.
+# Mutable defaults are made anew for each instance; a struct's class stands for a new struct.
 _EMPTY_ARRAY: Final = object()
 
 

@@ -7,7 +7,7 @@ answer that came late would be taken for the answer to something else.
 
 from __future__ import annotations
 
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from kafka_protocol import negotiation
 from kafka_protocol.client.clock import Deadline
@@ -30,6 +30,13 @@ from kafka_protocol.version import __version__
 R = TypeVar("R", bound=Response)
 
 SOFTWARE_NAME: Final = "pyspark-pykafka"
+
+
+class Sent(NamedTuple):
+    """A request on its way."""
+
+    broker: Broker
+    correlation_id: int
 
 
 class Broker:
@@ -85,8 +92,8 @@ class Broker:
 
     def send(
         self, request: Request, deadline: Deadline, needed: VersionRange | None = None
-    ) -> None:
-        """Write a request; its answer is the one that `receive` returns in its turn.
+    ) -> Sent:
+        """Write a request; what is returned gets its answer from `receive`.
 
         Args:
             request: What to ask.
@@ -106,17 +113,23 @@ class Broker:
         except KafkaError as error:
             self.close()
             raise _named(error, f"{request.api_name} to {self}") from error
+        return self._newest()
 
-    def receive(self, kind: type[R], deadline: Deadline) -> R:
-        """Wait for the answer that is due next.
+    def receive(self, sent: Sent, kind: type[R], deadline: Deadline) -> R:
+        """Wait for the answer to a request. Answers are taken in the order of the requests.
 
         Args:
-            kind: What it is; anything else is a mistake of the caller.
+            sent: What `send` returned.
+            kind: The answer's class.
             deadline: When to stop waiting; at most request.timeout.ms are waited.
 
         Raises:
             BrokerConnectionError, KafkaTimeoutError, ProtocolError: The broker is closed then.
         """
+        if self._connection.due != sent.correlation_id:
+            # Two that share a connection, or a connection that was made anew in between.
+            self.close()
+            raise BrokerConnectionError(f"{kind.api_name} to {self}: its answer is not due")
         limit = deadline.or_sooner(self._config.request_timeout_ms)
         waited_ms = limit.remaining_ms
         try:
@@ -141,8 +154,7 @@ class Broker:
         needed: VersionRange | None = None,
     ) -> R:
         """Send, and wait for the answer."""
-        self.send(request, deadline, needed)
-        return self.receive(kind, deadline)
+        return self.receive(self.send(request, deadline, needed), kind, deadline)
 
     def close(self) -> None:
         """Close the connection; safe to call again."""
@@ -153,6 +165,9 @@ class Broker:
         self._transport: Transport = connect(self.address, deadline)
         self._connection = Connection(self._config.client_id, self._config.max_response_bytes)
         self.is_closed = False
+
+    def _newest(self) -> Sent:
+        return Sent(self, self._connection.newest)
 
     def _next_response(self, deadline: Deadline) -> Response:
         connection = self._connection
@@ -168,7 +183,7 @@ class Broker:
         version = negotiation.FIRST_TRY
         while True:
             self._transport.write(self._connection.send(request, version=version), deadline)
-            response = self.receive(ApiVersionsResponse, deadline)
+            response = self.receive(self._newest(), ApiVersionsResponse, deadline)
             if response.error_code == ErrorCode.NONE:
                 return negotiation.versions_from(response)
             version = negotiation.step_down(version, response)

@@ -76,6 +76,14 @@ class Retry:
         """
         if not error.retriable:
             raise error
+        self.wait(error)
+
+    def wait(self, error: KafkaError) -> None:
+        """The same where the caller knows that another try can help, whatever the error says.
+
+        Raises:
+            KafkaError: `error` itself, where the time is up.
+        """
         pause_ms = min(self._max_ms, self._initial_ms * 2**self._failures)
         pause_ms *= random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311  no secret in it
         self._failures += 1

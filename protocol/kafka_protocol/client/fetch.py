@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from kafka_protocol.client.broker import Broker
+from kafka_protocol.client.broker import Sent
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster import Cluster, Leader, Topic, has_topic_id
 from kafka_protocol.client.offsets import list_offsets
@@ -38,8 +38,9 @@ _BY_ID: Final = VersionRange(4, FetchRequest.versions.highest)
 # Answers that bring batches but no progress before we stop believing the broker.
 _MAX_IDLE_ANSWERS: Final = 10
 
-# Not retriable to the Java client's producer, but a read can be tried again without harm.
-_RETRIED: Final = frozenset({ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.UNKNOWN_TOPIC_ID})
+# Kafka does not call them retriable, but a read can be tried again without harm: a broker that
+# stumbled, and a leader whose word about its log was checked and found wrong.
+_RETRIED: Final = frozenset({ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.OFFSET_OUT_OF_RANGE})
 
 _PartitionData = FetchResponse.FetchableTopicResponse.PartitionData
 
@@ -114,7 +115,7 @@ class _Fetcher:
         self._position = wanted.from_offset
         self._idle_timeout_ms = idle_timeout_ms
         self._max_bytes = cluster.config.max_partition_fetch_bytes
-        self._broker: Broker | None = None  # whom the Fetch on its way was sent to
+        self._sent: Sent | None = None  # the Fetch that is on its way
         self._idle_answers = 0
         self._made_progress()
 
@@ -125,7 +126,7 @@ class _Fetcher:
         """The batches of the next answer that has any; empty at the end of the range."""
         while self._position < self._wanted.until_offset:
             try:
-                if self._broker is None:
+                if self._sent is None:
                     self._send()
                 batches = self._take(self._receive())
             except KafkaError as error:
@@ -141,9 +142,9 @@ class _Fetcher:
 
     def close(self) -> None:
         """Give up the Fetch that is on its way, with its connection: its answer has no reader."""
-        if self._broker is not None:
-            self._broker.close()
-            self._broker = None
+        if self._sent is not None:
+            self._sent.broker.close()
+            self._sent = None
 
     # --- Sending and receiving -------------------------------------------------------------------
 
@@ -151,8 +152,7 @@ class _Fetcher:
         leader, topic = self._cluster.leader(self._wanted.topic_partition, self._deadline)
         broker = self._cluster.broker(leader.node_id, self._deadline)
         needed = _BY_ID if has_topic_id(topic) else _BY_NAME
-        broker.send(self._request(leader, topic), self._deadline, needed)
-        self._broker = broker
+        self._sent = broker.send(self._request(leader, topic), self._deadline, needed)
 
     def _send_ahead(self) -> None:
         try:
@@ -183,12 +183,14 @@ class _Fetcher:
         )
 
     def _receive(self) -> _PartitionData:
-        broker, self._broker = self._broker, None
-        if broker is None:
+        sent, self._sent = self._sent, None
+        if sent is None:
             raise ProtocolError("no Fetch is on its way")
-        config = self._cluster.config
-        response = broker.receive(FetchResponse, Deadline.after(config.request_timeout_ms))
-        context = f"Fetch of {self._wanted.topic_partition} at offset {self._position} to {broker}"
+        patience = Deadline.after(self._cluster.config.request_timeout_ms)
+        response = sent.broker.receive(sent, FetchResponse, patience)
+        context = (
+            f"Fetch of {self._wanted.topic_partition} at offset {self._position} to {sent.broker}"
+        )
         if response.error_code:
             raise BrokerError(response.error_code, context)
         number = self._wanted.topic_partition.partition
@@ -280,14 +282,14 @@ class _Fetcher:
     def _recover(self, error: KafkaError) -> None:
         """Make the next try possible, or raise what makes it pointless."""
         self.close()
-        if isinstance(error, BrokerError):
-            if error.error is ErrorCode.OFFSET_OUT_OF_RANGE:
-                self._refuse_if_gone()
-                error.error = ErrorCode.OFFSET_NOT_AVAILABLE
-            elif error.error in _RETRIED:
-                error.error = ErrorCode.OFFSET_NOT_AVAILABLE
         self._cluster.forget(self._wanted.topic_partition.topic)
-        self._retry.wait_after(error)
+        code = error.error if isinstance(error, BrokerError) else ErrorCode.NONE
+        if code is ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._refuse_if_gone()
+        if code in _RETRIED:
+            self._retry.wait(error)
+        else:
+            self._retry.wait_after(error)
 
     def _refuse_if_gone(self) -> None:
         """Raise if the position is really not in the log; a stale leader may have said so."""

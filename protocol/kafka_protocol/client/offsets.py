@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from kafka_protocol.client.broker import Broker
+from kafka_protocol.client.broker import Broker, Sent
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, ProtocolError
@@ -57,23 +57,23 @@ def _ask_leaders(
     """One round: put what is learnt into `found`, and return what failed."""
     failures: dict[TopicPartition, KafkaError] = {}
     by_leader = _group_by_leader(cluster, positions, failures, deadline)
-    asked: list[tuple[Broker, list[TopicPartition]]] = []
+    asked: list[tuple[Sent, list[TopicPartition]]] = []
     for node_id, partitions in by_leader.items():
         request = _request(cluster, {tp: positions[tp] for tp in partitions}, deadline)
         try:
             broker = cluster.broker(node_id, deadline)
-            broker.send(request, deadline)
+            sent = broker.send(request, deadline)
         except KafkaError as error:
             failures.update(dict.fromkeys(partitions, error))
         else:
-            asked.append((broker, partitions))
-    for broker, partitions in asked:
+            asked.append((sent, partitions))
+    for sent, partitions in asked:
         try:
-            response = broker.receive(ListOffsetsResponse, deadline)
+            response = sent.broker.receive(sent, ListOffsetsResponse, deadline)
         except KafkaError as error:
             failures.update(dict.fromkeys(partitions, error))
         else:
-            _sort_answers(response, broker, partitions, found, failures)
+            _sort_answers(response, sent.broker, partitions, found, failures)
     return failures
 
 

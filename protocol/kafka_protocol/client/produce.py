@@ -12,7 +12,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from kafka_protocol.client.broker import Broker
+from kafka_protocol.client.broker import Broker, Sent
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster import Cluster, Topic, has_topic_id
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, ProtocolError
@@ -87,23 +87,23 @@ class Producer:
     ) -> tuple[list[TopicPartition], dict[TopicPartition, KafkaError]]:
         """Write the first batch of each partition; tell which arrived, and why the others not."""
         failures: dict[TopicPartition, KafkaError] = {}
-        sent: list[_Sent] = []
+        asked: list[tuple[Sent, _Request]] = []
         for request in self._requests(failures, deadline):
             try:
                 broker = self._cluster.broker(request.node_id, deadline)
-                broker.send(self._encode(request, deadline), deadline, request.needed)
+                sent = broker.send(self._encode(request, deadline), deadline, request.needed)
             except KafkaError as error:
                 failures.update(dict.fromkeys(request.topics, error))
             else:
-                sent.append(_Sent(broker, request))
+                asked.append((sent, request))
         acknowledged: list[TopicPartition] = []
-        for broker, request in sent:
+        for sent, request in asked:
             try:
-                response = broker.receive(ProduceResponse, deadline)
+                response = sent.broker.receive(sent, ProduceResponse, deadline)
             except KafkaError as error:
                 failures.update(dict.fromkeys(request.topics, error))
             else:
-                verdicts = _verdicts(response, broker, request.topics)
+                verdicts = _verdicts(response, sent.broker, request.topics)
                 acknowledged += [tp for tp, error in verdicts if error is None]
                 failures |= {tp: error for tp, error in verdicts if error is not None}
         return acknowledged, failures
@@ -154,11 +154,6 @@ class _Request(NamedTuple):
     node_id: int
     topics: dict[TopicPartition, Topic]
     needed: VersionRange
-
-
-class _Sent(NamedTuple):
-    broker: Broker
-    request: _Request
 
 
 def _verdicts(
