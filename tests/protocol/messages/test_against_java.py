@@ -1,0 +1,99 @@
+"""The bytes of every message against Kafka's own classes.
+
+A long-lived Java process reads our bytes, writes what it has read, and says what each field holds.
+"""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafka_protocol.codec import read_message
+from kafka_protocol.schema import Field, Message, Struct, default_of, describe
+from tests.protocol.catalogue import EVERY_VERSION, name_of
+from tests.protocol.kafka_jar import BEFORE_4, CURRENT, KafkaJar, MessageOracle
+from tests.protocol.strategies import encode, full, structs
+
+OracleOf = Callable[[type[Message], int], MessageOracle]
+
+
+@pytest.fixture(scope="session")
+def oracle(kafka_jar: Callable[[str], KafkaJar]) -> Iterator[OracleOf]:
+    """The Java process whose classes have a version of a message."""
+    with ExitStack() as processes:
+
+        @cache
+        def started(release: str) -> MessageOracle:
+            return processes.enter_context(closing(MessageOracle(kafka_jar(release))))
+
+        def oracle_of(cls: type[Message], version: int) -> MessageOracle:
+            is_current = version in kafka_jar(CURRENT).stable_versions(cls)
+            return started(CURRENT if is_current else BEFORE_4)
+
+        yield oracle_of
+
+
+def check(message: Message, version: int, oracle: MessageOracle) -> None:
+    body = encode(message, version)
+    verdict = oracle.judge(type(message), version, body)
+    assert verdict.body == body
+    assert verdict.unread == 0
+    assert verdict.content == as_json(message, version)
+    assert read_message(type(message), version, memoryview(body)) == message
+
+
+@pytest.mark.parametrize(("cls", "version"), EVERY_VERSION, ids=name_of)
+def test_full_message(cls: type[Message], version: int, oracle: OracleOf) -> None:
+    check(full(cls, version), version, oracle(cls, version))
+
+
+@pytest.mark.parametrize(("cls", "version"), EVERY_VERSION, ids=name_of)
+@settings(max_examples=10, derandomize=True)
+@given(data=st.data())
+def test_any_message(
+    cls: type[Message], version: int, oracle: OracleOf, data: st.DataObject
+) -> None:
+    check(data.draw(structs(cls, version)), version, oracle(cls, version))
+
+
+# --- Our messages as Kafka's JsonConverter shows its own ---------------------------------------
+
+
+def as_json(value: Struct, version: int) -> dict[str, Any]:
+    return dict(
+        json_field(f, getattr(value, f.name), version)
+        for f in value.__fields__
+        if version in f.versions and is_written(f, getattr(value, f.name))
+    )
+
+
+def is_written(declared: Field, value: Any) -> bool:
+    return declared.tag is None or bool(value != default_of(declared))
+
+
+def json_field(declared: Field, value: Any, version: int) -> tuple[str, Any]:
+    first, *others = declared.name.split("_")
+    name = first + "".join(map(str.capitalize, others))
+    if describe(declared.wire_type).primitive == "records" and value is not None:
+        return f"{name}SizeInBytes", len(value)
+    return name, json_value(value, version)
+
+
+def json_value(value: Any, version: int) -> Any:
+    if isinstance(value, Struct):
+        return as_json(value, version)
+    if isinstance(value, list):
+        return [json_value(element, version) for element in value]
+    if isinstance(value, uuid.UUID):
+        return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return value

@@ -1,0 +1,58 @@
+"""Bytes that are no message: every class and version refuses them with an error of ours."""
+
+from __future__ import annotations
+
+import tracemalloc
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_protocol.codec import read_message
+from kafka_protocol.errors import DecodeError, KafkaError
+from kafka_protocol.schema import Message
+from tests.protocol.catalogue import EVERY_VERSION, MESSAGES, name_of
+from tests.protocol.strategies import damaged, encode, full, structs
+
+
+@pytest.mark.parametrize(("cls", "version"), EVERY_VERSION, ids=name_of)
+def test_message_cut_at_every_byte(cls: type[Message], version: int) -> None:
+    body = memoryview(encode(full(cls, version), version))
+    for end in range(len(body)):
+        with pytest.raises(DecodeError):
+            read_message(cls, version, body[:end])
+
+
+@pytest.mark.parametrize("cls", MESSAGES, ids=name_of)
+@given(data=st.data())
+def test_fault_15_arbitrary_bytes_give_a_message_or_an_error_of_ours(
+    cls: type[Message], data: st.DataObject
+) -> None:
+    version = data.draw(st.integers(cls.versions.lowest, cls.versions.highest))
+    honest = structs(cls, version).map(lambda message: encode(message, version))
+    body = data.draw(st.binary(max_size=64) | damaged(honest))
+    with suppress(KafkaError):
+        read_message(cls, version, memoryview(body))
+
+
+@pytest.mark.parametrize(("cls", "version"), EVERY_VERSION, ids=name_of)
+@pytest.mark.parametrize("filler", [b"\x7f", b"\xff"])
+def test_fault_15_bomb_takes_no_more_memory_than_its_frame_warrants(
+    cls: type[Message], version: int, filler: bytes
+) -> None:
+    # Whatever is a length in it, it is a huge one.
+    body = memoryview(filler * 1000)
+    read_or_refuse(cls, version, body)  # builds the codec
+    tracemalloc.start()
+    try:
+        read_or_refuse(cls, version, body)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 100 * len(body)
+
+
+def read_or_refuse(cls: type[Message], version: int, body: memoryview) -> None:
+    with suppress(DecodeError):
+        read_message(cls, version, body)

@@ -1,0 +1,376 @@
+"""Codecs built from declarations. No postponed annotations here: a declaration's are read at once.
+
+The declared messages have tests of their own in `messages/`; what these need is small.
+"""
+
+from typing import Any
+
+import pytest
+
+from kafka_protocol.codec import read_message, write_message
+from kafka_protocol.errors import DecodeError, EncodeError, UnsupportedVersionError
+from kafka_protocol.schema import (
+    Message,
+    Response,
+    Struct,
+    boolean,
+    bytes_,
+    field,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    records_,
+    string,
+    uint16,
+    uint32,
+    uuid,
+)
+from tests.protocol.strategies import encode
+
+
+def decode(cls: type[Message], version: int, body: bytes) -> Any:
+    return read_message(cls, version, memoryview(body))
+
+
+class Point(Struct):
+    x: int8 = field()
+    y: int8 = field(versions="1+", default=-1)
+
+
+class Everything(Response, api_key=90, versions="0-2", flexible="2+"):
+    a_boolean: boolean = field()
+    an_int8: int8 = field()
+    an_int16: int16 = field()
+    a_uint16: uint16 = field()
+    an_int32: int32 = field()
+    a_uint32: uint32 = field()
+    an_int64: int64 = field()
+    a_float64: float64 = field()
+    a_uuid: uuid = field()
+    a_string: string = field()
+    some_bytes: bytes_ = field()
+    a_batch: records_ | None = field(nullable="1+")
+    a_point: Point = field()
+    points: list[Point] = field()
+    numbers: list[int16] | None = field(nullable="1+")
+    names: list[string] = field()
+
+
+# The bytes that every version shares, up to the uuid.
+_NUMBERS = (
+    b"\x01"  # a_boolean
+    b"\xff"  # an_int8
+    b"\x00\x02"  # an_int16
+    b"\xff\xff"  # a_uint16
+    b"\x00\x00\x00\x03"  # an_int32
+    b"\xff\xff\xff\xff"  # a_uint32
+    b"\x00\x00\x00\x00\x00\x00\x00\x04"  # an_int64
+    b"\x3f\xf0\x00\x00\x00\x00\x00\x00" + bytes(16)  # a_float64  # a_uuid
+)
+_NUMBER_VALUES: dict[str, Any] = {
+    "a_boolean": True,
+    "an_int8": -1,
+    "an_int16": 2,
+    "a_uint16": 2**16 - 1,
+    "an_int32": 3,
+    "a_uint32": 2**32 - 1,
+    "an_int64": 4,
+    "a_float64": 1.0,
+}
+
+FORMS = [
+    (
+        0,
+        Everything(
+            **_NUMBER_VALUES,
+            a_string="ab",
+            some_bytes=b"cd",
+            a_batch=b"e",
+            a_point=Point(x=5),
+            points=[Point(x=6), Point(x=7)],
+            numbers=[8],
+            names=["f"],
+        ),
+        _NUMBERS
+        + b"\x00\x02ab"
+        + b"\x00\x00\x00\x02cd"
+        + b"\x00\x00\x00\x01e"
+        + b"\x05"  # a_point, without y
+        + b"\x00\x00\x00\x02\x06\x07"
+        + b"\x00\x00\x00\x01\x00\x08"
+        + b"\x00\x00\x00\x01\x00\x01f",
+    ),
+    (
+        1,
+        Everything(**_NUMBER_VALUES, a_batch=None, a_point=Point(x=5, y=6), numbers=None),
+        _NUMBERS
+        + b"\x00\x00"
+        + b"\x00\x00\x00\x00"
+        + b"\xff\xff\xff\xff"  # a_batch is null
+        + b"\x05\x06"
+        + b"\x00\x00\x00\x00"
+        + b"\xff\xff\xff\xff"  # numbers is null
+        + b"\x00\x00\x00\x00",
+    ),
+    (
+        2,
+        Everything(
+            **_NUMBER_VALUES,
+            a_string="ab",
+            some_bytes=b"cd",
+            a_batch=None,
+            a_point=Point(x=5, y=6),
+            points=[Point(x=7, y=8)],
+            numbers=[9],
+            names=["f"],
+        ),
+        _NUMBERS
+        + b"\x03ab"
+        + b"\x03cd"
+        + b"\x00"  # a_batch is null
+        + b"\x05\x06\x00"  # each struct ends with its number of tagged fields
+        + b"\x02\x07\x08\x00"
+        + b"\x02\x00\x09"
+        + b"\x02\x02f"
+        + b"\x00",
+    ),
+]
+
+
+@pytest.mark.parametrize(("version", "message", "body"), FORMS)
+def test_every_wire_type(version: int, message: Everything, body: bytes) -> None:
+    assert encode(message, version) == body
+    assert decode(Everything, version, body) == message
+
+
+@pytest.mark.parametrize(("version", "message", "body"), FORMS)
+def test_fault_14_bytes_behind_a_message_are_ignored(
+    version: int, message: Everything, body: bytes
+) -> None:
+    assert decode(Everything, version, body + b"from the future") == message
+
+
+@pytest.mark.parametrize(("version", "message", "body"), FORMS)
+def test_message_cut_at_every_byte(version: int, message: Everything, body: bytes) -> None:
+    for end in range(len(body)):
+        with pytest.raises(DecodeError, match=f"^Everything v{version}: "):
+            decode(Everything, version, body[:end])
+
+
+def test_a_version_that_is_not_declared() -> None:
+    with pytest.raises(UnsupportedVersionError, match="Everything has versions 0-2, not 3"):
+        decode(Everything, 3, b"")
+    with pytest.raises(UnsupportedVersionError, match="Everything has versions 0-2, not -1"):
+        write_message(Everything(), -1, [])
+
+
+# --- Fields that a version lacks ---------------------------------------------------------------
+
+
+class Growing(Response, api_key=91, versions="0-2"):
+    always: int8 = field()
+    important: int8 = field(versions="1+", default=-1)
+    ignorable: int8 = field(versions="1+", default=-1, ignorable=True)
+    points: list[Point] = field(versions="2+")
+    gone: string = field(versions="0")
+
+
+def test_absent_fields_hold_their_default_after_reading() -> None:
+    assert decode(Growing, 1, b"\x01\x02\x03") == Growing(always=1, important=2, ignorable=3)
+    assert decode(Growing, 0, b"\x01\x00\x01x") == Growing(always=1, gone="x")
+
+
+def test_absent_field_with_its_default_is_left_out() -> None:
+    assert encode(Growing(always=1, important=-1, points=[]), 0) == b"\x01\x00\x00"
+
+
+@pytest.mark.parametrize(
+    ("message", "version", "name"),
+    [
+        (Growing(important=0), 0, "important"),
+        (Growing(points=[Point()]), 1, "points"),
+        (Growing(gone="x"), 1, "gone"),
+    ],
+)
+def test_absent_field_with_a_value_is_refused(message: Growing, version: int, name: str) -> None:
+    expected = f"Growing v{version}: {name} is set, and version {version} has no such field"
+    with pytest.raises(EncodeError, match=expected):
+        encode(message, version)
+
+
+def test_absent_field_with_a_value_is_dropped_where_that_is_declared() -> None:
+    assert encode(Growing(always=1, ignorable=5), 0) == b"\x01\x00\x00"
+
+
+def test_refusal_says_the_way_to_the_field() -> None:
+    message = Everything(a_batch=b"", points=[Point(x=1, y=2)])
+    with pytest.raises(EncodeError, match="Everything v0: points: y is set, and version 0"):
+        encode(message, 0)
+
+
+# --- Null --------------------------------------------------------------------------------------
+
+
+class Plain(Response, api_key=92, versions="0-1", flexible="1+"):
+    text: string = field()
+    data: bytes_ = field()
+    names: list[string] = field()
+    numbers: list[int8] = field()
+    point: Point = field()
+
+
+@pytest.mark.parametrize(
+    ("version", "body", "name"),
+    [
+        (0, b"\xff\xff", "text"),
+        (0, b"\x00\x00\xff\xff\xff\xff", "data"),
+        (0, b"\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff", "names"),
+        (0, b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\xff\xff", "an array's element"),
+        (1, b"\x00", "text"),
+        (1, b"\x01\x00", "data"),
+        (1, b"\x01\x01\x00", "names"),
+        (1, b"\x01\x01\x02\x00", "an array's element"),
+        (1, b"\x01\x01\x01\x00", "numbers"),
+    ],
+)
+def test_fault_15_null_where_none_is_allowed(version: int, body: bytes, name: str) -> None:
+    with pytest.raises(DecodeError, match=f"Plain v{version}: {name} is null"):
+        decode(Plain, version, body)
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        ({"text": None}, "text"),
+        ({"data": None}, "data"),
+        ({"names": None}, "names"),
+        ({"names": ["a", None]}, "names: an array's element"),
+        ({"numbers": [None]}, "numbers"),
+        ({"point": None}, "point"),
+    ],
+)
+def test_none_where_none_is_allowed(values: dict[str, Any], name: str) -> None:
+    with pytest.raises(EncodeError, match=f"^Plain v0: {name}"):
+        encode(Plain(**values), 0)
+
+
+class Sparse(Response, api_key=93, versions="0-1", flexible="1+"):
+    point: Point | None = field(nullable="1+")
+    last: int8 = field()
+
+
+def test_nullable_struct() -> None:
+    assert encode(Sparse(point=None, last=9), 1) == b"\xff\x09\x00"
+    assert decode(Sparse, 1, b"\xff\x09\x00") == Sparse(point=None, last=9)
+
+    message = Sparse(point=Point(x=1, y=2), last=9)
+    assert encode(message, 1) == b"\x01\x01\x02\x00\x09\x00"
+    assert decode(Sparse, 1, b"\x01\x01\x02\x00\x09\x00") == message
+
+
+def test_struct_that_is_nullable_later_has_no_mark_before() -> None:
+    assert encode(Sparse(point=Point(x=1), last=9), 0) == b"\x01\x09"
+    with pytest.raises(EncodeError, match="point is None where that is not allowed"):
+        encode(Sparse(point=None), 0)
+
+
+# --- Arrays ------------------------------------------------------------------------------------
+
+
+class Grid(Response, api_key=94, versions="0"):
+    rows: list[list[int8]] = field()
+
+
+def test_array_of_arrays() -> None:
+    message = Grid(rows=[[1, 2], []])
+    body = b"\x00\x00\x00\x02" + b"\x00\x00\x00\x02\x01\x02" + b"\x00\x00\x00\x00"
+    assert encode(message, 0) == body
+    assert decode(Grid, 0, body) == message
+
+
+def test_array_of_arrays_holds_no_null() -> None:
+    with pytest.raises(DecodeError, match="an array's element is null"):
+        decode(Grid, 0, b"\x00\x00\x00\x01\xff\xff\xff\xff")
+
+
+def test_array_of_structs_holds_no_none() -> None:
+    with pytest.raises(EncodeError, match="points: an array's element is None"):
+        encode(Everything(a_batch=b"", points=[None]), 0)  # type: ignore[list-item]
+
+
+# --- Tagged fields -----------------------------------------------------------------------------
+
+
+class Tagged(Response, api_key=95, versions="0-1", flexible="1+"):
+    plain: int8 = field()
+    late: int16 = field(versions="1+", tag=5, default=-1, ignorable=True)
+    early: string | None = field(versions="1+", tag=0, nullable="1+", default=None)
+    point: Point = field(versions="1+", tag=1)
+
+
+TAGGED = [
+    (Tagged(plain=7), b"\x07\x00"),
+    (Tagged(plain=7, late=3), b"\x07\x01" + b"\x05\x02\x00\x03"),
+    (
+        Tagged(plain=7, late=3, early="ab", point=Point(x=1, y=2)),
+        b"\x07\x03"
+        + b"\x00\x03\x03ab"  # by ascending tag, not in the order of the declaration
+        + b"\x01\x03\x01\x02\x00"
+        + b"\x05\x02\x00\x03",
+    ),
+]
+
+
+@pytest.mark.parametrize(("message", "body"), TAGGED)
+def test_tagged_fields(message: Tagged, body: bytes) -> None:
+    assert encode(message, 1) == body
+    assert decode(Tagged, 1, body) == message
+
+
+@pytest.mark.parametrize(("message", "body"), TAGGED)
+def test_tagged_fields_cut_at_every_byte(message: Tagged, body: bytes) -> None:
+    for end in range(len(body)):
+        with pytest.raises(DecodeError):
+            decode(Tagged, 1, body[:end])
+
+
+def test_tagged_fields_do_not_exist_below_flexible_versions() -> None:
+    assert encode(Tagged(plain=7, late=3), 0) == b"\x07"
+    assert decode(Tagged, 0, b"\x07") == Tagged(plain=7)
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        b"\x09\x00",  # empty
+        b"\x09\x02\xff\xff",
+        b"\xff\xff\xff\xff\x0f\x01x",  # the highest tag
+    ],
+)
+def test_fault_14_unknown_tagged_field_is_skipped(unknown: bytes) -> None:
+    body = b"\x07\x02" + b"\x05\x02\x00\x03" + unknown
+    assert decode(Tagged, 1, body) == Tagged(plain=7, late=3)
+
+
+def test_unknown_tagged_field_inside_a_tagged_struct() -> None:
+    body = b"\x07\x01" + b"\x01\x06" + b"\x01\x02" + b"\x01\x63\x01x"
+    assert decode(Tagged, 1, body) == Tagged(plain=7, point=Point(x=1, y=2))
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"\x07\x01\x05\x03\x00\x03\x00", "tagged field late is 2 bytes, not 3"),
+        (b"\x07\x01\x05\x01\x00\x03", "int16 is cut short"),
+        (b"\x07\x01\x05\x7f\x00\x03", "tagged field 5 of 127 bytes with 2 left"),
+        (b"\x07\x01\x63\x02x", "tagged field 99 of 2 bytes with 1 left"),
+        (b"\x07\x01\x01\x02\x01\x02\x00", "varint is cut short"),  # reads past its own end
+        (b"\x07\x7f", "varint is cut short"),
+        (b"\x07\xff\xff\xff\xff\x0f", "varint is cut short"),
+    ],
+)
+def test_fault_15_tagged_field_of_a_wrong_size(body: bytes, reason: str) -> None:
+    with pytest.raises(DecodeError, match=reason):
+        decode(Tagged, 1, body)

@@ -1,0 +1,341 @@
+"""Conversations with a broker: its answers are written here, and arrive in three ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_protocol import primitives as p
+from kafka_protocol.connection import Connection
+from kafka_protocol.errors import (
+    DecodeError,
+    EncodeError,
+    ErrorCode,
+    KafkaError,
+    ProtocolError,
+    UnsupportedVersionError,
+)
+from kafka_protocol.framing import response_header_version
+from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
+from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from kafka_protocol.negotiation import BrokerVersions
+from kafka_protocol.schema import Response, VersionRange
+from tests.protocol.strategies import damaged, encode, full
+
+VERSIONS = BrokerVersions(
+    {
+        MetadataRequest.api_key: VersionRange(0, 9),
+        FetchRequest.api_key: VersionRange(4, 11),
+        SaslHandshakeRequest.api_key: VersionRange(0, 1),
+    },
+    "as a test says",
+)
+
+
+def connected() -> Connection:
+    connection = Connection("me")
+    connection.versions = VERSIONS
+    return connection
+
+
+def answer(correlation_id: int, response: Response, version: int) -> bytes:
+    """The frame that a broker sends."""
+    has_tagged_fields = response_header_version(type(response), version) == 1
+    frame = correlation_id.to_bytes(4, "big") + b"\x00" * has_tagged_fields
+    frame += encode(response, version)
+    return len(frame).to_bytes(4, "big") + frame
+
+
+# --- The ways in which bytes arrive ------------------------------------------------------------
+
+Receive = Callable[[Connection, bytes], list[Response]]
+
+
+def drain(connection: Connection) -> list[Response]:
+    responses = []
+    while (response := connection.next_response()) is not None:
+        responses.append(response)
+    return responses
+
+
+def whole(connection: Connection, data: bytes) -> list[Response]:
+    connection.receive_data(data)
+    return drain(connection)
+
+
+def byte_by_byte(connection: Connection, data: bytes) -> list[Response]:
+    responses = []
+    for i in range(len(data)):
+        responses += whole(connection, data[i : i + 1])
+    return responses
+
+
+def with_the_start_of_another(connection: Connection, data: bytes) -> list[Response]:
+    responses = whole(connection, data + b"\x00\x00\x00")
+    assert connection.missing_bytes == 1
+    return responses
+
+
+arriving = pytest.mark.parametrize("receive", [whole, byte_by_byte, with_the_start_of_another])
+
+
+# --- Questions and answers ---------------------------------------------------------------------
+
+METADATA = MetadataResponse(
+    brokers=[MetadataResponse.MetadataResponseBroker(node_id=1, host="b1", port=9092)],
+    controller_id=1,
+    cluster_id="c",
+)
+FETCHED = FetchResponse(throttle_time_ms=3, session_id=7)
+HANDSHAKE = SaslHandshakeResponse(mechanisms=["PLAIN"])
+
+
+def test_send_gives_the_frame() -> None:
+    connection = connected()
+    sent = b"".join(connection.send(SaslHandshakeRequest(mechanism="PLAIN")))
+    assert sent == (
+        b"\x00\x00\x00\x13"  # size
+        b"\x00\x11\x00\x01"  # SaslHandshake v1: the highest common version
+        b"\x00\x00\x00\x00"  # correlation id
+        b"\x00\x02me"  # client id
+        b"\x00\x05PLAIN"
+    )
+
+
+@arriving
+def test_one_answer(receive: Receive) -> None:
+    connection = connected()
+    connection.send(MetadataRequest())
+    assert receive(connection, answer(0, METADATA, 9)) == [METADATA]
+
+
+@arriving
+def test_pipelined_answers_in_the_order_of_their_requests(receive: Receive) -> None:
+    connection = connected()
+    connection.send(MetadataRequest())
+    connection.send(FetchRequest(), needed=VersionRange(4, 7))
+    connection.send(SaslHandshakeRequest(), version=0)
+    assert connection.in_flight == 3
+    data = answer(0, METADATA, 9) + answer(1, FETCHED, 7) + answer(2, HANDSHAKE, 0)
+    assert receive(connection, data) == [METADATA, FETCHED, HANDSHAKE]
+    assert connection.in_flight == 0
+
+
+def test_requests_and_answers_may_alternate() -> None:
+    connection = connected()
+    for correlation_id in range(3):
+        connection.send(MetadataRequest(), version=5)
+        assert whole(connection, answer(correlation_id, METADATA, 5)) == [METADATA]
+
+
+def test_nothing_comes_of_nothing() -> None:
+    connection = connected()
+    connection.send(MetadataRequest())
+    assert connection.next_response() is None
+    connection.receive_data(b"")
+    assert connection.next_response() is None
+    assert connection.has_heard_nothing
+    assert connection.missing_bytes == 4
+
+
+def test_repr_shows_the_state() -> None:
+    connection = connected()
+    assert repr(connection) == "<Connection 0 sent, 0 answered, 0 in flight>"
+    connection.send(MetadataRequest())
+    connection.send(MetadataRequest())
+    whole(connection, answer(0, METADATA, 9))
+    assert repr(connection) == "<Connection 2 sent, 1 answered, 1 in flight>"
+    assert not connection.has_heard_nothing
+
+
+def test_payload_of_an_answer_is_a_view_of_its_frame() -> None:
+    connection = connected()
+    connection.send(FetchRequest(), version=4)
+    (response,) = whole(connection, answer(0, full(FetchResponse, 4), 4))
+    assert isinstance(response, FetchResponse)
+    assert isinstance(response.responses[0].partitions[0].records, memoryview)
+
+
+def test_fault_14_bytes_behind_an_answer_are_ignored() -> None:
+    connection = connected()
+    connection.send(SaslHandshakeRequest())
+    body = encode(HANDSHAKE, 1) + b"from the future"
+    connection.receive_data((4 + len(body)).to_bytes(4, "big") + bytes(4) + body)
+    assert connection.next_response() == HANDSHAKE
+
+
+# --- Versions ----------------------------------------------------------------------------------
+
+
+def test_versions_come_first() -> None:
+    connection = Connection("me")
+    with pytest.raises(ProtocolError, match="versions are negotiated before anything else"):
+        connection.send(MetadataRequest())
+    assert connection.in_flight == 0
+
+
+def test_fault_12_no_version_can_carry_the_request() -> None:
+    connection = connected()
+    with pytest.raises(UnsupportedVersionError, match="this needs 12-13, the broker offers 0-9"):
+        connection.send(MetadataRequest(), needed=VersionRange(12, 99))
+    assert connection.in_flight == 0
+
+
+def test_request_that_does_not_fit_is_not_in_flight() -> None:
+    connection = connected()
+    with pytest.raises(EncodeError, match="topics is None"):
+        connection.send(MetadataRequest(topics=None), version=0)
+    assert repr(connection) == "<Connection 0 sent, 0 answered, 0 in flight>"
+
+
+@arriving
+def test_api_versions_is_asked_before_versions_are_known(receive: Receive) -> None:
+    connection = Connection("me")
+    connection.send(ApiVersionsRequest(), version=3)
+    response = full(ApiVersionsResponse, 3)
+    response.error_code = 0
+    assert receive(connection, answer(0, response, 3)) == [response]
+
+
+@arriving
+@pytest.mark.parametrize(
+    "ranges",
+    [[], [ApiVersionsResponse.ApiVersion(api_key=18, max_version=2)]],
+    ids=["before 2.4", "with the hint of KIP-511"],
+)
+def test_fault_11_refused_version_is_answered_in_the_layout_of_v0(
+    receive: Receive, ranges: list[ApiVersionsResponse.ApiVersion]
+) -> None:
+    connection = Connection("me")
+    connection.send(ApiVersionsRequest(), version=4)
+    refused = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=ranges)
+    assert receive(connection, answer(0, refused, 0)) == [refused]
+
+
+def test_another_error_keeps_the_layout_of_the_request() -> None:
+    connection = Connection("me")
+    connection.send(ApiVersionsRequest(), version=4)
+    response = ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, throttle_time_ms=7)
+    assert whole(connection, answer(0, response, 4)) == [response]
+
+
+# --- Answers that are none ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("correlation_id", [1, 7, 2**31 - 1])
+def test_fault_08_wrong_correlation_id(correlation_id: int) -> None:
+    connection = connected()
+    connection.send(MetadataRequest())
+    connection.receive_data(answer(correlation_id, METADATA, 9))
+    expected = rf"correlation id {correlation_id}, and 0 \(MetadataResponse\) was due"
+    with pytest.raises(ProtocolError, match=expected):
+        connection.next_response()
+
+
+def test_fault_08_answers_in_the_wrong_order() -> None:
+    connection = connected()
+    connection.send(MetadataRequest())
+    connection.send(MetadataRequest())
+    connection.receive_data(answer(1, METADATA, 9) + answer(0, METADATA, 9))
+    with pytest.raises(ProtocolError, match="correlation id 1, and 0"):
+        connection.next_response()
+
+
+def test_fault_08_unasked_answer() -> None:
+    connection = connected()
+    connection.receive_data(answer(0, HANDSHAKE, 1))
+    with pytest.raises(ProtocolError, match="17 bytes came that nothing had asked for"):
+        connection.next_response()
+
+
+def test_fault_08_repeated_answer() -> None:
+    connection = connected()
+    connection.send(MetadataRequest())
+    connection.receive_data(answer(0, METADATA, 9) * 2)
+    assert connection.next_response() == METADATA
+    with pytest.raises(ProtocolError, match="nothing had asked for"):
+        connection.next_response()
+
+
+def test_fault_09_answer_larger_than_is_accepted() -> None:
+    connection = Connection("me", max_response_bytes=20)
+    connection.send(SaslHandshakeRequest(), version=1)
+    connection.receive_data(b"\x00\x00\x00\x15")
+    with pytest.raises(ProtocolError, match="4 to 20 are accepted"):
+        connection.next_response()
+
+
+@pytest.mark.parametrize("version", [0, 3])
+def test_fault_09_answer_without_an_error_code(version: int) -> None:
+    connection = Connection("me")
+    connection.send(ApiVersionsRequest(), version=version)
+    connection.receive_data(b"\x00\x00\x00\x05" + bytes(4) + b"\x00")
+    with pytest.raises(DecodeError):
+        connection.next_response()
+
+
+ANSWERS: list[tuple[Response, int]] = [
+    (full(MetadataResponse, 9), 9),
+    (full(FetchResponse, 4), 4),
+    (full(SaslHandshakeResponse, 1), 1),
+]
+
+
+def waiting_for(response: Response, version: int) -> Connection:
+    """A connection on which the answer is due, and one more behind it."""
+    connection = connected()
+    request = next(
+        request
+        for request in (MetadataRequest(), FetchRequest(), SaslHandshakeRequest())
+        if request.response is type(response)
+    )
+    connection.send(request, version=version)
+    connection.send(request, version=version)
+    return connection
+
+
+@pytest.mark.parametrize(("response", "version"), ANSWERS)
+def test_fault_04_stream_that_ends_at_any_byte_gives_no_part_of_an_answer(
+    response: Response, version: int
+) -> None:
+    data = answer(0, response, version)
+    for end in range(len(data)):
+        connection = waiting_for(response, version)
+        assert whole(connection, data[:end]) == []
+        assert 1 <= connection.missing_bytes <= len(data) - end
+
+
+@pytest.mark.parametrize(("response", "version"), ANSWERS)
+def test_fault_09_frame_that_is_too_short_for_its_answer(response: Response, version: int) -> None:
+    data = answer(0, response, version)[4:]
+    for size in range(4, len(data)):
+        connection = waiting_for(response, version)
+        connection.receive_data(size.to_bytes(4, "big") + data[:size])
+        with pytest.raises(DecodeError):
+            connection.next_response()
+
+
+@pytest.mark.parametrize(("response", "version"), ANSWERS)
+@given(data=st.data())
+def test_fault_15_arbitrary_bytes_give_answers_or_an_error_of_ours(
+    response: Response, version: int, data: st.DataObject
+) -> None:
+    honest = st.just(answer(0, response, version) + answer(1, response, version))
+    connection = waiting_for(response, version)
+    connection.receive_data(data.draw(st.binary(max_size=64) | damaged(honest)))
+    with suppress(KafkaError):
+        drain(connection)
+
+
+def test_correlation_ids_begin_anew_at_the_highest() -> None:
+    connection = connected()
+    connection._next_correlation_id = p.MAX_INT32
+    for correlation_id in (p.MAX_INT32, 0):
+        connection.send(MetadataRequest())
+        assert whole(connection, answer(correlation_id, METADATA, 9)) == [METADATA]

@@ -1,0 +1,294 @@
+"""Headers exactly, and a stream cut into frames however its bytes arrive."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_protocol.errors import DecodeError, EncodeError, ProtocolError, UnsupportedVersionError
+from kafka_protocol.framing import (
+    FrameBuffer,
+    encode_request,
+    read_response_header,
+    request_header_version,
+    response_header_version,
+)
+from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.messages.produce import ProduceRequest
+from kafka_protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from kafka_protocol.schema import Message, Request, Response
+
+
+class ControlledShutdownResponse(Response, api_key=7, versions="0-1"):
+    pass
+
+
+class ControlledShutdownRequest(
+    Request, api_key=7, versions="0-1", response=ControlledShutdownResponse
+):
+    """The one request whose v0 has the oldest header."""
+
+
+# --- Headers -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("message", "version", "header_version"),
+    [
+        (ControlledShutdownRequest, 0, 0),
+        (ControlledShutdownRequest, 1, 1),
+        (MetadataRequest, 0, 1),
+        (MetadataRequest, 8, 1),
+        (MetadataRequest, 9, 2),
+        (ApiVersionsRequest, 2, 1),
+        (ApiVersionsRequest, 3, 2),
+        (SaslHandshakeRequest, 1, 1),
+    ],
+)
+def test_request_header_version(message: type[Message], version: int, header_version: int) -> None:
+    assert request_header_version(message, version) == header_version
+
+
+@pytest.mark.parametrize(
+    ("message", "version", "header_version"),
+    [
+        (MetadataResponse, 8, 0),
+        (MetadataResponse, 9, 1),
+        (SaslHandshakeResponse, 1, 0),
+        (ApiVersionsResponse, 2, 0),
+        # Its reader may not know the version yet (KIP-511).
+        (ApiVersionsResponse, 3, 0),
+        (ApiVersionsResponse, 4, 0),
+    ],
+)
+def test_response_header_version(message: type[Message], version: int, header_version: int) -> None:
+    assert response_header_version(message, version) == header_version
+
+
+REQUESTS: list[tuple[str, Request, int, bytes]] = [
+    (
+        "header v0",
+        ControlledShutdownRequest(),
+        0,
+        b"\x00\x00\x00\x08"  # size
+        b"\x00\x07\x00\x00"  # api_key, api_version
+        b"\x01\x02\x03\x04",  # correlation_id; no client_id
+    ),
+    (
+        "header v1",
+        MetadataRequest(topics=None),
+        1,
+        b"\x00\x00\x00\x10"  # size
+        b"\x00\x03\x00\x01"  # api_key, api_version
+        b"\x01\x02\x03\x04"  # correlation_id
+        b"\x00\x02me"  # client_id
+        b"\xff\xff\xff\xff",  # the body: all topics
+    ),
+    (
+        "header v2",
+        ApiVersionsRequest(client_software_name="a", client_software_version="b"),
+        3,
+        b"\x00\x00\x00\x12"  # size
+        b"\x00\x12\x00\x03"  # api_key, api_version
+        b"\x01\x02\x03\x04"  # correlation_id
+        b"\x00\x02me"  # client_id: not compact, though the version is flexible
+        b"\x00"  # no tagged fields
+        b"\x02a\x02b\x00",  # the body
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("request_", "version", "frame"),
+    [case for _, *case in REQUESTS],
+    ids=[title for title, *_ in REQUESTS],
+)
+def test_request_frame(request_: Request, version: int, frame: bytes) -> None:
+    assert b"".join(encode_request(request_, version, 0x01020304, "me")) == frame
+
+
+def test_payload_is_not_copied_into_the_frame() -> None:
+    payload = b"a batch"
+    partition = ProduceRequest.TopicProduceData.PartitionProduceData(records=payload)
+    topic = ProduceRequest.TopicProduceData(name="t", partition_data=[partition])
+    frame = encode_request(ProduceRequest(topic_data=[topic]), 3, 0, "me")
+    assert any(piece is payload for piece in frame)
+
+
+class Huge(bytes):
+    """Says that it has a gibibyte, and has nothing."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return 2**30
+
+
+def test_frame_of_more_than_2_gib_is_refused() -> None:
+    partition = ProduceRequest.TopicProduceData.PartitionProduceData(records=Huge())
+    topic = ProduceRequest.TopicProduceData(name="t", partition_data=[partition, partition])
+    with pytest.raises(EncodeError, match=r"Produce request of 21474\d+ bytes does not fit"):
+        encode_request(ProduceRequest(topic_data=[topic]), 3, 0, "me")
+
+
+def test_version_that_the_request_lacks() -> None:
+    with pytest.raises(UnsupportedVersionError):
+        encode_request(MetadataRequest(), 99, 0, "me")
+
+
+@pytest.mark.parametrize(
+    ("header", "header_version"),
+    [
+        (b"\x00\x00\x00\x07", 0),
+        (b"\x00\x00\x00\x07\x00", 1),
+        (b"\x00\x00\x00\x07\x02\x00\x03abc\x63\x00", 1),
+    ],
+    ids=["v0", "v1", "v1 with unknown tagged fields"],
+)
+def test_fault_14_response_header(header: bytes, header_version: int) -> None:
+    assert read_response_header(memoryview(header + b"body"), header_version) == (7, len(header))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [b"\x00\x00\x00", b"\x00\x00\x00\x07", b"\x00\x00\x00\x07\x01", b"\x00\x00\x00\x07\x01\x00"],
+)
+def test_fault_09_response_shorter_than_its_header(header: bytes) -> None:
+    with pytest.raises(DecodeError):
+        read_response_header(memoryview(header), 1)
+
+
+@pytest.mark.parametrize(
+    "tagged", [b"\x01\x00\x02a", b"\x01\x00\xff\xff\xff\xff\x0f", b"\xff\xff\xff\xff\x0f\x00\x00"]
+)
+def test_fault_15_tagged_fields_of_a_header_that_do_not_end(tagged: bytes) -> None:
+    with pytest.raises(DecodeError):
+        read_response_header(memoryview(b"\x00\x00\x00\x07" + tagged), 1)
+
+
+# --- Frames ------------------------------------------------------------------------------------
+
+MAX_FRAME_BYTES = 1000
+FOUR = b"\x00\x00\x00\x04four"
+FIVE = b"\x00\x00\x00\x05fives"
+LARGEST = b"\x00\x00\x03\xe8" + b"x" * 1000
+
+STREAMS: list[tuple[bytes, list[bytes]]] = [
+    (b"", []),
+    (b"\x00\x00\x00", []),
+    (FOUR, [b"four"]),
+    (LARGEST, [b"x" * 1000]),
+    (FOUR + FIVE + LARGEST + FOUR, [b"four", b"fives", b"x" * 1000, b"four"]),
+    (FOUR + FIVE[:-1], [b"four"]),
+    (FOUR + FIVE[:2], [b"four"]),
+]
+
+
+def frames_of(pieces: list[bytes]) -> list[bytes]:
+    """All frames out of bytes that arrive in these pieces."""
+    buffer = FrameBuffer(MAX_FRAME_BYTES)
+    frames = []
+    for piece in pieces:
+        buffer.receive_data(piece)
+        while (frame := buffer.next_frame()) is not None:
+            frames.append(bytes(frame))
+    return frames
+
+
+@pytest.mark.parametrize(("stream", "frames"), STREAMS)
+def test_frames_at_once(stream: bytes, frames: list[bytes]) -> None:
+    assert frames_of([stream]) == frames
+
+
+@pytest.mark.parametrize(("stream", "frames"), STREAMS)
+def test_frames_one_byte_at_a_time(stream: bytes, frames: list[bytes]) -> None:
+    assert frames_of([stream[i : i + 1] for i in range(len(stream))]) == frames
+
+
+@pytest.mark.parametrize(("stream", "frames"), STREAMS)
+@given(data=st.data())
+def test_frames_in_any_pieces(stream: bytes, frames: list[bytes], data: st.DataObject) -> None:
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=5)))
+    pieces = [
+        stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)
+    ]
+    assert frames_of(pieces) == frames
+
+
+def test_nothing_is_parsed_before_it_is_asked_for() -> None:
+    buffer = FrameBuffer(MAX_FRAME_BYTES)
+    buffer.receive_data(b"HTTP")
+    assert buffer.is_inside_frame
+    with pytest.raises(ProtocolError):
+        buffer.next_frame()
+
+
+def test_frame_stays_valid_while_more_arrives() -> None:
+    buffer = FrameBuffer(MAX_FRAME_BYTES)
+    buffer.receive_data(FOUR + FIVE)
+    frames = [buffer.next_frame()]
+    buffer.receive_data(FOUR)
+    frames += [buffer.next_frame(), buffer.next_frame()]
+    assert [bytes(frame) for frame in frames if frame] == [b"four", b"fives", b"four"]
+
+
+@pytest.mark.parametrize(
+    ("data", "missing", "inside", "shown"),
+    [
+        (b"", 4, False, "<FrameBuffer 0 of None bytes>"),
+        (FOUR[:1], 3, True, "<FrameBuffer 1 of None bytes>"),
+        (FOUR[:4], 4, True, "<FrameBuffer 4 of 4 bytes>"),
+        (FOUR[:7], 1, True, "<FrameBuffer 7 of 4 bytes>"),
+        (FOUR, 4, False, "<FrameBuffer 0 of None bytes>"),
+        (FOUR + FIVE[:1], 3, True, "<FrameBuffer 1 of None bytes>"),
+    ],
+)
+def test_what_is_missing(data: bytes, missing: int, inside: bool, shown: str) -> None:
+    buffer = FrameBuffer(MAX_FRAME_BYTES)
+    buffer.receive_data(data)
+    buffer.next_frame()
+    assert buffer.missing_bytes == missing
+    assert buffer.is_inside_frame == inside
+    assert repr(buffer) == shown
+
+
+def test_at_least_one_byte_is_missing_while_a_whole_frame_waits() -> None:
+    buffer = FrameBuffer(MAX_FRAME_BYTES)
+    buffer.receive_data(FOUR)
+    assert buffer.missing_bytes == 1
+
+
+@pytest.mark.parametrize("size", [-(2**31), -1, 0, 1, 2, 3, MAX_FRAME_BYTES + 1, 2**31 - 1])
+def test_fault_09_impossible_size_is_refused_before_it_is_waited_for(size: int) -> None:
+    buffer = FrameBuffer(MAX_FRAME_BYTES)
+    buffer.receive_data(size.to_bytes(4, "big", signed=True))
+    with pytest.raises(ProtocolError, match=f"a frame of {size} bytes was announced, and 4 to"):
+        buffer.next_frame()
+
+
+@pytest.mark.parametrize(
+    ("data", "hint"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n", "an HTTP server answered; is the port right"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "an SSH server answered"),
+        (b"\x15\x03\x03\x00\x02\x02\x46", "the port speaks TLS; set kafka.security.protocol"),
+        (b"\x16\x03\x01\x02\x00\x01", "the port speaks TLS"),
+        (b"220 smtp.example.org", "is this a Kafka broker"),
+    ],
+)
+def test_fault_03_stranger_on_the_port_is_named(data: bytes, hint: str) -> None:
+    buffer = FrameBuffer(100 * 2**20)
+    buffer.receive_data(data)
+    with pytest.raises(ProtocolError, match=hint):
+        buffer.next_frame()
+
+
+@given(pieces=st.lists(st.binary(max_size=12), max_size=6))
+def test_fault_09_arbitrary_bytes_give_frames_or_a_protocol_error(pieces: list[bytes]) -> None:
+    try:
+        frames = frames_of(pieces)
+    except ProtocolError:
+        return
+    assert all(len(frame) >= 4 for frame in frames)

@@ -1,0 +1,169 @@
+"""Which version is spoken with which broker."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_protocol.errors import BrokerError, ErrorCode, UnsupportedVersionError
+from kafka_protocol.messages.api_versions import ApiVersionsResponse
+from kafka_protocol.messages.fetch import FetchRequest
+from kafka_protocol.messages.list_offsets import ListOffsetsRequest
+from kafka_protocol.messages.metadata import MetadataRequest
+from kafka_protocol.messages.produce import ProduceRequest
+from kafka_protocol.negotiation import (
+    BEFORE_API_VERSIONS,
+    FIRST_TRY,
+    BrokerVersions,
+    step_down,
+    versions_from,
+)
+from kafka_protocol.schema import Request, VersionRange
+
+ApiVersion = ApiVersionsResponse.ApiVersion
+API_VERSIONS = ApiVersionsResponse.api_key
+
+
+def broker_with(**metadata: int) -> BrokerVersions:
+    return BrokerVersions({MetadataRequest.api_key: VersionRange(**metadata)}, "as a test says")
+
+
+# --- Choosing ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lowest", "highest", "chosen"),
+    [
+        (0, 0, 0),
+        (0, 5, 5),
+        (0, MetadataRequest.versions.highest, MetadataRequest.versions.highest),
+        (0, 99, MetadataRequest.versions.highest),
+        (MetadataRequest.versions.highest, 99, MetadataRequest.versions.highest),
+    ],
+)
+def test_highest_common_version(lowest: int, highest: int, chosen: int) -> None:
+    assert broker_with(lowest=lowest, highest=highest).choose(MetadataRequest) == chosen
+
+
+@pytest.mark.parametrize(
+    ("needed", "chosen"),
+    [
+        (VersionRange(0, 3), 3),
+        (VersionRange(2, 99), 9),
+        (VersionRange(9, 9), 9),
+    ],
+)
+def test_needed_narrows_the_choice(needed: VersionRange, chosen: int) -> None:
+    assert broker_with(lowest=1, highest=9).choose(MetadataRequest, needed) == chosen
+
+
+def test_fault_12_broker_that_is_too_old() -> None:
+    versions = broker_with(lowest=0, highest=8)
+    with pytest.raises(UnsupportedVersionError) as caught:
+        versions.choose(MetadataRequest, VersionRange(10, 99))
+    assert str(caught.value) == (
+        "no common version of Metadata: this needs 10-13, the broker offers 0-8 "
+        "(as a test says); a newer broker is required"
+    )
+
+
+def test_fault_12_broker_that_is_too_new() -> None:
+    versions = broker_with(lowest=90, highest=99)
+    with pytest.raises(UnsupportedVersionError) as caught:
+        versions.choose(MetadataRequest)
+    assert str(caught.value) == (
+        "no common version of Metadata: this needs 0-13, the broker offers 90-99 "
+        "(as a test says); a newer pyspark-pykafka is required"
+    )
+
+
+def test_fault_12_broker_without_the_api() -> None:
+    with pytest.raises(UnsupportedVersionError) as caught:
+        broker_with(lowest=0, highest=9).choose(FetchRequest)
+    assert str(caught.value) == (
+        "the broker has no Fetch API (as a test says); this needs Fetch 0-18, so a newer broker"
+    )
+
+
+def test_range_of() -> None:
+    versions = broker_with(lowest=1, highest=9)
+    assert versions.range_of(MetadataRequest) == VersionRange(1, 9)
+    assert versions.range_of(FetchRequest) is None
+
+
+def test_repr() -> None:
+    assert repr(broker_with(lowest=1, highest=9)) == "<BrokerVersions of 1 APIs, as a test says>"
+
+
+# --- What a broker says ------------------------------------------------------------------------
+
+
+def test_versions_from_an_answer() -> None:
+    response = ApiVersionsResponse(
+        api_keys=[
+            ApiVersion(api_key=1, min_version=4, max_version=18),
+            ApiVersion(api_key=3, min_version=5, max_version=4),
+            ApiVersion(api_key=999, min_version=0, max_version=0),
+        ]
+    )
+    versions = versions_from(response)
+    assert versions.range_of(FetchRequest) == VersionRange(4, 18)
+    assert versions.range_of(MetadataRequest) is None  # upside down
+    assert repr(versions) == "<BrokerVersions of 2 APIs, as its ApiVersions answer says>"
+
+
+@pytest.mark.parametrize(
+    ("api", "highest"),
+    [(ProduceRequest, 1), (FetchRequest, 1), (ListOffsetsRequest, 0), (MetadataRequest, 0)],
+)
+def test_fault_11_what_kafka_0_9_is_assumed_to_speak(api: type[Request], highest: int) -> None:
+    assert BEFORE_API_VERSIONS.range_of(api) == VersionRange(0, highest)
+
+
+# --- The way down ------------------------------------------------------------------------------
+
+
+def refusal(*hints: ApiVersion) -> ApiVersionsResponse:
+    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=list(hints))
+
+
+def hint(highest: int) -> ApiVersion:
+    return ApiVersion(api_key=API_VERSIONS, min_version=0, max_version=highest)
+
+
+@pytest.mark.parametrize(
+    ("tried", "response", "next_try"),
+    [
+        (4, refusal(), 0),
+        (4, refusal(hint(3)), 3),
+        (4, refusal(hint(0)), 0),
+        (4, refusal(ApiVersion(api_key=1, max_version=3)), 0),
+        (4, refusal(ApiVersion(api_key=1, max_version=3), hint(2)), 2),
+        # Equal, higher, below zero: no use, but the lowest version is worth a try.
+        (4, refusal(hint(4)), 0),
+        (4, refusal(hint(5)), 0),
+        (4, refusal(hint(-1)), 0),
+        (1, refusal(hint(1)), 0),
+    ],
+)
+def test_fault_11_next_version_to_try(
+    tried: int, response: ApiVersionsResponse, next_try: int
+) -> None:
+    assert step_down(tried, response) == next_try
+
+
+@pytest.mark.parametrize("highest", range(-2, 8))
+def test_fault_11_no_hint_makes_a_loop(highest: int) -> None:
+    tried = FIRST_TRY
+    tries = [tried]
+    with pytest.raises(BrokerError, match="ApiVersions v0: the broker answered UNSUPPORTED"):
+        while True:
+            tried = step_down(tried, refusal(hint(highest)))
+            tries.append(tried)
+    assert tries == sorted(set(tries), reverse=True)
+    assert tries[-1] == 0
+
+
+def test_another_error_is_no_reason_to_step_down() -> None:
+    response = ApiVersionsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    with pytest.raises(BrokerError, match=r"ApiVersions v4: .* CLUSTER_AUTHORIZATION_FAILED"):
+        step_down(4, response)
