@@ -7,7 +7,7 @@ for each of them. What travels between the two is one small pickle per partition
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
@@ -123,6 +123,8 @@ class KafkaBatchReader(DataSourceReader):
                 position = offset_after_loss(
                     error, until, fail_on_data_loss=self._options.fail_on_data_loss
                 )
+                # The batch that holds the new position may hold older records, reported as lost.
+                window = window._replace(from_offset=position)
 
 
 def _assigned(
@@ -131,13 +133,16 @@ def _assigned(
     """The partitions that a query asks for, and those of them that exist."""
     if isinstance(strategy, SubscribePattern):
         found = cluster.topics(None, deadline).values()
-        partitions = _partitions(t for t in found if _is_wanted(t, strategy))
+        wanted = [topic for topic in found if _is_wanted(topic, strategy)]
+        for topic in wanted:
+            _refuse_unreadable(topic, "subscribePattern")
+        partitions = _partitions(wanted)
         return partitions, partitions
     if isinstance(strategy, Subscribe):
         topics = cluster.settled_topics(strategy.topics, deadline)
-        for name in strategy.topics:
-            _refuse_missing(topics.get(name), name)
-        partitions = _partitions(topics[name] for name in strategy.topics)
+        for topic in topics.values():
+            _refuse_unreadable(topic, "subscribe")
+        partitions = _partitions(topics.values())
         return partitions, partitions
     return strategy.partitions, _existing(cluster, strategy, deadline)
 
@@ -148,14 +153,19 @@ def _is_wanted(topic: Topic, pattern: SubscribePattern) -> bool:
 
 def _existing(cluster: Cluster, assign: Assign, deadline: Deadline) -> set[TopicPartition]:
     topics = cluster.settled_topics({tp.topic for tp in assign.partitions}, deadline)
+    for topic in topics.values():
+        # A topic that is not there lacks all of its partitions, which planning reports.
+        if topic.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            _refuse_unreadable(topic, "assign")
     return _partitions(topics.values()) & set(assign.partitions)
 
 
-def _partitions(topics: Iterator[Topic] | Collection[Topic]) -> set[TopicPartition]:
+def _partitions(topics: Iterable[Topic]) -> set[TopicPartition]:
     return {TopicPartition(topic.name, number) for topic in topics for number in topic.partitions}
 
 
-def _refuse_missing(topic: Topic | None, name: str) -> None:
-    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic is None else topic.error_code
-    if code:
-        raise BrokerError(code, f"Cannot read topic {name!r} of the option 'subscribe'")
+def _refuse_unreadable(topic: Topic, option: str) -> None:
+    if topic.error_code:
+        raise BrokerError(
+            topic.error_code, f"Cannot read topic {topic.name!r} of the option '{option}'"
+        )

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+# How much a task gathers before it writes: a few full batches for each of several partitions.
+_FLUSH_BYTES = 8 * 1024 * 1024
+
+
 class KafkaCommitMessage(WriterCommitMessage):
     """What a task wrote.
 
@@ -73,7 +77,9 @@ class KafkaBatchWriter(DataSourceArrowWriter):
                     ):
                         producer.add(topic_partition, batch.data)
                         written += batch.records_count
-                producer.flush()
+                if producer.pending_bytes >= _FLUSH_BYTES:
+                    producer.flush()
+            producer.flush()
             return KafkaCommitMessage(written)
 
 

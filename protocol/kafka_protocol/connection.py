@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from kafka_protocol import primitives as p
 from kafka_protocol.codec import read_message
-from kafka_protocol.errors import ErrorCode, ProtocolError
+from kafka_protocol.errors import ErrorCode, OutOfStepError, ProtocolError
 from kafka_protocol.framing import (
     FrameBuffer,
     encode_request,
@@ -84,9 +84,9 @@ class Connection:
         return self._frames.missing_bytes
 
     @property
-    def has_heard_nothing(self) -> bool:
-        """Whether not one whole answer has come yet."""
-        return self._received_frames == 0
+    def answered(self) -> int:
+        """How many answers have come."""
+        return self._received_frames
 
     def send(
         self, request: Request, *, version: int | None = None, needed: VersionRange | None = None
@@ -129,13 +129,13 @@ class Connection:
         if frame is None:
             return None
         if not self._in_flight:
-            raise ProtocolError(f"an answer of {len(frame)} bytes came that nothing had asked for")
+            raise OutOfStepError(f"an answer of {len(frame)} bytes came that nothing had asked for")
         self._received_frames += 1
         expected = self._in_flight.popleft()
         header_version = response_header_version(expected.response, expected.version)
         correlation_id, pos = read_response_header(frame, header_version)
         if correlation_id != expected.correlation_id:
-            raise ProtocolError(
+            raise OutOfStepError(
                 f"the answer has correlation id {correlation_id}, and {expected.correlation_id} "
                 f"({expected.response.__name__}) was due"
             )

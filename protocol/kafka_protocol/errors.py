@@ -209,6 +209,9 @@ _ADVICE = {
     ErrorCode.NOT_ENOUGH_REPLICAS: (
         "fewer replicas are in sync than the topic's min.insync.replicas asks for"
     ),
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: (
+        "fewer replicas are in sync than the topic's min.insync.replicas asks for"
+    ),
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "grant the principal READ, WRITE or DESCRIBE on it",
     ErrorCode.INVALID_TIMESTAMP: (
         "the topic's message.timestamp.before.max.ms or .after.max.ms refuses the record's time"
@@ -241,6 +244,15 @@ class UnsupportedVersionError(KafkaError):
 
 class ProtocolError(KafkaError):
     """The peer sent bytes that Kafka's protocol forbids, or is no Kafka broker at all."""
+
+
+class OutOfStepError(ProtocolError):
+    """An answer came that was not asked for, or an answer lacks what was asked for.
+
+    Another connection may do better, so it is tried again.
+    """
+
+    retriable = True
 
 
 class DecodeError(ProtocolError):

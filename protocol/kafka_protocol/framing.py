@@ -99,8 +99,8 @@ def _refuse_size(prefix: bytes, size: int, highest: int) -> ProtocolError:
     if prefix[:2] in (b"\x15\x03", b"\x16\x03"):
         return ProtocolError("the port speaks TLS; set kafka.security.protocol to SSL or SASL_SSL")
     return ProtocolError(
-        f"a frame of {size} bytes was announced, and 4 to {highest} are accepted; "
-        "is this a Kafka broker?"
+        f"a frame of {size} bytes was announced, and 4 to {highest} are accepted "
+        "(kafka.receive.message.max.bytes); is this a Kafka broker?"
     )
 
 
@@ -125,11 +125,6 @@ class FrameBuffer:
         """How many bytes the frame that is being received still lacks; at least 1."""
         wanted = 4 if self._size is None else 4 + self._size
         return max(1, wanted - self._buffered)
-
-    @property
-    def is_inside_frame(self) -> bool:
-        """Whether a frame has begun and is not complete."""
-        return self._buffered > 0
 
     def receive_data(self, data: bytes) -> None:
         """Add bytes as they came; nothing is parsed here."""

@@ -140,7 +140,7 @@ def test_nothing_comes_of_nothing() -> None:
     assert connection.next_response() is None
     connection.receive_data(b"")
     assert connection.next_response() is None
-    assert connection.has_heard_nothing
+    assert connection.answered == 0
     assert connection.missing_bytes == 4
 
 
@@ -151,7 +151,7 @@ def test_repr_shows_the_state() -> None:
     connection.send(MetadataRequest())
     whole(connection, answer(0, METADATA, 9))
     assert repr(connection) == "<Connection 2 sent, 1 answered, 1 in flight>"
-    assert not connection.has_heard_nothing
+    assert connection.answered
 
 
 def test_payload_of_an_answer_is_a_view_of_its_frame() -> None:

@@ -60,13 +60,9 @@ class Broker:
         self.address = address
         self.node_id = node_id
         self._config = config
-        self._open(deadline)
+        self.is_closed = True
         try:
-            self._connection.versions = self._negotiate(deadline)
-        except ClosedByPeerError:
-            # TLS and SASL listeners can do so too, but then the next request fails the same way.
-            self._open(deadline)
-            self._connection.versions = negotiation.BEFORE_API_VERSIONS
+            self._bring_up(deadline)
         except KafkaError:
             self.close()
             raise
@@ -107,9 +103,17 @@ class Broker:
         try:
             pieces = self._connection.send(request, needed=needed)
         except UnsupportedVersionError as error:
+            if self.versions is negotiation.BEFORE_API_VERSIONS:
+                # A guess, so the next try begins anew.
+                self.close()
+                raise BrokerConnectionError(
+                    f"{self} closed the connection on ApiVersions, twice. It is going down, wants "
+                    f"TLS, or is older than Kafka 0.10: {error}"
+                ) from error
             raise UnsupportedVersionError(f"{self}: {error}") from error
         try:
-            self._transport.write(pieces, deadline)
+            limit = deadline.or_sooner(self._config.request_timeout_ms)
+            self._transport.write(pieces, limit)
         except KafkaError as error:
             self.close()
             raise _named(error, f"{request.api_name} to {self}") from error
@@ -141,8 +145,10 @@ class Broker:
             ) from error
         except KafkaError as error:
             self.close()
-            raise _named(error, f"{kind.api_name} to {self}") from error
+            hint = self._hint(error, kind)
+            raise _named(error, f"{kind.api_name} to {self}", hint) from error
         if not isinstance(response, kind):
+            self.close()
             raise ProtocolError(f"{self}: {type(response).__name__} came, {kind.__name__} was due")
         return response
 
@@ -158,13 +164,34 @@ class Broker:
 
     def close(self) -> None:
         """Close the connection; safe to call again."""
-        self._transport.close()
-        self.is_closed = True
+        if not self.is_closed:
+            self._transport.close()
+            self.is_closed = True
+
+    def _bring_up(self, deadline: Deadline) -> None:
+        """Connect and negotiate. A broker that is going down closes connections too: ask twice."""
+        for _ in range(2):
+            self._open(deadline)
+            try:
+                self._connection.versions = self._negotiate(deadline)
+            except ClosedByPeerError:
+                self.close()
+            else:
+                return
+        self._open(deadline)
+        self._connection.versions = negotiation.BEFORE_API_VERSIONS
 
     def _open(self, deadline: Deadline) -> None:
         self._transport: Transport = connect(self.address, deadline)
         self._connection = Connection(self._config.client_id, self._config.max_response_bytes)
         self.is_closed = False
+
+    def _hint(self, error: KafkaError, kind: type[Response]) -> str:
+        """A listener that wants SASL answers ApiVersions, and cuts off whatever comes next."""
+        is_first = kind is not ApiVersionsResponse and self._connection.answered <= 1
+        if is_first and isinstance(error, ClosedByPeerError):
+            return ", at the first request after ApiVersions; does this listener want SASL?"
+        return ""
 
     def _newest(self) -> Sent:
         return Sent(self, self._connection.newest)
@@ -189,8 +216,8 @@ class Broker:
             version = negotiation.step_down(version, response)
 
 
-def _named(error: KafkaError, what: str) -> KafkaError:
+def _named(error: KafkaError, what: str, hint: str = "") -> KafkaError:
     """The same kind of error, with the API and the broker in front."""
     if isinstance(error, BrokerConnectionError | KafkaTimeoutError | ProtocolError):
-        return type(error)(f"{what}: {error}")
+        return type(error)(f"{what}: {error}{hint}")
     return error

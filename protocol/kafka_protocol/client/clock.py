@@ -7,7 +7,7 @@ import time
 from typing import Final
 
 from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.errors import BrokerConnectionError, KafkaError
+from kafka_protocol.errors import BrokerConnectionError, KafkaError, KafkaTimeoutError
 
 _JITTER: Final = 0.2  # KIP-580
 
@@ -68,6 +68,10 @@ class Retry:
         self._failures = 0
         self._unreachable = Deadline.after(self._unreachable_ms)
 
+    def pause(self) -> None:
+        """Keep from asking again at once, where nothing failed and nothing came."""
+        time.sleep(max(1, self._initial_ms) / 1000)
+
     def wait_after(self, error: KafkaError) -> None:
         """Sleep before the next try.
 
@@ -84,10 +88,11 @@ class Retry:
         Raises:
             KafkaError: `error` itself, where the time is up.
         """
-        pause_ms = min(self._max_ms, self._initial_ms * 2**self._failures)
+        # At least 1 ms, or a back-off of 0 would neither pause nor end.
+        pause_ms = max(1.0, min(self._max_ms, self._initial_ms * 2 ** min(self._failures, 30)))
         pause_ms *= random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311  no secret in it
         self._failures += 1
-        if not isinstance(error, BrokerConnectionError):
+        if not isinstance(error, BrokerConnectionError | KafkaTimeoutError):
             # Whatever went wrong, a broker said so.
             self._unreachable = Deadline.after(self._unreachable_ms)
         if min(self._deadline.remaining_ms, self._unreachable.remaining_ms) < pause_ms:

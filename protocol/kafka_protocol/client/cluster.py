@@ -148,7 +148,6 @@ class Cluster:
             )
         leader = topic.partitions.get(topic_partition.partition, Leader(NO_LEADER, -1))
         if topic.error_code or leader.node_id == NO_LEADER:
-            self.forget(topic_partition.topic)
             raise BrokerError(
                 _why_no_leader(topic, topic_partition), f"Metadata of {topic_partition}"
             )
@@ -165,21 +164,31 @@ class Cluster:
             self.forget(topic)
 
     def _ask_anyone(self, request: MetadataRequest, deadline: Deadline) -> MetadataResponse:
-        reasons: list[str] = []
+        """The first answer of any broker; what went wrong with each of them where none answers."""
         # v4 is the first that can be told not to create what does not exist.
         lowest = 0 if request.allow_auto_topic_creation else 4
         needed = VersionRange(lowest, MetadataRequest.versions.highest)
-        for broker in self._anyone(deadline, reasons):
-            response = broker.request(request, MetadataResponse, deadline, needed)
-            if response.error_code:
-                raise BrokerError(response.error_code, f"Metadata to {broker}")
-            return response
+        setup = deadline.or_sooner(self.config.connection_setup_timeout_ms)
+        errors: list[KafkaError] = []
+        for broker in self._anyone(setup, errors):
+            try:
+                response = broker.request(request, MetadataResponse, setup, needed)
+                if response.error_code:
+                    raise BrokerError(response.error_code, f"Metadata to {broker}")
+            except KafkaError as error:
+                errors.append(error)
+            else:
+                return response
+        final = [error for error in errors if not error.retriable]
+        if final and len(final) == len(errors):
+            raise final[0]
+        reasons = "; ".join(dict.fromkeys(map(str, errors)))
         raise BrokerConnectionError(
-            f"No broker of kafka.bootstrap.servers can be reached: {'; '.join(reasons)}. Check "
-            "the addresses, that the brokers are up, and that no firewall is in between"
+            f"No broker of kafka.bootstrap.servers can be reached: {reasons}. Check the "
+            "addresses, that the brokers are up, and that no firewall is in between"
         )
 
-    def _anyone(self, deadline: Deadline, reasons: list[str]) -> Iterator[Broker]:
+    def _anyone(self, setup: Deadline, errors: list[KafkaError]) -> Iterator[Broker]:
         """Brokers to ask: connected ones, then advertised ones, then bootstrap servers."""
         yield from [b for b in self._brokers.values() if not b.is_closed and not b.in_flight]
         if self._bootstrap is not None and not self._bootstrap.is_closed:
@@ -188,13 +197,11 @@ class Cluster:
         random.shuffle(candidates)
         candidates += [(None, address) for address in self.config.bootstrap_servers]
         for i, (node_id, address) in enumerate(candidates):
-            share_ms = min(deadline.remaining_ms, self.config.connection_setup_timeout_ms)
+            share_ms = setup.remaining_ms / (len(candidates) - i)
             try:
-                broker = self._connect(
-                    address, node_id, deadline.or_sooner(share_ms / (len(candidates) - i))
-                )
-            except (BrokerConnectionError, KafkaTimeoutError) as error:
-                reasons.append(str(error))
+                broker = self._connect(address, node_id, setup.or_sooner(share_ms))
+            except KafkaError as error:
+                errors.append(error)
                 continue
             yield broker
 
@@ -202,7 +209,11 @@ class Cluster:
         self._addresses = {b.node_id: Address(b.host, b.port) for b in response.brokers}
         self._drop_moved_brokers()
         topics = {t.name: _topic(t) for t in response.topics if t.name is not None}
-        self._topics.update(topics)
+        for name, topic in topics.items():
+            if topic.error_code:
+                self.forget(name)
+            else:
+                self._topics[name] = topic
         return topics
 
     # --- Connections -----------------------------------------------------------------------------

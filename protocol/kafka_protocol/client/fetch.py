@@ -9,6 +9,7 @@ it is the caller's decision.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -19,9 +20,11 @@ from kafka_protocol.client.offsets import list_offsets
 from kafka_protocol.errors import (
     BrokerError,
     CorruptRecordError,
+    DataLossError,
     ErrorCode,
     KafkaError,
     KafkaTimeoutError,
+    OutOfStepError,
     ProtocolError,
     UnsupportedVersionError,
 )
@@ -34,6 +37,9 @@ from kafka_protocol.topic_partition import TopicPartition
 # v4 is the first with record batches (magic 2); v13 speaks of topics by id only.
 _BY_NAME: Final = VersionRange(4, 12)
 _BY_ID: Final = VersionRange(4, FetchRequest.versions.highest)
+
+# What stands around the records of a Fetch answer, at the most.
+_ANSWER_OVERHEAD_BYTES: Final = 1024
 
 # Answers that bring batches but no progress before we stop believing the broker.
 _MAX_IDLE_ANSWERS: Final = 10
@@ -94,6 +100,7 @@ def fetch_range(
 
     Raises:
         OffsetOutOfRangeError: A part of the range is not in the log.
+        DataLossError: The topic was deleted and re-created meanwhile.
         CorruptRecordError: A batch is damaged.
         KafkaTimeoutError: Nothing came for `idle_timeout_ms`.
         BrokerError, BrokerConnectionError: A failure that did not pass in that time.
@@ -114,7 +121,10 @@ class _Fetcher:
         self._wanted = wanted
         self._position = wanted.from_offset
         self._idle_timeout_ms = idle_timeout_ms
-        self._max_bytes = cluster.config.max_partition_fetch_bytes
+        # An answer is more than its records.
+        self._largest = max(1, cluster.config.max_response_bytes - _ANSWER_OVERHEAD_BYTES)
+        self._max_bytes = min(cluster.config.max_partition_fetch_bytes, self._largest)
+        self._topic_id: uuid.UUID | None = None
         self._sent: Sent | None = None  # the Fetch that is on its way
         self._idle_answers = 0
         self._made_progress()
@@ -124,6 +134,7 @@ class _Fetcher:
 
     def next_batches(self) -> Sequence[RecordBatch]:
         """The batches of the next answer that has any; empty at the end of the range."""
+        self._made_progress()  # the time since the last call was the caller's
         while self._position < self._wanted.until_offset:
             try:
                 if self._sent is None:
@@ -133,11 +144,11 @@ class _Fetcher:
                 self._recover(error)
                 continue
             if batches:
-                self._made_progress()
                 if self._position < self._wanted.until_offset:
                     self._send_ahead()
                 return batches
-            self._refuse_to_idle()
+            if self._position < self._wanted.until_offset:
+                self._idle()
         return ()
 
     def close(self) -> None:
@@ -152,14 +163,27 @@ class _Fetcher:
         leader, topic = self._cluster.leader(self._wanted.topic_partition, self._deadline)
         broker = self._cluster.broker(leader.node_id, self._deadline)
         needed = _BY_ID if has_topic_id(topic) else _BY_NAME
+        self._refuse_another_topic(topic)
+        self._asked_until = Deadline.after(self._cluster.config.fetch_max_wait_ms / 2)
         self._sent = broker.send(self._request(leader, topic), self._deadline, needed)
+
+    def _refuse_another_topic(self, topic: Topic) -> None:
+        """A topic that was deleted and re-created has other records at the same offsets."""
+        if self._topic_id is None:
+            self._topic_id = topic.topic_id
+        if topic.topic_id != self._topic_id:
+            raise DataLossError(
+                "PARTITIONS_DELETED",
+                f"Topic {topic.name} was deleted and re-created while partition "
+                f"{self._wanted.topic_partition} was read; offset {self._position} is another "
+                "record now.",
+            )
 
     def _send_ahead(self) -> None:
         try:
             self._send()
         except KafkaError:
             # The batches at hand come first; the next call meets the same error, or none.
-            self.close()
             self._cluster.forget(self._wanted.topic_partition.topic)
 
     def _request(self, leader: Leader, topic: Topic) -> FetchRequest:
@@ -201,7 +225,7 @@ class _Fetcher:
             if data.partition_index == number
         ]
         if not answers:
-            raise ProtocolError(f"{context}: the answer lacks the partition")
+            raise OutOfStepError(f"{context}: the answer lacks the partition")
         if answers[0].error_code:
             raise BrokerError(answers[0].error_code, context)
         return answers[0]
@@ -213,7 +237,7 @@ class _Fetcher:
         if not data.records:
             return ()
         try:
-            return self._cut(memoryview(data.records))
+            return self._cut(memoryview(data.records), data.high_watermark)
         except CorruptRecordError as error:
             raise CorruptRecordError(
                 error.reason, offset=error.offset, topic_partition=self._wanted.topic_partition
@@ -221,19 +245,27 @@ class _Fetcher:
         except UnsupportedVersionError as error:
             raise UnsupportedVersionError(f"{self._wanted.topic_partition}: {error}") from error
 
-    def _cut(self, records: memoryview) -> Sequence[RecordBatch]:
+    def _cut(self, records: memoryview, high_watermark: int) -> Sequence[RecordBatch]:
         wanted: list[RecordBatch] = []
         found = 0
         for batch in read_batches(records):
             found += 1
-            if batch.header.base_offset >= self._wanted.until_offset:
+            base_offset = batch.header.base_offset
+            # No checksum covers the base offset, so it is held against what is known otherwise.
+            if base_offset >= high_watermark or (wanted and base_offset < self._position):
+                raise CorruptRecordError(
+                    f"a batch begins there, behind offset {self._position} and with the high "
+                    f"watermark at {high_watermark}",
+                    offset=base_offset,
+                )
+            if base_offset >= self._wanted.until_offset:
                 # Compaction took what was left of the range; what follows nobody asked for.
                 self._position = self._wanted.until_offset
                 break
-            if batch.header.next_offset <= self._position:
-                continue
             if self._cluster.config.check_crcs:
                 check_crc(batch)
+            if batch.header.next_offset <= self._position:
+                continue
             wanted.append(batch)
             self._position = batch.header.next_offset
         if not found:
@@ -253,22 +285,22 @@ class _Fetcher:
 
     def _ask_for_more(self, got_bytes: int) -> None:
         """Not one whole batch came: brokers below 0.10.1 cut even the first one."""
-        limit = self._cluster.config.max_response_bytes
-        if self._max_bytes >= limit:
+        if self._max_bytes >= self._largest:
+            limit = self._cluster.config.max_response_bytes
             raise CorruptRecordError(
                 f"the batch does not fit in kafka.receive.message.max.bytes ({limit} bytes); "
                 f"{got_bytes} bytes came",
                 offset=self._position,
                 topic_partition=self._wanted.topic_partition,
             )
-        self._max_bytes = min(2 * self._max_bytes, limit)
+        self._max_bytes = min(2 * self._max_bytes, self._largest)
 
     def _made_progress(self) -> None:
         self._idle_answers = 0
         self._deadline = Deadline.after(self._idle_timeout_ms)
         self._retry = Retry(self._cluster.config, self._deadline, self._idle_timeout_ms)
 
-    def _refuse_to_idle(self) -> None:
+    def _idle(self) -> None:
         """An answer without progress is normal for a while: the records are still to come."""
         if self._deadline.has_passed:
             raise KafkaTimeoutError(
@@ -276,6 +308,9 @@ class _Fetcher:
                 f"{self._wanted.topic_partition} in {self._idle_timeout_ms} milliseconds; "
                 f"the range ends at {self._wanted.until_offset}"
             )
+        if not self._asked_until.has_passed:
+            # The broker did not wait as long as it was asked to.
+            self._retry.pause()
 
     # --- Failures --------------------------------------------------------------------------------
 

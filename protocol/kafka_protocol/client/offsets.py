@@ -7,12 +7,12 @@ again, alone. Which positions are wanted is the caller's business.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from kafka_protocol.client.broker import Broker, Sent
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, ProtocolError
+from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, OutOfStepError
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafka_protocol.topic_partition import TopicPartition
 
@@ -57,16 +57,17 @@ def _ask_leaders(
     """One round: put what is learnt into `found`, and return what failed."""
     failures: dict[TopicPartition, KafkaError] = {}
     by_leader = _group_by_leader(cluster, positions, failures, deadline)
-    asked: list[tuple[Sent, list[TopicPartition]]] = []
-    for node_id, partitions in by_leader.items():
-        request = _request(cluster, {tp: positions[tp] for tp in partitions}, deadline)
+    setup = deadline.or_sooner(cluster.config.connection_setup_timeout_ms)
+    asked: list[tuple[Sent, Collection[TopicPartition]]] = []
+    for i, (node_id, epochs) in enumerate(by_leader.items()):
+        share = setup.or_sooner(setup.remaining_ms / (len(by_leader) - i))
         try:
-            broker = cluster.broker(node_id, deadline)
-            sent = broker.send(request, deadline)
+            broker = cluster.broker(node_id, share)
+            sent = broker.send(_request(cluster, positions, epochs, deadline), deadline)
         except KafkaError as error:
-            failures.update(dict.fromkeys(partitions, error))
+            failures.update(dict.fromkeys(epochs, error))
         else:
-            asked.append((sent, partitions))
+            asked.append((sent, epochs))
     for sent, partitions in asked:
         try:
             response = sent.broker.receive(sent, ListOffsetsResponse, deadline)
@@ -82,29 +83,32 @@ def _group_by_leader(
     partitions: Iterable[TopicPartition],
     failures: dict[TopicPartition, KafkaError],
     deadline: Deadline,
-) -> dict[int, list[TopicPartition]]:
-    by_leader: dict[int, list[TopicPartition]] = defaultdict(list)
+) -> dict[int, dict[TopicPartition, int]]:
+    """Leader -> its partitions with their leader epochs."""
+    by_leader: dict[int, dict[TopicPartition, int]] = defaultdict(dict)
     for topic_partition in partitions:
         try:
             leader, _ = cluster.leader(topic_partition, deadline)
         except BrokerError as error:
             failures[topic_partition] = error
         else:
-            by_leader[leader.node_id].append(topic_partition)
+            by_leader[leader.node_id][topic_partition] = leader.epoch
     return by_leader
 
 
 def _request(
-    cluster: Cluster, positions: Mapping[TopicPartition, int], deadline: Deadline
+    cluster: Cluster,
+    positions: Mapping[TopicPartition, int],
+    epochs: Mapping[TopicPartition, int],
+    deadline: Deadline,
 ) -> ListOffsetsRequest:
     topics: dict[str, list[ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition]] = {}
-    for topic_partition, position in positions.items():
-        leader, _ = cluster.leader(topic_partition, deadline)
+    for topic_partition, epoch in epochs.items():
         topics.setdefault(topic_partition.topic, []).append(
             ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition(
                 partition_index=topic_partition.partition,
-                current_leader_epoch=leader.epoch,
-                timestamp=position,
+                current_leader_epoch=epoch,
+                timestamp=positions[topic_partition],
             )
         )
     return ListOffsetsRequest(
@@ -133,7 +137,7 @@ def _sort_answers(
         answer = answers.get(topic_partition)
         context = f"ListOffsets of {topic_partition} to {broker}"
         if answer is None:
-            failures[topic_partition] = ProtocolError(f"{context}: the answer lacks the partition")
+            failures[topic_partition] = OutOfStepError(f"{context}: the answer lacks the partition")
         elif answer.error_code != ErrorCode.NONE:
             failures[topic_partition] = BrokerError(answer.error_code, context)
         else:

@@ -1,9 +1,9 @@
 """Record batches -> the leaders of their partitions, acknowledged by all in-sync replicas.
 
 One Produce per leader and round, with one batch of each partition that it leads; the leaders
-work at the same time. A partition's next batch is sent when the one before it is acknowledged,
-so order holds through every retry. Without producer ids a batch whose answer was lost is written
-again: at least once. Which rows become which batch is the caller's business.
+work at the same time. A partition's next batch is sent when the one before it is acknowledged.
+Without producer ids a batch whose answer was lost is written again: at least once, and the late
+first copy may come behind what follows. Which rows become which batch is the caller's business.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from kafka_protocol.client.broker import Broker, Sent
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster import Cluster, Topic, has_topic_id
-from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, ProtocolError
+from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, OutOfStepError
 from kafka_protocol.messages.produce import ACKS_ALL, ProduceRequest, ProduceResponse
 from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
@@ -40,6 +40,7 @@ class Producer:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._pending: dict[TopicPartition, deque[bytes]] = defaultdict(deque)
+        self.pending_bytes = 0
 
     def __repr__(self) -> str:
         batches = sum(map(len, self._pending.values()))
@@ -48,6 +49,7 @@ class Producer:
     def add(self, topic_partition: TopicPartition, batch: bytes) -> None:
         """Take a batch in line behind the partition's others."""
         self._pending[topic_partition].append(batch)
+        self.pending_bytes += len(batch)
 
     def flush(self) -> None:
         """Write everything that was added; return when all of it is acknowledged.
@@ -78,7 +80,7 @@ class Producer:
 
     def _drop_first(self, topic_partition: TopicPartition) -> None:
         batches = self._pending[topic_partition]
-        batches.popleft()
+        self.pending_bytes -= len(batches.popleft())
         if not batches:
             del self._pending[topic_partition]
 
@@ -170,7 +172,7 @@ def _verdicts(
 
 def _verdict(answer: _PartitionResponse | None, context: str) -> KafkaError | None:
     if answer is None:
-        return ProtocolError(f"{context}: the answer lacks the partition")
+        return OutOfStepError(f"{context}: the answer lacks the partition")
     if answer.error_code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
         return None
     said = [answer.error_message] if answer.error_message else []

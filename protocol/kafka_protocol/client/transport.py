@@ -77,9 +77,9 @@ class Transport:
         self._sock.close()
 
     def _within(self, deadline: Deadline, what: str, operation: Callable[[], T]) -> T:
-        # A time-out of 0 would mean "do not block" to the socket.
-        self._sock.settimeout(max(0.001, deadline.remaining_ms / 1000))
         try:
+            # A time-out of 0 would mean "do not block" to the socket.
+            self._sock.settimeout(max(0.001, deadline.remaining_ms / 1000))
             return operation()
         except TimeoutError:
             raise KafkaTimeoutError(f"the time to {what} {self._address} ran out") from None
@@ -109,6 +109,8 @@ def _join_small(pieces: Iterable[Piece]) -> Iterable[Piece]:
 def connect(address: Address, deadline: Deadline) -> Transport:
     """Connect to an address, trying each IP address behind its name.
 
+    Looking the name up takes as long as the system's resolver takes; it has no deadline.
+
     Raises:
         BrokerConnectionError: The name cannot be resolved, or nobody accepts. Says which.
     """
@@ -121,7 +123,12 @@ def connect(address: Address, deadline: Deadline) -> Transport:
     reasons: list[str] = []
     for i, (family, kind, protocol, _, sockaddr) in enumerate(candidates):
         share_ms = deadline.remaining_ms / (len(candidates) - i)
-        sock = socket.socket(family, kind, protocol)
+        try:
+            # Making a socket can fail too: no IPv6 in this kernel, no file descriptor left.
+            sock = socket.socket(family, kind, protocol)
+        except OSError as error:
+            reasons.append(_reason(error, share_ms))
+            continue
         try:
             sock.settimeout(max(0.001, share_ms / 1000))
             sock.connect(sockaddr)

@@ -22,13 +22,17 @@ from kafka_protocol.columnar.slices import take_slices
 from kafka_protocol.columnar.varints import (
     MAX_VARLONG_BYTES,
     PADDING,
-    Bytes,
     Longs,
     read_varints,
 )
 from kafka_protocol.errors import CorruptRecordError, DecodeError
 from kafka_protocol.primitives import read_varint
-from kafka_protocol.records.batch import LOG_APPEND_TIME, BatchHeader, RecordBatch
+from kafka_protocol.records.batch import (
+    LOG_APPEND_TIME,
+    MIN_RECORD_BYTES,
+    BatchHeader,
+    RecordBatch,
+)
 from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, decompress
 from kafka_protocol.topic_partition import TopicPartition
 
@@ -106,9 +110,13 @@ def _is_wanted(header: BatchHeader, window: Window) -> bool:
 def _unpack(batch: RecordBatch, window: Window, max_bytes: int) -> _Unpacked:
     header = batch.header
     try:
-        return _Unpacked(header, decompress(header.codec, batch.payload, max_bytes))
+        payload = decompress(header.codec, batch.payload, max_bytes)
     except CorruptRecordError as error:
         raise _located(error.reason, header.base_offset, window) from error
+    if header.records_count > len(payload) // MIN_RECORD_BYTES:
+        reason = f"{header.records_count} records are announced in {len(payload)} bytes"
+        raise _located(reason, header.base_offset, window)
+    return _Unpacked(header, payload)
 
 
 def _located(reason: str, offset: int, window: Window) -> CorruptRecordError:
@@ -128,11 +136,6 @@ class _Records(NamedTuple):
     value_length: Longs
     headers_start: Longs
     end: Longs
-
-    @property
-    def bytes_view(self) -> Bytes:
-        """The buffer for numpy."""
-        return np.frombuffer(self.data, dtype=np.uint8)
 
 
 def _decode_group(
@@ -169,9 +172,10 @@ def _locate(group: Sequence[_Unpacked]) -> _Records:
         pos += len(payload)
         limits.append(pos)
     counts = np.array([unpacked.header.records_count for unpacked in group])
-    length, start = read_varints(view, _inside(np.array(starts, np.int64), len(data)))
+    begins = np.array(starts, np.int64)
+    length, start = read_varints(view, _inside(begins, len(data)))
     end = start + length
-    due = np.append(starts[1:], pos)
+    due = np.append(begins[1:], pos)
     due[np.cumsum(counts) - 1] = limits
     wrong = (end != due) | (length < 0)
     batch = np.repeat(np.arange(len(group)), counts)
@@ -284,7 +288,7 @@ class _Table:
 
 
 def _check(table: _Table) -> None:
-    """What the header promises about offsets, and that records without headers end there."""
+    """What the header promises about offsets."""
     records, batches = table.records, table.batches
     delta = records.offset_delta
     beyond = (delta < 0) | (delta > batches.last_offset_delta[records.batch])
@@ -335,7 +339,7 @@ def _timestamp(table: _Table) -> pa.Array:
     created = batches.base_timestamp[records.batch] + records.timestamp_delta
     appended = batches.max_timestamp[records.batch]
     timestamp = np.where(batches.is_append_time[records.batch], appended, created)
-    malformed = np.abs(timestamp) > _MAX_TIMESTAMP_MS
+    malformed = (timestamp > _MAX_TIMESTAMP_MS) | (timestamp < -_MAX_TIMESTAMP_MS)
     if malformed.any():
         row = int(np.argmax(malformed))
         raise CorruptRecordError(

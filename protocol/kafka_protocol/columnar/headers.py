@@ -1,10 +1,13 @@
 """Record headers <-> Arrow lists of (key, value) structs, vectorised (KIP-82).
 
 Headers of all records are read in rounds: first every record's first header, then every record's
-second one, as many rounds as the record with most headers needs.
+second one, and so on while many records have more; the few that are left are read one by one.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +17,7 @@ from kafka_protocol.columnar.schema import HEADERS_TYPE
 from kafka_protocol.columnar.slices import lengths, take_slices, varint_array
 from kafka_protocol.columnar.varints import Bytes, Longs, read_varints
 from kafka_protocol.errors import DecodeError, EncodeError
+from kafka_protocol.primitives import read_varint
 
 
 def decode_headers(data: bytes, start: Longs, end: Longs) -> pa.Array:
@@ -60,15 +64,15 @@ def _read_rounds(view: Bytes, count: Longs, pos: Longs, end: Longs, first: Longs
         raise DecodeError("a record is longer than its fields")
     here, stop = pos[rows], end[rows]
     number = 0
-    while rows.size:
+    while rows.size >= _FEW_ROWS:
         key_length, key_start = read_varints(view, np.minimum(here, stop))
         here = key_start + key_length
         if ((key_length < 0) | (here >= stop)).any():
-            raise DecodeError("a record is shorter than its headers")
+            raise DecodeError(_TOO_SHORT)
         value_length, value_start = read_varints(view, here)
         here = value_start + np.maximum(value_length, 0)
         if ((value_length < -1) | (here > stop)).any():
-            raise DecodeError("a record is shorter than its headers")
+            raise DecodeError(_TOO_SHORT)
         at = first[rows] + number
         for column, values in zip(
             fields, (key_start, key_length, value_start, value_length), strict=True
@@ -79,7 +83,31 @@ def _read_rounds(view: Bytes, count: Longs, pos: Longs, end: Longs, first: Longs
         if (here[last] != stop[last]).any():
             raise DecodeError("a record is longer than its headers")
         rows, here, stop = rows[~last], here[~last], stop[~last]
+    buffer = memoryview(view.data)
+    for row, start, limit in zip(rows.tolist(), here.tolist(), stop.tolist(), strict=True):
+        places = range(int(first[row]) + number, int(first[row + 1]))
+        _read_one_by_one(buffer[:limit], start, places, fields)
     return fields
+
+
+# Below this many records a round of numpy calls costs more than reading them one by one; and a
+# record with very many headers would cost as many rounds.
+_FEW_ROWS: Final = 16
+_TOO_SHORT: Final = "a record is shorter than its headers"
+
+
+def _read_one_by_one(record: memoryview, pos: int, places: range, fields: Sequence[Longs]) -> None:
+    """The headers of one record, from `pos` to its end, into the given places."""
+    for place in places:
+        for start_column, length_column, lowest in ((0, 1, 0), (2, 3, -1)):
+            length, pos = read_varint(record, pos)
+            if length < lowest or pos + length > len(record):
+                raise DecodeError(_TOO_SHORT)
+            fields[start_column][place] = pos
+            fields[length_column][place] = length
+            pos += max(length, 0)
+    if pos != len(record):
+        raise DecodeError("a record is longer than its headers")
 
 
 def _text(keys: pa.Array) -> pa.Array:

@@ -40,7 +40,7 @@ _TRANSACTIONAL_BIT: Final = 0x10
 _CONTROL_BIT: Final = 0x20
 
 # The shortest record: its length, attributes, three varints, two lengths, a header count.
-_MIN_RECORD_BYTES: Final = 7
+MIN_RECORD_BYTES: Final = 7
 
 
 class BatchHeader(NamedTuple):
@@ -160,7 +160,7 @@ def _check_magic(magic: int, base_offset: int) -> None:
 def _check_header(header: BatchHeader) -> None:
     payload_bytes = header.batch_length + _PREFIX.size - _HEADER.size
     # Unpacked, a record takes more; so this only bounds what is not compressed.
-    most = payload_bytes // _MIN_RECORD_BYTES
+    most = payload_bytes // MIN_RECORD_BYTES
     if header.base_offset < 0:
         reason = f"the base offset is {header.base_offset}"
     elif header.last_offset_delta < 0:

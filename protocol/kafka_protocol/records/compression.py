@@ -81,6 +81,10 @@ def _none(data: Buffer, max_bytes: int) -> Buffer:
 # --- gzip, lz4: decompressors that stop at a length and tell what is left -----------------------
 
 
+# Each costs a copy of what follows it, and no client writes more than one.
+_MAX_MEMBERS: Final = 1_000
+
+
 class _Decompressor(Protocol):
     """What zlib's and lz4's decompressor objects have in common."""
 
@@ -107,6 +111,8 @@ def _members(new: Callable[[], _Decompressor], data: Buffer, max_bytes: int) -> 
         if not decompressor.eof:
             raise CorruptRecordError("the compressed payload is cut short")
         parts.append(part)
+        if len(parts) > _MAX_MEMBERS:
+            raise CorruptRecordError(f"the payload is more than {_MAX_MEMBERS} compressed streams")
         rest = decompressor.unused_data
     return parts[0] if len(parts) == 1 else b"".join(parts)
 

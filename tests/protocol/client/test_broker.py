@@ -125,6 +125,17 @@ def test_fault_11_a_broker_that_never_agrees_is_left_soon(bring_up: BringUp) -> 
         assert fake.connections == 1
 
 
+def test_a_broker_that_goes_down_is_asked_a_second_time(bring_up: BringUp) -> None:
+    def close_once(_request: ApiVersionsRequest, _version: int) -> ApiVersionsResponse:
+        if fake.connections == 1:
+            raise Close
+        return versions_of(MetadataRequest)
+
+    handlers = {ApiVersionsRequest: close_once, MetadataRequest: lambda _r, _v: CLUSTER}
+    with ScriptedBroker(handlers) as fake:
+        assert metadata(bring_up(fake.address)).cluster_id == "c"
+
+
 def test_fault_11_a_broker_that_closes_is_taken_for_an_old_one_once(bring_up: BringUp) -> None:
     def close(_request: ApiVersionsRequest, _version: int) -> None:
         raise Close
@@ -132,7 +143,10 @@ def test_fault_11_a_broker_that_closes_is_taken_for_an_old_one_once(bring_up: Br
     with ScriptedBroker({ApiVersionsRequest: close}) as fake:
         broker = bring_up(fake.address)
         assert broker.versions is BEFORE_API_VERSIONS
-        fake.wait_for_connections(2)
+        with pytest.raises(BrokerConnectionError, match="closed the connection on ApiVersions"):
+            metadata(broker, VersionRange(4, 13))
+        assert broker.is_closed, "what was only assumed is not kept"
+        fake.wait_for_connections(3)
 
 
 @pytest.mark.parametrize(

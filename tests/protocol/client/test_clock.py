@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -73,3 +74,10 @@ def test_any_answer_counts_as_reachable() -> None:
     for _ in range(30):  # together much longer than 40 ms
         retry.wait_after(UNREACHABLE)
         retry.wait_after(PASSING)
+
+
+def test_a_back_off_of_zero_ends_too() -> None:
+    config = replace(CONFIG, retry_backoff_ms=0, retry_backoff_max_ms=0)
+    retry = Retry(config, Deadline.after(30), 10_000)
+    with pytest.raises(BrokerError):
+        waits_ms(retry, PASSING, 10_000)

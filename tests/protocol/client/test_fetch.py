@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from kafka_protocol.client.fetch import FetchRange, OffsetOutOfRangeError, fetch
 from kafka_protocol.errors import (
     BrokerError,
     CorruptRecordError,
+    DataLossError,
     ErrorCode,
     KafkaTimeoutError,
     ProtocolError,
@@ -47,6 +49,11 @@ def answer(records: bytes = b"", error: ErrorCode = ErrorCode.NONE) -> FetchResp
     return FetchResponse(responses=[topic])
 
 
+def topic_with(topic_id: uuid.UUID) -> Topic:
+    partition = Topic.MetadataResponsePartition(leader_id=1, leader_epoch=5)
+    return Topic(name="t", topic_id=topic_id, partitions=[partition])
+
+
 class Log:
     """Answers Fetch from a list: each element once, the last one for ever."""
 
@@ -54,6 +61,7 @@ class Log:
         self.answers = list(answers)
         self.offsets: list[int] = []
         self.sizes: list[int] = []
+        self.topic_id = TOPIC_ID
 
     def __call__(self, request: FetchRequest, _version: int) -> FetchResponse:
         asked = request.topics[0].partitions[0]
@@ -70,7 +78,6 @@ def broker_with(
     log: Callable[[Any, int], Any], bounds: tuple[int, int] = (0, 100)
 ) -> Iterator[Cluster]:
     def metadata(_request: MetadataRequest, _version: int) -> MetadataResponse:
-        partition = Topic.MetadataResponsePartition(leader_id=1, leader_epoch=5)
         address = fake.address
         return MetadataResponse(
             brokers=[
@@ -78,7 +85,7 @@ def broker_with(
                     node_id=1, host=address.host, port=address.port
                 )
             ],
-            topics=[Topic(name="t", topic_id=TOPIC_ID, partitions=[partition])],
+            topics=[topic_with(getattr(log, "topic_id", TOPIC_ID))],
         )
 
     def list_offsets(request: ListOffsetsRequest, _version: int) -> ListOffsetsResponse:
@@ -101,8 +108,10 @@ def broker_with(
                 max_response_bytes=10_000,
             )
         )
-        yield cluster
-        cluster.close()
+        try:
+            yield cluster
+        finally:
+            cluster.close()
 
 
 def read(cluster: Cluster, start: int, stop: int, idle_ms: int = 5_000) -> list[int]:
@@ -241,9 +250,71 @@ def test_fault_39_batches_that_are_all_behind_us() -> None:
 
 
 def test_fault_39_an_answer_without_the_partition() -> None:
+    with broker_with(Log(FetchResponse(), FetchResponse(), answer(batch(0)))) as cluster:
+        assert read(cluster, 0, 1) == [0]
     with broker_with(Log(FetchResponse())) as cluster:
         with pytest.raises(ProtocolError, match=r"Fetch of t-0 at offset 0 .*lacks the partition"):
-            read(cluster, 0, 1)
+            read(cluster, 0, 1, idle_ms=50)
+
+
+def test_fault_31_damage_that_would_hide_a_batch() -> None:
+    """Its last offset delta says that the batch is behind us; its checksum says otherwise."""
+    damaged = bytearray(batch(10, 10))
+    damaged[23:27] = (2).to_bytes(4, "big")  # last offset delta
+    damaged[57:61] = (3).to_bytes(4, "big")  # records count
+    with broker_with(Log(answer(bytes(damaged) + batch(20, 5)))) as cluster:
+        with pytest.raises(CorruptRecordError, match="of t-0 at offset 10: the CRC-32C"):
+            read(cluster, 15, 25)
+
+
+@pytest.mark.parametrize(
+    "records",
+    [batch(0, 10) + batch(5, 10), batch(0) + batch(100)],
+    ids=["overlap", "behind the high watermark"],
+)
+def test_fault_31_base_offsets_that_cannot_be(records: bytes) -> None:
+    with broker_with(Log(answer(records))) as cluster:
+        with pytest.raises(CorruptRecordError, match=r"of t-0 at offset .*a batch begins there"):
+            read(cluster, 0, 200)
+
+
+def test_fault_24_topic_that_is_re_created_while_it_is_read() -> None:
+    log = Log(answer(batch(0)), answer(error=ErrorCode.UNKNOWN_TOPIC_ID), answer(batch(1)))
+    with broker_with(log) as cluster:
+        range_ = fetch_range(cluster, FetchRange(PARTITION, 0, 2), 5_000)
+        next(range_)
+        log.topic_id = uuid.UUID(int=8)
+        with pytest.raises(DataLossError, match=r"PARTITIONS_DELETED.*re-created"):
+            next(range_)
+
+
+def test_the_consumer_s_time_is_not_ours() -> None:
+    """A slow consumer leaves the next call all of its time."""
+    log = Log(answer(batch(0)), answer(error=ErrorCode.NOT_LEADER_OR_FOLLOWER), answer(batch(1)))
+    with broker_with(log) as cluster:
+        range_ = fetch_range(cluster, FetchRange(PARTITION, 0, 2), 200)
+        next(range_)
+        time.sleep(0.3)
+        assert [b.header.base_offset for b in next(range_)] == [1]
+
+
+def test_empty_answers_that_come_at_once_are_not_asked_for_in_a_loop() -> None:
+    log = Log(answer())
+    with broker_with(log) as cluster:
+        with pytest.raises(KafkaTimeoutError):
+            read(cluster, 0, 1, idle_ms=100)
+    assert len(log.offsets) <= 110  # at least 1 ms between two
+
+
+def test_two_ranges_over_one_connection_get_their_own_answers() -> None:
+    def fetch(request: FetchRequest, _version: int) -> FetchResponse:
+        return answer(batch(request.topics[0].partitions[0].fetch_offset))
+
+    with broker_with(fetch) as cluster:
+        ranges = [fetch_range(cluster, FetchRange(PARTITION, 0, 2), 5_000) for _ in range(2)]
+        first = [next(range_)[0].header.base_offset for range_ in ranges]
+        second = [next(range_)[0].header.base_offset for range_ in reversed(ranges)]
+    assert (first, second) == ([0, 0], [1, 1])
 
 
 def test_records_that_do_not_come() -> None:

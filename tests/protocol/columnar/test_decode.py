@@ -14,7 +14,8 @@ from kafka_protocol.columnar.decode import Window, decode_batches
 from kafka_protocol.columnar.schema import RECORD_SCHEMA, record_schema
 from kafka_protocol.errors import CorruptRecordError
 from kafka_protocol.records.batch import RecordBatch, check_crc, read_batches
-from kafka_protocol.records.record import Record, decode_records
+from kafka_protocol.records.compression import CompressionCodec, compress
+from kafka_protocol.records.record import Header, Record, decode_records, encode_records
 from kafka_protocol.topic_partition import TopicPartition
 from tests.protocol.records.strategies import batches, header_of
 
@@ -181,6 +182,36 @@ def test_fault_33_cap_names_partition_and_offset() -> None:
     batch = RecordBatch(header_of(base_offset=40, records_count=1), memoryview(MINIMAL))
     with pytest.raises(CorruptRecordError, match=r"of orders-3 at offset 40: .*more than 6 bytes"):
         decoded([batch], max_decompressed_bytes=6)
+
+
+def test_fault_32_more_records_than_bytes() -> None:
+    packed = compress(CompressionCodec.ZSTD, bytes(100_000))
+    header = header_of(
+        base_offset=40,
+        attributes=int(CompressionCodec.ZSTD),
+        records_count=2**31 - 1,
+        last_offset_delta=2**31 - 2,
+    )
+    with pytest.raises(CorruptRecordError, match="at offset 40: 2147483647 records are announced"):
+        decoded([RecordBatch(header, memoryview(packed))])
+
+
+def test_one_record_with_very_many_headers() -> None:
+    headers = tuple(Header(b"h", b"%d" % number) for number in range(20_000))
+    records = [Record(0, 5, None, None, headers), Record(1, 5, None, None)]
+    header = header_of(records_count=2, last_offset_delta=1, base_timestamp=5)
+    rows = decoded([RecordBatch(header, memoryview(encode_records(records, 0, 5)))])
+    assert rows[0]["headers"] == row_of(records[0])["headers"]
+    assert rows[1]["headers"] is None
+
+
+def test_the_lowest_timestamp_of_all() -> None:
+    batch = RecordBatch(
+        header_of(records_count=1, base_timestamp=-(2**63)),
+        memoryview(b"\x0c\x00\x00\x00\x01\x01\x00"),
+    )
+    with pytest.raises(CorruptRecordError, match="KAFKA_MALFORMED_RECORD_TIMESTAMP"):
+        decoded([batch])
 
 
 @given(payload=st.binary(max_size=120), count=st.integers(1, 5))

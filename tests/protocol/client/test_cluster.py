@@ -1,0 +1,132 @@
+"""Bootstrap and metadata: one bad address, or one bad partition, does not spoil the others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.config import Address, ClientConfig
+from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.errors import BrokerConnectionError, BrokerError, ErrorCode, ProtocolError
+from kafka_protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.topic_partition import TopicPartition
+from tests.fakes.broker import ScriptedBroker
+from tests.protocol.client.test_broker import stranger
+
+Topic = MetadataResponse.MetadataResponseTopic
+HTTP = b"HTTP/1.1 400 Bad Request\r\n\r\n"
+
+
+@contextmanager
+def cluster_of(*addresses: Address, setup_ms: int = 2_000) -> Iterator[Cluster]:
+    cluster = Cluster(
+        ClientConfig(
+            bootstrap_servers=addresses,
+            retry_backoff_ms=1,
+            retry_backoff_max_ms=10,
+            connection_setup_timeout_ms=setup_ms,
+        )
+    )
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+
+
+def answering(response: MetadataResponse) -> ScriptedBroker:
+    return ScriptedBroker({MetadataRequest: lambda _request, _version: response})
+
+
+def test_fault_01_a_stranger_among_the_bootstrap_servers() -> None:
+    topic = Topic(name="t")
+    with stranger(HTTP) as http, answering(MetadataResponse(topics=[topic])) as good:
+        with cluster_of(http, good.address) as cluster:
+            assert [*cluster.topics(["t"], Deadline.after(5_000))] == ["t"]
+
+
+def test_fault_03_nothing_but_strangers() -> None:
+    with stranger(HTTP) as http, cluster_of(http) as cluster:
+        with pytest.raises(ProtocolError, match="an HTTP server answered"):
+            cluster.topics(["t"], Deadline.after(5_000))
+
+
+def test_fault_05_silent_servers_share_the_time() -> None:
+    """However many there are, planning waits for all of them together."""
+    with ExitStack() as stack:
+        silent = [
+            stack.enter_context(ScriptedBroker({MetadataRequest: lambda _r, _v: None}))
+            for _ in range(3)
+        ]
+        for broker in silent:
+            broker.handlers = {request: lambda _r, _v: None for request in broker.handlers}
+        cluster = stack.enter_context(cluster_of(*(b.address for b in silent), setup_ms=400))
+        started = time.monotonic()
+        with pytest.raises(
+            BrokerConnectionError, match=r"No broker of kafka.bootstrap.servers"
+        ) as e:
+            cluster.topics(["t"], Deadline.after(60_000))
+        assert time.monotonic() - started < 2
+        assert all(str(broker.address) in str(e.value) for broker in silent)
+
+
+def test_a_topic_that_stays_unknown_is_told_after_a_grace() -> None:
+    missing = Topic(name="t", error_code=int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    with answering(MetadataResponse(topics=[missing])) as fake, cluster_of(fake.address) as cluster:
+        found = cluster.settled_topics(["t"], Deadline.after(100))
+        assert found["t"].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert len(fake.requests) > 2
+
+
+def test_fault_18_a_leaderless_partition_is_waited_for_and_costs_few_requests() -> None:
+    """The others are asked meanwhile; the whole is told when the time is up."""
+
+    def list_offsets_of(request: ListOffsetsRequest, _version: int) -> ListOffsetsResponse:
+        answer = ListOffsetsResponse.ListOffsetsTopicResponse
+        partitions = [
+            answer.ListOffsetsPartitionResponse(partition_index=p.partition_index, offset=9)
+            for p in request.topics[0].partitions
+        ]
+        return ListOffsetsResponse(topics=[answer(name="t", partitions=partitions)])
+
+    def metadata(_request: MetadataRequest, _version: int) -> MetadataResponse:
+        address = fake.address
+        row = Topic.MetadataResponsePartition
+        lost = 0 if len(fake.requests) > 8 else 1
+        return MetadataResponse(
+            brokers=[
+                MetadataResponse.MetadataResponseBroker(
+                    node_id=1, host=address.host, port=address.port
+                )
+            ],
+            topics=[
+                Topic(
+                    name="t",
+                    partitions=[
+                        row(partition_index=number, leader_id=-1 if number >= 4 and lost else 1)
+                        for number in range(8)
+                    ],
+                )
+            ],
+        )
+
+    handlers = {MetadataRequest: metadata, ListOffsetsRequest: list_offsets_of}
+    wanted = {TopicPartition("t", number): -1 for number in range(8)}
+    with ScriptedBroker(handlers) as fake, cluster_of(fake.address) as cluster:
+        assert list_offsets(cluster, wanted, Deadline.after(5_000)) == dict.fromkeys(wanted, 9)
+        assert len(fake.requests) < 30
+
+
+def test_no_leader_is_told_by_name() -> None:
+    row = Topic.MetadataResponsePartition(leader_id=-1)
+    response = MetadataResponse(topics=[Topic(name="t", partitions=[row])])
+    with answering(response) as fake, cluster_of(fake.address) as cluster:
+        with pytest.raises(BrokerError, match=r"Metadata of t-0: .*LEADER_NOT_AVAILABLE"):
+            cluster.leader(TopicPartition("t", 0), Deadline.after(1_000))
+        with pytest.raises(BrokerError, match=r"Metadata of t-1: .*UNKNOWN_TOPIC_OR_PARTITION"):
+            cluster.leader(TopicPartition("t", 1), Deadline.after(1_000))
