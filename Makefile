@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint format docs clean
+.PHONY: demo test test-all bench lint format docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -14,6 +14,9 @@ test: lint
 
 test-all: lint
 	$(BIN)/python -m pytest
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/clients.py
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

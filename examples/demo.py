@@ -7,6 +7,7 @@ it stops everything that it started.
 import logging
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,7 +36,7 @@ PARTITIONS = 3
 TOPIC = "orders"
 STEPS = 6
 
-console = Console(highlight=False)
+console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
 
 
 class Steps:
@@ -44,16 +45,43 @@ class Steps:
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._bar = progress.add_task("", total=STEPS)
+        self._number = 0
 
     @contextmanager
     def step(self, what: str) -> Iterator[Callable[[str], None]]:
         """Do one of STEPS things; what is yielded takes more detail about it."""
-        started = time.monotonic()
+        self._number += 1
         self._progress.update(self._bar, description=what)
+        if not console.is_terminal:  # where nothing moves, say at least what has begun
+            console.print(f"{self._number}/{STEPS} {what} ...")
+        started = time.monotonic()
         yield lambda detail: self._progress.update(self._bar, description=f"{what}: {detail}")
         seconds = time.monotonic() - started
         self._progress.advance(self._bar)
         self._progress.console.print(f"[green]done[/green] {what} ({seconds:.1f} s)")
+
+    @contextmanager
+    def spark_step(self, what: str, spark: SparkSession) -> Iterator[None]:
+        """A step that Spark does: shows how many of its tasks are done."""
+        finished = threading.Event()
+
+        def watch(detail: Callable[[str], None]) -> None:
+            tracker = spark.sparkContext.statusTracker()
+            while not finished.wait(0.3):
+                stages = filter(None, map(tracker.getStageInfo, tracker.getActiveStageIds()))
+                counts = [(stage.numCompletedTasks, stage.numTasks) for stage in stages]
+                if counts:
+                    done, total = map(sum, zip(*counts, strict=True))
+                    detail(f"{done} of {total} tasks")
+
+        with self.step(what) as detail:
+            watcher = threading.Thread(target=watch, args=(detail,), daemon=True)
+            watcher.start()
+            try:
+                yield
+            finally:
+                finished.set()
+                watcher.join()
 
 
 def start_spark() -> SparkSession:
@@ -63,6 +91,7 @@ def start_spark() -> SparkSession:
         SparkSession.builder.master("local[2]")
         .appName("pykafka demo")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .getOrCreate()
@@ -162,7 +191,7 @@ def run(cluster: KafkaCluster, spark: SparkSession, steps: Steps) -> None:
     with steps.step(f"Create the topic {TOPIC!r} with {PARTITIONS} partitions"):
         create(cluster.bootstrap_servers)
     sent = order_events(spark)
-    with steps.step(f"Write {EVENTS:,} order events, lz4"):
+    with steps.spark_step(f"Write {EVENTS:,} order events, lz4", spark):
         (
             sent.write.format("pykafka")
             .options(**kafka, topic=TOPIC)
@@ -173,10 +202,10 @@ def run(cluster: KafkaCluster, spark: SparkSession, steps: Steps) -> None:
     read = (
         spark.read.format("pykafka").options(**kafka, subscribe=TOPIC, includeHeaders="true").load()
     )
-    with steps.step("Read them back"):
+    with steps.spark_step("Read them back", spark):
         show_rows(read)
         show_partitions(read)
-    with steps.step("Check that every record came back exactly once, byte for byte"):
+    with steps.spark_step("Check that every record came back exactly once, byte for byte", spark):
         check(sent, read)
 
 
