@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Dependencies of log4j 1.2.15, which no repository holds for licence reasons; nothing uses them.
 _UNAVAILABLE_GROUPS = ("com.sun.jmx", "com.sun.jdmk", "javax.jms")
 
-_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+_POM = """<project>
   <modelVersion>4.0.0</modelVersion>
   <groupId>pykafka</groupId>
   <artifactId>broker-lock</artifactId>

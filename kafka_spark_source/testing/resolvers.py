@@ -28,7 +28,7 @@ _MESSAGE_LINES = 2
 _COLOURS = re.compile("\x1b\\[[0-9;]*m")
 _COMPLAINTS = ("ERROR", "WARN", "not found", "xception", "rror:")
 
-_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+_POM = """<project>
   <modelVersion>4.0.0</modelVersion>
   <groupId>pykafka</groupId>
   <artifactId>broker-jars</artifactId>

@@ -169,15 +169,16 @@ class _Fetcher:
 
     def _refuse_another_topic(self, topic: Topic) -> None:
         """A topic that was deleted and re-created has other records at the same offsets."""
-        if self._topic_id is None:
-            self._topic_id = topic.topic_id
-        if topic.topic_id != self._topic_id:
+        if not has_topic_id(topic):
+            return
+        if self._topic_id not in (None, topic.topic_id):
             raise DataLossError(
                 "PARTITIONS_DELETED",
                 f"Topic {topic.name} was deleted and re-created while partition "
                 f"{self._wanted.topic_partition} was read; offset {self._position} is another "
                 "record now.",
             )
+        self._topic_id = topic.topic_id
 
     def _send_ahead(self) -> None:
         try:
@@ -254,8 +255,8 @@ class _Fetcher:
             # No checksum covers the base offset, so it is held against what is known otherwise.
             if base_offset >= high_watermark or (wanted and base_offset < self._position):
                 raise CorruptRecordError(
-                    f"a batch begins there, behind offset {self._position} and with the high "
-                    f"watermark at {high_watermark}",
+                    f"a batch begins there, while the read is at offset {self._position} and the "
+                    f"high watermark at {high_watermark}",
                     offset=base_offset,
                 )
             if base_offset >= self._wanted.until_offset:
