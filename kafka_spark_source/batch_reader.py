@@ -79,9 +79,10 @@ class KafkaBatchReader(DataSourceReader):
             KafkaError: Names topic, partition, offset and broker.
         """
         with one_sentence():
-            # Where there is no partition at all, Spark makes one of its own, without a value.
-            if partition.value is not None:
-                yield from self._read_range(partition.value)
+            # Where there is no partition at all, Spark makes one without a value (4.0: a None).
+            wanted = getattr(partition, "value", None)
+            if wanted is not None:
+                yield from self._read_range(wanted)
 
     def _plan(self, cluster: Cluster) -> tuple[OffsetRange, ...]:
         deadline = Deadline.after(self._config.api_timeout_ms)
