@@ -70,12 +70,12 @@ def test_unreachable_brokers_end_it_sooner() -> None:
 
 
 def test_any_answer_counts_as_reachable() -> None:
-    retry = Retry(CONFIG, Deadline.after(600_000), 40)
+    retry = Retry(CONFIG, Deadline.after(600_000), 300)
     started = time.monotonic()
-    for _ in range(30):
+    for _ in range(50):
         retry.wait_after(UNREACHABLE)
         retry.wait_after(PASSING)
-    assert time.monotonic() - started > 0.04
+    assert time.monotonic() - started > 0.3
 
 
 def test_a_back_off_of_zero_ends_too() -> None:
