@@ -33,12 +33,12 @@ from kafka_protocol.client.admin import NewTopic, create_topic
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.fetch import FetchRange, fetch_range
+from kafka_protocol.client.fetch import fetch_range
 from kafka_protocol.client.produce import Producer
-from kafka_protocol.columnar.decode import Window, decode_batches
+from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.records.compression import CompressionCodec
-from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.testing import KafkaCluster
 
 RESULTS = Path(__file__).parent / "results"
@@ -83,10 +83,10 @@ def write_librdkafka(servers: str, topic: str, codec: str, rows: RecordColumns) 
 
 def read_pykafka(servers: str, topic: str, count: int) -> int:
     cluster = Cluster(ClientConfig.from_options({"bootstrap.servers": servers}))
-    wanted = FetchRange(TopicPartition(topic, 0), 0, count)
+    wanted = OffsetRange(TopicPartition(topic, 0), 0, count)
     seen = 0
     for batches in fetch_range(cluster, wanted, LONG_MS):
-        for arrow in decode_batches(batches, Window(*wanted), COLUMNS):
+        for arrow in decode_batches(batches, wanted, COLUMNS):
             seen += arrow.num_rows
     cluster.close()
     return seen

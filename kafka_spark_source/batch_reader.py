@@ -16,14 +16,13 @@ from pyspark.sql.types import StructType
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster, Topic
 from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.fetch import FetchRange, OffsetOutOfRangeError, fetch_range
+from kafka_protocol.client.fetch import OffsetOutOfRangeError, fetch_range
 from kafka_protocol.client.offsets import list_offsets
 from kafka_protocol.client.pool import shared_cluster
 from kafka_protocol.errors import BrokerError, ErrorCode
-from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.data_loss import offset_after_loss
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_spark_source.data_loss import offset_range_after_loss
 from kafka_spark_source.errors import one_sentence
-from kafka_spark_source.offsets import OffsetRange
 from kafka_spark_source.options import ReadOptions
 from kafka_spark_source.planning import log_bounds, needed_positions, plan
 from kafka_spark_source.strategies import Assign, Strategy, Subscribe, SubscribePattern
@@ -104,28 +103,27 @@ class KafkaBatchReader(DataSourceReader):
 
     def _read_range(self, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
         # Only tasks need Arrow; its import would double the time that planning takes.
-        from kafka_protocol.columnar.decode import Window, decode_batches  # noqa: PLC0415
+        from kafka_protocol.columnar.decode import decode_batches  # noqa: PLC0415
 
-        topic_partition, position, until = wanted
-        window = Window(topic_partition, position, until)
         cluster = shared_cluster(self._config)
-        while position < until:
-            rest = FetchRange(topic_partition, position, until)
+        rest = wanted
+        while rest.from_offset < rest.until_offset:
             try:
                 for batches in fetch_range(cluster, rest, _POLL_TIMEOUT_MS):
                     yield from decode_batches(
                         batches,
-                        window,
+                        rest,
                         self._columns,
                         max_decompressed_bytes=self._config.max_decompressed_bytes,
                     )
-                    position = batches[-1].header.next_offset
             except OffsetOutOfRangeError as error:
-                position = offset_after_loss(
-                    error, until, fail_on_data_loss=self._options.fail_on_data_loss
+                # What is kept begins there too: the batch that holds the new offset may hold
+                # older records, which were reported as lost.
+                rest = offset_range_after_loss(
+                    error, rest, fail_on_data_loss=self._options.fail_on_data_loss
                 )
-                # The batch that holds the new position may hold older records, reported as lost.
-                window = window._replace(from_offset=position)
+            else:
+                return
 
 
 def _assigned(

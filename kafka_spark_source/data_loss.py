@@ -1,38 +1,38 @@
-"""failOnDataLoss: the one place that raises, or warns and goes on, when records are gone."""
+"""failOnDataLoss in a task: the one place that raises, or warns and goes on."""
 
 from __future__ import annotations
 
 import logging
 
 from kafka_protocol.client.fetch import OffsetOutOfRangeError
-from kafka_protocol.errors import DataLossError
+from kafka_protocol.topic_partition import OffsetRange
+from kafka_spark_source.planning import DataLoss, LogBounds
 
 _log = logging.getLogger(__name__)
 
 
-def offset_after_loss(
-    error: OffsetOutOfRangeError, until_offset: int, *, fail_on_data_loss: bool
-) -> int:
-    """Where to go on reading when a part of a range is not in the log.
+def offset_range_after_loss(
+    error: OffsetOutOfRangeError, asked: OffsetRange, *, fail_on_data_loss: bool
+) -> OffsetRange:
+    """What is left to read when a part of a range is not in the log.
 
     Args:
         error: What is missing, and what is there.
-        until_offset: The end of the range, not included.
+        asked: The range that was being read.
         fail_on_data_loss: The option of that name.
 
     Returns:
-        The next offset that exists, or `until_offset` where nothing of the range is left. Never
-        an offset that was read before.
+        The range from the next offset that exists, or an empty one where nothing is left. It
+        never begins at an offset that was read before.
 
     Raises:
         DataLossError: `fail_on_data_loss` is set.
     """
-    reason = (
-        f"Could not read records in offset [{error.offset}, {until_offset}) for topic partition "
-        f"{error.topic_partition}: the log holds [{error.earliest}, {error.latest})."
+    loss = DataLoss(
+        asked._replace(from_offset=error.offset), LogBounds(error.earliest, error.latest)
     )
     if fail_on_data_loss:
-        raise DataLossError("COULD_NOT_READ_OFFSET_RANGE", reason) from error
-    _log.warning("%s Going on without them, since failOnDataLoss is false.", reason)
-    is_ahead = error.offset < error.earliest < until_offset
-    return error.earliest if is_ahead else until_offset
+        raise loss.error from error
+    _log.warning(loss.warning)
+    is_ahead = error.offset < error.earliest < asked.until_offset
+    return asked._replace(from_offset=error.earliest if is_ahead else asked.until_offset)

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
@@ -73,14 +73,6 @@ Position: TypeAlias = EarliestPosition | LatestPosition | SpecificOffsets
 _NAMED_POSITIONS: Final[Mapping[str, Position]] = {
     str(position): position for position in (EarliestPosition(), LatestPosition())
 }
-
-
-class OffsetRange(NamedTuple):
-    """The records of one partition from `from_offset` up to, not including, `until_offset`."""
-
-    topic_partition: TopicPartition
-    from_offset: int
-    until_offset: int
 
 
 def parse_position(option: str, text: str) -> Position:

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from kafka_protocol.errors import DataLossError, KafkaConfigError
-from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.offsets import (
     EARLIEST,
     LATEST,
-    OffsetRange,
     Position,
     SpecificOffsets,
     join_partitions,
@@ -52,6 +51,16 @@ class DataLoss:
     asked: OffsetRange
     bounds: LogBounds
 
+    @property
+    def error(self) -> DataLossError:
+        """What it is while failOnDataLoss is true."""
+        return DataLossError("COULD_NOT_READ_OFFSET_RANGE", str(self))
+
+    @property
+    def warning(self) -> str:
+        """What it is while failOnDataLoss is false."""
+        return f"{self} Going on without them, since failOnDataLoss is false."
+
     def __str__(self) -> str:
         topic_partition, start, end = self.asked
         return (
@@ -77,9 +86,7 @@ class BatchPlan:
     @property
     def warnings(self) -> tuple[str, ...]:
         """A sentence about each thing that was asked for and will not be read."""
-        lost = [
-            f"{loss} Going on without them, since failOnDataLoss is false." for loss in self.losses
-        ]
+        lost = [loss.warning for loss in self.losses]
         if self.missing:
             lost.insert(0, f"{_missing(self.missing)}: skipped, since failOnDataLoss is false.")
         return tuple(lost)
@@ -147,7 +154,7 @@ def plan(
         if not _is_within(range_, bounds[range_.topic_partition])
     )
     if losses and fail_on_data_loss:
-        raise DataLossError("COULD_NOT_READ_OFFSET_RANGE", str(losses[0]))
+        raise losses[0].error
     ranges = tuple(_cut(range_, bounds[range_.topic_partition]) for range_ in asked)
     return BatchPlan(ranges, missing, losses)
 

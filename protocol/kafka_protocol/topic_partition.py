@@ -1,4 +1,4 @@
-"""The pair that everything is addressed by. Nothing else belongs here."""
+"""What everything is addressed by: a partition, and a range of its offsets. Nothing else."""
 
 from __future__ import annotations
 
@@ -13,3 +13,11 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+class OffsetRange(NamedTuple):
+    """The records of one partition from `from_offset` up to, not including, `until_offset`."""
+
+    topic_partition: TopicPartition
+    from_offset: int
+    until_offset: int

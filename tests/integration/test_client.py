@@ -13,11 +13,11 @@ from kafka_protocol.client.admin import NewTopic, create_topic, delete_topic
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.fetch import FetchRange, OffsetOutOfRangeError, fetch_range
+from kafka_protocol.client.fetch import OffsetOutOfRangeError, fetch_range
 from kafka_protocol.client.offsets import list_offsets
 from kafka_protocol.client.pool import close_shared_clusters, shared_cluster
 from kafka_protocol.client.produce import Producer
-from kafka_protocol.columnar.decode import Window, decode_batches
+from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaTimeoutError
 from kafka_protocol.messages.list_offsets import (
@@ -26,7 +26,7 @@ from kafka_protocol.messages.list_offsets import (
     MAX_TIMESTAMP,
 )
 from kafka_protocol.records.compression import CompressionCodec
-from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.testing import KafkaCluster
 from tests.integration.conftest import SOON_MS, MakeTopic, connect
 
@@ -53,8 +53,8 @@ def write(
     producer.flush()
 
 
-def read(cluster: Cluster, wanted: FetchRange, idle_ms: int = SOON_MS) -> list[tuple[int, bytes]]:
-    window = Window(*wanted)
+def read(cluster: Cluster, wanted: OffsetRange, idle_ms: int = SOON_MS) -> list[tuple[int, bytes]]:
+    window = wanted
     return [
         (row["offset"], row["value"])
         for batches in fetch_range(cluster, wanted, idle_ms)
@@ -76,7 +76,7 @@ def test_a_range_comes_back_exactly(
     values = numbered(5_000)
     write(cluster, partition, values, codec, batch_bytes=20_000)
     start, stop = edges
-    assert read(cluster, FetchRange(partition, start, stop)) == [
+    assert read(cluster, OffsetRange(partition, start, stop)) == [
         *enumerate(values[start:stop], start)
     ]
 
@@ -87,36 +87,36 @@ def test_many_small_fetches(kafka_cluster: KafkaCluster, make_topic: MakeTopic) 
     try:
         partition = TopicPartition(make_topic(), 0)
         write(client, partition, numbered(3_000), batch_bytes=3_000)
-        assert read(client, FetchRange(partition, 0, 3_000)) == [*enumerate(numbered(3_000))]
+        assert read(client, OffsetRange(partition, 0, 3_000)) == [*enumerate(numbered(3_000))]
     finally:
         client.close()
 
 
 def test_empty_range_asks_nobody(cluster: Cluster) -> None:
-    assert read(cluster, FetchRange(TopicPartition("no such topic", 0), 5, 5)) == []
+    assert read(cluster, OffsetRange(TopicPartition("no such topic", 0), 5, 5)) == []
 
 
 def test_abandoned_range_leaves_a_usable_client(cluster: Cluster, make_topic: MakeTopic) -> None:
     partition = TopicPartition(make_topic(), 0)
     write(cluster, partition, numbered(3_000), batch_bytes=3_000)
-    half_read = fetch_range(cluster, FetchRange(partition, 0, 3_000), SOON_MS)
+    half_read = fetch_range(cluster, OffsetRange(partition, 0, 3_000), SOON_MS)
     next(half_read)
     half_read.close()  # type: ignore[attr-defined]
-    assert len(read(cluster, FetchRange(partition, 0, 3_000))) == 3_000
+    assert len(read(cluster, OffsetRange(partition, 0, 3_000))) == 3_000
 
 
 def test_fault_28_offset_beyond_the_log(cluster: Cluster, make_topic: MakeTopic) -> None:
     partition = TopicPartition(make_topic(), 0)
     write(cluster, partition, numbered(10))
     with pytest.raises(OffsetOutOfRangeError, match=r"offset 12 of .*holds \[0, 10\)"):
-        read(cluster, FetchRange(partition, 12, 20))
+        read(cluster, OffsetRange(partition, 12, 20))
 
 
 def test_end_that_is_never_written_times_out(cluster: Cluster, make_topic: MakeTopic) -> None:
     partition = TopicPartition(make_topic(), 0)
     write(cluster, partition, numbered(10))
     with pytest.raises(KafkaTimeoutError, match=r"Cannot fetch record for offset 10 of .* in 700"):
-        read(cluster, FetchRange(partition, 5, 20), idle_ms=700)
+        read(cluster, OffsetRange(partition, 5, 20), idle_ms=700)
 
 
 def test_list_offsets(cluster: Cluster, make_topic: MakeTopic) -> None:
@@ -198,8 +198,8 @@ def test_fault_18_and_19_leader_dies_while_reading_and_writing(
     write(client, partition, values, batch_bytes=5_000)
 
     rows: list[Any] = []
-    window = Window(partition, 0, len(values))
-    for batches in fetch_range(client, FetchRange(*window), 2 * SOON_MS):
+    window = OffsetRange(partition, 0, len(values))
+    for batches in fetch_range(client, window, 2 * SOON_MS):
         if not rows:
             leader, _ = client.leader(partition, soon)
             three_brokers.kill(leader.node_id)
@@ -208,7 +208,7 @@ def test_fault_18_and_19_leader_dies_while_reading_and_writing(
     assert [(row["offset"], row["value"]) for row in rows] == [*enumerate(values)]
 
     write(client, partition, [b"after"])
-    assert read(client, FetchRange(partition, 20_000, 20_001)) == [(20_000, b"after")]
+    assert read(client, OffsetRange(partition, 20_000, 20_001)) == [(20_000, b"after")]
     client.close()
     three_brokers.start_node(leader.node_id)
 

@@ -13,13 +13,13 @@ import pytest
 from confluent_kafka import Producer as Librdkafka
 
 from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.fetch import FetchRange, fetch_range
+from kafka_protocol.client.fetch import fetch_range
 from kafka_protocol.client.produce import Producer
-from kafka_protocol.columnar.decode import Window, decode_batches
+from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.columnar.schema import HEADERS_TYPE
 from kafka_protocol.records.compression import CompressionCodec
-from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.testing import KafkaCluster
 from tests.integration.conftest import SOON_MS, MakeTopic
 
@@ -96,11 +96,11 @@ def test_reads_what_they_write(
     WRITERS[client](kafka_cluster.bootstrap_servers, topic, codec, rows)
 
     partition = TopicPartition(topic, 0)
-    wanted = FetchRange(partition, 0, len(rows))
+    wanted = OffsetRange(partition, 0, len(rows))
     codecs, read = set(), []
     for batches in fetch_range(cluster, wanted, SOON_MS):
         codecs |= {batch.header.codec for batch in batches}
-        for arrow in decode_batches(batches, Window(*wanted)):
+        for arrow in decode_batches(batches, wanted):
             read += [*map(as_row, arrow.to_pylist())]
     assert read == rows
     # A client may leave a batch alone that compression would make larger.

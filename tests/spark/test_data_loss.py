@@ -8,8 +8,8 @@ import pytest
 
 from kafka_protocol.client.fetch import OffsetOutOfRangeError
 from kafka_protocol.errors import DataLossError
-from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.data_loss import offset_after_loss
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_spark_source.data_loss import offset_range_after_loss
 
 PARTITION = TopicPartition("t", 0)
 
@@ -20,7 +20,7 @@ def test_true_raises_with_the_condition() -> None:
         DataLossError,
         match=r"\[KAFKA_DATA_LOSS\.COULD_NOT_READ_OFFSET_RANGE\].*\[5, 15\).*\[10, 20\)",
     ) as caught:
-        offset_after_loss(error, 15, fail_on_data_loss=True)
+        offset_range_after_loss(error, OffsetRange(PARTITION, 0, 15), fail_on_data_loss=True)
     assert caught.value.__cause__ is error
     assert "failOnDataLoss" in str(caught.value)
 
@@ -39,5 +39,8 @@ def test_false_goes_on_where_something_is_left(
 ) -> None:
     error = OffsetOutOfRangeError(PARTITION, offset, *log)
     with caplog.at_level(logging.WARNING):
-        assert offset_after_loss(error, until, fail_on_data_loss=False) == expected
+        rest = offset_range_after_loss(
+            error, OffsetRange(PARTITION, 0, until), fail_on_data_loss=False
+        )
+    assert rest == OffsetRange(PARTITION, expected, until)
     assert f"[{offset}, {until}) for topic partition t-0" in caplog.text

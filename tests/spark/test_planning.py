@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_protocol.errors import DataLossError, KafkaConfigError
-from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.offsets import (
     EARLIEST,
     LATEST,
     EarliestPosition,
     LatestPosition,
-    OffsetRange,
     Position,
     SpecificOffsets,
 )

@@ -44,7 +44,9 @@ def create_topic(cluster: Cluster, new: NewTopic, deadline: Deadline) -> None:
     )
 
     def ask(controller: Broker) -> None:
-        request = CreateTopicsRequest(topics=[topic], timeout_ms=_patience_ms(cluster, deadline))
+        request = CreateTopicsRequest(
+            topics=[topic], timeout_ms=deadline.broker_timeout_ms(cluster.config)
+        )
         response = controller.request(request, CreateTopicsResponse, deadline)
         for answer in response.topics:
             _check(
@@ -71,7 +73,7 @@ def delete_topic(cluster: Cluster, name: str, deadline: Deadline) -> None:
         request = DeleteTopicsRequest(
             topics=[DeleteTopicsRequest.DeleteTopicState(name=name)] if versions >= 6 else [],
             topic_names=[name],
-            timeout_ms=_patience_ms(cluster, deadline),
+            timeout_ms=deadline.broker_timeout_ms(cluster.config),
         )
         response = controller.request(request, DeleteTopicsResponse, deadline)
         for answer in response.responses:
@@ -91,10 +93,6 @@ def _with_controller(cluster: Cluster, ask: Callable[[Broker], T], deadline: Dea
             return ask(cluster.controller(deadline))
         except KafkaError as error:
             retry.wait_after(error)
-
-
-def _patience_ms(cluster: Cluster, deadline: Deadline) -> int:
-    return int(deadline.or_sooner(cluster.config.request_timeout_ms).remaining_ms)
 
 
 def _check(code: int, context: str, message: str | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Sequence
 from typing import Final
 
 from kafka_protocol.client.config import ClientConfig
@@ -38,6 +39,10 @@ class Deadline:
         """Whether nothing is left."""
         return time.monotonic() >= self._at
 
+    def broker_timeout_ms(self, config: ClientConfig) -> int:
+        """What a request's own `timeout_ms` says: how long the broker may take; at least 1."""
+        return max(1, int(self.or_sooner(config.request_timeout_ms).remaining_ms))
+
     def or_sooner(self, ms: float) -> Deadline:
         """This moment, or the one `ms` milliseconds from now, whichever comes first."""
         return Deadline(min(self._at, time.monotonic() + ms / 1000))
@@ -71,6 +76,15 @@ class Retry:
     def pause(self) -> None:
         """Keep from asking again at once, where nothing failed and nothing came."""
         time.sleep(max(1, self._initial_ms) / 1000)
+
+    def wait_after_any(self, errors: Sequence[KafkaError]) -> None:
+        """The same for several failures at once: one that cannot pass decides.
+
+        Raises:
+            KafkaError: That one, or the first where the time is up.
+        """
+        final = [error for error in errors if not error.retriable]
+        self.wait_after((final or errors)[0])
 
     def wait_after(self, error: KafkaError) -> None:
         """Sleep before the next try.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from kafka_protocol.client.broker import Sent
 from kafka_protocol.client.clock import Deadline, Retry
@@ -32,7 +32,7 @@ from kafka_protocol.messages.fetch import READ_UNCOMMITTED, FetchRequest, FetchR
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_protocol.records.batch import RecordBatch, check_crc, read_batches
 from kafka_protocol.schema import VersionRange
-from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 
 # v4 is the first with record batches (magic 2); v13 speaks of topics by id only.
 _BY_NAME: Final = VersionRange(4, 12)
@@ -77,16 +77,8 @@ class OffsetOutOfRangeError(KafkaError):
         )
 
 
-class FetchRange(NamedTuple):
-    """What to read: offsets in [from_offset, until_offset) of one partition."""
-
-    topic_partition: TopicPartition
-    from_offset: int
-    until_offset: int
-
-
 def fetch_range(
-    cluster: Cluster, wanted: FetchRange, idle_timeout_ms: int
+    cluster: Cluster, wanted: OffsetRange, idle_timeout_ms: int
 ) -> Iterator[Sequence[RecordBatch]]:
     """Read the batches that hold a range.
 
@@ -116,7 +108,7 @@ def fetch_range(
 class _Fetcher:
     """The state of one range: where it is, and whether a Fetch is on its way."""
 
-    def __init__(self, cluster: Cluster, wanted: FetchRange, idle_timeout_ms: int) -> None:
+    def __init__(self, cluster: Cluster, wanted: OffsetRange, idle_timeout_ms: int) -> None:
         self._cluster = cluster
         self._wanted = wanted
         self._position = wanted.from_offset

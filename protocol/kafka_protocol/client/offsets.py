@@ -43,8 +43,7 @@ def list_offsets(
         for topic_partition, error in failures.items():
             cluster.forget_after(error, topic_partition.topic)
         if failures:
-            final = [error for error in failures.values() if not error.retriable]
-            retry.wait_after((final or [*failures.values()])[0])
+            retry.wait_after_any([*failures.values()])
     return found
 
 
@@ -117,7 +116,7 @@ def _request(
             ListOffsetsRequest.ListOffsetsTopic(name=name, partitions=partitions)
             for name, partitions in topics.items()
         ],
-        timeout_ms=int(deadline.or_sooner(cluster.config.request_timeout_ms).remaining_ms),
+        timeout_ms=deadline.broker_timeout_ms(cluster.config),
     )
 
 

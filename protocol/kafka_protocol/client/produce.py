@@ -69,8 +69,7 @@ class Producer:
             for topic_partition, error in failures.items():
                 self._cluster.forget_after(error, topic_partition.topic)
             if failures:
-                final = [error for error in failures.values() if not error.retriable]
-                retry.wait_after((final or [*failures.values()])[0])
+                retry.wait_after_any([*failures.values()])
 
     def _begin(self) -> tuple[Deadline, Retry]:
         """The time that the next batches have."""
@@ -142,10 +141,9 @@ class Producer:
                     index=topic_partition.partition, records=self._pending[topic_partition][0]
                 )
             )
-        timeout = deadline.or_sooner(self._cluster.config.request_timeout_ms)
         return ProduceRequest(
             acks=ACKS_ALL,
-            timeout_ms=max(1, int(timeout.remaining_ms)),
+            timeout_ms=deadline.broker_timeout_ms(self._cluster.config),
             topic_data=[*topic_data.values()],
         )
 

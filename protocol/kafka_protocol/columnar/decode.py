@@ -34,7 +34,7 @@ from kafka_protocol.records.batch import (
     RecordBatch,
 )
 from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, decompress
-from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.topic_partition import OffsetRange
 
 # About the size at which Spark takes Arrow batches in fastest: large enough to amortise the
 # hand-over, small enough to stay in the caches.
@@ -43,17 +43,9 @@ TARGET_BYTES: Final = 2 * 1024 * 1024
 _MAX_TIMESTAMP_MS: Final = (2**63 - 1) // 1000
 
 
-class Window(NamedTuple):
-    """What to keep of the batches of one partition: offsets in [from_offset, until_offset)."""
-
-    topic_partition: TopicPartition
-    from_offset: int
-    until_offset: int
-
-
 def decode_batches(
     batches: Iterable[RecordBatch],
-    window: Window,
+    window: OffsetRange,
     columns: Sequence[str] = tuple(RECORD_SCHEMA.names),
     *,
     max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
@@ -65,7 +57,7 @@ def decode_batches(
 
     Args:
         batches: From `records.batch.read_batches`.
-        window: Which records to keep.
+        window: Which records to keep, of which partition.
         columns: The columns to decode, in the wanted order; names of `RECORD_SCHEMA`.
         max_decompressed_bytes: The most that one batch may unpack to.
         target_bytes: How many bytes of unpacked records to put into one Arrow batch, roughly;
@@ -98,7 +90,7 @@ class _Unpacked(NamedTuple):
     payload: bytes | bytearray | memoryview
 
 
-def _is_wanted(header: BatchHeader, window: Window) -> bool:
+def _is_wanted(header: BatchHeader, window: OffsetRange) -> bool:
     return (
         not header.is_control
         and header.records_count > 0
@@ -107,7 +99,7 @@ def _is_wanted(header: BatchHeader, window: Window) -> bool:
     )
 
 
-def _unpack(batch: RecordBatch, window: Window, max_bytes: int) -> _Unpacked:
+def _unpack(batch: RecordBatch, window: OffsetRange, max_bytes: int) -> _Unpacked:
     header = batch.header
     try:
         payload = decompress(header.codec, batch.payload, max_bytes)
@@ -119,7 +111,7 @@ def _unpack(batch: RecordBatch, window: Window, max_bytes: int) -> _Unpacked:
     return _Unpacked(header, payload)
 
 
-def _located(reason: str, offset: int, window: Window) -> CorruptRecordError:
+def _located(reason: str, offset: int, window: OffsetRange) -> CorruptRecordError:
     return CorruptRecordError(reason, offset=offset, topic_partition=window.topic_partition)
 
 
@@ -139,7 +131,7 @@ class _Records(NamedTuple):
 
 
 def _decode_group(
-    group: Sequence[_Unpacked], window: Window, schema: pa.Schema
+    group: Sequence[_Unpacked], window: OffsetRange, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     headers = [unpacked.header for unpacked in group]
     try:
@@ -150,7 +142,8 @@ def _decode_group(
         table = table if keep is None else table.take(keep)
         arrays = [_COLUMNS[name](table) for name in schema.names]
     except CorruptRecordError as error:
-        raise _located(error.reason, error.offset or headers[0].base_offset, window) from error
+        offset = headers[0].base_offset if error.offset is None else error.offset
+        raise _located(error.reason, offset, window) from error
     except DecodeError as error:
         raise _located(
             f"{error} (in one of {len(headers)} batches from there on)",
@@ -268,7 +261,7 @@ class _BatchColumns(NamedTuple):
 class _Table:
     """Records with their batches: what the columns are made of."""
 
-    def __init__(self, records: _Records, batches: _BatchColumns, window: Window) -> None:
+    def __init__(self, records: _Records, batches: _BatchColumns, window: OffsetRange) -> None:
         self.records = records
         self.batches = batches
         self.window = window

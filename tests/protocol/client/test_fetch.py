@@ -12,7 +12,7 @@ import pytest
 
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.fetch import FetchRange, OffsetOutOfRangeError, fetch_range
+from kafka_protocol.client.fetch import OffsetOutOfRangeError, fetch_range
 from kafka_protocol.errors import (
     BrokerError,
     CorruptRecordError,
@@ -27,7 +27,7 @@ from kafka_protocol.messages.list_offsets import ListOffsetsRequest, ListOffsets
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.records.batch import RecordBatch
 from kafka_protocol.records.record import Record, decode_records
-from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from tests.fakes.broker import Close, ScriptedBroker
 from tests.protocol.records.test_batch import batch_of
 
@@ -116,7 +116,7 @@ def broker_with(
 
 def read(cluster: Cluster, start: int, stop: int, idle_ms: int = 5_000) -> list[int]:
     batches: list[RecordBatch] = []
-    for some in fetch_range(cluster, FetchRange(PARTITION, start, stop), idle_ms):
+    for some in fetch_range(cluster, OffsetRange(PARTITION, start, stop), idle_ms):
         assert some
         batches += some
     return [record.offset for found in batches for record in decode_records(found)]
@@ -125,7 +125,7 @@ def read(cluster: Cluster, start: int, stop: int, idle_ms: int = 5_000) -> list[
 def test_the_next_fetch_is_sent_before_an_answer_is_handed_out() -> None:
     log = Log(answer(batch(0, 3) + batch(3)), answer(batch(4, 2)))
     with broker_with(log) as cluster:
-        range_ = fetch_range(cluster, FetchRange(PARTITION, 0, 6), 5_000)
+        range_ = fetch_range(cluster, OffsetRange(PARTITION, 0, 6), 5_000)
         assert [b.header.base_offset for b in next(range_)] == [0, 3]
         assert [b.header.base_offset for b in next(range_)] == [4]
         assert [*range_] == []
@@ -281,7 +281,7 @@ def test_fault_31_base_offsets_that_cannot_be(records: bytes) -> None:
 def test_fault_24_topic_that_is_re_created_while_it_is_read() -> None:
     log = Log(answer(batch(0)), answer(error=ErrorCode.UNKNOWN_TOPIC_ID), answer(batch(1)))
     with broker_with(log) as cluster:
-        range_ = fetch_range(cluster, FetchRange(PARTITION, 0, 2), 5_000)
+        range_ = fetch_range(cluster, OffsetRange(PARTITION, 0, 2), 5_000)
         next(range_)
         log.topic_id = uuid.UUID(int=8)
         with pytest.raises(DataLossError, match=r"PARTITIONS_DELETED.*re-created"):
@@ -292,7 +292,7 @@ def test_the_consumer_s_time_is_not_ours() -> None:
     """A slow consumer leaves the next call all of its time."""
     log = Log(answer(batch(0)), answer(error=ErrorCode.NOT_LEADER_OR_FOLLOWER), answer(batch(1)))
     with broker_with(log) as cluster:
-        range_ = fetch_range(cluster, FetchRange(PARTITION, 0, 2), 1_000)
+        range_ = fetch_range(cluster, OffsetRange(PARTITION, 0, 2), 1_000)
         next(range_)
         time.sleep(1.1)
         assert [b.header.base_offset for b in next(range_)] == [1]
@@ -311,7 +311,7 @@ def test_two_ranges_over_one_connection_get_their_own_answers() -> None:
         return answer(batch(request.topics[0].partitions[0].fetch_offset))
 
     with broker_with(fetch) as cluster:
-        ranges = [fetch_range(cluster, FetchRange(PARTITION, 0, 2), 5_000) for _ in range(2)]
+        ranges = [fetch_range(cluster, OffsetRange(PARTITION, 0, 2), 5_000) for _ in range(2)]
         first = [next(range_)[0].header.base_offset for range_ in ranges]
         second = [next(range_)[0].header.base_offset for range_ in reversed(ranges)]
     assert (first, second) == ([0, 0], [1, 1])

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_protocol.columnar.decode import Window, decode_batches
+from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.columnar.schema import RECORD_SCHEMA, record_schema
 from kafka_protocol.errors import CorruptRecordError
 from kafka_protocol.records.batch import RecordBatch, check_crc, read_batches
 from kafka_protocol.records.compression import CompressionCodec, compress
 from kafka_protocol.records.record import Header, Record, decode_records, encode_records
-from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from tests.protocol.records.strategies import batches, header_of
 
 PARTITION = TopicPartition("orders", 3)
-EVERYTHING = Window(PARTITION, 0, 2**62)
+EVERYTHING = OffsetRange(PARTITION, 0, 2**62)
 ALL_COLUMNS = tuple(RECORD_SCHEMA.names)
 
 
@@ -33,7 +33,7 @@ def read_all(pieces: Iterable[bytes]) -> list[RecordBatch]:
 
 def decoded(
     batches: Sequence[RecordBatch],
-    window: Window = EVERYTHING,
+    window: OffsetRange = EVERYTHING,
     columns: Sequence[str] = ALL_COLUMNS,
     **options: int,
 ) -> list[dict[str, Any]]:
@@ -86,7 +86,7 @@ def test_keeps_only_the_window(piece: tuple[bytes, list[Record]], edges: tuple[i
     data, records = piece
     (batch,) = read_all([data])
     start, stop = (batch.header.base_offset + edge for edge in sorted(edges))
-    rows = decoded([batch], Window(PARTITION, start, stop))
+    rows = decoded([batch], OffsetRange(PARTITION, start, stop))
     expected = [record.offset for record in records if start <= record.offset < stop]
     assert [row["offset"] for row in rows] == expected
 
