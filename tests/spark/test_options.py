@@ -258,8 +258,9 @@ def test_a_write_is_refused(options: dict[str, str], message: str) -> None:
 
 
 def test_what_is_forbidden_to_one_side_is_allowed_to_the_other() -> None:
-    parse_read_options({**READ, "kafka.key.serializer": "x"})
-    parse_write_options({**BROKERS, "kafka.enable.auto.commit": "x"})
+    read = parse_read_options({**READ, "kafka.key.serializer": "x"})
+    write = parse_write_options({**BROKERS, "kafka.enable.auto.commit": "x"})
+    assert read.kafka["key.serializer"] == write.kafka["enable.auto.commit"] == "x"
 
 
 def test_errors_come_in_the_order_of_sparks_connector() -> None:
