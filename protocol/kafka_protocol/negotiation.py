@@ -6,11 +6,12 @@ What ApiVersions says holds for one connection only: a broker may be upgraded be
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from kafka_protocol.errors import BrokerError, ErrorCode, UnsupportedVersionError
 from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_protocol.releases import first_release, served_by
 from kafka_protocol.schema import Request, VersionRange
 
 FIRST_TRY: Final = ApiVersionsRequest.versions.highest
@@ -25,15 +26,15 @@ class BrokerVersions:
     """
 
     def __init__(self, ranges: Mapping[int, VersionRange], origin: str) -> None:
-        self._ranges = ranges
+        self.ranges = ranges
         self._origin = origin
 
     def __repr__(self) -> str:
-        return f"<BrokerVersions of {len(self._ranges)} APIs, {self._origin}>"
+        return f"<BrokerVersions of {len(self.ranges)} APIs, {self._origin}>"
 
     def range_of(self, request: type[Request]) -> VersionRange | None:
         """The broker's versions of an API, or None where it has none."""
-        return self._ranges.get(request.api_key)
+        return self.ranges.get(request.api_key)
 
     def choose(self, request: type[Request], needed: VersionRange | None = None) -> int:
         """The highest version that both sides speak.
@@ -44,23 +45,52 @@ class BrokerVersions:
                 where nothing is said.
 
         Raises:
-            UnsupportedVersionError: There is none. Says both ranges.
+            UnsupportedVersionError: There is none. Says both ranges, and which broker would do.
         """
         ours = request.versions if needed is None else needed.intersection(request.versions)
-        theirs = self._ranges.get(request.api_key)
+        theirs = self.ranges.get(request.api_key)
         if theirs is None:
             raise UnsupportedVersionError(
                 f"the broker has no {request.api_name} API ({self._origin}); "
-                f"this needs {request.api_name} {ours}, so a newer broker"
+                f"this needs {request.api_name} {ours}, so {_newer_broker(request, ours.lowest)}"
             )
         common = ours.intersection(theirs)
         if common.is_empty:
-            remedy = "a newer broker" if theirs.highest < ours.lowest else "a newer pyspark-pykafka"
+            remedy = (
+                _newer_broker(request, ours.lowest)
+                if theirs.highest < ours.lowest
+                else "a newer pyspark-pykafka"
+            )
             raise UnsupportedVersionError(
                 f"no common version of {request.api_name}: this needs {ours}, the broker offers "
                 f"{theirs} ({self._origin}); {remedy} is required"
             )
         return common.highest
+
+
+def _newer_broker(request: type[Request], version: int) -> str:
+    release = first_release(request.api_key, version)
+    return f"Kafka {release} or newer" if release else "a newer broker"
+
+
+def common_versions(brokers: Iterable[BrokerVersions]) -> BrokerVersions:
+    """What every one of some brokers serves: a rolling upgrade mixes them (KIP-35).
+
+    Args:
+        brokers: At least one.
+    """
+    first, *others = brokers
+    common = dict(first.ranges)
+    for broker in others:
+        common = {
+            api_key: versions.intersection(broker.ranges[api_key])
+            for api_key, versions in common.items()
+            if api_key in broker.ranges
+        }
+    return BrokerVersions(
+        {key: versions for key, versions in common.items() if not versions.is_empty},
+        f"in common to {len(others) + 1} brokers",
+    )
 
 
 def versions_from(response: ApiVersionsResponse) -> BrokerVersions:
@@ -89,16 +119,12 @@ def step_down(tried: int, response: ApiVersionsResponse) -> int:
     raise BrokerError(response.error_code, f"ApiVersions v{tried}")
 
 
-def _fixed(*highest: int) -> Mapping[int, VersionRange]:
-    """Versions 0 to `highest` of the APIs with keys 0, 1, 2, ..."""
-    return {key: VersionRange(0, version) for key, version in enumerate(highest)}
+def assumed_versions(release: str) -> BrokerVersions:
+    """What a broker that does not know ApiVersions speaks: it is older than Kafka 0.10.
 
-
-# A broker below 0.10 closes the connection on ApiVersions. What the newest of those speaks; the
-# protocol was not negotiated then, so these are all that can be assumed.
-BEFORE_API_VERSIONS: Final = BrokerVersions(
-    # Produce, Fetch, ListOffsets, Metadata, 4 inter-broker APIs, OffsetCommit, OffsetFetch,
-    # FindCoordinator, JoinGroup, Heartbeat, LeaveGroup, SyncGroup, DescribeGroups, ListGroups
-    _fixed(1, 1, 0, 0, 0, 0, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0, 0),
-    "assumed of Kafka 0.9, since it closed the connection on ApiVersions",
-)
+    Args:
+        release: Which one to take it for (`kafka.broker.version.fallback`).
+    """
+    return BrokerVersions(
+        served_by(release), f"assumed of Kafka {release}, as kafka.broker.version.fallback says"
+    )

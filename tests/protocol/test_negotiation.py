@@ -11,9 +11,10 @@ from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.negotiation import (
-    BEFORE_API_VERSIONS,
     FIRST_TRY,
     BrokerVersions,
+    assumed_versions,
+    common_versions,
     step_down,
     versions_from,
 )
@@ -62,7 +63,7 @@ def test_fault_12_broker_that_is_too_old() -> None:
         versions.choose(MetadataRequest, VersionRange(10, 99))
     assert str(caught.value) == (
         "no common version of Metadata: this needs 10-13, the broker offers 0-8 "
-        "(as a test says); a newer broker is required"
+        "(as a test says); Kafka 2.8 or newer is required"
     )
 
 
@@ -80,7 +81,8 @@ def test_fault_12_broker_without_the_api() -> None:
     with pytest.raises(UnsupportedVersionError) as caught:
         broker_with(lowest=0, highest=9).choose(FetchRequest)
     assert str(caught.value) == (
-        "the broker has no Fetch API (as a test says); this needs Fetch 0-18, so a newer broker"
+        "the broker has no Fetch API (as a test says); this needs Fetch 0-18, "
+        "so Kafka 0.8.0 or newer"
     )
 
 
@@ -112,11 +114,42 @@ def test_versions_from_an_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("api", "highest"),
-    [(ProduceRequest, 1), (FetchRequest, 1), (ListOffsetsRequest, 0), (MetadataRequest, 0)],
+    ("release", "api", "highest"),
+    [
+        ("0.8.2", ProduceRequest, 0),
+        ("0.8.2.2", FetchRequest, 0),
+        ("0.9.0", ProduceRequest, 1),
+        ("0.9.0.1", FetchRequest, 1),
+        ("0.9.0.1", ListOffsetsRequest, 0),
+        ("0.9.0.1", MetadataRequest, 0),
+    ],
 )
-def test_fault_11_what_kafka_0_9_is_assumed_to_speak(api: type[Request], highest: int) -> None:
-    assert BEFORE_API_VERSIONS.range_of(api) == VersionRange(0, highest)
+def test_fault_11_what_an_old_broker_is_assumed_to_speak(
+    release: str, api: type[Request], highest: int
+) -> None:
+    assert assumed_versions(release).range_of(api) == VersionRange(0, highest)
+
+
+# --- Brokers of different versions --------------------------------------------------------------
+
+
+def test_fault_13_what_brokers_have_in_common() -> None:
+    # The example of KIP-35: two brokers, and an API that only one of them has.
+    one = BrokerVersions({0: VersionRange(0, 3), 1: VersionRange(2, 3)}, "B1")
+    two = BrokerVersions(
+        {0: VersionRange(1, 2), 1: VersionRange(0, 3), 2: VersionRange(0, 0)}, "B2"
+    )
+    common = common_versions([one, two])
+    assert common.ranges == {0: VersionRange(1, 2), 1: VersionRange(2, 3)}
+    assert repr(common) == "<BrokerVersions of 2 APIs, in common to 2 brokers>"
+    assert common_versions([one]).ranges == one.ranges
+
+
+def test_fault_13_nothing_in_common_is_no_version() -> None:
+    old = BrokerVersions({1: VersionRange(0, 3)}, "old")
+    new = BrokerVersions({1: VersionRange(4, 18)}, "new")
+    with pytest.raises(UnsupportedVersionError, match="has no Fetch API"):
+        common_versions([old, new]).choose(FetchRequest)
 
 
 # --- The way down ------------------------------------------------------------------------------

@@ -7,29 +7,25 @@ answer that came late would be taken for the answer to something else.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from kafka_protocol import negotiation
+from kafka_protocol.client.bring_up import bring_up
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config import Address, ClientConfig
-from kafka_protocol.client.transport import ClosedByPeerError, Transport, connect
-from kafka_protocol.connection import Connection
+from kafka_protocol.client.transport import ClosedByPeerError
+from kafka_protocol.client.wire import Wire
 from kafka_protocol.errors import (
     BrokerConnectionError,
-    ErrorCode,
+    EncodeError,
     KafkaError,
     KafkaTimeoutError,
     ProtocolError,
     UnsupportedVersionError,
 )
-from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_protocol.negotiation import BrokerVersions
 from kafka_protocol.schema import Request, Response, VersionRange
-from kafka_protocol.version import __version__
 
 R = TypeVar("R", bound=Response)
-
-SOFTWARE_NAME: Final = "pyspark-pykafka"
 
 
 class Sent(NamedTuple):
@@ -60,15 +56,18 @@ class Broker:
         self.address = address
         self.node_id = node_id
         self._config = config
-        self.is_closed = True
+        self.is_closed = False
+        wire = Wire(address, config, deadline)
+        waited_ms = deadline.remaining_ms
         try:
-            self._bring_up(deadline)
-        except KafkaError:
-            self.close()
-            raise
+            self._wire = bring_up(wire, lambda: Wire(address, config, deadline), config, deadline)
+        except KafkaTimeoutError as error:
+            raise _no_answer(f"ApiVersions to {self}", waited_ms) from error
+        except KafkaError as error:
+            raise _named(error, f"ApiVersions to {self}") from error
 
     def __repr__(self) -> str:
-        return f"<Broker {self}, {self._transport!r}, {self._connection!r}>"
+        return f"<Broker {self}, {self._wire!r}>"
 
     def __str__(self) -> str:
         who = "bootstrap server" if self.node_id is None else f"broker {self.node_id}"
@@ -77,14 +76,15 @@ class Broker:
     @property
     def in_flight(self) -> int:
         """How many requests wait for an answer."""
-        return self._connection.in_flight
+        return self._wire.connection.in_flight
 
     @property
     def versions(self) -> BrokerVersions:
         """What the broker serves."""
-        if self._connection.versions is None:
+        versions = self._wire.connection.versions
+        if versions is None:
             raise ProtocolError(f"{self} has not negotiated")
-        return self._connection.versions
+        return versions
 
     def send(
         self, request: Request, deadline: Deadline, needed: VersionRange | None = None
@@ -100,24 +100,16 @@ class Broker:
             BrokerConnectionError, KafkaTimeoutError: The broker is closed then.
             UnsupportedVersionError: Nothing was sent.
         """
+        limit = deadline.or_sooner(self._config.request_timeout_ms)
         try:
-            pieces = self._connection.send(request, needed=needed)
+            return Sent(self, self._wire.send(request, limit, needed=needed))
         except UnsupportedVersionError as error:
-            if self.versions is negotiation.BEFORE_API_VERSIONS:
-                # A guess, so the next try begins anew.
-                self.close()
-                raise BrokerConnectionError(
-                    f"{self} closed the connection on ApiVersions, twice. It is going down, wants "
-                    f"TLS, or is older than Kafka 0.10: {error}"
-                ) from error
             raise UnsupportedVersionError(f"{self}: {error}") from error
-        try:
-            limit = deadline.or_sooner(self._config.request_timeout_ms)
-            self._transport.write(pieces, limit)
+        except EncodeError:
+            raise
         except KafkaError as error:
             self.close()
             raise _named(error, f"{request.api_name} to {self}") from error
-        return self._newest()
 
     def receive(self, sent: Sent, kind: type[R], deadline: Deadline) -> R:
         """Wait for the answer to a request. Answers are taken in the order of the requests.
@@ -130,22 +122,20 @@ class Broker:
         Raises:
             BrokerConnectionError, KafkaTimeoutError, ProtocolError: The broker is closed then.
         """
-        if self._connection.due != sent.correlation_id:
+        if self._wire.connection.due != sent.correlation_id:
             # Two that share a connection, or a connection that was made anew in between.
             self.close()
             raise BrokerConnectionError(f"{kind.api_name} to {self}: its answer is not due")
         limit = deadline.or_sooner(self._config.request_timeout_ms)
         waited_ms = limit.remaining_ms
         try:
-            response = self._next_response(limit)
+            response = self._wire.receive(limit)
         except KafkaTimeoutError as error:
             self.close()
-            raise KafkaTimeoutError(
-                f"{kind.api_name} to {self}: no answer within {waited_ms:.0f} ms"
-            ) from error
+            raise _no_answer(f"{kind.api_name} to {self}", waited_ms) from error
         except KafkaError as error:
             self.close()
-            hint = self._hint(error, kind)
+            hint = self._hint(error)
             raise _named(error, f"{kind.api_name} to {self}", hint) from error
         if not isinstance(response, kind):
             self.close()
@@ -165,55 +155,18 @@ class Broker:
     def close(self) -> None:
         """Close the connection; safe to call again."""
         if not self.is_closed:
-            self._transport.close()
+            self._wire.close()
             self.is_closed = True
 
-    def _bring_up(self, deadline: Deadline) -> None:
-        """Connect and negotiate. A broker that is going down closes connections too: ask twice."""
-        for _ in range(2):
-            self._open(deadline)
-            try:
-                self._connection.versions = self._negotiate(deadline)
-            except ClosedByPeerError:
-                self.close()
-            else:
-                return
-        self._open(deadline)
-        self._connection.versions = negotiation.BEFORE_API_VERSIONS
-
-    def _open(self, deadline: Deadline) -> None:
-        self._transport: Transport = connect(self.address, deadline)
-        self._connection = Connection(self._config.client_id, self._config.max_response_bytes)
-        self.is_closed = False
-
-    def _hint(self, error: KafkaError, kind: type[Response]) -> str:
+    def _hint(self, error: KafkaError) -> str:
         """A listener that wants SASL answers ApiVersions, and cuts off whatever comes next."""
-        is_first = kind is not ApiVersionsResponse and self._connection.answered <= 1
-        if is_first and isinstance(error, ClosedByPeerError):
+        if self._wire.connection.answered <= 1 and isinstance(error, ClosedByPeerError):
             return ", at the first request after ApiVersions; does this listener want SASL?"
         return ""
 
-    def _newest(self) -> Sent:
-        return Sent(self, self._connection.newest)
 
-    def _next_response(self, deadline: Deadline) -> Response:
-        connection = self._connection
-        while (response := connection.next_response()) is None:
-            connection.receive_data(self._transport.read(connection.missing_bytes, deadline))
-        return response
-
-    def _negotiate(self, deadline: Deadline) -> BrokerVersions:
-        """ApiVersions, from the newest version down (KIP-35, KIP-511)."""
-        request = ApiVersionsRequest(
-            client_software_name=SOFTWARE_NAME, client_software_version=__version__
-        )
-        version = negotiation.FIRST_TRY
-        while True:
-            self._transport.write(self._connection.send(request, version=version), deadline)
-            response = self.receive(self._newest(), ApiVersionsResponse, deadline)
-            if response.error_code == ErrorCode.NONE:
-                return negotiation.versions_from(response)
-            version = negotiation.step_down(version, response)
+def _no_answer(what: str, waited_ms: float) -> KafkaTimeoutError:
+    return KafkaTimeoutError(f"{what}: no answer within {waited_ms:.0f} ms")
 
 
 def _named(error: KafkaError, what: str, hint: str = "") -> KafkaError:

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, CompressionCodec
+from kafka_protocol.releases import parse_release
 
 _log = logging.getLogger(__name__)
 
@@ -65,6 +66,16 @@ def _boolean(text: str) -> bool:
     return value
 
 
+def _fallback(text: str) -> str:
+    try:
+        release = parse_release(text)
+    except ValueError:
+        raise ValueError("it must be a release of Kafka, for example 0.9.0") from None
+    if release < (0, 8, 2):
+        raise ValueError("brokers older than 0.8.2 are not supported")
+    return text.strip()
+
+
 def _codec(text: str) -> CompressionCodec:
     name = text.strip().upper()
     if name not in CompressionCodec.__members__:
@@ -110,6 +121,25 @@ class ClientConfig:
         _integer(1),
         10_000,
         "How long brokers may be unreachable before a query fails, while it is planned.",
+    )
+    api_version_request: bool = option(
+        "api.version.request",
+        _boolean,
+        True,
+        "Whether to ask each broker for its API versions. Brokers below 0.10 cannot tell.",
+    )
+    api_version_request_timeout_ms: int = option(
+        "api.version.request.timeout.ms",
+        _integer(1),
+        2_000,
+        "How long a broker may be silent on that question before it is tried as an old one.",
+    )
+    broker_version_fallback: str = option(
+        "broker.version.fallback",
+        _fallback,
+        "0.8.2",
+        "What a broker that does not know ApiVersions is taken for: 0.8.2 or 0.9.0. With 0.10.0 "
+        "or newer nothing is assumed, and such a broker is an error.",
     )
     request_timeout_ms: int = option(
         "request.timeout.ms", _integer(1), 30_000, "How long to wait for the answer to one request."

@@ -24,15 +24,16 @@ from kafka_protocol.errors import (
     UnsupportedVersionError,
 )
 from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_protocol.messages.fetch import FetchRequest
+from kafka_protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kafka_protocol.negotiation import BEFORE_API_VERSIONS
-from kafka_protocol.schema import VersionRange
-from tests.fakes.broker import Close, ScriptedBroker, encode_response, versions_of
+from kafka_protocol.schema import Request, VersionRange
+from tests.fakes.broker import Close, Handler, ScriptedBroker, encode_response, versions_of
 
 SOON = 5_000
 
 
-def config(**options: int) -> ClientConfig:
+def config(**options: object) -> ClientConfig:
     base = ClientConfig(bootstrap_servers=(Address("localhost", 1),))
     return replace(base, **options)  # type: ignore[arg-type]
 
@@ -45,7 +46,7 @@ def bring_up() -> Iterator[BringUp]:
     """Makes brokers, and closes them behind the test."""
     with ExitStack() as brokers:
 
-        def make(address: Address, **options: int) -> Broker:
+        def make(address: Address, **options: object) -> Broker:
             broker = Broker(address, 7, config(**options), Deadline.after(SOON))
             brokers.callback(broker.close)
             return broker
@@ -125,28 +126,112 @@ def test_fault_11_a_broker_that_never_agrees_is_left_soon(bring_up: BringUp) -> 
         assert fake.connections == 1
 
 
-def test_a_broker_that_goes_down_is_asked_a_second_time(bring_up: BringUp) -> None:
+# --- Brokers that do not answer ApiVersions -----------------------------------------------------
+
+
+def close(_request: Request, _version: int) -> None:
+    raise Close
+
+
+def silent(_request: Request, _version: int) -> None:
+    return None
+
+
+def empty_list(_request: ListOffsetsRequest, _version: int) -> ListOffsetsResponse:
+    return ListOffsetsResponse()
+
+
+QUICK = 200  # ms of patience with a silent broker
+
+
+@pytest.mark.parametrize("refuse", [close, silent])
+def test_fault_11_an_old_broker_is_proven_old_before_anything_is_assumed(
+    bring_up: BringUp, refuse: Callable[[Request, int], None]
+) -> None:
+    handlers = {ApiVersionsRequest: refuse, ListOffsetsRequest: empty_list}
+    with ScriptedBroker(handlers) as fake:
+        broker = bring_up(fake.address, api_version_request_timeout_ms=QUICK)
+        assert broker.versions.range_of(ListOffsetsRequest) == VersionRange(0, 0)
+        assert fake.connections <= 3, "no storm"
+        with pytest.raises(
+            UnsupportedVersionError,
+            match=r"needs 4-13, the broker offers 0 \(assumed of Kafka 0.8.2.*Kafka 0.11 or newer",
+        ):
+            metadata(broker, VersionRange(4, 13))
+        assert not broker.is_closed, "nothing was sent"
+
+
+def test_fault_11_the_fallback_is_an_option(bring_up: BringUp) -> None:
+    handlers = {ApiVersionsRequest: close, ListOffsetsRequest: empty_list}
+    with ScriptedBroker(handlers) as fake:
+        assumed = bring_up(fake.address, broker_version_fallback="0.9.0.1").versions
+        assert assumed.range_of(FetchRequest) == VersionRange(0, 1)
+        with pytest.raises(BrokerConnectionError, match="closed the connection"):
+            bring_up(fake.address, broker_version_fallback="0.10.0")
+
+
+def test_fault_11_a_broker_that_need_not_be_asked(bring_up: BringUp) -> None:
+    with ScriptedBroker({ListOffsetsRequest: empty_list}) as fake:
+        versions = bring_up(fake.address, api_version_request=False).versions
+        assert versions.range_of(ListOffsetsRequest) == VersionRange(0, 0)
+        assert not fake.requests
+
+
+def test_fault_11_a_newer_broker_that_restarts_is_not_taken_for_an_old_one(
+    bring_up: BringUp,
+) -> None:
     def close_once(_request: ApiVersionsRequest, _version: int) -> ApiVersionsResponse:
         if fake.connections == 1:
             raise Close
-        return versions_of(MetadataRequest)
+        return versions_of(MetadataRequest, ListOffsetsRequest)
 
-    handlers = {ApiVersionsRequest: close_once, MetadataRequest: lambda _r, _v: CLUSTER}
+    handlers: dict[type[Request], Handler] = {
+        ApiVersionsRequest: close_once,
+        ListOffsetsRequest: empty_list,
+        MetadataRequest: lambda _r, _v: CLUSTER,
+    }
     with ScriptedBroker(handlers) as fake:
-        assert metadata(bring_up(fake.address)).cluster_id == "c"
-
-
-def test_fault_11_a_broker_that_closes_is_taken_for_an_old_one_once(bring_up: BringUp) -> None:
-    def close(_request: ApiVersionsRequest, _version: int) -> None:
-        raise Close
-
-    with ScriptedBroker({ApiVersionsRequest: close}) as fake:
         broker = bring_up(fake.address)
-        assert broker.versions is BEFORE_API_VERSIONS
-        with pytest.raises(BrokerConnectionError, match="closed the connection on ApiVersions"):
-            metadata(broker, VersionRange(4, 13))
-        assert broker.is_closed, "what was only assumed is not kept"
-        fake.wait_for_connections(3)
+        assert broker.versions.range_of(MetadataRequest) == MetadataRequest.versions
+        assert metadata(broker).cluster_id == "c"
+
+
+@pytest.mark.parametrize("old_request", [empty_list, close])
+def test_fault_11_a_newer_broker_that_is_late_is_not_taken_for_an_old_one(
+    bring_up: BringUp, old_request: Callable[[ListOffsetsRequest, int], ListOffsetsResponse | None]
+) -> None:
+    asked = threading.Event()
+
+    def late(_request: ApiVersionsRequest, _version: int) -> ApiVersionsResponse:
+        assert asked.wait(SOON / 1000), "the old request did not come"
+        return versions_of(MetadataRequest, ListOffsetsRequest)
+
+    def probed(request: ListOffsetsRequest, version: int) -> ListOffsetsResponse | None:
+        asked.set()
+        return old_request(request, version)
+
+    handlers: dict[type[Request], Handler] = {
+        ApiVersionsRequest: late,
+        ListOffsetsRequest: probed,
+        MetadataRequest: lambda _r, _v: CLUSTER,
+    }
+    with ScriptedBroker(handlers) as fake:
+        broker = bring_up(fake.address, api_version_request_timeout_ms=QUICK)
+        assert broker.versions.range_of(MetadataRequest) == MetadataRequest.versions
+        assert metadata(broker).cluster_id == "c"
+
+
+def test_fault_11_a_broker_that_closes_on_everything_is_left_soon(bring_up: BringUp) -> None:
+    with ScriptedBroker({ApiVersionsRequest: close, ListOffsetsRequest: close}) as fake:
+        with pytest.raises(BrokerConnectionError, match="on ApiVersions as well as on an old"):
+            bring_up(fake.address)
+        fake.wait_for_connections(2)
+
+
+def test_fault_05_a_broker_that_is_silent_on_everything(bring_up: BringUp) -> None:
+    with ScriptedBroker({ApiVersionsRequest: silent, ListOffsetsRequest: silent}) as fake:
+        with pytest.raises(KafkaTimeoutError, match=r"^ApiVersions to .* no answer within \d+ ms"):
+            Broker(fake.address, 7, config(), Deadline.after(500))
 
 
 @pytest.mark.parametrize(

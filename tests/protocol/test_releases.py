@@ -1,0 +1,49 @@
+"""The table of releases. tests/integration/test_brokers.py holds it against real brokers."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_protocol.messages.fetch import FetchRequest
+from kafka_protocol.releases import first_release, parse_release, served_by
+from kafka_protocol.schema import VersionRange
+from tests.protocol.catalogue import REQUESTS, name_of
+
+FETCH = FetchRequest.api_key
+
+
+@pytest.mark.parametrize(
+    ("version", "release"),
+    [(0, "0.8.0"), (1, "0.9"), (3, "0.10.1"), (4, "0.11"), (5, "0.11"), (18, "4.1"), (19, None)],
+)
+def test_the_first_release_with_a_version(version: int, release: str | None) -> None:
+    assert first_release(FETCH, version) == release
+
+
+def test_an_api_that_no_release_has() -> None:
+    assert first_release(9999) is None
+
+
+@pytest.mark.parametrize(
+    ("release", "highest"),
+    [("0.8.2.2", 0), ("0.9", 1), ("0.10.0.1", 2), ("0.10.2", 3), ("1.1.1", 7), ("99.0", 18)],
+)
+def test_what_a_release_serves(release: str, highest: int) -> None:
+    assert served_by(release)[FETCH] == VersionRange(0, highest)
+
+
+def test_apis_that_are_newer_than_the_release_are_left_out() -> None:
+    assert set(served_by("0.8.2")) == set(range(11))
+
+
+def test_releases_compare_as_numbers() -> None:
+    assert parse_release("0.10.0") > parse_release(" 0.9.0.1 ")
+    with pytest.raises(ValueError, match="invalid literal"):
+        parse_release("newest")
+
+
+@pytest.mark.parametrize("request_class", REQUESTS, ids=name_of)
+def test_every_declared_version_has_a_release(request_class: type) -> None:
+    highest = request_class.versions.highest
+    assert first_release(request_class.api_key, highest), "declared, and served by no release"
+    assert first_release(request_class.api_key, highest + 1) is None, "served, and not declared"
