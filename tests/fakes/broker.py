@@ -123,7 +123,9 @@ class ScriptedBroker:
 
     def _answer(self, frame: bytes) -> bytes | None:
         api_key, version, correlation_id = struct.unpack_from(">hhi", frame)
-        cls = next(cls for cls in self.handlers if cls.api_key == api_key)
+        cls = next((cls for cls in self.handlers if cls.api_key == api_key), None)
+        if cls is None:
+            raise Close  # as a broker does with what it does not know
         body = memoryview(frame)
         _, pos = p.read_nullable_string(body, 8)
         if request_header_version(cls, version) == 2:

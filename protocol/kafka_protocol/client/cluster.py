@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import uuid
 from collections.abc import Collection, Iterator, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_protocol.client.broker import Broker
 from kafka_protocol.client.clock import Deadline, Retry
@@ -27,7 +27,6 @@ from kafka_protocol.errors import (
 )
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.primitives import ZERO_UUID
-from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
 
 NO_LEADER = -1
@@ -94,7 +93,7 @@ class Cluster:
             create: Whether a broker with auto.create.topics.enable may create what is missing.
 
         Returns:
-            Each topic that the broker spoke of. One that does not exist has an error code.
+            Every topic that was named, or all there are. One that does not exist has an error code.
 
         Raises:
             BrokerConnectionError: No broker can be reached. Lists every address and why.
@@ -103,11 +102,12 @@ class Cluster:
         retry = Retry(self.config, deadline, self.config.connection_setup_timeout_ms)
         while True:
             try:
-                response = self._ask_anyone(_metadata_request(names, create), deadline)
+                response = self._ask_anyone(names, deadline, create=create)
             except KafkaError as error:
                 retry.wait_after(error)
                 continue
-            return self._learn(response)
+            known = self._learn(response)
+            return known if names is None else {n: known.get(n) or _unknown(n) for n in names}
 
     def settled_topics(
         self, names: Collection[str], deadline: Deadline, *, create: bool = False
@@ -139,13 +139,8 @@ class Cluster:
         Raises:
             BrokerError: The topic or the partition does not exist, or has no leader now.
         """
-        topic = self._topics.get(topic_partition.topic)
-        if topic is None:
-            topic = self.topics([topic_partition.topic], deadline).get(topic_partition.topic)
-        if topic is None:
-            raise BrokerError(
-                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Metadata of {topic_partition.topic}"
-            )
+        name = topic_partition.topic
+        topic = self._topics.get(name) or self.topics([name], deadline)[name]
         leader = topic.partitions.get(topic_partition.partition, Leader(NO_LEADER, -1))
         if topic.error_code or leader.node_id == NO_LEADER:
             raise BrokerError(
@@ -163,16 +158,17 @@ class Cluster:
         if is_old or isinstance(error, BrokerConnectionError | KafkaTimeoutError | ProtocolError):
             self.forget(topic)
 
-    def _ask_anyone(self, request: MetadataRequest, deadline: Deadline) -> MetadataResponse:
+    def _ask_anyone(
+        self, names: Collection[str] | None, deadline: Deadline, *, create: bool = False
+    ) -> MetadataResponse:
         """The first answer of any broker; what went wrong with each of them where none answers."""
-        # v4 is the first that can be told not to create what does not exist.
-        lowest = 0 if request.allow_auto_topic_creation else 4
-        needed = VersionRange(lowest, MetadataRequest.versions.highest)
         setup = deadline.or_sooner(self.config.connection_setup_timeout_ms)
         errors: list[KafkaError] = []
         for broker in self._anyone(setup, errors):
             try:
-                response = broker.request(request, MetadataResponse, setup, needed)
+                version = broker.versions.choose(MetadataRequest)
+                request = _metadata_request(names, create, version)
+                response = broker.request(request, MetadataResponse, setup)
                 if response.error_code:
                     raise BrokerError(response.error_code, f"Metadata to {broker}")
             except KafkaError as error:
@@ -256,7 +252,7 @@ class Cluster:
             BrokerError: None is elected at the moment.
             BrokerConnectionError: It cannot be reached.
         """
-        response = self._ask_anyone(MetadataRequest(topics=[]), deadline)
+        response = self._ask_anyone([], deadline)
         self._learn(response)
         if response.controller_id == NO_LEADER:
             raise BrokerError(ErrorCode.NOT_CONTROLLER, "Metadata of the controller")
@@ -269,14 +265,24 @@ class Cluster:
                 del self._brokers[node_id]
 
 
-def _metadata_request(names: Collection[str] | None, create: bool) -> MetadataRequest:
-    wanted = (
-        None
-        if names is None
-        else [MetadataRequest.MetadataRequestTopic(name=name) for name in sorted(names)]
+# Below that version a broker with auto.create.topics.enable creates what it is asked for.
+_LEAVES_TOPICS_ALONE: Final = 4
+
+
+def _metadata_request(names: Collection[str] | None, create: bool, version: int) -> MetadataRequest:
+    if names and not create and version < _LEAVES_TOPICS_ALONE:
+        names = None  # all of them, of which the caller picks: reading must not create
+    named = [MetadataRequest.MetadataRequestTopic(name=name) for name in sorted(names or ())]
+    return MetadataRequest(
+        topics=None if names is None and version > 0 else named,
+        # Where no topic is named, there is none to create.
+        allow_auto_topic_creation=create or not names,
     )
-    # Where no topic is named, there is none to create.
-    return MetadataRequest(topics=wanted, allow_auto_topic_creation=create or not names)
+
+
+def _unknown(name: str) -> Topic:
+    """A topic that a broker was asked for and did not mention."""
+    return Topic(name, ZERO_UUID, False, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, {})
 
 
 def _topic(answer: MetadataResponse.MetadataResponseTopic) -> Topic:

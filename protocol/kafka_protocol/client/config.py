@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Final, NamedTuple
 
 from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.messages.fetch import ISOLATION_LEVELS
 from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, CompressionCodec
 from kafka_protocol.releases import parse_release
 
@@ -95,6 +96,16 @@ def _only(*accepted: str) -> Callable[[str], str]:
     return parse
 
 
+def _one_of(*accepted: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        value = text.strip().lower()
+        if value not in accepted:
+            raise ValueError(f"it must be one of {', '.join(accepted)}")
+        return value
+
+    return parse
+
+
 def option(name: str, parse: Callable[[str], Any], default: Any, doc: str) -> Any:
     """Declare a field of `ClientConfig`: Kafka's name, how its text is read, and what it means."""
     return field(default=default, metadata={"name": name, "parse": parse, "doc": doc})
@@ -114,7 +125,7 @@ class ClientConfig:
         "security.protocol", _only("plaintext"), "plaintext", "How to talk to brokers."
     )
     isolation_level: str = option(
-        "isolation.level", _only("read_uncommitted"), "read_uncommitted", "Which records to read."
+        "isolation.level", _one_of(*ISOLATION_LEVELS), "read_uncommitted", "Which records to read."
     )
     connection_setup_timeout_ms: int = option(
         "socket.connection.setup.timeout.ms",

@@ -28,15 +28,15 @@ from kafka_protocol.errors import (
     ProtocolError,
     UnsupportedVersionError,
 )
-from kafka_protocol.messages.fetch import READ_UNCOMMITTED, FetchRequest, FetchResponse
+from kafka_protocol.messages.fetch import ISOLATION_LEVELS, FetchRequest, FetchResponse
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_protocol.records.batch import RecordBatch, check_crc, read_batches
 from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 
-# v4 is the first with record batches (magic 2); v13 speaks of topics by id only.
-_BY_NAME: Final = VersionRange(4, 12)
-_BY_ID: Final = VersionRange(4, FetchRequest.versions.highest)
+# v13 speaks of topics by id only.
+_BY_NAME: Final = VersionRange(0, 12)
+_BY_ID: Final = FetchRequest.versions
 
 # What stands around the records of a Fetch answer, at the most.
 _ANSWER_OVERHEAD_BYTES: Final = 1024
@@ -191,7 +191,7 @@ class _Fetcher:
             max_wait_ms=min(config.fetch_max_wait_ms, int(self._deadline.remaining_ms)),
             min_bytes=config.fetch_min_bytes,
             max_bytes=self._max_bytes,
-            isolation_level=READ_UNCOMMITTED,
+            isolation_level=ISOLATION_LEVELS[config.isolation_level],
             topics=[
                 FetchRequest.FetchTopic(
                     topic=topic.name, topic_id=topic.topic_id, partitions=[partition]

@@ -8,12 +8,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from typing import Final
 
 from kafka_protocol.client.broker import Broker, Sent
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, OutOfStepError
-from kafka_protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from kafka_protocol.messages.fetch import ISOLATION_LEVELS
+from kafka_protocol.messages.list_offsets import (
+    EARLIEST_LOCAL_TIMESTAMP,
+    EARLIEST_PENDING_UPLOAD_TIMESTAMP,
+    EARLIEST_TIMESTAMP,
+    LATEST_TIERED_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    MAX_TIMESTAMP,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
+from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
 
 _CLIENT = -1  # replica_id of those who are no replica
@@ -30,11 +42,13 @@ def list_offsets(
         deadline: When to give up.
 
     Returns:
-        An offset for each partition; -1 where no record is as young as the timestamp.
+        An offset for each partition; -1 where no record is as young as the timestamp. The latest
+        one is the last stable offset under isolation.level=read_committed.
 
     Raises:
         BrokerError: A partition does not exist, may not be read, or stays without a leader.
         BrokerConnectionError, KafkaTimeoutError: A leader cannot be reached.
+        UnsupportedVersionError: A leader is too old for such a position.
     """
     found: dict[TopicPartition, int] = {}
     retry = Retry(cluster.config, deadline, cluster.config.connection_setup_timeout_ms)
@@ -62,7 +76,11 @@ def _ask_leaders(
         share = setup.or_sooner(setup.remaining_ms / (len(by_leader) - i))
         try:
             broker = cluster.broker(node_id, share)
-            sent = broker.send(_request(cluster, positions, epochs, deadline), deadline)
+            needed = _needed(positions[tp] for tp in epochs)
+            request = _request(cluster, positions, epochs, deadline)
+            if broker.versions.choose(ListOffsetsRequest, needed) >= _KNOWS_TRANSACTIONS:
+                request.isolation_level = ISOLATION_LEVELS[cluster.config.isolation_level]
+            sent = broker.send(request, deadline, needed)
         except KafkaError as error:
             failures.update(dict.fromkeys(epochs, error))
         else:
@@ -75,6 +93,25 @@ def _ask_leaders(
         else:
             _sort_answers(response, sent.broker, partitions, found, failures)
     return failures
+
+
+# Older brokers know no transactions; what they hold is committed.
+_KNOWS_TRANSACTIONS: Final = 2
+# The first version that understands a position; times of records came with 0.10.1 (KIP-79).
+_SINCE: Final = {
+    LATEST_TIMESTAMP: 0,
+    EARLIEST_TIMESTAMP: 0,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL_TIMESTAMP: 8,
+    LATEST_TIERED_TIMESTAMP: 9,
+    EARLIEST_PENDING_UPLOAD_TIMESTAMP: 11,
+}
+_TIMES_SINCE: Final = 1
+
+
+def _needed(positions: Iterable[int]) -> VersionRange:
+    lowest = max(_SINCE.get(position, _TIMES_SINCE) for position in positions)
+    return VersionRange(lowest, ListOffsetsRequest.versions.highest)
 
 
 def _group_by_leader(

@@ -19,8 +19,8 @@ from kafka_protocol.schema import (
     uuid,
 )
 
-READ_UNCOMMITTED = 0
-READ_COMMITTED = 1
+# isolation_level, by the name that clients' configurations have for it.
+ISOLATION_LEVELS = {"read_uncommitted": 0, "read_committed": 1}
 
 # Session id and epoch of a fetch outside any session (KIP-227).
 NO_SESSION_ID = 0

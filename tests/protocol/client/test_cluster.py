@@ -12,11 +12,25 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.config import Address, ClientConfig
 from kafka_protocol.client.offsets import list_offsets
-from kafka_protocol.errors import BrokerConnectionError, BrokerError, ErrorCode, ProtocolError
-from kafka_protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from kafka_protocol.errors import (
+    BrokerConnectionError,
+    BrokerError,
+    ErrorCode,
+    ProtocolError,
+    UnsupportedVersionError,
+)
+from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_protocol.messages.list_offsets import (
+    LATEST_TIERED_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    MAX_TIMESTAMP,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.schema import Request
 from kafka_protocol.topic_partition import TopicPartition
-from tests.fakes.broker import ScriptedBroker
+from tests.fakes.broker import Handler, ScriptedBroker, versions_of
 from tests.protocol.client.test_broker import stranger
 
 Topic = MetadataResponse.MetadataResponseTopic
@@ -130,3 +144,102 @@ def test_no_leader_is_told_by_name() -> None:
             cluster.leader(TopicPartition("t", 0), Deadline.after(1_000))
         with pytest.raises(BrokerError, match=r"Metadata of t-1: .*UNKNOWN_TOPIC_OR_PARTITION"):
             cluster.leader(TopicPartition("t", 1), Deadline.after(1_000))
+
+
+@pytest.mark.parametrize(
+    ("version", "topics"), [(0, []), (1, None), (3, None)], ids=["v0", "v1", "v3"]
+)
+def test_reading_creates_no_topic_on_a_broker_that_would(
+    version: int, topics: list[object] | None
+) -> None:
+    """Below v4 a broker creates what it is asked for by name, so it is asked for everything."""
+    there = MetadataResponse(topics=[Topic(name="other"), Topic(name="t")])
+    handlers: dict[type[Request], Handler] = {
+        ApiVersionsRequest: lambda _r, _v: versions_of(MetadataRequest, highest=version),
+        MetadataRequest: lambda _r, _v: there,
+    }
+    with ScriptedBroker(handlers) as fake, cluster_of(fake.address) as cluster:
+        found = cluster.topics(["t", "missing"], Deadline.after(5_000))
+        assert {name: topic.error_code for name, topic in found.items()} == {
+            "t": ErrorCode.NONE,
+            "missing": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        }
+        assert fake.requests[-1] == (MetadataRequest(topics=topics), version)
+        cluster.topics(["t"], Deadline.after(5_000), create=True)
+        by_name = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name="t")])
+        assert fake.requests[-1] == (by_name, version)
+
+
+def test_fault_22_a_topic_that_a_broker_leaves_out_is_unknown() -> None:
+    with answering(MetadataResponse()) as fake, cluster_of(fake.address) as cluster:
+        found = cluster.topics(["t"], Deadline.after(5_000))
+        assert found["t"].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        with pytest.raises(BrokerError, match=r"Metadata of t-0.*UNKNOWN_TOPIC_OR_PARTITION"):
+            cluster.leader(TopicPartition("t", 0), Deadline.after(5_000))
+
+
+@pytest.mark.parametrize(
+    ("position", "version", "remedy"),
+    [
+        (1_700_000_000_000, 0, "Kafka 0.10.1 or newer"),
+        (MAX_TIMESTAMP, 6, "Kafka 3.0 or newer"),
+        (LATEST_TIERED_TIMESTAMP, 8, "Kafka 3.9 or newer"),
+    ],
+)
+def test_a_broker_that_is_too_old_for_a_position(position: int, version: int, remedy: str) -> None:
+    with leading(version) as fake, cluster_of(fake.address) as cluster:
+        with pytest.raises(UnsupportedVersionError, match=remedy):
+            list_offsets(cluster, {TopicPartition("t", 0): position}, Deadline.after(5_000))
+        assert not [r for r, _ in fake.requests if isinstance(r, ListOffsetsRequest)]
+
+
+@pytest.mark.parametrize(("version", "isolation_level"), [(0, 0), (1, 0), (2, 1), (11, 1)])
+def test_the_last_stable_offset_where_there_is_one(version: int, isolation_level: int) -> None:
+    with leading(version) as fake:
+        options = {
+            "bootstrap.servers": str(fake.address),
+            "isolation.level": "read_committed",
+        }
+        cluster = Cluster(ClientConfig.from_options(options))
+        try:
+            latest = {TopicPartition("t", 0): LATEST_TIMESTAMP}
+            found = list_offsets(cluster, latest, Deadline.after(5_000))
+        finally:
+            cluster.close()
+        assert [*found.values()] == [7]
+        asked, _ = fake.requests[-1]
+        assert isinstance(asked, ListOffsetsRequest)
+        assert asked.isolation_level == isolation_level
+
+
+def leading(version: int) -> ScriptedBroker:
+    """A broker that leads t-0 and speaks ListOffsets up to a version."""
+    partition = Topic.MetadataResponsePartition(partition_index=0, leader_id=1)
+    Answer = ListOffsetsResponse.ListOffsetsTopicResponse
+    answer = Answer.ListOffsetsPartitionResponse(partition_index=0)
+    if version == 0:
+        answer.old_style_offsets = [7]
+    else:
+        answer.offset = 7
+
+    def versions(_request: ApiVersionsRequest, _version: int) -> ApiVersionsResponse:
+        offered = versions_of(MetadataRequest, ListOffsetsRequest)
+        offered.api_keys[-1].max_version = version
+        return offered
+
+    def metadata(_request: MetadataRequest, _version: int) -> MetadataResponse:
+        here = MetadataResponse.MetadataResponseBroker(
+            node_id=1, host=fake.address.host, port=fake.address.port
+        )
+        return MetadataResponse(brokers=[here], topics=[Topic(name="t", partitions=[partition])])
+
+    fake = ScriptedBroker(
+        {
+            ApiVersionsRequest: versions,
+            MetadataRequest: metadata,
+            ListOffsetsRequest: lambda _r, _v: ListOffsetsResponse(
+                topics=[Answer(name="t", partitions=[answer])]
+            ),
+        }
+    )
+    return fake

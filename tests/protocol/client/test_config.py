@@ -70,7 +70,9 @@ def test_values_are_typed() -> None:
         ("compression.type", "brotli", "none, gzip, snappy, lz4, zstd"),
         ("acks", "1", "supports only all"),
         ("security.protocol", "SASL_SSL", "supports only plaintext"),
-        ("isolation.level", "read_committed", "supports only read_uncommitted"),
+        ("isolation.level", "serializable", "must be one of read_uncommitted, read_committed"),
+        ("broker.version.fallback", "0.8.1", "older than 0.8.2 are not supported"),
+        ("broker.version.fallback", "old", "must be a release of Kafka"),
         ("max.decompressed.batch.bytes", str(2**31 - 1), "from 1 to 1073741824"),
     ],
 )
