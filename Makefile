@@ -15,7 +15,7 @@ test: lint
 test-all: lint
 	$(BIN)/python -m pytest
 
-bench: $(VENV)/.installed-dev
+bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/clients.py
 
 lint: $(VENV)/.installed-dev
@@ -42,6 +42,10 @@ $(VENV)/.installed-demo: pyproject.toml | $(BIN)/python
 	@echo "Installing the project with Spark into $(VENV) (about a minute the first time)"
 	$(BIN)/python -m pip install --quiet --editable '.[spark,broker]'
 	touch $@
+
+$(VENV)/.installed-bench: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	touch $@ $(VENV)/.installed-dev $(VENV)/.installed-demo
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	@echo "Installing the project, Spark and the development tools into $(VENV) (a minute or two the first time)"

@@ -1,24 +1,29 @@
-"""One process, no Spark: our client beside confluent-kafka and kafka-python on the same topics.
+"""One process, no Spark: our client beside other Python clients on the same topics.
 
     make bench
 
 Each reads the same topic, and writes the same rows, in turns; the table shows the median of the
 rounds and the ratio to confluent-kafka. Rounds alternate between the clients, since what else runs
-on a machine comes and goes. Figures of different runs cannot be compared.
+on a machine comes and goes. Figures of different runs cannot be compared. Every client checks the
+checksums of what it reads.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import platform
 import statistics
 import time
 from collections.abc import Callable
 from datetime import datetime, timezone
+from functools import partial
 from importlib import metadata
 from pathlib import Path
+from typing import NamedTuple
 
+import aiokafka
 import kafka
 import numpy as np
 import pyarrow as pa
@@ -33,12 +38,11 @@ from kafka_protocol.client.admin import NewTopic, create_topic
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.fetch import fetch_range
 from kafka_protocol.client.produce import Producer
-from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
+from kafka_protocol.columnar.topic import read_topic
 from kafka_protocol.records.compression import CompressionCodec
-from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
 
 RESULTS = Path(__file__).parent / "results"
@@ -49,14 +53,42 @@ LONG_MS = 600_000
 console = Console()
 
 
-def rows_of(count: int, value_bytes: int) -> RecordColumns:
+class Workload(NamedTuple):
+    """What is written and read: values of `lowest` to `highest` bytes, evenly spread."""
+
+    name: str
+    lowest: int
+    highest: int
+    codec: str
+
+    @property
+    def mean_bytes(self) -> int:
+        """How large a value is on average."""
+        return (self.lowest + self.highest) // 2
+
+
+WORKLOADS = [
+    *(Workload("100 B", 100, 100, codec) for codec in ("none", "gzip", "snappy", "lz4", "zstd")),
+    Workload("50-150 B", 50, 150, "none"),
+    *(Workload("1 kB", 1_000, 1_000, codec) for codec in ("none", "lz4", "zstd")),
+]
+
+
+def rows_of(count: int, workload: Workload) -> RecordColumns:
     """Values that compress about as well as JSON does: half random, half the same."""
     rng = np.random.default_rng(1)
-    noise = rng.integers(0, 256, (count, value_bytes // 2), dtype=np.uint8)
-    same = b"x" * (value_bytes - value_bytes // 2)
+    lengths = rng.integers(workload.lowest, workload.highest + 1, count)
+    noise = rng.integers(0, 256, (count, workload.highest // 2), dtype=np.uint8)
+    same = b"x" * workload.highest
     return RecordColumns(
         pa.array([b"key %d" % (number % 1000) for number in range(count)], pa.binary()),
-        pa.array([row.tobytes() + same for row in noise], pa.binary()),
+        pa.array(
+            [
+                row.tobytes()[: length // 2] + same[: length - length // 2]
+                for row, length in zip(noise, lengths.tolist(), strict=True)
+            ],
+            pa.binary(),
+        ),
         np.full(count, 1_760_000_000_000, dtype=np.int64),
     )
 
@@ -82,14 +114,8 @@ def write_librdkafka(servers: str, topic: str, codec: str, rows: RecordColumns) 
 
 
 def read_pykafka(servers: str, topic: str, count: int) -> int:
-    cluster = Cluster(ClientConfig.from_options({"bootstrap.servers": servers}))
-    wanted = OffsetRange(TopicPartition(topic, 0), 0, count)
-    seen = 0
-    for batches in fetch_range(cluster, wanted, LONG_MS):
-        for arrow in decode_batches(batches, wanted, COLUMNS):
-            seen += arrow.num_rows
-    cluster.close()
-    return seen
+    reader = read_topic(topic, {"bootstrap.servers": servers}, end={0: count}, columns=COLUMNS)
+    return sum(batch.num_rows for batch in reader)
 
 
 def read_librdkafka(servers: str, topic: str, count: int) -> int:
@@ -123,9 +149,27 @@ def read_kafka_python(servers: str, topic: str, count: int) -> int:
     return seen
 
 
+def read_aiokafka(servers: str, topic: str, count: int) -> int:
+    async def read() -> int:
+        consumer = aiokafka.AIOKafkaConsumer(bootstrap_servers=servers, enable_auto_commit=False)
+        await consumer.start()
+        partition = aiokafka.TopicPartition(topic, 0)
+        consumer.assign([partition])
+        await consumer.seek_to_beginning(partition)
+        seen = 0
+        while seen < count:
+            for records in (await consumer.getmany(timeout_ms=30_000, max_records=10_000)).values():
+                seen += len(records)
+        await consumer.stop()
+        return seen
+
+    return asyncio.run(read())
+
+
 READERS: dict[str, Callable[[str, str, int], int]] = {
     "pykafka": read_pykafka,
     "confluent-kafka": read_librdkafka,
+    "aiokafka": read_aiokafka,
     "kafka-python": read_kafka_python,
 }
 WRITERS: dict[str, Callable[[str, str, str, RecordColumns], None]] = {
@@ -142,49 +186,62 @@ def timed(work: Callable[[], object]) -> float:
 
 def measure(servers: str, count: int, rounds: int) -> list[dict[str, object]]:
     """A row for each workload and client: the median of its rows per second."""
-    cluster = Cluster(ClientConfig.from_options({"bootstrap.servers": servers}))
-    workloads = [(size, codec) for size in (100, 1_000) for codec in ("none", "lz4", "zstd")]
     results: list[dict[str, object]] = []
     with Progress(console=console, transient=True) as progress:
-        bar = progress.add_task("", total=len(workloads) * rounds)
-        for size, codec in workloads:
-            rows = rows_of(count if size == 100 else count // 4, size)
-            amount = len(rows.value)
+        bar = progress.add_task("", total=len(WORKLOADS) * rounds)
+        for number, workload in enumerate(WORKLOADS):
+            rows = rows_of(count * 100 // max(100, workload.mean_bytes // 2), workload)
             seconds: dict[tuple[str, str], list[float]] = {}
-            for number in range(rounds):
-                progress.update(bar, advance=1, description=f"{size} bytes, {codec}")
-                for client, write in WRITERS.items():
-                    topic = f"{client}-{size}-{codec}-{number}"
-                    create_topic(cluster, NewTopic(topic), Deadline.after(LONG_MS))
-                    spent = timed(lambda: write(servers, topic, codec, rows))  # noqa: B023
-                    seconds.setdefault(("write", client), []).append(spent)
-                # One topic for all readers, written the same way.
-                for client, read in READERS.items():
-                    spent = timed(lambda: read(servers, f"pykafka-{size}-{codec}-0", amount))  # noqa: B023
-                    seconds.setdefault(("read", client), []).append(spent)
-            for (what, client), spent_all in seconds.items():
-                base = statistics.median(seconds[what, BASE])
-                median = statistics.median(spent_all)
-                results.append(
-                    {
-                        "what": what,
-                        "value_bytes": size,
-                        "codec": codec,
-                        "client": client,
-                        "rows_per_second": round(amount / median),
-                        "ratio": round(base / median, 2),
-                    }
-                )
-    cluster.close()
+            for turn in range(rounds):
+                progress.update(bar, advance=1, description=f"{workload.name}, {workload.codec}")
+                one_round(servers, f"{number}-{turn}", workload, rows, seconds)
+            results += summary(workload, len(rows.value), seconds)
     return results
+
+
+def one_round(
+    servers: str,
+    name: str,
+    workload: Workload,
+    rows: RecordColumns,
+    seconds: dict[tuple[str, str], list[float]],
+) -> None:
+    cluster = Cluster(ClientConfig.from_options({"bootstrap.servers": servers}))
+    for client, write in WRITERS.items():
+        topic = f"{client}-{name}"
+        create_topic(cluster, NewTopic(topic), Deadline.after(LONG_MS))
+        spent = timed(partial(write, servers, topic, workload.codec, rows))
+        seconds.setdefault(("write", client), []).append(spent)
+    cluster.close()
+    # One topic for all readers, written the same way.
+    for client, read in READERS.items():
+        spent = timed(partial(read, servers, f"pykafka-{name}", len(rows.value)))
+        seconds.setdefault(("read", client), []).append(spent)
+
+
+def summary(
+    workload: Workload, amount: int, seconds: dict[tuple[str, str], list[float]]
+) -> list[dict[str, object]]:
+    medians = {key: statistics.median(spent) for key, spent in seconds.items()}
+    return [
+        {
+            "what": what,
+            "value": workload.name,
+            "codec": workload.codec,
+            "client": client,
+            "rows_per_second": round(amount / median),
+            "ratio": round(medians[what, BASE] / median, 2),
+        }
+        for (what, client), median in medians.items()
+    ]
 
 
 def show(results: list[dict[str, object]]) -> None:
     table = Table("", "value", "codec", "client", "rows/s", f"x {BASE}")
-    for row in sorted(results, key=lambda r: (r["what"], r["value_bytes"], r["codec"])):
+    for row in sorted(results, key=lambda row: str(row["what"])):
         table.add_row(
             str(row["what"]),
-            f"{row['value_bytes']} B",
+            str(row["value"]),
             str(row["codec"]),
             str(row["client"]),
             f"{row['rows_per_second']:,}",
@@ -193,9 +250,32 @@ def show(results: list[dict[str, object]]) -> None:
     console.print(table)
 
 
+def plot(results: list[dict[str, object]], file: Path) -> None:
+    """Bars: rows per second of each client, for each workload that is read."""
+    import matplotlib as mpl  # noqa: PLC0415 - slow to import, and only needed here
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt  # noqa: PLC0415
+
+    read = [row for row in results if row["what"] == "read"]
+    labels = list(dict.fromkeys(f"{row['value']}\n{row['codec']}" for row in read))
+    figure, axes = plt.subplots(figsize=(10, 4.5), layout="constrained")
+    for i, client in enumerate(READERS):
+        heights = [
+            int(str(row["rows_per_second"])) / 1e6 for row in read if row["client"] == client
+        ]
+        places = np.arange(len(labels)) + (i - 1.5) * 0.2
+        axes.bar(places, heights, 0.2, label=client)
+    axes.set_xticks(range(len(labels)), labels)
+    axes.set_ylabel("million rows per second")
+    axes.set_title("Reading a topic in one Python process, checksums verified")
+    axes.legend()
+    figure.savefig(file, dpi=120)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=400_000, help="of 100 bytes; a quarter of 1 kB")
+    parser.add_argument("--rows", type=int, default=400_000, help="of 100 bytes; a fifth of 1 kB")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     # A broker with room to breathe, so that it is not what is measured.
@@ -203,9 +283,9 @@ def main() -> None:
         results = measure(cluster.bootstrap_servers, options.rows, options.rounds)
     show(results)
     RESULTS.mkdir(exist_ok=True)
-    versions = {
-        n: metadata.version(n) for n in ("confluent-kafka", "kafka-python", "pyarrow", "numpy")
-    }
+    plot(results, RESULTS / "clients.png")
+    packages = ("confluent-kafka", "aiokafka", "kafka-python", "pyarrow", "numpy")
+    versions = {name: metadata.version(name) for name in packages}
     facts = {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "python": platform.python_version(),

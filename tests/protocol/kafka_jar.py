@@ -62,16 +62,26 @@ class KafkaJar:
         return done.stdout
 
     def schema(self, name: str) -> dict[str, Any]:
-        """A message's schema, for example of `FetchRequest`."""
+        """A message's schema, for example of `FetchRequest`; one without versions where none is."""
         if name not in self._schemas:
-            with zipfile.ZipFile(self._clients) as jar:
-                text = jar.read(f"common/message/{name}.json").decode()
-            without_comments = re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE)
-            self._schemas[name] = json.loads(without_comments)
+            schema = self._read(f"common/message/{name}.json")
+            # Of an API that was removed only the key is left, so that nobody takes it again.
+            self._schemas[name] = {"fields": []} | schema
         return self._schemas[name]
 
+    def _read(self, file: str) -> dict[str, Any]:
+        with zipfile.ZipFile(self._clients) as jar:
+            if file not in jar.namelist():
+                return {"validVersions": "none"}
+            text = jar.read(file).decode()
+        schema: dict[str, Any] = json.loads(re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE))
+        return schema
+
     def stable_versions(self, cls: type[Message]) -> VersionRange:
-        """The versions of a message that this release has, but for one that may still change."""
+        """The versions of a message that this release has, but for one that may still change.
+
+        Of an API that is new, and may change as a whole, there is none.
+        """
         valid = parse_versions(self.schema(cls.__name__)["validVersions"])
         # Only the request's schema says so; it holds for the response as well.
         if self.schema(f"{cls.api_name}Request").get("latestVersionUnstable"):

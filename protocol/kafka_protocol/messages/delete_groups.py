@@ -1,0 +1,28 @@
+"""DeleteGroups (key 42): delete groups with their offsets (KIP-229). Ask their coordinator."""
+
+from kafka_protocol.schema import Request, Response, Struct, field, int16, int32, string
+
+
+class DeleteGroupsResponse(Response, api_key=42, versions="0-2", flexible="2+"):
+    """v1+: throttled after the answer (KIP-219)."""
+
+    throttle_time_ms: int32 = field()
+
+    class DeletableGroupResult(Struct):
+        """The outcome for one group."""
+
+        group_id: string = field()
+        # NON_EMPTY_GROUP: it has members. GROUP_ID_NOT_FOUND: it is not there.
+        # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE, COORDINATOR_LOAD_IN_PROGRESS: retry.
+        # GROUP_AUTHORIZATION_FAILED: DELETE is lacking.
+        error_code: int16 = field()
+
+    results: list[DeletableGroupResult] = field()
+
+
+class DeleteGroupsRequest(
+    Request, api_key=42, versions="0-2", flexible="2+", response=DeleteGroupsResponse
+):
+    """Groups of any kind."""
+
+    groups_names: list[string] = field()

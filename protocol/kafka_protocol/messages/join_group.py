@@ -1,0 +1,70 @@
+"""JoinGroup (key 11): become a member of a classic group. Ask the group's coordinator.
+
+The answer waits until all members have joined; one of them, the leader, then assigns partitions.
+"""
+
+from kafka_protocol.schema import (
+    Request,
+    Response,
+    Struct,
+    boolean,
+    bytes_,
+    field,
+    int16,
+    int32,
+    string,
+)
+
+
+class JoinGroupResponse(Response, api_key=11, versions="0-9", flexible="6+"):
+    """v3+: throttled after the answer (KIP-219)."""
+
+    throttle_time_ms: int32 = field(versions="2+", ignorable=True)
+    # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE: find the coordinator again.
+    # COORDINATOR_LOAD_IN_PROGRESS: it is reading its log; retry.
+    # UNKNOWN_MEMBER_ID: the member was removed; join anew.
+    # FENCED_INSTANCE_ID: another client has the instance id (KIP-345).
+    # GROUP_AUTHORIZATION_FAILED: READ is lacking.
+    # MEMBER_ID_REQUIRED: v4+; join again with the member id of this answer (KIP-394).
+    # INCONSISTENT_GROUP_PROTOCOL: no way to assign is common to all members.
+    # INVALID_SESSION_TIMEOUT, INVALID_GROUP_ID, GROUP_MAX_SIZE_REACHED: as they say.
+    error_code: int16 = field()
+    generation_id: int32 = field(default=-1)
+    protocol_type: string | None = field(versions="7+", nullable="7+", default=None, ignorable=True)
+    protocol_name: string | None = field(nullable="7+")
+    leader: string = field()
+    skip_assignment: boolean = field(versions="9+")
+    member_id: string = field()
+
+    class JoinGroupResponseMember(Struct):
+        """A member and what it subscribes to; told to the leader only."""
+
+        member_id: string = field()
+        group_instance_id: string | None = field(
+            versions="5+", nullable="5+", default=None, ignorable=True
+        )
+        metadata: bytes_ = field()
+
+    members: list[JoinGroupResponseMember] = field()
+
+
+class JoinGroupRequest(
+    Request, api_key=11, versions="0-9", flexible="6+", response=JoinGroupResponse
+):
+    """v5+: static members (KIP-345)."""
+
+    group_id: string = field()
+    session_timeout_ms: int32 = field()
+    rebalance_timeout_ms: int32 = field(versions="1+", default=-1, ignorable=True)
+    member_id: string = field()
+    group_instance_id: string | None = field(versions="5+", nullable="5+", default=None)
+    protocol_type: string = field()
+
+    class JoinGroupRequestProtocol(Struct):
+        """A way to assign that the member understands."""
+
+        name: string = field()
+        metadata: bytes_ = field()
+
+    protocols: list[JoinGroupRequestProtocol] = field()
+    reason: string | None = field(versions="8+", nullable="8+", default=None, ignorable=True)

@@ -1,0 +1,66 @@
+"""TxnOffsetCommit (key 28): offsets that count once a transaction commits (KIP-98).
+
+Ask the group's coordinator, after AddOffsetsToTxn (below v5).
+"""
+
+from kafka_protocol.schema import Request, Response, Struct, field, int16, int32, int64, string
+
+
+class TxnOffsetCommitResponse(Response, api_key=28, versions="0-5", flexible="3+"):
+    """v1+: throttled after the answer (KIP-219)."""
+
+    throttle_time_ms: int32 = field()
+
+    class TxnOffsetCommitResponseTopic(Struct):
+        """The partitions of one topic."""
+
+        name: string = field()
+
+        class TxnOffsetCommitResponsePartition(Struct):
+            """The outcome for one partition."""
+
+            partition_index: int32 = field()
+            # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE: find the group's coordinator again.
+            # COORDINATOR_LOAD_IN_PROGRESS: retry.
+            # INVALID_PRODUCER_EPOCH, PRODUCER_FENCED: a newer producer has the transactional id.
+            # ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID: v3+; the group has moved
+            #   on.
+            # GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED,
+            # TRANSACTIONAL_ID_AUTHORIZATION_FAILED: as they say.
+            # TRANSACTION_ABORTABLE: v4+; abort, then go on.
+            error_code: int16 = field()
+
+        partitions: list[TxnOffsetCommitResponsePartition] = field()
+
+    topics: list[TxnOffsetCommitResponseTopic] = field()
+
+
+class TxnOffsetCommitRequest(
+    Request, api_key=28, versions="0-5", flexible="3+", response=TxnOffsetCommitResponse
+):
+    """v3+: fenced by the group's generation (KIP-447)."""
+
+    transactional_id: string = field()
+    group_id: string = field()
+    producer_id: int64 = field()
+    producer_epoch: int16 = field()
+    generation_id: int32 = field(versions="3+", default=-1)
+    member_id: string = field(versions="3+")
+    group_instance_id: string | None = field(versions="3+", nullable="3+", default=None)
+
+    class TxnOffsetCommitRequestTopic(Struct):
+        """The partitions of one topic."""
+
+        name: string = field()
+
+        class TxnOffsetCommitRequestPartition(Struct):
+            """Where the group is to go on in one partition."""
+
+            partition_index: int32 = field()
+            committed_offset: int64 = field()
+            committed_leader_epoch: int32 = field(versions="2+", default=-1, ignorable=True)
+            committed_metadata: string | None = field(nullable="0+")
+
+        partitions: list[TxnOffsetCommitRequestPartition] = field()
+
+    topics: list[TxnOffsetCommitRequestTopic] = field()

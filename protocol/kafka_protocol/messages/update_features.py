@@ -1,0 +1,58 @@
+"""UpdateFeatures (key 57): finalize feature levels, metadata.version for one (KIP-584).
+
+KRaft: any broker, which forwards.
+"""
+
+from kafka_protocol.schema import (
+    Request,
+    Response,
+    Struct,
+    boolean,
+    field,
+    int8,
+    int16,
+    int32,
+    string,
+)
+
+
+class UpdateFeaturesResponse(Response, api_key=57, versions="0-2", flexible="0+"):
+    """v2+: results are gone; all features change or none does."""
+
+    throttle_time_ms: int32 = field()
+    # NOT_CONTROLLER: ask the controller.
+    # CLUSTER_AUTHORIZATION_FAILED: ALTER on the cluster is lacking.
+    # FEATURE_UPDATE_FAILED: the level cannot be. INVALID_UPDATE_VERSION: brokers lack it.
+    error_code: int16 = field()
+    error_message: string | None = field(nullable="0+")
+
+    class UpdatableFeatureResult(Struct):
+        """The outcome for one feature."""
+
+        feature: string = field()
+        # NOT_CONTROLLER: ask the controller.
+        # CLUSTER_AUTHORIZATION_FAILED: ALTER on the cluster is lacking.
+        # FEATURE_UPDATE_FAILED: the level cannot be. INVALID_UPDATE_VERSION: brokers lack it.
+        error_code: int16 = field()
+        error_message: string | None = field(nullable="0+")
+
+    results: list[UpdatableFeatureResult] = field(versions="0-1", ignorable=True)
+
+
+class UpdateFeaturesRequest(
+    Request, api_key=57, versions="0-2", flexible="0+", response=UpdateFeaturesResponse
+):
+    """v1+: `upgrade_type` says whether to go down, and how unsafely."""
+
+    timeout_ms: int32 = field(default=60000)
+
+    class FeatureUpdateKey(Struct):
+        """A feature and its new level; 0 removes it."""
+
+        feature: string = field()
+        max_version_level: int16 = field()
+        allow_downgrade: boolean = field(versions="0")
+        upgrade_type: int8 = field(versions="1+", default=1)
+
+    feature_updates: list[FeatureUpdateKey] = field()
+    validate_only: boolean = field(versions="1+")
