@@ -1,7 +1,8 @@
 """A scripted broker: real frames over a real loopback socket, and whatever answers a test wants.
 
 One handler per API. For what a real broker cannot be made to do; everything else is tested with a
-real one.
+real one. This is the wire: `cluster` knows what several brokers would say together, and `faults`
+what can befall an answer on its way.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from kafka_protocol import primitives as p
 from kafka_protocol.client.config import Address
@@ -21,6 +22,8 @@ from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersions
 from kafka_protocol.primitives import Out
 from kafka_protocol.schema import Request, Response
 
+_LONG = 10  # seconds after which something that should have ended hangs
+
 
 class Close(Exception):
     """A handler raises it to close the connection, after writing `first`."""
@@ -29,7 +32,39 @@ class Close(Exception):
         self.first = first
 
 
-Handler = Callable[[Any, int], "Response | bytes | None"]
+class Peer:
+    """The broker's side of one connection, for deliveries.
+
+    Args:
+        sock: The connection.
+        stopping: Set when the broker goes down, so that no pause outlives it.
+    """
+
+    def __init__(self, sock: socket.socket, stopping: threading.Event) -> None:
+        self._sock = sock
+        self._stopping = stopping
+
+    def write(self, data: bytes | memoryview) -> None:
+        self._sock.sendall(data)
+
+    def pause(self, ms: float) -> None:
+        """Wait; a broker that goes down meanwhile closes the connection."""
+        if self._stopping.wait(ms / 1000):
+            raise Close
+
+
+# How a frame gets to the client; `faults` has some. Without one it is written whole.
+Delivery: TypeAlias = Callable[[bytes, Peer], None]
+
+
+class Delivered(NamedTuple):
+    """An answer, and how it gets to the client."""
+
+    response: Response
+    deliver: Delivery
+
+
+Handler: TypeAlias = Callable[[Any, int], "Response | Delivered | bytes | None"]
 
 
 def versions_of(*requests: type[Request], highest: int | None = None) -> ApiVersionsResponse:
@@ -63,41 +98,28 @@ class ScriptedBroker:
         self.requests: list[tuple[Request, int]] = []
         self.connections = 0
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self._open: list[socket.socket] = []
-        self._threads: list[threading.Thread] = []
-
-    @property
-    def address(self) -> Address:
-        return Address("127.0.0.1", self._listener.getsockname()[1])
+        # Its address outlives it.
+        self.address = Address("127.0.0.1", self._listener.getsockname()[1])
+        self._acceptor = threading.Thread(target=self._accept, daemon=True)
+        self._open: list[tuple[socket.socket, threading.Thread]] = []
+        self._stopping = threading.Event()
 
     def __enter__(self) -> ScriptedBroker:
-        self._spawn(self._accept)
+        self._acceptor.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Closing a listener does not wake up an accept() on it; shutting it down does.
-        for sock in (self._listener, *self._open):
-            try:
-                sock.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue
-            finally:
-                sock.close()
-        for thread in self._threads:
-            thread.join(timeout=10)
-            assert not thread.is_alive()
+        self._stopping.set()
+        _end(self._listener, self._acceptor)  # and then nobody adds to what is open
+        for sock, thread in self._open:
+            _end(sock, thread)
 
     def wait_for_connections(self, count: int) -> None:
         """The kernel lets a client connect before we hear of it."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + _LONG
         while self.connections < count and time.monotonic() < deadline:
             time.sleep(0.001)
         assert self.connections == count
-
-    def _spawn(self, target: Callable[..., None], *args: object) -> None:
-        thread = threading.Thread(target=target, args=args, daemon=True)
-        self._threads.append(thread)
-        thread.start()
 
     def _accept(self) -> None:
         while True:
@@ -105,37 +127,42 @@ class ScriptedBroker:
                 sock, _ = self._listener.accept()
             except OSError:
                 return
+            # What a delivery writes in pieces is to arrive in pieces.
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.connections += 1
-            self._open.append(sock)
-            self._spawn(self._serve, sock)
+            thread = threading.Thread(target=self._serve, args=(sock,), daemon=True)
+            self._open.append((sock, thread))
+            thread.start()
 
     def _serve(self, sock: socket.socket) -> None:
+        peer = Peer(sock, self._stopping)
         try:
             while (frame := _read_frame(sock)) is not None:
-                answer = self._answer(frame)
-                if answer is not None:
-                    sock.sendall(answer)
+                self._answer(frame, peer)
         except Close as instruction:
-            sock.sendall(instruction.first)
+            _write_last(sock, instruction.first)
         except OSError:
             return
-        sock.close()
+        finally:
+            sock.close()
 
-    def _answer(self, frame: bytes) -> bytes | None:
+    def _answer(self, frame: memoryview, peer: Peer) -> None:
         api_key, version, correlation_id = struct.unpack_from(">hhi", frame)
         cls = next((cls for cls in self.handlers if cls.api_key == api_key), None)
-        if cls is None:
+        if cls is None or version not in cls.versions:
             raise Close  # as a broker does with what it does not know
-        body = memoryview(frame)
-        _, pos = p.read_nullable_string(body, 8)
+        _, pos = p.read_nullable_string(frame, 8)
         if request_header_version(cls, version) == 2:
-            _, pos = p.read_unsigned_varint(body, pos)
-        request = read_message(cls, version, body[pos:])
+            _, pos = p.read_unsigned_varint(frame, pos)
+        request = read_message(cls, version, frame[pos:])
         self.requests.append((request, version))
         answer = self.handlers[cls](request, version)
-        if answer is None or isinstance(answer, bytes):
-            return answer
-        return encode_response(answer, version, correlation_id)
+        if isinstance(answer, Delivered):
+            answer.deliver(encode_response(answer.response, version, correlation_id), peer)
+        elif isinstance(answer, Response):
+            peer.write(encode_response(answer, version, correlation_id))
+        elif answer is not None:
+            peer.write(answer)
 
 
 def encode_response(response: Response, version: int, correlation_id: int) -> bytes:
@@ -150,16 +177,36 @@ def encode_response(response: Response, version: int, correlation_id: int) -> by
     return len(frame).to_bytes(4, "big") + frame
 
 
-def _read_frame(sock: socket.socket) -> bytes | None:
+def _end(sock: socket.socket, thread: threading.Thread) -> None:
+    # Closing a socket does not wake up who waits on it; shutting it down does.
+    try:
+        sock.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass  # closed already
+    sock.close()
+    if thread.ident is not None:
+        thread.join(timeout=_LONG)
+        assert not thread.is_alive()
+
+
+def _write_last(sock: socket.socket, data: bytes) -> None:
+    try:
+        sock.sendall(data)
+    except OSError:
+        pass  # the client closed first
+
+
+def _read_frame(sock: socket.socket) -> memoryview | None:
     size = _read_exactly(sock, 4)
     return None if size is None else _read_exactly(sock, int.from_bytes(size, "big"))
 
 
-def _read_exactly(sock: socket.socket, count: int) -> bytes | None:
-    data = b""
-    while len(data) < count:
-        chunk = sock.recv(count - len(data))
-        if not chunk:
+def _read_exactly(sock: socket.socket, count: int) -> memoryview | None:
+    data = memoryview(bytearray(count))
+    got = 0
+    while got < count:
+        more = sock.recv_into(data[got:])
+        if not more:
             return None
-        data += chunk
+        got += more
     return data

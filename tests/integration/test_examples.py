@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
 from kafka_spark_source.cli import CONVENIENT
 from kafka_spark_source.testing import KafkaCluster
+from tests.integration.conftest import MakeTopic
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -49,3 +51,22 @@ def test_readme_shows_the_quickstart() -> None:
 def test_demo() -> None:
     shown = run("examples/demo.py")
     assert "All 30,000 records came back; everything is stopped again." in shown
+
+
+def test_arrow(make_topic: MakeTopic, kafka_cluster: KafkaCluster) -> None:
+    topic = make_topic(partitions=2)
+    producer = Producer({"bootstrap.servers": kafka_cluster.bootstrap_servers})
+    for number in range(1_000):
+        producer.produce(topic, f"value {number}".encode(), partition=number % 2)
+    assert producer.flush(30) == 0
+    shown = run("examples/arrow.py", kafka_cluster.bootstrap_servers, topic)
+    assert "1,000 records" in shown
+    assert [line.split() for line in shown.splitlines()[-2:]] == [
+        ["0", "500", "499"],
+        ["1", "500", "499"],
+    ]
+
+
+def test_docs_show_the_arrow_example() -> None:
+    code = (ROOT / "examples" / "arrow.py").read_text().split("# --- docs ---\n")[1]
+    assert code in (ROOT / "docs" / "arrow.md").read_text()

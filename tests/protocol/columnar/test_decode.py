@@ -15,9 +15,17 @@ from kafka_protocol.columnar.schema import RECORD_SCHEMA, record_schema
 from kafka_protocol.errors import CorruptRecordError
 from kafka_protocol.records.batch import RecordBatch, check_crc, read_batches
 from kafka_protocol.records.compression import CompressionCodec, compress
+from kafka_protocol.records.message import Message, encode_messages, wrap_messages
 from kafka_protocol.records.record import Header, Record, decode_records, encode_records
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
-from tests.protocol.records.strategies import batches, header_of
+from tests.protocol.records.strategies import (
+    OLD_CODECS,
+    MessageSetSample,
+    batches,
+    header_of,
+    message_sets,
+    wrapper_of,
+)
 
 PARTITION = TopicPartition("orders", 3)
 EVERYTHING = OffsetRange(PARTITION, 0, 2**62)
@@ -64,6 +72,15 @@ def row_of(record: Record, timestamp_type: int = 0) -> dict[str, Any]:
     }
 
 
+def reference_rows(batches: Iterable[RecordBatch]) -> list[dict[str, Any]]:
+    """What the reference codec makes of batches."""
+    return [
+        row_of(record, batch.header.timestamp_type)
+        for batch in batches
+        for record in decode_records(batch)
+    ]
+
+
 def with_ms(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         row["timestamp"] = pa.scalar(row["timestamp"], pa.timestamp("us", "UTC")).value // 1000
@@ -78,6 +95,38 @@ def test_equals_the_reference_codec(pieces: list[tuple[bytes, list[Record]]], ta
     assert with_ms(decoded(read, target_bytes=target)) == expected
     assert [record for _, records in pieces for record in records] == [
         record for batch in read for record in decode_records(batch)
+    ]
+
+
+ANY_BATCH = batches().map(lambda piece: piece[0]) | message_sets().map(lambda sample: sample.data)
+
+
+@given(pieces=st.lists(ANY_BATCH, min_size=1, max_size=6), target=st.sampled_from([1, 500, 10**6]))
+def test_fault_37_all_formats_in_one_answer(pieces: list[bytes], target: int) -> None:
+    """In one frame, with the last batch cut short."""
+    read = read_all([b"".join(pieces)[:-1]])
+    assert with_ms(decoded(read, target_bytes=target)) == reference_rows(read)
+
+
+@given(sample=message_sets(), edges=st.tuples(st.integers(-5, 45), st.integers(-5, 45)))
+def test_fault_37_window_over_message_sets(
+    sample: MessageSetSample, edges: tuple[int, int]
+) -> None:
+    first = sample.records[0].offset
+    start, stop = (first + edge for edge in sorted(edges))
+    rows = decoded(read_all([sample.data]), OffsetRange(PARTITION, start, stop))
+    expected = [r.offset for r in sample.records if start <= r.offset < stop]
+    assert [row["offset"] for row in rows] == expected
+
+
+@pytest.mark.parametrize("name", ALL_COLUMNS)
+@given(sample=message_sets())
+def test_fault_37_projection_of_message_sets(name: str, sample: MessageSetSample) -> None:
+    rows = decoded(read_all([sample.data]), columns=[name])
+    if name == "timestamp":
+        rows = with_ms(rows)
+    assert rows == [
+        {name: row_of(record, sample.timestamp_type)[name]} for record in sample.records
     ]
 
 
@@ -243,3 +292,78 @@ def test_fault_31_flipped_payload_byte_never_gives_other_rows(
     raw[at] ^= 1 << data.draw(st.integers(0, 7))
     with pytest.raises(CorruptRecordError):
         decoded(read_all([bytes(raw)]))
+
+
+@given(sample=message_sets(), data=st.data())
+def test_fault_31_flipped_byte_of_a_message_set_never_gives_other_rows(
+    sample: MessageSetSample, data: st.DataObject
+) -> None:
+    """Offsets and sizes have no checksum: a flip there may only lose what it then cuts short."""
+    raw = bytearray(sample.data)
+    at = data.draw(st.integers(8, len(raw) - 1))
+    raw[at] ^= 1 << data.draw(st.integers(0, 7))
+    expected = [row_of(record, sample.timestamp_type) for record in sample.records]
+    try:
+        rows = with_ms(decoded(read_all([bytes(raw)])))
+    except CorruptRecordError:
+        return
+    # Or it is the offset of a message behind the first one.
+    known = {row["offset"]: row for row in expected}
+    assert all(row == known[row["offset"]] for row in rows if row["offset"] in known)
+
+
+@given(
+    inner=st.binary(max_size=150),
+    magic=st.sampled_from([0, 1]),
+    codec=st.sampled_from(OLD_CODECS[1:]),
+)
+def test_fault_32_garbage_in_a_wrapper_is_refused_as_the_reference_refuses_it(
+    inner: bytes, magic: int, codec: CompressionCodec
+) -> None:
+    """The beginning of an honest message makes garbage get farther."""
+    message = encode_messages([Message(0, 5, b"key", b"value")], magic)
+    mixed = message + message[: len(inner) % 30] + inner
+    data = wrap_messages(mixed, codec, magic, 9, 5)
+    (batch,) = read_all([data])
+    try:
+        expected = reference_rows([batch])
+    except CorruptRecordError:
+        with pytest.raises(CorruptRecordError, match="of orders-3 at offset 9: "):
+            decoded([batch])
+        return
+    assert with_ms(decoded([batch])) == expected
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@given(data=st.data())
+def test_fault_32_a_changed_byte_in_a_wrapper(magic: int, data: st.DataObject) -> None:
+    """Either both codecs refuse it, or both read the same."""
+    messages = [Message(offset, 5 + offset, b"key", b"value") for offset in range(3)]
+    plain = bytearray(encode_messages(messages, magic))
+    plain[data.draw(st.integers(0, len(plain) - 1))] = data.draw(st.integers(0, 255))
+    (batch,) = read_all([wrap_messages(plain, CompressionCodec.GZIP, magic, 9, 5)])
+    columns = [name for name in ALL_COLUMNS if name != "timestamp"]
+    try:
+        expected = reference_rows([batch])
+    except CorruptRecordError:
+        with pytest.raises(CorruptRecordError, match="of orders-3 at offset 9: "):
+            decoded([batch], columns=columns)
+        return
+    rows = decoded([batch], columns=columns)
+    assert rows == [{name: row[name] for name in columns} for row in expected]
+
+
+def test_fault_33_bomb_in_a_wrapper_names_partition_and_offset() -> None:
+    messages = [Message(0, 5, None, bytes(1_000_000))]
+    (batch,) = read_all([wrapper_of(messages, 1, CompressionCodec.LZ4, 40)])
+    with pytest.raises(CorruptRecordError, match=r"of orders-3 at offset 40: .*more than 5000 b"):
+        decoded([batch], max_decompressed_bytes=5_000)
+
+
+def test_fault_32_the_broken_message_set_of_many_is_named() -> None:
+    good, bad = (
+        wrapper_of([Message(0, 5, None, None)], 1, CompressionCodec.GZIP, at) for at in (3, 4)
+    )
+    (bad_batch,) = read_all([wrapper_of([Message(9, 5, None, None)], 1, CompressionCodec.GZIP, 4)])
+    with pytest.raises(CorruptRecordError, match="of orders-3 at offset 4: the offsets"):
+        decoded([*read_all([good]), bad_batch, *read_all([bad])])

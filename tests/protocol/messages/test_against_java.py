@@ -6,6 +6,7 @@ A long-lived Java process reads our bytes, writes what it has read, and says wha
 from __future__ import annotations
 
 import base64
+import math
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -81,7 +82,7 @@ def is_written(declared: Field, value: Any) -> bool:
 
 def json_field(declared: Field, value: Any, version: int) -> tuple[str, Any]:
     first, *others = declared.name.split("_")
-    name = first + "".join(map(str.capitalize, others))
+    name = first + "".join(map(str.capitalize, others)).replace("Kraft", "KRaft")
     if describe(declared.wire_type).primitive == "records" and value is not None:
         return f"{name}SizeInBytes", len(value)
     return name, json_value(value, version)
@@ -96,4 +97,6 @@ def json_value(value: Any, version: int) -> Any:
         return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
+    if isinstance(value, float) and not math.isfinite(value):
+        return "Infinity" if value > 0 else "-Infinity"  # JSON has no number for it
     return value

@@ -1,12 +1,16 @@
-"""Record batches for property tests."""
+"""Batches of all message formats for property tests."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import crc32c
 from hypothesis import strategies as st
 
+from kafka_protocol.records.attributes import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE
 from kafka_protocol.records.batch import BatchContents, BatchHeader, build_batch
 from kafka_protocol.records.compression import CompressionCodec, compress
+from kafka_protocol.records.message import Message, encode_messages, wrap_messages
 from kafka_protocol.records.record import Header, Record, encode_records
 
 NOW = 1_700_000_000_000
@@ -67,3 +71,67 @@ def _compacted(built: bytes, base_offset: int, last_offset_delta: int) -> bytes:
     covered = built[21:23] + last_offset_delta.to_bytes(4, "big") + built[27:]
     crc = crc32c.crc32c(covered).to_bytes(4, "big")
     return base_offset.to_bytes(8, "big") + built[8:17] + crc + covered
+
+
+# What the old formats can be compressed with.
+OLD_CODECS = [codec for codec in CompressionCodec if codec is not CompressionCodec.ZSTD]
+APPENDED_AT = NOW + 5
+_LOG_APPEND_TIME_BIT = 0x08
+
+
+class MessageSetSample(NamedTuple):
+    """A message set, and what is to be read from it."""
+
+    data: bytes
+    records: list[Record]
+    timestamp_type: int
+
+
+def message_of(record: Record) -> Message:
+    """A record without headers in the old formats."""
+    return Message(record.offset, record.timestamp, record.key, record.value)
+
+
+@st.composite
+def message_sets(draw: st.DrawFn, magics: tuple[int, ...] = (0, 1)) -> MessageSetSample:
+    """Plain messages or a wrapper, with gaps as compaction leaves them."""
+    magic = draw(st.sampled_from(magics))
+    codec = draw(st.sampled_from(OLD_CODECS))
+    types = [CREATE_TIME, LOG_APPEND_TIME] if magic else [NO_TIMESTAMP_TYPE]
+    timestamp_type = draw(st.sampled_from(types))
+    base_offset = draw(st.integers(0, 2**40))
+    deltas = draw(st.lists(st.integers(0, 40), min_size=1, max_size=30, unique=True))
+    records = [
+        Record(
+            base_offset + delta,
+            NOW + draw(st.integers(-(2**40), 2**40)) if magic else -1,
+            draw(payloads()),
+            draw(payloads()),
+        )
+        for delta in sorted(deltas)
+    ]
+    appended = timestamp_type == LOG_APPEND_TIME
+    attributes = _LOG_APPEND_TIME_BIT if appended else 0
+    if codec is CompressionCodec.NONE:
+        plain = encode_messages(map(message_of, records), magic, attributes)
+        return MessageSetSample(plain, records, timestamp_type)
+    # Relative offsets need not begin at 0: compaction takes the first messages too.
+    shift = draw(st.integers(0, records[0].offset)) if magic else 0
+    inner = [message_of(record)._replace(offset=record.offset - shift) for record in records]
+    data = wrapper_of(inner, magic, codec, records[-1].offset, attributes)
+    if appended:
+        records = [record._replace(timestamp=APPENDED_AT) for record in records]
+    return MessageSetSample(data, records, timestamp_type)
+
+
+def wrapper_of(
+    messages: list[Message],
+    magic: int,
+    codec: CompressionCodec,
+    offset: int,
+    attributes: int = 0,
+) -> bytes:
+    """A wrapper as a broker keeps it, which can have put its own time on it."""
+    packed = wrap_messages(encode_messages(messages, magic), codec, magic, offset, APPENDED_AT)
+    value = packed[(26 if magic else 18) + 8 :]
+    return encode_messages([Message(offset, APPENDED_AT, None, value)], magic, codec | attributes)

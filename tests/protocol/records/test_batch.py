@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_protocol.errors import CorruptRecordError, KafkaError, UnsupportedVersionError
+from kafka_protocol.errors import CorruptRecordError, KafkaError
+from kafka_protocol.records.attributes import LOG_APPEND_TIME
 from kafka_protocol.records.batch import (
-    LOG_APPEND_TIME,
     BatchContents,
     Producer,
     RecordBatch,
@@ -178,13 +178,6 @@ def _with(data: bytes, at: int, field: bytes) -> bytes:
 def test_fault_32_impossible_headers(at: int, field: bytes, reason: str) -> None:
     with pytest.raises(CorruptRecordError, match=reason):
         read(_with(TWO, at, field))
-
-
-@pytest.mark.parametrize("magic", [0, 1])
-def test_old_message_formats_are_refused_by_name(magic: int) -> None:
-    data = TWO[:16] + bytes([magic]) + TWO[17:]
-    with pytest.raises(UnsupportedVersionError, match=f"offset 11 has message format {magic}"):
-        read(data)
 
 
 def test_fault_34_empty_batch_keeps_its_offsets() -> None:

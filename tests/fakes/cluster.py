@@ -1,0 +1,211 @@
+"""Several scripted brokers that are one cluster: topics, leaders that move, nodes that come and go.
+
+The state, and what tests do to it; what the brokers answer stands in `handlers`. Everything is
+there at once: nothing has to be waited for, and what is told to one broker all others know.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections import defaultdict, deque
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.config import Address, ClientConfig
+from kafka_protocol.errors import ErrorCode
+from kafka_protocol.messages.api_versions import ApiVersionsRequest
+from kafka_protocol.releases import served_by
+from kafka_protocol.schema import Request, VersionRange
+from kafka_protocol.topic_partition import TopicPartition
+from tests.fakes import handlers
+from tests.fakes.broker import Close, Handler, ScriptedBroker
+from tests.fakes.faults import Fault
+from tests.fakes.log import Log, batch_of
+
+NEWEST = "99"  # every version that we declare
+
+
+class Partition:
+    """Who leads it, since which epoch, and what is in it."""
+
+    def __init__(self, leader: int) -> None:
+        self.leader = leader
+        self.leader_epoch = 0
+        self.log = Log()
+
+
+class Topic:
+    """A name, an id, and partitions by their numbers."""
+
+    def __init__(self, name: str, topic_id: uuid.UUID, partitions: Iterable[Partition]) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions = dict(enumerate(partitions))
+
+
+class Node:
+    """One broker: what it serves, and whether it runs.
+
+    Attributes:
+        versions: API key to the versions that it says it serves, and serves.
+        broker: The broker as it runs, or as it ran last.
+    """
+
+    def __init__(self, release: str, table: dict[type[Request], Handler]) -> None:
+        self.broker = ScriptedBroker(table)
+        self.is_up = False
+        self.release = release
+
+    @property
+    def release(self) -> str:
+        return self._release
+
+    @release.setter
+    def release(self, release: str) -> None:
+        self._release = release
+        served = served_by(release)
+        declared = ((cls.api_key, cls.versions) for cls in self.broker.handlers)
+        self.versions = {
+            api_key: versions.intersection(served[api_key])
+            for api_key, versions in declared
+            if api_key in served
+        }
+
+    def start(self) -> None:
+        self.broker.__enter__()
+        self.is_up = True
+
+    def stop(self) -> None:
+        if self.is_up:
+            self.broker.__exit__()
+            self.is_up = False
+
+
+class ScriptedCluster:
+    """Brokers 1 to `nodes`, until the `with` block ends.
+
+    Args:
+        nodes: How many.
+        release: The release of Kafka whose versions they serve.
+    """
+
+    def __init__(self, nodes: int = 1, release: str = NEWEST) -> None:
+        self.topics: dict[str, Topic] = {}
+        self.names: dict[uuid.UUID, str] = {}
+        self.coordinators: dict[str, int] = {}
+        self.committed: dict[tuple[str, TopicPartition], int] = {}
+        self.producer_ids = 0
+        self.nodes = {
+            number: Node(release, self._table_of(number)) for number in range(1, nodes + 1)
+        }
+        self._errors: dict[type[Request], deque[ErrorCode]] = defaultdict(deque)
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> ScriptedCluster:
+        for node in self.nodes.values():
+            node.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for node in self.nodes.values():
+            node.stop()
+
+    def client(self, **options: Any) -> Cluster:
+        """A client of ours that knows every broker, and does not wait long between tries."""
+        defaults = {
+            "bootstrap_servers": self.bootstrap_servers,
+            "retry_backoff_ms": 1,
+            "retry_backoff_max_ms": 10,
+            "connection_setup_timeout_ms": 2_000,
+        }
+        return Cluster(ClientConfig(**(defaults | options)))
+
+    @property
+    def bootstrap_servers(self) -> tuple[Address, ...]:
+        return tuple(node.broker.address for node in self.nodes.values())
+
+    def asked(self, kind: type[Request]) -> list[tuple[int, Any, int]]:
+        """Every request of a kind: node, request, version; by node, in order for each."""
+        return [
+            (number, request, version)
+            for number, node in self.nodes.items()
+            for request, version in node.broker.requests
+            if isinstance(request, kind)
+        ]
+
+    # --- Topics and records ----------------------------------------------------------------------
+
+    def add_topic(self, name: str, partitions: int = 1) -> Topic:
+        """A topic whose leaders are the nodes in turn; it replaces one of the same name."""
+        topic_id = uuid.UUID(int=len(self.names) + 1)
+        nodes = [*self.nodes]
+        topic = Topic(name, topic_id, [Partition(nodes[i % len(nodes)]) for i in range(partitions)])
+        self.names[topic_id] = name
+        self.topics[name] = topic
+        return topic
+
+    def partition(self, topic_partition: TopicPartition) -> Partition:
+        return self.topics[topic_partition.topic].partitions[topic_partition.partition]
+
+    def log(self, topic_partition: TopicPartition) -> Log:
+        return self.partition(topic_partition).log
+
+    def append(self, topic_partition: TopicPartition, *values: bytes) -> None:
+        """One batch with these values."""
+        partition = self.partition(topic_partition)
+        partition.log.append(batch_of(*values), partition.leader_epoch)
+
+    def move_leader(self, topic_partition: TopicPartition, node: int) -> None:
+        """Another leader (-1 for none), and so another epoch."""
+        partition = self.partition(topic_partition)
+        with self._lock:
+            partition.leader = node
+            partition.leader_epoch += 1
+
+    # --- Nodes -----------------------------------------------------------------------------------
+
+    def stop(self, number: int) -> None:
+        """A node goes down with its connections; what it leads stays without an answer."""
+        self.nodes[number].stop()
+
+    def start(self, number: int, release: str | None = None) -> None:
+        """A node comes back, on another port, perhaps of another release."""
+        node = self.nodes[number]
+        before = node.broker
+        node.broker = ScriptedBroker(before.handlers)
+        node.broker.requests = before.requests
+        node.release = release or node.release
+        node.start()
+
+    def offer(self, kind: type[Request], versions: VersionRange) -> None:
+        """What all nodes serve of an API, whatever their release."""
+        for node in self.nodes.values():
+            node.versions[kind.api_key] = versions
+
+    # --- Faults ----------------------------------------------------------------------------------
+
+    def spoil(self, kind: type[Request], fault: Fault, node: int | None = None) -> None:
+        """Put a fault on the answers to an API, of one node or of each."""
+        for number in self.nodes if node is None else [node]:
+            table = self.nodes[number].broker.handlers
+            table[kind] = fault(table[kind])
+
+    def push_errors(self, kind: type[Request], *errors: ErrorCode) -> None:
+        """Refuse that many requests of an API, partition by partition; they have no effect."""
+        self._errors[kind].extend(errors)
+
+    def _table_of(self, number: int) -> dict[type[Request], Handler]:
+        return {kind: partial(self._serve, number, kind) for kind in handlers.HANDLERS}
+
+    def _serve(self, number: int, kind: type[Request], request: Any, version: int) -> Any:
+        served = self.nodes[number].versions.get(kind.api_key)
+        if kind is not ApiVersionsRequest and (served is None or version not in served):
+            raise Close
+        with self._lock:
+            errors = self._errors[kind]
+            error = errors.popleft() if errors else ErrorCode.NONE
+            asked = handlers.Asked(self, number, version, error)
+            return handlers.HANDLERS[kind](asked, request)

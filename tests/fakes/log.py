@@ -1,0 +1,128 @@
+"""A partition's log, as a leader keeps it: batches in their order, and the offsets around them.
+
+Only of message format 2, and never compacted by itself: `append_at` makes what gaps a test wants.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+from kafka_protocol.records.batch import BatchContents, build_batch, check_crc, read_batches
+from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.records.record import Record, decode_records, encode_records
+
+START_MS = 1_700_000_000_000
+
+
+def batch_of(*values: bytes, timestamp: int = START_MS) -> bytes:
+    """A batch as a producer sends it: these values, without keys."""
+    records = [Record(number, timestamp, None, value) for number, value in enumerate(values)]
+    return build_batch(
+        BatchContents(
+            payload=encode_records(records, 0, timestamp),
+            codec=CompressionCodec.NONE,
+            records_count=len(records),
+            base_timestamp=timestamp,
+            max_timestamp=timestamp,
+        )
+    )
+
+
+class Aborted(NamedTuple):
+    """An aborted transaction, as Fetch tells of it."""
+
+    producer_id: int
+    first_offset: int
+
+
+class Log:
+    """A log that begins empty, at offset 0.
+
+    Attributes:
+        start_offset: The first offset that is there.
+        high_watermark: What consumers may read up to; moves with each append.
+        first_unstable_offset: Where the first open transaction began; None where none is open.
+        aborted: The transactions that read_committed must leave out.
+    """
+
+    def __init__(self) -> None:
+        self.start_offset = 0
+        self.high_watermark = 0
+        self.first_unstable_offset: int | None = None
+        self.aborted: list[Aborted] = []
+        self._batches: list[bytes] = []
+        self._next_offsets: list[int] = []
+
+    @property
+    def end_offset(self) -> int:
+        return self._next_offsets[-1] if self._next_offsets else self.start_offset
+
+    @property
+    def last_stable_offset(self) -> int:
+        unstable = self.first_unstable_offset
+        return self.high_watermark if unstable is None else min(unstable, self.high_watermark)
+
+    def append(self, batch: bytes | memoryview, leader_epoch: int = 0) -> int:
+        """Take a batch of a producer, checked; returns the offset that it got."""
+        base_offset = self.end_offset
+        (found,) = read_batches(memoryview(batch))
+        check_crc(found)
+        self.append_at(base_offset, batch, leader_epoch)
+        return base_offset
+
+    def append_at(self, base_offset: int, batch: bytes | memoryview, leader_epoch: int = 0) -> None:
+        """Take a batch at an offset, with a gap before it, whatever else is wrong with it."""
+        front = base_offset.to_bytes(8, "big") + bytes(batch[8:12])
+        stored = front + leader_epoch.to_bytes(4, "big") + bytes(batch[16:])
+        last_offset_delta = int.from_bytes(stored[23:27], "big")
+        self._batches.append(stored)
+        self._next_offsets.append(base_offset + last_offset_delta + 1)
+        self.high_watermark = self.end_offset
+
+    def delete_before(self, offset: int) -> None:
+        """What retention does: batches that end before `offset` are gone."""
+        gone = bisect_right(self._next_offsets, offset)
+        del self._batches[:gone], self._next_offsets[:gone]
+        self.start_offset = offset
+
+    def read(self, offset: int, until: int, max_bytes: int, *, first_whole: bool) -> bytes:
+        """What a Fetch gets: from the batch with `offset` on, cut where `max_bytes` end.
+
+        Args:
+            offset: Where to begin.
+            until: The high watermark, or the last stable offset.
+            max_bytes: Where to cut.
+            first_whole: Whether a first batch that is larger comes whole (KIP-74).
+        """
+        parts: list[bytes] = []
+        size = 0
+        index = bisect_right(self._next_offsets, offset)
+        while index < len(self._batches) and size < max_bytes:
+            if self._next_offsets[index] > until:
+                break
+            parts.append(self._batches[index])
+            size += len(parts[-1])
+            index += 1
+        if parts and first_whole:
+            max_bytes = max(max_bytes, len(parts[0]))
+        return b"".join(parts)[:max_bytes]
+
+    def since(self, timestamp: int) -> tuple[int, int]:
+        """Timestamp and offset of the first record that is not older; (-1, -1) without one."""
+        for record in self._records():
+            if record.timestamp >= timestamp:
+                return record.timestamp, record.offset
+        return -1, -1
+
+    def youngest(self) -> tuple[int, int]:
+        """Timestamp and offset of the first of the youngest records; (-1, -1) without any."""
+        return max(
+            ((record.timestamp, record.offset) for record in self._records()),
+            key=lambda found: (found[0], -found[1]),
+            default=(-1, -1),
+        )
+
+    def _records(self) -> list[Record]:
+        stored = b"".join(self._batches)
+        return [r for batch in read_batches(memoryview(stored)) for r in decode_records(batch)]

@@ -1,0 +1,63 @@
+"""What tests do with a client of ours: read a partition, write to it, value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.fetch import fetch_range
+from kafka_protocol.client.produce import Producer
+from kafka_protocol.records.batch import RecordBatch
+from kafka_protocol.records.record import decode_records
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.log import batch_of
+
+PARTITION = TopicPartition("t", 0)
+
+
+@contextmanager
+def one_partition(
+    *batches: tuple[bytes, ...], nodes: int = 1, release: str = "99", **options: Any
+) -> Iterator[tuple[ScriptedCluster, Cluster]]:
+    """A cluster with the partition t-0 and these batches, and a client of it."""
+    with ScriptedCluster(nodes, release) as cluster:
+        cluster.add_topic("t")
+        for values in batches:
+            cluster.append(PARTITION, *values)
+        client = cluster.client(**options)
+        try:
+            yield cluster, client
+        finally:
+            client.close()
+
+
+def read(
+    client: Cluster,
+    start: int,
+    until: int,
+    *,
+    idle_ms: int = 5_000,
+    topic_partition: TopicPartition = PARTITION,
+) -> list[tuple[int, bytes | None]]:
+    """The records of a range of offsets: offset and value."""
+    batches: list[RecordBatch] = []
+    for some in fetch_range(client, OffsetRange(topic_partition, start, until), idle_ms):
+        assert some, "an empty sequence ends a range"
+        batches += some
+    return [
+        (record.offset, record.value)
+        for batch in batches
+        if not batch.header.is_control
+        for record in decode_records(batch)
+        if start <= record.offset < until
+    ]
+
+
+def write(client: Cluster, *values: bytes, topic_partition: TopicPartition = PARTITION) -> None:
+    """One batch with these values, acknowledged."""
+    producer = Producer(client)
+    producer.add(topic_partition, batch_of(*values))
+    producer.flush()

@@ -1,0 +1,118 @@
+"""The scripted cluster itself: what tests of faults build on must be right without one."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.errors import BrokerConnectionError
+from kafka_protocol.messages.fetch import FetchRequest
+from kafka_protocol.messages.list_offsets import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    MAX_TIMESTAMP,
+    ListOffsetsRequest,
+)
+from kafka_protocol.messages.metadata import MetadataRequest
+from kafka_protocol.messages.produce import ProduceRequest
+from kafka_protocol.schema import Request, VersionRange
+from kafka_protocol.topic_partition import TopicPartition
+from tests.fakes import faults
+from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.log import START_MS
+from tests.fakes.reading import PARTITION, one_partition, read, write
+
+SOON_MS = 5_000
+VALUES = [(0, b"a"), (1, b"b"), (2, b"c")]
+
+
+def versions_from(kind: type[Request], lowest: int) -> list[tuple[type[Request], int]]:
+    return [(kind, version) for version in range(lowest, kind.versions.highest + 1)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "version"),
+    [
+        *versions_from(FetchRequest, 0),
+        *versions_from(ListOffsetsRequest, 1),
+        *versions_from(MetadataRequest, 0),
+        *versions_from(ProduceRequest, 3),
+    ],
+)
+def test_every_version_writes_and_reads(kind: type[Request], version: int) -> None:
+    with one_partition() as (cluster, client):
+        cluster.offer(kind, VersionRange(0, version))
+        if kind is MetadataRequest and version < 10:
+            # A cluster that tells no ids is not asked by id.
+            cluster.offer(FetchRequest, VersionRange(0, 12))
+            cluster.offer(ProduceRequest, VersionRange(0, 12))
+        write(client, b"a", b"b")
+        write(client, b"c")
+        positions = (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, START_MS, START_MS + 1)
+        found = [
+            list_offsets(client, {PARTITION: position}, Deadline.after(SOON_MS))[PARTITION]
+            for position in positions
+        ]
+        assert found == [0, 3, 0, -1]
+        assert read(client, 0, 3) == VALUES
+        assert {asked for _, _, asked in cluster.asked(kind)} == {version}
+
+
+@pytest.mark.parametrize("release", ["0.11", "1.0", "2.4", "2.8", "3.9", "4.3"])
+def test_releases(release: str) -> None:
+    with one_partition(release=release) as (_, client):
+        write(client, b"a", b"b")
+        write(client, b"c")
+        assert read(client, 0, 3) == VALUES
+
+
+def test_leaders_that_move_while_others_read() -> None:
+    with one_partition((b"a",), nodes=3) as (cluster, client):
+        for number, value in enumerate([b"b", b"c", b"d"]):
+            cluster.move_leader(PARTITION, number + 1)
+            write(client, value)
+        assert read(client, 0, 4) == [*VALUES, (3, b"d")]
+
+
+def test_a_node_that_goes_and_comes_back() -> None:
+    with one_partition((b"a",), nodes=2) as (cluster, client):
+        assert read(client, 0, 1) == VALUES[:1]
+        cluster.stop(1)
+        with pytest.raises(BrokerConnectionError):
+            read(client, 0, 1, idle_ms=100)
+        cluster.start(1)
+        assert read(client, 0, 1) == VALUES[:1]
+
+
+def test_the_youngest_record() -> None:
+    with one_partition((b"a", b"b")) as (_, client):
+        youngest = {PARTITION: MAX_TIMESTAMP}
+        assert list_offsets(client, youngest, Deadline.after(SOON_MS)) == {PARTITION: 0}
+
+
+def test_slow_and_dribbled_answers_are_the_same_answers() -> None:
+    with one_partition((b"a", b"b"), (b"c",)) as (cluster, client):
+        cluster.spoil(FetchRequest, faults.dribbled())
+        cluster.spoil(MetadataRequest, faults.delayed(20))
+        assert read(client, 0, 3) == VALUES
+
+
+def test_a_broker_that_waits_can_be_stopped() -> None:
+    with one_partition() as (cluster, client):
+        cluster.spoil(MetadataRequest, faults.delayed(60_000))
+        with pytest.raises(BrokerConnectionError):
+            client.topics(["t"], Deadline.after(50))
+
+
+def test_ten_thousand_partitions() -> None:
+    with ScriptedCluster(nodes=3) as cluster:
+        cluster.add_topic("t", partitions=10_000)
+        client = cluster.client()
+        try:
+            positions = {TopicPartition("t", n): LATEST_TIMESTAMP for n in range(10_000)}
+            found = list_offsets(client, positions, Deadline.after(60_000))
+        finally:
+            client.close()
+        assert found == dict.fromkeys(positions, 0)
+        assert len(cluster.asked(ListOffsetsRequest)) == 3

@@ -1,0 +1,270 @@
+"""Every release of Kafka that can be started, from before ApiVersions to the newest.
+
+One suite for all of them: what a release does not have must be refused in words. `make test` runs
+three releases that tell most: one before ApiVersions, one with ZooKeeper and message sets, and the
+newest; `make test-all` runs them all.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pytest
+
+from kafka_protocol.client.admin import NewTopic, create_topic, delete_topic
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.groups import commit_offsets, committed_offsets
+from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.client.produce import Producer
+from kafka_protocol.columnar.encode import RecordColumns, encode_batches
+from kafka_protocol.columnar.schema import HEADERS_TYPE
+from kafka_protocol.columnar.topic import read_topic
+from kafka_protocol.errors import EncodeError, ErrorCode, UnsupportedVersionError
+from kafka_protocol.features import FEATURES
+from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.releases import parse_release, served_by
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.testing import RELEASES, KafkaCluster
+from kafka_spark_source.testing.plugin import ClusterFactory
+from kafka_spark_source.testing.releases import Quorum
+from tests.integration.conftest import connect
+
+pytestmark = pytest.mark.integration
+
+TELLING = ("0.9.0.1", "0.10.2.2", "4.3.1")
+SOON_MS = 30_000
+START_MS = 1_700_000_000_000
+ROWS = 200
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(version, marks=() if version in TELLING else pytest.mark.slow)
+        for version in RELEASES
+    ],
+)
+def kafka(request: pytest.FixtureRequest, kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
+    return kafka_cluster_factory(request.param)
+
+
+@pytest.fixture(scope="module")
+def release(kafka: KafkaCluster) -> tuple[int, ...]:
+    return parse_release(kafka.version)
+
+
+@pytest.fixture
+def client(kafka: KafkaCluster) -> Iterator[Cluster]:
+    cluster = connect(kafka)
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture(scope="module")
+def topic(kafka: KafkaCluster, release: tuple[int, ...]) -> str:
+    """A topic of two partitions, made by whatever the release has for it."""
+    name = f"topic-{next(_numbers)}"
+    if release < (0, 10, 1):
+        kafka.create_topic(name, partitions=2)
+        return name
+    cluster = connect(kafka)
+    try:
+        create_topic(cluster, NewTopic(name, partitions=2), soon())
+    finally:
+        cluster.close()
+    return name
+
+
+def soon() -> Deadline:
+    return Deadline.after(SOON_MS)
+
+
+def columns(rows: int, *, headers: bool = False) -> RecordColumns:
+    header = [{"key": "h", "value": b"1"}]
+    return RecordColumns(
+        key=pa.array([None if i % 5 == 0 else f"key {i}".encode() for i in range(rows)]),
+        value=pa.array([None if i % 7 == 3 else f"value {i}".encode() * 5 for i in range(rows)]),
+        timestamp=(pa.array(range(rows)).to_numpy() + START_MS),
+        headers=pa.array([header] * rows, HEADERS_TYPE) if headers else None,
+    )
+
+
+def produce(
+    cluster: Cluster,
+    topic_partition: TopicPartition,
+    records: RecordColumns,
+    codec: CompressionCodec = CompressionCodec.NONE,
+) -> None:
+    producer = Producer(cluster)
+    magic = producer.message_format(topic_partition)
+    for batch in encode_batches(records, codec, max_batch_bytes=5_000, magic=magic):
+        producer.add(topic_partition, batch.data)
+    producer.flush()
+
+
+def latest(cluster: Cluster, topic_partition: TopicPartition) -> int:
+    return list_offsets(cluster, {topic_partition: LATEST_TIMESTAMP}, soon())[topic_partition]
+
+
+def codecs_of(release: tuple[int, ...]) -> Sequence[CompressionCodec]:
+    known = [c for c in CompressionCodec if c != CompressionCodec.ZSTD]
+    return [*CompressionCodec] if release >= (2, 1) else known
+
+
+# --- What it speaks -----------------------------------------------------------------------------
+
+
+def test_versions_are_what_the_table_of_releases_says(
+    client: Cluster, kafka: KafkaCluster, topic: str
+) -> None:
+    versions = client.common_versions(soon())
+    expected = served_by(kafka.version)
+    # The brokers' own APIs are served on other listeners, or not in KRaft mode.
+    keys = set(versions.ranges) & set(expected)
+    assert {k: versions.ranges[k].highest for k in keys} == {k: expected[k].highest for k in keys}
+    missing = {k for k in expected if k not in versions.ranges and k not in {4, 5, 6, 7}}
+    assert missing <= UNSERVED.get(kafka.version, set()), "the table promises too much"
+
+
+# APIs that a release knows and a plain broker of it does not serve to clients.
+UNSERVED: dict[str, set[int]] = {}
+
+
+def test_features_are_those_of_the_release(
+    client: Cluster, topic: str, release: tuple[int, ...]
+) -> None:
+    versions = client.common_versions(soon())
+    usable = {feature.name for feature in FEATURES if feature.is_usable(versions)}
+    since = {
+        "offsets kept by the brokers": (0, 8, 2),
+        "record timestamps": (0, 10, 0),
+        "offsets by timestamp": (0, 10, 1),
+        "creating and deleting topics": (0, 10, 1),
+        "record headers": (0, 11),
+        "idempotent writes": (0, 11),
+        "transactions": (0, 11),
+        "reading committed records only": (0, 11),
+        "re-authentication": (2, 2),
+        "zstd": (2, 1),
+        "fetching from the closest replica": (2, 3),
+        "topic ids": (3, 1),
+    }
+    assert usable == {name for name, first in since.items() if release >= first}
+
+
+# --- Metadata and offsets -----------------------------------------------------------------------
+
+
+def test_metadata(client: Cluster, topic: str) -> None:
+    found = client.settled_topics([topic, "missing"], soon())
+    assert sorted(found[topic].partitions) == [0, 1]
+    assert {leader.node_id for leader in found[topic].partitions.values()} == {1}
+    assert found["missing"].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert "missing" not in client.topics(None, soon()), "asking must not create"
+
+
+def test_offsets_of_positions_and_times(
+    client: Cluster, topic: str, release: tuple[int, ...]
+) -> None:
+    partition = TopicPartition(topic, 1)
+    first = latest(client, partition)
+    produce(client, partition, columns(ROWS))
+    assert latest(client, partition) == first + ROWS
+    assert list_offsets(client, {partition: EARLIEST_TIMESTAMP}, soon()) == {partition: 0}
+    third = {partition: START_MS + 3}
+    if release < (0, 10, 1):
+        with pytest.raises(UnsupportedVersionError, match=r"Kafka 0\.10\.1 or newer"):
+            list_offsets(client, third, soon())
+    else:
+        assert list_offsets(client, third, soon()) == {partition: 3}
+        assert list_offsets(client, {partition: START_MS * 2}, soon()) == {partition: -1}
+
+
+# --- Records ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("codec", CompressionCodec, ids=lambda codec: codec.name.lower())
+def test_records_come_back_as_they_were_written(
+    client: Cluster,
+    kafka: KafkaCluster,
+    topic: str,
+    release: tuple[int, ...],
+    codec: CompressionCodec,
+) -> None:
+    if codec not in codecs_of(release):
+        with pytest.raises((UnsupportedVersionError, EncodeError), match=r"Kafka 2\.1"):
+            produce(client, TopicPartition(topic, 0), columns(1), codec)
+        return
+    partition = TopicPartition(topic, 0)
+    has_headers = release >= (0, 11)
+    written = columns(ROWS, headers=has_headers)
+    first = latest(client, partition)
+    produce(client, partition, written, codec)
+    table = read_topic(
+        topic,
+        {"bootstrap.servers": kafka.bootstrap_servers, "max.partition.fetch.bytes": "3000"},
+        start={0: first},
+        end={0: first + ROWS},
+        partitions=[0],
+    ).read_all()
+    assert table["offset"].to_pylist() == [*range(first, first + ROWS)]
+    assert table["key"].to_pylist() == written.key.to_pylist()
+    assert table["value"].to_pylist() == written.value.to_pylist()
+    has_times = release >= (0, 10)
+    times = table["timestamp"].cast(pa.int64()).to_pylist()
+    assert times == ([(START_MS + i) * 1000 for i in range(ROWS)] if has_times else [-1000] * ROWS)
+    assert set(table["timestampType"].to_pylist()) == {0 if has_times else -1}
+    assert set(map(str, table["headers"].to_pylist())) == {
+        "[{'key': 'h', 'value': b'1'}]" if has_headers else "None"
+    }
+
+
+def test_headers_are_refused_where_there_are_none(
+    client: Cluster, topic: str, release: tuple[int, ...]
+) -> None:
+    partition = TopicPartition(topic, 0)
+    if release >= (0, 11):
+        produce(client, partition, columns(1, headers=True))
+        return
+    with pytest.raises(EncodeError, match=r"Kafka 0\.11"):
+        produce(client, partition, columns(1, headers=True))
+
+
+# --- Groups and topics --------------------------------------------------------------------------
+
+
+def test_offsets_of_groups(client: Cluster, topic: str) -> None:
+    partitions = [TopicPartition(topic, number) for number in (0, 1)]
+    group = f"group-{next(_numbers)}"
+    assert committed_offsets(client, group, partitions, soon()) == {}
+    commit_offsets(client, group, {partitions[0]: 3}, soon())
+    assert committed_offsets(client, group, partitions, soon()) == {partitions[0]: 3}
+    commit_offsets(client, group, dict.fromkeys(partitions, 4), soon())
+    assert committed_offsets(client, group, partitions, soon()) == dict.fromkeys(partitions, 4)
+
+
+def test_topics_are_created_and_deleted(client: Cluster, release: tuple[int, ...]) -> None:
+    name = f"topic-{next(_numbers)}"
+    if release < (0, 10, 1):
+        with pytest.raises(UnsupportedVersionError, match=r"no CreateTopics API.*Kafka 0\.10\.1"):
+            create_topic(client, NewTopic(name), soon())
+        return
+    create_topic(client, NewTopic(name, partitions=3), soon())
+    assert sorted(client.settled_topics([name], soon())[name].partitions) == [0, 1, 2]
+    delete_topic(client, name, soon())
+    deadline = soon()
+    while not client.topics([name], deadline)[name].error_code:
+        assert not deadline.has_passed, "the topic is still there"
+        time.sleep(0.05)
+
+
+def test_every_release_says_which_quorum_it_has() -> None:
+    """The suite covers both: else it would not tell what it promises."""
+    assert {RELEASES[version].quorum for version in TELLING} == {Quorum.ZOOKEEPER, Quorum.KRAFT}

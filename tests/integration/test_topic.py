@@ -1,0 +1,125 @@
+"""Topics as Arrow without Spark, from a real broker."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+import pyarrow as pa
+import pytest
+from confluent_kafka import Producer
+
+from kafka_protocol.client.fetch import OffsetOutOfRangeError
+from kafka_protocol.columnar.schema import RECORD_SCHEMA
+from kafka_protocol.columnar.topic import Position, read_topic
+from kafka_protocol.errors import BrokerError, KafkaConfigError
+from kafka_spark_source.testing import KafkaCluster
+from tests.integration.conftest import MakeTopic
+
+pytestmark = pytest.mark.integration
+
+RECORDS = 1_000
+START = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+
+@pytest.fixture(scope="module")
+def options(kafka_cluster: KafkaCluster) -> dict[str, str]:
+    return {"bootstrap.servers": kafka_cluster.bootstrap_servers}
+
+
+@pytest.fixture
+def topic(make_topic: MakeTopic, options: dict[str, str]) -> str:
+    """Two partitions, a record each second, written by another client."""
+    name = make_topic(partitions=2)
+    producer = Producer(options)
+    for i in range(RECORDS):
+        time_ms = int((START + timedelta(seconds=i)).timestamp() * 1000)
+        value, headers = f"value {i}".encode(), [("n", str(i).encode())]
+        producer.produce(
+            name, value, f"key {i}".encode(), partition=i % 2, timestamp=time_ms, headers=headers
+        )
+    assert producer.flush(30) == 0
+    return name
+
+
+def test_a_whole_topic(topic: str, options: dict[str, str]) -> None:
+    table = read_topic(topic, options).read_all()
+    assert table.schema == RECORD_SCHEMA
+    rows = sorted(table.to_pylist(), key=lambda row: (row["offset"], row["partition"]))
+    assert [row["value"] for row in rows] == [f"value {i}".encode() for i in range(RECORDS)]
+    assert rows[7] == {
+        "key": b"key 7",
+        "value": b"value 7",
+        "topic": topic,
+        "partition": 1,
+        "offset": 3,
+        "timestamp": START + timedelta(seconds=7),
+        "timestampType": 0,
+        "headers": [{"key": "n", "value": b"7"}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "offsets"),
+    [
+        ("earliest", "latest", range(RECORDS // 2)),
+        ({1: 10}, {1: 12}, range(10, 12)),
+        ({1: 490}, "latest", range(490, 500)),
+        ("latest", "latest", range(0)),
+        ({1: 12}, {1: 10}, range(0)),
+        # Seconds 1, 3, 5, ... are in partition 1.
+        (START + timedelta(seconds=5), START + timedelta(seconds=9), range(2, 4)),
+        (START + timedelta(seconds=4, microseconds=1), START + timedelta(days=1), range(2, 500)),
+    ],
+)
+def test_a_range(
+    topic: str, options: dict[str, str], start: Position, end: Position, offsets: range
+) -> None:
+    reader = read_topic(
+        topic, options, start=start, end=end, partitions=[1], columns=["offset", "partition"]
+    )
+    table = reader.read_all()
+    assert table.schema.names == ["offset", "partition"]
+    assert table["offset"].to_pylist() == [*offsets]
+    assert set(table["partition"].to_pylist()) <= {1}
+
+
+def test_batches_one_by_one_and_into_pandas(topic: str, options: dict[str, str]) -> None:
+    with read_topic(topic, options, columns=["value"]) as reader:
+        assert sum(batch.num_rows for batch in reader) == RECORDS
+    frame = read_topic(topic, options, columns=["key", "timestamp"]).read_pandas()
+    assert [*frame.columns] == ["key", "timestamp"]
+    assert len(frame) == RECORDS
+
+
+def test_a_read_that_is_given_up(topic: str, options: dict[str, str]) -> None:
+    small = options | {"max.partition.fetch.bytes": "2000"}
+    with read_topic(topic, small, columns=["offset"]) as reader:
+        assert reader.read_next_batch().num_rows < RECORDS
+    with pytest.raises(pa.ArrowInvalid):
+        reader.read_next_batch()
+
+
+def test_what_is_not_there(topic: str, options: dict[str, str]) -> None:
+    with pytest.raises(BrokerError, match=r"Cannot read topic 'missing': .*UNKNOWN_TOPIC"):
+        read_topic("missing", options)
+    with pytest.raises(BrokerError, match=r"Cannot read partition 2 of topic .* has 2"):
+        read_topic(topic, options, partitions=[0, 2])
+    reader = read_topic(topic, options, partitions=[0], start={0: 900}, end={0: 1000})
+    with pytest.raises(OffsetOutOfRangeError, match=r"900 of .*-0 .*\[0, 500\)"):
+        reader.read_all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"columns": ["valu"]}, "no column 'valu'; there are key, value"),
+        ({"start": "first"}, "'first' is no position"),
+        ({"start": datetime(2026, 1, 1)}, "needs a time zone"),
+        ({"start": {0: 1}}, "no offset is given for partition 1"),
+    ],
+)
+def test_what_cannot_be_meant(
+    topic: str, options: dict[str, str], arguments: dict[str, object], message: str
+) -> None:
+    with pytest.raises(KafkaConfigError, match=message):
+        read_topic(topic, options, **arguments)  # type: ignore[arg-type]

@@ -1,0 +1,304 @@
+"""Message sets: entries byte by byte, cuts and flips at every byte, wrappers, runs of messages."""
+
+from __future__ import annotations
+
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_protocol.errors import CorruptRecordError, KafkaError
+from kafka_protocol.records.attributes import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE
+from kafka_protocol.records.batch import RecordBatch, check_crc, read_batches
+from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.records.message import Message, encode_messages
+from kafka_protocol.records.record import decode_records
+from tests.protocol.records.strategies import (
+    NOW,
+    OLD_CODECS,
+    MessageSetSample,
+    message_sets,
+    wrapper_of,
+)
+from tests.protocol.records.test_batch import ONE
+
+COVERED_0 = (
+    b"\x00"  # magic
+    b"\x00"  # attributes
+    b"\x00\x00\x00\x01k"
+    b"\xff\xff\xff\xff"  # null
+)
+MESSAGE_0 = (
+    b"\x00\x00\x00\x00\x00\x00\x00\x07"  # offset
+    b"\x00\x00\x00\x0f" + zlib.crc32(COVERED_0).to_bytes(4, "big") + COVERED_0  # 15 bytes follow
+)
+COVERED_1 = (
+    b"\x01"  # magic
+    b"\x08"  # attributes: LOG_APPEND_TIME
+    b"\x00\x00\x01\x8b\xcf\xe5\x68\x00"  # timestamp
+    b"\xff\xff\xff\xff"  # null
+    b"\x00\x00\x00\x02vv"
+)
+MESSAGE_1 = (
+    b"\x00\x00\x00\x00\x00\x00\x00\x08"  # offset
+    b"\x00\x00\x00\x18" + zlib.crc32(COVERED_1).to_bytes(4, "big") + COVERED_1  # 24 bytes follow
+)
+
+
+def read(data: bytes, until_offset: int = 2**62) -> list[RecordBatch]:
+    batches = []
+    for batch in read_batches(memoryview(data), until_offset):
+        check_crc(batch)
+        batches.append(batch)
+    return batches
+
+
+def spans(batches: list[RecordBatch]) -> list[tuple[int, int]]:
+    return [(batch.header.base_offset, batch.header.next_offset) for batch in batches]
+
+
+def plain(*offsets: int, magic: int = 1) -> bytes:
+    return encode_messages([Message(o, NOW, b"k", b"%d" % o) for o in offsets], magic)
+
+
+def wrapped(*offsets: int, at: int, magic: int = 1) -> bytes:
+    messages = [Message(o, NOW, b"k", b"%d" % o) for o in offsets]
+    return wrapper_of(messages, magic, CompressionCodec.GZIP, at)
+
+
+def refreshed(message: bytes) -> bytes:
+    """The same with a checksum that fits."""
+    return message[:12] + zlib.crc32(message[16:]).to_bytes(4, "big") + message[16:]
+
+
+def test_message_bytes_read() -> None:
+    old, newer = read(MESSAGE_0 + MESSAGE_1)
+    assert (old.header.magic, old.header.timestamp_type) == (0, NO_TIMESTAMP_TYPE)
+    assert decode_records(old) == [(7, -1, b"k", None, ())]
+    assert (newer.header.magic, newer.header.timestamp_type) == (1, LOG_APPEND_TIME)
+    assert decode_records(newer) == [(8, 1_700_000_000_000, None, b"vv", ())]
+    assert not (old.header.is_empty or old.header.is_control or old.header.is_transactional)
+
+
+def test_message_bytes_written() -> None:
+    assert encode_messages([Message(7, NOW, b"k", None)], 0) == MESSAGE_0
+    message = Message(8, 1_700_000_000_000, None, b"vv")
+    assert encode_messages([message], 1, 0x08) == MESSAGE_1
+
+
+def test_messages_without_a_gap_are_one() -> None:
+    assert spans(read(plain(3, 4, 5) + plain(7, 8))) == [(3, 6), (7, 9)]
+
+
+def test_a_run_ends_where_the_range_ends() -> None:
+    assert spans(read(plain(3, 4, 5, 6), until_offset=5)) == [(3, 5), (5, 6), (6, 7)]
+
+
+def test_a_run_ends_where_the_kind_of_message_changes() -> None:
+    appended = encode_messages([Message(6, NOW, None, None)], 1, 0x08)
+    data = plain(3, 4, magic=0) + plain(5) + appended + wrapped(0, 1, at=8) + plain(9)
+    batches = read(data)
+    assert spans(batches) == [(3, 5), (5, 6), (6, 7), (0, 9), (9, 10)]
+    assert [batch.header.timestamp_type for batch in batches] == [
+        NO_TIMESTAMP_TYPE,
+        CREATE_TIME,
+        LOG_APPEND_TIME,
+        CREATE_TIME,
+        CREATE_TIME,
+    ]
+
+
+def test_a_long_run_is_cut_at_about_one_mebibyte() -> None:
+    big = [Message(offset, NOW, None, bytes(300_000)) for offset in range(6)]
+    assert spans(read(encode_messages(big, 1))) == [(0, 4), (4, 6)]
+
+
+def test_fault_37_all_formats_in_one_answer() -> None:
+    data = plain(4, 5, magic=0) + wrapped(6, 8, at=8, magic=0) + wrapped(0, at=9) + ONE
+    offsets = [record.offset for batch in read(data) for record in decode_records(batch)]
+    assert offsets == [4, 5, 6, 8, 9, 10]
+    assert [batch.header.magic for batch in read(data[:-1])] == [0, 0, 1]
+
+
+def test_fault_37_relative_offsets() -> None:
+    """The wrapper's offset is its last message's; compaction took the first and one between."""
+    (batch,) = read(wrapped(2, 3, 7, at=107))
+    assert [record.offset for record in decode_records(batch)] == [102, 103, 107]
+    assert (batch.header.base_offset, batch.header.stated_offset) == (0, 107)
+
+
+def test_fault_37_log_append_time_of_a_wrapper() -> None:
+    messages = [Message(0, NOW, None, b"a"), Message(1, NOW + 1, None, b"b")]
+    appended, created = (
+        wrapper_of(messages, 1, CompressionCodec.SNAPPY, 1, attributes) for attributes in (8, 0)
+    )
+    assert [r.timestamp for r in decode_records(read(appended)[0])] == [NOW + 5, NOW + 5]
+    assert [r.timestamp for r in decode_records(read(created)[0])] == [NOW, NOW + 1]
+
+
+@given(sample=message_sets())
+def test_reads_what_was_written(sample: MessageSetSample) -> None:
+    batches = read(sample.data)
+    assert [record for batch in batches for record in decode_records(batch)] == sample.records
+    assert {batch.header.timestamp_type for batch in batches} == {sample.timestamp_type}
+
+
+@given(samples=st.lists(message_sets(), min_size=1, max_size=3), data=st.data())
+def test_fault_29_cut_at_any_byte(samples: list[MessageSetSample], data: st.DataObject) -> None:
+    """What is whole is read, and nothing else."""
+    whole = b"".join(sample.data for sample in samples)
+    end = data.draw(st.integers(0, len(whole)))
+    expected = [record for batch in read(whole) for record in decode_records(batch)]
+    found = [record for batch in read(whole[:end]) for record in decode_records(batch)]
+    assert found == expected[: len(found)]
+    assert len(found) < len(expected) or end == len(whole)
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("make", [plain, lambda *o, magic: wrapped(*o, at=5, magic=magic)])
+def test_fault_29_every_cut(magic: int, make: object) -> None:
+    first, last = plain(1, 2, 3), make(4, 5, magic=magic)  # type: ignore[operator]
+    for end in range(len(first), len(first + last)):
+        assert [r.offset for b in read((first + last)[:end]) for r in decode_records(b)][:3] == [
+            1,
+            2,
+            3,
+        ]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", [CompressionCodec.NONE, CompressionCodec.GZIP])
+def test_fault_31_every_flipped_byte_is_noticed(magic: int, codec: CompressionCodec) -> None:
+    """Offset and size are outside the checksum."""
+    messages = [Message(0, NOW, b"key", b"value")]
+    data = encode_messages(messages, magic)
+    if codec:
+        data = wrapper_of(messages, magic, codec, 0)
+    for at in range(12, len(data)):
+        for bit in range(8):
+            flipped = bytearray(data)
+            flipped[at] ^= 1 << bit
+            with pytest.raises(CorruptRecordError, match=r"CRC-32|magic|cannot be|announced"):
+                read(bytes(flipped))
+
+
+def test_fault_31_names_the_message_and_both_checksums() -> None:
+    data = bytearray(plain(4, 5, 6))
+    data[-1] ^= 1
+    with pytest.raises(CorruptRecordError, match=r"offset 6: the CRC-32 is 0x.* says 0x"):
+        read(bytes(data))
+
+
+def test_fault_31_a_flipped_offset_begins_a_batch_of_its_own() -> None:
+    """No checksum covers it; whoever reads a range sees an offset that cannot be."""
+    one = len(plain(4))
+    data = bytearray(plain(4, 5, 6))
+    data[one] ^= 0x40
+    assert spans(read(bytes(data))) == [(4, 5), (5 | 0x40 << 56, 6 | 0x40 << 56), (6, 7)]
+
+
+@pytest.mark.parametrize(
+    ("field", "reason"),
+    [
+        (b"\xff" * 8, "at offset -1 cannot be"),
+        (bytes(8) + b"\xff\xff\xff\xff", "a message of -1 bytes"),
+        (bytes(8) + b"\x00\x00\x00\x0d", "a message of 13 bytes"),
+    ],
+)
+def test_fault_32_impossible_entries(field: bytes, reason: str) -> None:
+    with pytest.raises(CorruptRecordError, match=reason):
+        read(field + MESSAGE_0[len(field) :])
+
+
+def test_fault_32_a_message_of_magic_1_needs_room_for_its_timestamp() -> None:
+    with pytest.raises(CorruptRecordError, match="a message of 15 bytes at offset 7 cannot be"):
+        read(MESSAGE_0[:16] + b"\x01" + MESSAGE_0[17:])
+
+
+def test_fault_32_a_bad_message_behind_good_ones() -> None:
+    """The good ones come first."""
+    bad = bytearray(MESSAGE_1)
+    bad[8:12] = b"\xff\xff\xff\xff"
+    batches = read_batches(memoryview(plain(6, 7) + bytes(bad)))
+    assert next(batches).header.next_offset == 8
+    with pytest.raises(CorruptRecordError, match="at offset 8: a message of -1 bytes"):
+        next(batches)
+
+
+def wrapper_with(value: bytes | None, codec: int, magic: int = 1) -> bytes:
+    return encode_messages([Message(9, NOW, None, value)], magic, codec)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (wrapper_with(None, 1), "a wrapper's value of -1 bytes"),
+        (wrapper_with(b"", 1), "holds no message"),
+        (wrapper_with(b"x", 4), "zstd came after message format 1"),
+        (wrapper_with(b"x", 4, magic=0), "zstd came after message format 0"),
+        (wrapper_with(b"x", 5), "codec 5 is not known"),
+        (wrapper_with(b"x", 1), "cut short"),
+        (wrapped(0, at=9)[:-1] + b"\x01", "does not unpack"),
+        (wrapper_of([], 1, CompressionCodec.LZ4, 9), "holds no message"),
+        (wrapped(1, 1, at=9), "do not fit together"),
+        (wrapped(2, 1, at=9), "do not fit together"),
+        (wrapped(-1, 1, at=9), "do not fit together"),
+        (wrapped(8, 10, at=9), "do not fit together"),
+        (wrapped(8, 10, at=9, magic=0), "do not fit together"),
+        (MESSAGE_0[:-4] + b"\x00\x00\x00\x02", "field of 2 bytes with 0 bytes left"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_fault_32_impossible_wrappers(data: bytes, reason: str) -> None:
+    (batch,) = read(refreshed(data))
+    stated = batch.header.stated_offset
+    with pytest.raises(CorruptRecordError, match=f"at offset {stated}: .*{reason}"):
+        decode_records(batch)
+
+
+@pytest.mark.parametrize(
+    ("inner", "reason"),
+    [
+        (plain(0, magic=0), "a message of magic 0 in a message set of 1"),
+        (wrapped(0, at=0), "is compressed again"),
+        (plain(0)[:-1], "bytes left"),
+        (plain(0) + b"\x00", "1 bytes follow the last message"),
+        (plain(0)[:8] + b"\xff\xff\xff\xff" + plain(0)[12:], "a message of -1 bytes"),
+        (plain(0)[:8] + b"\x7f\xff\xff\xff" + plain(0)[12:], "a message of 2147483647 bytes"),
+        (plain(0)[:26] + b"\xff\xff\xff\xfe" + plain(0)[30:], "a field of -2 bytes"),
+        (plain(0)[:26] + b"\x7f\xff\xff\xff" + plain(0)[30:], "a field of 2147483647 bytes"),
+        (plain(0)[:31] + b"\x00\x00\x00\x00" + plain(0)[35:], "1 bytes longer than its fields"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_fault_32_impossible_messages_in_a_wrapper(inner: bytes, reason: str) -> None:
+    (batch,) = read(wrapper_with(zlib.compress(inner, wbits=31), 1))
+    with pytest.raises(CorruptRecordError, match=f"at offset 9: .*{reason}"):
+        decode_records(batch)
+
+
+def test_fault_32_a_wrapper_s_key_is_stepped_over() -> None:
+    value = zlib.compress(plain(0), wbits=31)
+    (batch,) = read(encode_messages([Message(9, NOW, b"key", value)], 1, 1))
+    assert [record.offset for record in decode_records(batch)] == [9]
+
+
+@pytest.mark.parametrize("codec", [codec for codec in OLD_CODECS if codec])
+def test_fault_33_bomb_in_a_wrapper(codec: CompressionCodec) -> None:
+    messages = [Message(0, NOW, None, bytes(2_000_000))]
+    (batch,) = read(wrapper_of(messages, 1, codec, 40))
+    assert len(decode_records(batch)) == 1
+    with pytest.raises(CorruptRecordError, match=r"at offset 40: .*more than 100000 bytes"):
+        decode_records(batch, 100_000)
+
+
+@given(data=st.binary(max_size=200), magic=st.sampled_from([0, 1]))
+def test_fault_32_garbage_raises_nothing_else(data: bytes, magic: int) -> None:
+    garbage = bytes(8) + len(data).to_bytes(4, "big") + bytes(4) + bytes([magic]) + data
+    try:
+        for batch in read_batches(memoryview(refreshed(garbage + bytes(12)))):
+            check_crc(batch)
+            decode_records(batch, 10_000)
+    except KafkaError:
+        pass

@@ -1,0 +1,212 @@
+"""Aborted transactions: a log of interleaved ones against what a reader must see of it."""
+
+from __future__ import annotations
+
+import random
+import struct
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_protocol.errors import CorruptRecordError
+from kafka_protocol.records.batch import RecordBatch
+from kafka_protocol.records.message_set import MessageSetHeader
+from kafka_protocol.records.record import Record, encode_records
+from kafka_protocol.records.transactions import (
+    ABORT,
+    AbortedTransaction,
+    AbortedTransactions,
+    control_type,
+)
+from tests.protocol.records.strategies import header_of
+
+COMMIT = 1
+TRANSACTIONAL, CONTROL = 0x10, 0x20
+
+
+def data(base_offset: int, producer_id: int, attributes: int = TRANSACTIONAL) -> RecordBatch:
+    """A batch of two records."""
+    header = header_of(
+        base_offset=base_offset,
+        producer_id=producer_id,
+        attributes=attributes,
+        last_offset_delta=1,
+        records_count=2,
+    )
+    return RecordBatch(header, memoryview(b""))
+
+
+def marker(base_offset: int, producer_id: int, *keys: bytes) -> RecordBatch:
+    records = [Record(number, 0, key, b"\0" * 6) for number, key in enumerate(keys)]
+    header = header_of(
+        base_offset=base_offset,
+        producer_id=producer_id,
+        attributes=TRANSACTIONAL | CONTROL,
+        last_offset_delta=max(0, len(keys) - 1),
+        records_count=len(keys),
+    )
+    return RecordBatch(header, memoryview(encode_records(records, 0, 0)))
+
+
+def end(base_offset: int, producer_id: int, type_: int) -> RecordBatch:
+    return marker(base_offset, producer_id, struct.pack(">hh", 0, type_))
+
+
+def seen(batches: list[RecordBatch], *aborted: tuple[int, int]) -> list[int]:
+    """The base offsets of what is not hidden."""
+    transactions = AbortedTransactions(AbortedTransaction(*pair) for pair in aborted)
+    return [batch.header.base_offset for batch in batches if not transactions.hides(batch)]
+
+
+def test_fault_35_rolled_back_records_and_markers_are_hidden() -> None:
+    log = [data(0, 7), end(2, 7, ABORT), data(3, 7), end(5, 7, COMMIT)]
+    assert seen(log, (7, 0)) == [3]
+
+
+def test_fault_35_read_uncommitted_hides_markers_only() -> None:
+    log = [data(0, 7), end(2, 7, ABORT), data(3, 7), end(5, 7, COMMIT)]
+    assert seen(log) == [0, 3]
+
+
+def test_fault_35_several_transactions_of_one_producer() -> None:
+    log = [data(0, 7), end(2, 7, ABORT), data(3, 7), end(5, 7, ABORT), data(6, 7), data(8, 7)]
+    assert seen(log, (7, 0), (7, 3)) == [6, 8]
+
+
+def test_fault_35_an_unsorted_list() -> None:
+    log = [data(0, 7), data(2, 8), end(4, 7, ABORT), end(5, 8, COMMIT), data(6, 8), data(8, 7)]
+    assert seen([*log, end(10, 8, ABORT), data(11, 8)], (8, 6), (7, 0)) == [2, 8, 11]
+
+
+def test_fault_35_abort_marker_of_an_empty_transaction() -> None:
+    """It ends nothing: what the producer commits later is seen."""
+    log = [end(0, 7, ABORT), data(1, 7), end(3, 7, COMMIT), data(4, 7), end(6, 7, ABORT)]
+    assert seen(log, (7, 4)) == [1]
+
+
+def test_fault_35_a_transaction_that_began_before_the_answer() -> None:
+    assert seen([data(40, 7), end(42, 7, ABORT), data(43, 7)], (7, 3)) == [43]
+
+
+def test_fault_35_a_marker_without_its_data() -> None:
+    """Compaction took the records; the list still has the transaction."""
+    assert seen([end(42, 7, ABORT), data(43, 7)], (7, 3)) == [43]
+
+
+def test_fault_35_a_marker_that_compaction_emptied() -> None:
+    assert seen([marker(42, 7), data(43, 8)], (7, 3)) == [43]
+    assert control_type(marker(42, 7)) is None
+
+
+def test_fault_35_idempotent_records_of_the_same_producer_are_seen() -> None:
+    assert seen([data(0, 7, attributes=0), data(2, 7)], (7, 0)) == [0]
+
+
+def test_fault_35_other_producers_are_seen() -> None:
+    assert seen([data(0, 7), data(2, 8), data(4, -1, attributes=0)], (7, 0)) == [2, 4]
+
+
+def test_fault_35_only_aborted_records() -> None:
+    log = [data(offset, 7) for offset in range(0, 20, 2)]
+    assert seen(log, (7, 0)) == []
+
+
+def test_fault_35_two_markers_in_one_batch_count_as_the_first() -> None:
+    abort, commit = (struct.pack(">hh", 0, type_) for type_ in (ABORT, COMMIT))
+    assert seen([data(0, 7), marker(2, 7, abort, abort), data(4, 7)], (7, 0)) == [4]
+    assert seen([data(0, 7), marker(2, 7, commit, abort), data(4, 7)], (7, 0)) == []
+
+
+@pytest.mark.parametrize("type_", [COMMIT, 2, 5, 77, -1])
+def test_fault_35_other_control_records_end_nothing(type_: int) -> None:
+    assert seen([data(0, 7), end(2, 7, type_), data(3, 7)], (7, 0)) == []
+
+
+def test_fault_35_a_key_of_a_later_version_may_be_longer() -> None:
+    assert control_type(marker(0, 7, struct.pack(">hh", 9, ABORT) + b"more")) == ABORT
+
+
+@pytest.mark.parametrize(
+    ("key", "reason"),
+    [
+        (b"", "key has 0 bytes"),
+        (b"\0\0\0", "key has 3 bytes"),
+        (struct.pack(">hh", -1, ABORT), "version -1"),
+    ],
+)
+def test_fault_35_impossible_control_records(key: bytes, reason: str) -> None:
+    with pytest.raises(CorruptRecordError, match=f"at offset 40: .*{reason}"):
+        seen([marker(40, 7, key)], (7, 3))
+
+
+def test_fault_35_a_damaged_marker() -> None:
+    batch = RecordBatch(end(40, 7, ABORT).header, memoryview(b"\x0b"))
+    with pytest.raises(CorruptRecordError, match="at offset 40"):
+        seen([batch], (7, 3))
+
+
+def test_message_sets_know_no_transactions() -> None:
+    header = MessageSetHeader(0, 9, 1, 0, 0)
+    assert seen([RecordBatch(header, memoryview(b""))], (-1, 0)) == [0]
+
+
+class Log(NamedTuple):
+    batches: list[RecordBatch]
+    visible: set[int]
+    aborted: list[tuple[int, int, int]]  # producer id, first offset, the marker's
+
+
+def log_of(steps: list[tuple[int, str]]) -> Log:
+    """A log from what producers do one after the other, up to the first open transaction."""
+    batches: list[RecordBatch] = []
+    visible: set[int] = set()
+    aborted: list[tuple[int, int, int]] = []
+    open_: dict[int, list[int]] = {}
+    offset = 0
+    for producer_id, step in steps:
+        if step == "send":
+            batches.append(data(offset, producer_id))
+            open_.setdefault(producer_id, []).append(offset)
+            offset += 2
+        elif step == "send without":
+            batches.append(data(offset, producer_id, attributes=0))
+            visible.add(offset)
+            offset += 2
+        else:
+            begun = open_.pop(producer_id, [])
+            batches.append(end(offset, producer_id, COMMIT if step == "commit" else ABORT))
+            if step == "commit":
+                visible.update(begun)
+            elif begun:
+                aborted.append((producer_id, begun[0], offset))
+            offset += 1
+    stable = min((begun[0] for begun in open_.values()), default=offset)
+    batches = [batch for batch in batches if batch.header.base_offset < stable]
+    return Log(batches, visible, [a for a in aborted if a[1] < stable])
+
+
+STEP = st.tuples(
+    st.integers(1, 3), st.sampled_from(["send", "send", "send without", "commit", "abort"])
+)
+
+
+@given(
+    steps=st.lists(STEP, max_size=40),
+    first=st.integers(0, 40),
+    rng=st.randoms(use_true_random=False),
+)
+def test_fault_35_equals_what_producers_did(
+    steps: list[tuple[int, str]], first: int, rng: random.Random
+) -> None:
+    """Wherever an answer begins: the broker lists what ends behind that place."""
+    log = log_of(steps)
+    answer = log.batches[first:]
+    if not answer:
+        return
+    begin = answer[0].header.base_offset
+    listed = [(producer, offset) for producer, offset, last in log.aborted if last >= begin]
+    rng.shuffle(listed)
+    expected = [b.header.base_offset for b in answer if b.header.base_offset in log.visible]
+    assert seen(answer, *listed) == expected
