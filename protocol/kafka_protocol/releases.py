@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
+from kafka_protocol.api_keys import ApiKey
 from kafka_protocol.schema import VersionRange
 
 
@@ -27,94 +28,96 @@ class Step(NamedTuple):
         return ".".join(map(str, self.release))
 
 
-# API key: each release that brought a new highest version, oldest first, as "release:version".
-# What only brokers and controllers say to each other (keys 52-54, 56, 58, ...) is left out.
-_HISTORY: Final = {
-    0: (  # Produce
+# Each release that brought a new highest version of an API, oldest first, as "release:version".
+# What only brokers and controllers say to each other is left out.
+_HISTORY: Final[Mapping[int, str]] = {
+    ApiKey.PRODUCE: (
         "0.8.0:0 0.9:1 0.10.0:2 0.11:3 1.0:5 2.0:6 2.1:7 2.4:8 2.8:9 3.7:10 3.8:11 4.0:12 4.1:13"
     ),
-    1: (  # Fetch
+    ApiKey.FETCH: (
         "0.8.0:0 0.9:1 0.10.0:2 0.10.1:3 0.11:5 1.0:6 1.1:7 2.0:8 "
         "2.1:10 2.3:11 2.7:12 3.1:13 3.5:15 3.7:16 3.9:17 4.1:18"
     ),
-    2: (  # ListOffsets
+    ApiKey.LIST_OFFSETS: (
         "0.8.0:0 0.10.1:1 0.11:2 2.0:3 2.1:4 2.2:5 2.8:6 3.0:7 3.5:8 3.9:9 4.0:10 4.2:11"
     ),
-    3: (  # Metadata
+    ApiKey.METADATA: (
         "0.8.0:0 0.10.0:1 0.10.1:2 0.11:4 1.0:5 2.0:6 2.1:7 2.3:8 2.4:9 2.8:11 3.1:12 4.0:13"
     ),
-    4: "0.8.0:0 1.0:1 2.2:2 2.4:4 2.8:5 3.2:6 3.4:7",  # LeaderAndIsr
-    5: "0.8.0:0 2.2:1 2.4:2 2.6:3 3.4:4",  # StopReplica
-    6: "0.8.0:0 0.9:1 0.10.0:2 0.10.2:3 1.0:4 2.2:5 2.4:6 2.8:7 3.4:8",  # UpdateMetadata
-    7: "0.8.0:0 0.9:1 2.2:2 2.4:3",  # ControlledShutdown
-    8: "0.8.1:0 0.8.2:1 0.9:2 0.11:3 2.0:4 2.1:6 2.3:7 2.4:8 3.7:9 4.2:10",  # OffsetCommit
-    9: "0.8.1:0 0.8.2:1 0.10.2:2 0.11:3 2.0:4 2.1:5 2.4:6 2.5:7 3.0:8 3.7:9 4.2:10",  # OffsetFetch
-    10: "0.8.2:0 0.11:1 2.0:2 2.4:3 3.0:4 3.8:5 3.9:6",  # FindCoordinator
-    11: "0.9:0 0.10.1:1 0.11:2 2.0:3 2.2:4 2.3:5 2.4:6 2.5:7 3.2:9",  # JoinGroup
-    12: "0.9:0 0.11:1 2.0:2 2.3:3 2.4:4",  # Heartbeat
-    13: "0.9:0 0.11:1 2.0:2 2.4:4 3.2:5",  # LeaveGroup
-    14: "0.9:0 0.11:1 2.0:2 2.3:3 2.4:4 2.5:5",  # SyncGroup
-    15: "0.9:0 0.11:1 2.0:2 2.3:3 2.4:5 4.0:6",  # DescribeGroups
-    16: "0.9:0 0.11:1 2.0:2 2.4:3 2.6:4 3.8:5",  # ListGroups
-    17: "0.10.0:0 1.0:1",  # SaslHandshake
-    18: "0.10.0:0 0.11:1 2.0:2 2.4:3 3.9:4",  # ApiVersions
-    19: "0.10.1:0 0.10.2:1 0.11:2 2.0:3 2.4:5 2.7:6 2.8:7",  # CreateTopics
-    20: "0.10.1:0 0.11:1 2.0:2 2.1:3 2.4:4 2.7:5 2.8:6",  # DeleteTopics
-    21: "0.11:0 2.0:1 2.6:2",  # DeleteRecords
-    22: "0.11:0 2.0:1 2.4:2 2.5:3 2.7:4 3.8:5",  # InitProducerId
-    23: "0.11:0 2.0:1 2.1:2 2.3:3 2.8:4",  # OffsetForLeaderEpoch
-    24: "0.11:0 2.0:1 2.7:2 2.8:3 3.6:4 3.8:5",  # AddPartitionsToTxn
-    25: "0.11:0 2.0:1 2.7:2 2.8:3 3.8:4",  # AddOffsetsToTxn
-    26: "0.11:0 2.0:1 2.7:2 2.8:3 3.8:4 4.0:5",  # EndTxn
-    27: "0.11:0 2.8:1 4.2:2",  # WriteTxnMarkers
-    28: "0.11:0 2.0:1 2.1:2 2.5:3 3.8:4 4.0:5",  # TxnOffsetCommit
-    29: "0.11:0 2.0:1 2.5:2 3.3:3",  # DescribeAcls
-    30: "0.11:0 2.0:1 2.5:2 3.3:3",  # CreateAcls
-    31: "0.11:0 2.0:1 2.5:2 3.3:3",  # DeleteAcls
-    32: "0.11:0 1.1:1 2.0:2 2.6:3 2.8:4",  # DescribeConfigs
-    33: "0.11:0 2.0:1 2.8:2",  # AlterConfigs
-    34: "1.0:0 2.0:1 2.8:2",  # AlterReplicaLogDirs
-    35: "1.0:0 2.0:1 2.6:2 3.2:3 3.3:4 4.3:5",  # DescribeLogDirs
-    36: "1.0:0 2.2:1 2.5:2",  # SaslAuthenticate
-    37: "1.0:0 2.0:1 2.5:2 2.7:3",  # CreatePartitions
-    38: "1.1:0 2.0:1 2.4:2 3.3:3",  # CreateDelegationToken
-    39: "1.1:0 2.0:1 2.5:2",  # RenewDelegationToken
-    40: "1.1:0 2.0:1 2.5:2",  # ExpireDelegationToken
-    41: "1.1:0 2.0:1 2.5:2 3.3:3",  # DescribeDelegationToken
-    42: "1.1:0 2.0:1 2.4:2",  # DeleteGroups
-    43: "2.2:0 2.4:2",  # ElectLeaders
-    44: "2.3:0 2.4:1",  # IncrementalAlterConfigs
-    45: "2.4:0 4.1:1",  # AlterPartitionReassignments
-    46: "2.4:0",  # ListPartitionReassignments
-    47: "2.4:0",  # OffsetDelete
-    48: "2.6:0 2.8:1",  # DescribeClientQuotas
-    49: "2.6:0 2.8:1",  # AlterClientQuotas
-    50: "2.7:0",  # DescribeUserScramCredentials
-    51: "2.7:0",  # AlterUserScramCredentials
-    55: "3.3:1 4.0:2",  # DescribeQuorum
-    57: "2.7:0 3.3:1 4.0:2",  # UpdateFeatures
-    60: "2.8:0 3.7:1 4.0:2",  # DescribeCluster
-    61: "2.8:0",  # DescribeProducers
-    64: "4.0:0",  # UnregisterBroker
-    65: "3.0:0",  # DescribeTransactions
-    66: "3.0:0 3.8:1 4.1:2",  # ListTransactions
-    68: "3.7:0 4.0:1",  # ConsumerGroupHeartbeat
-    69: "3.8:0 4.0:1",  # ConsumerGroupDescribe
-    71: "3.7:0",  # GetTelemetrySubscriptions
-    72: "3.7:0",  # PushTelemetry
-    74: "4.0:0 4.1:1",  # ListConfigResources
-    75: "4.0:0",  # DescribeTopicPartitions
-    76: "4.1:1",  # ShareGroupHeartbeat
-    77: "4.1:1",  # ShareGroupDescribe
-    78: "4.1:1 4.2:2",  # ShareFetch
-    79: "4.1:1 4.2:2",  # ShareAcknowledge
-    80: "4.0:0 4.2:1",  # AddRaftVoter
-    81: "4.0:0",  # RemoveRaftVoter
-    88: "4.2:0",  # StreamsGroupHeartbeat
-    89: "4.2:0",  # StreamsGroupDescribe
-    90: "4.1:0 4.2:1",  # DescribeShareGroupOffsets
-    91: "4.1:0",  # AlterShareGroupOffsets
-    92: "4.1:0",  # DeleteShareGroupOffsets
+    ApiKey.LEADER_AND_ISR: "0.8.0:0 1.0:1 2.2:2 2.4:4 2.8:5 3.2:6 3.4:7",
+    ApiKey.STOP_REPLICA: "0.8.0:0 2.2:1 2.4:2 2.6:3 3.4:4",
+    ApiKey.UPDATE_METADATA: "0.8.0:0 0.9:1 0.10.0:2 0.10.2:3 1.0:4 2.2:5 2.4:6 2.8:7 3.4:8",
+    ApiKey.CONTROLLED_SHUTDOWN: "0.8.0:0 0.9:1 2.2:2 2.4:3",
+    ApiKey.OFFSET_COMMIT: "0.8.1:0 0.8.2:1 0.9:2 0.11:3 2.0:4 2.1:6 2.3:7 2.4:8 3.7:9 4.2:10",
+    ApiKey.OFFSET_FETCH: (
+        "0.8.1:0 0.8.2:1 0.10.2:2 0.11:3 2.0:4 2.1:5 2.4:6 2.5:7 3.0:8 3.7:9 4.2:10"
+    ),
+    ApiKey.FIND_COORDINATOR: "0.8.2:0 0.11:1 2.0:2 2.4:3 3.0:4 3.8:5 3.9:6",
+    ApiKey.JOIN_GROUP: "0.9:0 0.10.1:1 0.11:2 2.0:3 2.2:4 2.3:5 2.4:6 2.5:7 3.2:9",
+    ApiKey.HEARTBEAT: "0.9:0 0.11:1 2.0:2 2.3:3 2.4:4",
+    ApiKey.LEAVE_GROUP: "0.9:0 0.11:1 2.0:2 2.4:4 3.2:5",
+    ApiKey.SYNC_GROUP: "0.9:0 0.11:1 2.0:2 2.3:3 2.4:4 2.5:5",
+    ApiKey.DESCRIBE_GROUPS: "0.9:0 0.11:1 2.0:2 2.3:3 2.4:5 4.0:6",
+    ApiKey.LIST_GROUPS: "0.9:0 0.11:1 2.0:2 2.4:3 2.6:4 3.8:5",
+    ApiKey.SASL_HANDSHAKE: "0.10.0:0 1.0:1",
+    ApiKey.API_VERSIONS: "0.10.0:0 0.11:1 2.0:2 2.4:3 3.9:4",
+    ApiKey.CREATE_TOPICS: "0.10.1:0 0.10.2:1 0.11:2 2.0:3 2.4:5 2.7:6 2.8:7",
+    ApiKey.DELETE_TOPICS: "0.10.1:0 0.11:1 2.0:2 2.1:3 2.4:4 2.7:5 2.8:6",
+    ApiKey.DELETE_RECORDS: "0.11:0 2.0:1 2.6:2",
+    ApiKey.INIT_PRODUCER_ID: "0.11:0 2.0:1 2.4:2 2.5:3 2.7:4 3.8:5",
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: "0.11:0 2.0:1 2.1:2 2.3:3 2.8:4",
+    ApiKey.ADD_PARTITIONS_TO_TXN: "0.11:0 2.0:1 2.7:2 2.8:3 3.6:4 3.8:5",
+    ApiKey.ADD_OFFSETS_TO_TXN: "0.11:0 2.0:1 2.7:2 2.8:3 3.8:4",
+    ApiKey.END_TXN: "0.11:0 2.0:1 2.7:2 2.8:3 3.8:4 4.0:5",
+    ApiKey.WRITE_TXN_MARKERS: "0.11:0 2.8:1 4.2:2",
+    ApiKey.TXN_OFFSET_COMMIT: "0.11:0 2.0:1 2.1:2 2.5:3 3.8:4 4.0:5",
+    ApiKey.DESCRIBE_ACLS: "0.11:0 2.0:1 2.5:2 3.3:3",
+    ApiKey.CREATE_ACLS: "0.11:0 2.0:1 2.5:2 3.3:3",
+    ApiKey.DELETE_ACLS: "0.11:0 2.0:1 2.5:2 3.3:3",
+    ApiKey.DESCRIBE_CONFIGS: "0.11:0 1.1:1 2.0:2 2.6:3 2.8:4",
+    ApiKey.ALTER_CONFIGS: "0.11:0 2.0:1 2.8:2",
+    ApiKey.ALTER_REPLICA_LOG_DIRS: "1.0:0 2.0:1 2.8:2",
+    ApiKey.DESCRIBE_LOG_DIRS: "1.0:0 2.0:1 2.6:2 3.2:3 3.3:4 4.3:5",
+    ApiKey.SASL_AUTHENTICATE: "1.0:0 2.2:1 2.5:2",
+    ApiKey.CREATE_PARTITIONS: "1.0:0 2.0:1 2.5:2 2.7:3",
+    ApiKey.CREATE_DELEGATION_TOKEN: "1.1:0 2.0:1 2.4:2 3.3:3",
+    ApiKey.RENEW_DELEGATION_TOKEN: "1.1:0 2.0:1 2.5:2",
+    ApiKey.EXPIRE_DELEGATION_TOKEN: "1.1:0 2.0:1 2.5:2",
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: "1.1:0 2.0:1 2.5:2 3.3:3",
+    ApiKey.DELETE_GROUPS: "1.1:0 2.0:1 2.4:2",
+    ApiKey.ELECT_LEADERS: "2.2:0 2.4:2",
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: "2.3:0 2.4:1",
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: "2.4:0 4.1:1",
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: "2.4:0",
+    ApiKey.OFFSET_DELETE: "2.4:0",
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: "2.6:0 2.8:1",
+    ApiKey.ALTER_CLIENT_QUOTAS: "2.6:0 2.8:1",
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: "2.7:0",
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: "2.7:0",
+    ApiKey.DESCRIBE_QUORUM: "3.3:1 4.0:2",
+    ApiKey.UPDATE_FEATURES: "2.7:0 3.3:1 4.0:2",
+    ApiKey.DESCRIBE_CLUSTER: "2.8:0 3.7:1 4.0:2",
+    ApiKey.DESCRIBE_PRODUCERS: "2.8:0",
+    ApiKey.UNREGISTER_BROKER: "4.0:0",
+    ApiKey.DESCRIBE_TRANSACTIONS: "3.0:0",
+    ApiKey.LIST_TRANSACTIONS: "3.0:0 3.8:1 4.1:2",
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: "3.7:0 4.0:1",
+    ApiKey.CONSUMER_GROUP_DESCRIBE: "3.8:0 4.0:1",
+    ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: "3.7:0",
+    ApiKey.PUSH_TELEMETRY: "3.7:0",
+    ApiKey.LIST_CONFIG_RESOURCES: "4.0:0 4.1:1",
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: "4.0:0",
+    ApiKey.SHARE_GROUP_HEARTBEAT: "4.1:1",
+    ApiKey.SHARE_GROUP_DESCRIBE: "4.1:1",
+    ApiKey.SHARE_FETCH: "4.1:1 4.2:2",
+    ApiKey.SHARE_ACKNOWLEDGE: "4.1:1 4.2:2",
+    ApiKey.ADD_RAFT_VOTER: "4.0:0 4.2:1",
+    ApiKey.REMOVE_RAFT_VOTER: "4.0:0",
+    ApiKey.STREAMS_GROUP_HEARTBEAT: "4.2:0",
+    ApiKey.STREAMS_GROUP_DESCRIBE: "4.2:0",
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: "4.1:0 4.2:1",
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: "4.1:0",
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: "4.1:0",
 }
 
 

@@ -69,6 +69,12 @@ class KafkaJar:
             self._schemas[name] = {"fields": []} | schema
         return self._schemas[name]
 
+    def api_keys(self) -> dict[str, int]:
+        """Every API's name and number, also of those that were removed."""
+        with zipfile.ZipFile(self._clients) as jar:
+            names = re.findall(r"common/message/(\w+)Request\.json", "\n".join(jar.namelist()))
+        return {name: self.schema(f"{name}Request")["apiKey"] for name in names}
+
     def _read(self, file: str) -> dict[str, Any]:
         with zipfile.ZipFile(self._clients) as jar:
             if file not in jar.namelist():

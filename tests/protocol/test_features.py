@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from kafka_protocol.api_keys import ApiKey
 
+from kafka_protocol.api_keys import ApiKey
 from kafka_protocol.features import FEATURES
 from kafka_protocol.negotiation import BrokerVersions, assumed_versions, common_versions
 from kafka_protocol.releases import served_by
