@@ -204,10 +204,60 @@ def _value_codec(shape: Shape, version: int, is_flexible: bool) -> _Codec:
         return _struct_codec(shape.struct, version, is_flexible)
     inner = describe(shape.element)
     element = _not_null(_value_codec(inner, version, is_flexible), "an array's element", inner)
-    return _array(element, _ARRAY_LENGTH[is_flexible])
+    most = p.MAX_INT32 if inner.struct is not None else _MAX_PRIMITIVES
+    bounds = _Bounds(max(1, _least_bytes(inner, version, is_flexible)), most)
+    return _array(element, _ARRAY_LENGTH[is_flexible], bounds)
 
 
-def _array(element: _Codec, length: _Codec) -> _Codec:
+# No honest answer has a longer array of numbers or names: replicas, mechanisms, metrics. Arrays of
+# structs (topics, partitions) are as long as the cluster is large, so only the bytes bound them.
+_MAX_PRIMITIVES: Final = 100_000
+
+_LEAST_BYTES: Final = {
+    "bool": 1,
+    "int8": 1,
+    "int16": 2,
+    "uint16": 2,
+    "int32": 4,
+    "uint32": 4,
+    "int64": 8,
+    "float64": 8,
+    "uuid": 16,
+}
+_LEAST_LENGTH: Final = {"string": 2, "bytes": 4, "records": 4}
+
+
+def _least_bytes(shape: Shape, version: int, is_flexible: bool) -> int:
+    """How many bytes a value takes at the least."""
+    if shape.primitive is not None:
+        length = 1 if is_flexible else _LEAST_LENGTH.get(shape.primitive, 0)
+        return _LEAST_BYTES.get(shape.primitive, length)
+    if shape.struct is None:
+        return 1 if is_flexible else 4
+    tags = 1 if is_flexible else 0
+    return tags + sum(
+        1 if version in f.nullable else _least_bytes(describe(f.wire_type), version, is_flexible)
+        for f in shape.struct.__fields__
+        if version in f.versions and f.tag is None
+    )
+
+
+class _Bounds(NamedTuple):
+    """What an array may hold: how many bytes an element takes, and how many there may be."""
+
+    least_bytes: int
+    most: int
+
+    def check(self, count: int, bytes_left: int) -> None:
+        """Refuse an impossible count, before anything is allocated for it."""
+        if count > min(self.most, bytes_left // self.least_bytes):
+            raise DecodeError(
+                f"array of {count} elements of {self.least_bytes} bytes or more, with "
+                f"{bytes_left} bytes left (at most {self.most} elements)"
+            )
+
+
+def _array(element: _Codec, length: _Codec, bounds: _Bounds) -> _Codec:
     read_length, write_length = length
     read_element, write_element = element
 
@@ -215,6 +265,7 @@ def _array(element: _Codec, length: _Codec) -> _Codec:
         count, pos = read_length(buf, pos)
         if count is None:
             return None, pos
+        bounds.check(count, len(buf) - pos)
         values = []
         for _ in range(count):
             value, pos = read_element(buf, pos)

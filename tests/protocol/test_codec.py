@@ -9,6 +9,7 @@ import pytest
 
 from kafka_protocol.codec import read_message, write_message
 from kafka_protocol.errors import DecodeError, EncodeError, UnsupportedVersionError
+from kafka_protocol.messages.metadata import MetadataResponse
 from kafka_protocol.schema import (
     Message,
     Response,
@@ -374,3 +375,49 @@ def test_unknown_tagged_field_inside_a_tagged_struct() -> None:
 def test_fault_15_tagged_field_of_a_wrong_size(body: bytes, reason: str) -> None:
     with pytest.raises(DecodeError, match=reason):
         decode(Tagged, 1, body)
+
+
+# --- Arrays are bounded before they are read ----------------------------------------------------
+
+
+class Wide(Message, versions="0-1", flexible="1+"):
+    """Elements of 14 bytes at the least, or of 10 in compact form: string, int64, array."""
+
+    class Row(Struct):
+        name: string = field()
+        number: int64 = field()
+        numbers: list[int32] = field(versions="0")
+
+    rows: list[Row] = field()
+
+
+@pytest.mark.parametrize(("version", "least"), [(0, 14), (1, 10)])
+def test_fault_15_array_longer_than_its_bytes(version: int, least: int) -> None:
+    rows = [Wide.Row(name="", number=1) for _ in range(3)]
+    body = encode(Wide(rows=rows), version)
+    assert read_message(Wide, version, memoryview(body)).rows == rows
+    # One more is announced than can be there.
+    count = 4
+    head = count.to_bytes(4, "big") if version == 0 else bytes([count + 1])
+    claimed = head + body[len(head) :]
+    with pytest.raises(DecodeError, match=rf"array of 4 elements of {least} bytes or more, with"):
+        read_message(Wide, version, memoryview(claimed))
+
+
+@pytest.mark.parametrize("count", [100_000, 100_001])
+def test_fault_15_array_of_numbers_is_capped(count: int) -> None:
+    head = (1).to_bytes(4, "big") + bytes(10) + count.to_bytes(4, "big")
+    body = memoryview(head + bytes(4 * count))
+    if count <= 100_000:
+        assert len(read_message(Wide, 0, body).rows[0].numbers) == count
+        return
+    with pytest.raises(DecodeError, match="at most 100000 elements"):
+        read_message(Wide, 0, body)
+
+
+def test_large_answers_are_honest() -> None:
+    partition = MetadataResponse.MetadataResponseTopic.MetadataResponsePartition()
+    topic = MetadataResponse.MetadataResponseTopic(name="t", partitions=[partition] * 200_000)
+    body = encode(MetadataResponse(topics=[topic]), 13)
+    read = read_message(MetadataResponse, 13, memoryview(body))
+    assert len(read.topics[0].partitions) == 200_000
