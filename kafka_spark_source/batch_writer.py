@@ -73,7 +73,10 @@ class KafkaBatchWriter(DataSourceArrowWriter):
                 now_ms = time.time_ns() // 1_000_000
                 for topic_partition, records in route(rows, to, now_ms):
                     for batch in encode_batches(
-                        records, self._config.compression_type, self._config.batch_bytes
+                        records,
+                        self._config.compression_type,
+                        self._config.batch_bytes,
+                        magic=producer.message_format(topic_partition),
                     ):
                         producer.add(topic_partition, batch.data)
                         written += batch.records_count

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from datetime import datetime, timedelta, timezone
 
-import pyarrow as pa
 import pytest
 from confluent_kafka import Producer
 
+from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.fetch import OffsetOutOfRangeError
 from kafka_protocol.columnar.schema import RECORD_SCHEMA
 from kafka_protocol.columnar.topic import Position, read_topic
@@ -91,12 +92,18 @@ def test_batches_one_by_one_and_into_pandas(topic: str, options: dict[str, str])
     assert len(frame) == RECORDS
 
 
-def test_a_read_that_is_given_up(topic: str, options: dict[str, str]) -> None:
-    small = options | {"max.partition.fetch.bytes": "2000"}
-    with read_topic(topic, small, columns=["offset"]) as reader:
-        assert reader.read_next_batch().num_rows < RECORDS
-    with pytest.raises(pa.ArrowInvalid):
-        reader.read_next_batch()
+def test_a_read_that_is_given_up_closes_its_connections(
+    topic: str, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = []
+    close = Cluster.close
+    monkeypatch.setattr(Cluster, "close", lambda cluster: (closed.append(1), close(cluster)))
+    reader = read_topic(topic, options | {"max.partition.fetch.bytes": "2000"}, columns=["offset"])
+    assert reader.read_next_batch().num_rows < RECORDS
+    assert not closed
+    del reader
+    gc.collect()
+    assert closed
 
 
 def test_what_is_not_there(topic: str, options: dict[str, str]) -> None:

@@ -11,6 +11,7 @@ from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.errors import BrokerError, KafkaError
 from kafka_protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from kafka_protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from kafka_protocol.schema import Request
 
 T = TypeVar("T")
 
@@ -55,7 +56,7 @@ def create_topic(cluster: Cluster, new: NewTopic, deadline: Deadline) -> None:
                 answer.error_message,
             )
 
-    _with_controller(cluster, ask, deadline)
+    _with_controller(cluster, CreateTopicsRequest, ask, deadline)
     cluster.settled_topics([new.name], deadline)
 
 
@@ -69,7 +70,7 @@ def delete_topic(cluster: Cluster, name: str, deadline: Deadline) -> None:
 
     def ask(controller: Broker) -> None:
         # Below v6 names stand in a list of their own; a version ignores what it lacks.
-        versions = controller.versions.choose(DeleteTopicsRequest)
+        versions = controller.choose(DeleteTopicsRequest)
         request = DeleteTopicsRequest(
             topics=[DeleteTopicsRequest.DeleteTopicState(name=name)] if versions >= 6 else [],
             topic_names=[name],
@@ -81,16 +82,18 @@ def delete_topic(cluster: Cluster, name: str, deadline: Deadline) -> None:
                 answer.error_code, f"DeleteTopics {name!r} on {controller}", answer.error_message
             )
 
-    _with_controller(cluster, ask, deadline)
+    _with_controller(cluster, DeleteTopicsRequest, ask, deadline)
     cluster.forget(name)
 
 
-def _with_controller(cluster: Cluster, ask: Callable[[Broker], T], deadline: Deadline) -> T:
+def _with_controller(
+    cluster: Cluster, request: type[Request], ask: Callable[[Broker], T], deadline: Deadline
+) -> T:
     """Ask the controller, again where it moved or could not be reached."""
     retry = Retry(cluster.config, deadline, cluster.config.connection_setup_timeout_ms)
     while True:
         try:
-            return ask(cluster.controller(deadline))
+            return ask(cluster.controller(request, deadline))
         except KafkaError as error:
             retry.wait_after(error)
 

@@ -86,6 +86,17 @@ class Broker:
             raise ProtocolError(f"{self} has not negotiated")
         return versions
 
+    def choose(self, request: type[Request], needed: VersionRange | None = None) -> int:
+        """The version that `send` would write a request in.
+
+        Raises:
+            UnsupportedVersionError: There is none; names the broker.
+        """
+        try:
+            return self.versions.choose(request, needed)
+        except UnsupportedVersionError as error:
+            raise UnsupportedVersionError(f"{self}: {error}") from error
+
     def send(
         self, request: Request, deadline: Deadline, needed: VersionRange | None = None
     ) -> Sent:

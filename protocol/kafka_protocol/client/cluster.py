@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Collection, Iterator, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
+from typing import Final, NamedTuple, TypeVar
 
 from kafka_protocol.client.broker import Broker
 from kafka_protocol.client.clock import Deadline, Retry
@@ -22,12 +23,21 @@ from kafka_protocol.errors import (
     ErrorCode,
     KafkaError,
     KafkaTimeoutError,
+    OutOfStepError,
     ProtocolError,
     Refresh,
 )
+from kafka_protocol.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.negotiation import BrokerVersions, common_versions
 from kafka_protocol.primitives import ZERO_UUID
+from kafka_protocol.schema import Request
 from kafka_protocol.topic_partition import TopicPartition
+
+T = TypeVar("T")
 
 NO_LEADER = -1
 
@@ -66,6 +76,7 @@ class Cluster:
         self._topics: dict[str, Topic] = {}
         self._brokers: dict[int, Broker] = {}
         self._bootstrap: Broker | None = None
+        self._replaced: list[Broker] = []  # whose last answers are waited for
 
     def __repr__(self) -> str:
         return (
@@ -75,9 +86,14 @@ class Cluster:
 
     def close(self) -> None:
         """Close every connection."""
-        for broker in [*self._brokers.values(), *filter(None, [self._bootstrap])]:
+        for broker in [
+            *self._brokers.values(),
+            *self._replaced,
+            *filter(None, [self._bootstrap]),
+        ]:
             broker.close()
         self._brokers.clear()
+        self._replaced.clear()
         self._bootstrap = None
 
     # --- Metadata --------------------------------------------------------------------------------
@@ -102,7 +118,7 @@ class Cluster:
         retry = Retry(self.config, deadline, self.config.connection_setup_timeout_ms)
         while True:
             try:
-                response = self._ask_anyone(names, deadline, create=create)
+                response = self._ask_for_topics(names, deadline, create=create)
             except KafkaError as error:
                 retry.wait_after(error)
                 continue
@@ -158,23 +174,22 @@ class Cluster:
         if is_old or isinstance(error, BrokerConnectionError | KafkaTimeoutError | ProtocolError):
             self.forget(topic)
 
-    def _ask_anyone(
+    def _ask_for_topics(
         self, names: Collection[str] | None, deadline: Deadline, *, create: bool = False
     ) -> MetadataResponse:
+        return self._ask_anyone(
+            lambda broker, setup: _metadata(broker, names, setup, create=create), deadline
+        )
+
+    def _ask_anyone(self, ask: Callable[[Broker, Deadline], T], deadline: Deadline) -> T:
         """The first answer of any broker; what went wrong with each of them where none answers."""
         setup = deadline.or_sooner(self.config.connection_setup_timeout_ms)
         errors: list[KafkaError] = []
         for broker in self._anyone(setup, errors):
             try:
-                version = broker.versions.choose(MetadataRequest)
-                request = _metadata_request(names, create, version)
-                response = broker.request(request, MetadataResponse, setup)
-                if response.error_code:
-                    raise BrokerError(response.error_code, f"Metadata to {broker}")
+                return ask(broker, setup)
             except KafkaError as error:
                 errors.append(error)
-            else:
-                return response
         final = [error for error in errors if not error.retriable]
         if final and len(final) == len(errors):
             raise final[0]
@@ -240,23 +255,66 @@ class Cluster:
     def _connect(self, address: Address, node_id: int | None, deadline: Deadline) -> Broker:
         broker = Broker(address, node_id, self.config, deadline)
         if node_id is None:
-            self._bootstrap = broker
+            before, self._bootstrap = self._bootstrap, broker
         else:
+            before = self._brokers.get(node_id)
             self._brokers[node_id] = broker
+        self._close_idle([*self._replaced, *filter(None, [before])])
         return broker
 
-    def controller(self, deadline: Deadline) -> Broker:
-        """A connection to the broker that creates and deletes topics.
+    def _close_idle(self, replaced: list[Broker]) -> None:
+        """Close connections whose place others took, but for those with an answer to come."""
+        for broker in replaced:
+            if not broker.in_flight:
+                broker.close()
+        self._replaced = [broker for broker in replaced if not broker.is_closed]
+
+    def common_versions(self, deadline: Deadline) -> BrokerVersions:
+        """What every broker of the cluster serves; `features` says what that is enough for.
 
         Raises:
+            BrokerConnectionError: One of them cannot be reached.
+        """
+        self._learn(self._ask_for_topics([], deadline))
+        brokers = [self.broker(node_id, deadline) for node_id in sorted(self._addresses)]
+        return common_versions(broker.versions for broker in brokers)
+
+    def controller(self, request: type[Request], deadline: Deadline) -> Broker:
+        """A connection to the broker that creates and deletes topics.
+
+        Args:
+            request: What it is to be asked.
+            deadline: When to give up.
+
+        Raises:
+            UnsupportedVersionError: The brokers are too old for that.
             BrokerError: None is elected at the moment.
             BrokerConnectionError: It cannot be reached.
         """
-        response = self._ask_anyone([], deadline)
+
+        def ask(broker: Broker, setup: Deadline) -> MetadataResponse:
+            broker.choose(request)
+            return _metadata(broker, [], setup)
+
+        response = self._ask_anyone(ask, deadline)
         self._learn(response)
         if response.controller_id == NO_LEADER:
             raise BrokerError(ErrorCode.NOT_CONTROLLER, "Metadata of the controller")
         return self.broker(response.controller_id, deadline)
+
+    def coordinator(self, group_id: str, deadline: Deadline) -> Broker:
+        """A connection to the broker that keeps a group's offsets.
+
+        Raises:
+            BrokerError: There is none at the moment, or the group may not be described.
+            BrokerConnectionError: It cannot be reached.
+        """
+        found = self._ask_anyone(partial(_find_coordinator, group_id), deadline)
+        if found.error is not None:
+            raise found.error
+        self._addresses[found.node_id] = found.address
+        self._drop_moved_brokers()
+        return self.broker(found.node_id, deadline)
 
     def _drop_moved_brokers(self) -> None:
         for node_id, broker in [*self._brokers.items()]:
@@ -265,8 +323,20 @@ class Cluster:
                 del self._brokers[node_id]
 
 
+# From that version on one request finds the coordinators of several groups (KIP-699).
+_MANY_COORDINATORS: Final = 4
 # Below that version a broker with auto.create.topics.enable creates what it is asked for.
 _LEAVES_TOPICS_ALONE: Final = 4
+
+
+def _metadata(
+    broker: Broker, names: Collection[str] | None, deadline: Deadline, *, create: bool = False
+) -> MetadataResponse:
+    request = _metadata_request(names, create, broker.choose(MetadataRequest))
+    response = broker.request(request, MetadataResponse, deadline)
+    if response.error_code:
+        raise BrokerError(response.error_code, f"Metadata to {broker}")
+    return response
 
 
 def _metadata_request(names: Collection[str] | None, create: bool, version: int) -> MetadataRequest:
@@ -278,6 +348,29 @@ def _metadata_request(names: Collection[str] | None, create: bool, version: int)
         # Where no topic is named, there is none to create.
         allow_auto_topic_creation=create or not names,
     )
+
+
+class _Coordinator(NamedTuple):
+    node_id: int
+    address: Address
+    error: BrokerError | None
+
+
+def _find_coordinator(group_id: str, broker: Broker, deadline: Deadline) -> _Coordinator:
+    version = broker.choose(FindCoordinatorRequest)
+    request = (
+        FindCoordinatorRequest(key=group_id)
+        if version < _MANY_COORDINATORS
+        else FindCoordinatorRequest(coordinator_keys=[group_id])
+    )
+    response = broker.request(request, FindCoordinatorResponse, deadline)
+    context = f"FindCoordinator of group {group_id!r} to {broker}"
+    if version >= _MANY_COORDINATORS and not response.coordinators:
+        raise OutOfStepError(f"{context}: the answer lacks the group")
+    answer = response.coordinators[0] if response.coordinators else response
+    code = answer.error_code
+    error = BrokerError(code, context, answer.error_message) if code else None
+    return _Coordinator(answer.node_id, Address(answer.host, answer.port), error)
 
 
 def _unknown(name: str) -> Topic:

@@ -26,11 +26,11 @@ from kafka_protocol.errors import (
     KafkaTimeoutError,
     OutOfStepError,
     ProtocolError,
-    UnsupportedVersionError,
 )
 from kafka_protocol.messages.fetch import ISOLATION_LEVELS, FetchRequest, FetchResponse
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_protocol.records.batch import RecordBatch, check_crc, read_batches
+from kafka_protocol.records.transactions import AbortedTransaction, AbortedTransactions
 from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 
@@ -84,11 +84,13 @@ def fetch_range(
 
     Args:
         cluster: Whom to ask.
-        wanted: The range. The first and the last batch may reach beyond it.
+        wanted: The range. The first and the last batch may reach beyond it. With
+            isolation.level=read_committed it ends at the last stable offset at the latest.
         idle_timeout_ms: How long to go on without coming nearer to the end.
 
     Yields:
-        The batches of one answer at a time; never an empty sequence.
+        The batches of one answer at a time, without the markers of transactions, and without
+        aborted records under read_committed; never an empty sequence.
 
     Raises:
         OffsetOutOfRangeError: A part of the range is not in the log.
@@ -131,6 +133,7 @@ class _Fetcher:
             try:
                 if self._sent is None:
                     self._send()
+                before = self._position
                 batches = self._take(self._receive())
             except KafkaError as error:
                 self._recover(error)
@@ -139,7 +142,9 @@ class _Fetcher:
                 if self._position < self._wanted.until_offset:
                     self._send_ahead()
                 return batches
-            if self._position < self._wanted.until_offset:
+            if self._position > before:
+                self._made_progress()  # nothing but what transactions hide
+            else:
                 self._idle()
         return ()
 
@@ -214,6 +219,7 @@ class _Fetcher:
         answers = [
             data
             for topic in response.responses
+            if self._is_wanted(topic)
             for data in topic.partitions
             if data.partition_index == number
         ]
@@ -223,6 +229,12 @@ class _Fetcher:
             raise BrokerError(answers[0].error_code, context)
         return answers[0]
 
+    def _is_wanted(self, topic: FetchResponse.FetchableTopicResponse) -> bool:
+        """Whether it is the topic that was asked for; v13+ answers by id alone."""
+        if topic.topic:
+            return topic.topic == self._wanted.topic_partition.topic
+        return topic.topic_id == self._topic_id
+
     # --- Answers ---------------------------------------------------------------------------------
 
     def _take(self, data: _PartitionData) -> Sequence[RecordBatch]:
@@ -230,42 +242,53 @@ class _Fetcher:
         if not data.records:
             return ()
         try:
-            return self._cut(memoryview(data.records), data.high_watermark)
+            return self._cut(memoryview(data.records), data)
         except CorruptRecordError as error:
             raise CorruptRecordError(
                 error.reason, offset=error.offset, topic_partition=self._wanted.topic_partition
             ) from error
-        except UnsupportedVersionError as error:
-            raise UnsupportedVersionError(f"{self._wanted.topic_partition}: {error}") from error
 
-    def _cut(self, records: memoryview, high_watermark: int) -> Sequence[RecordBatch]:
+    def _cut(self, records: memoryview, data: _PartitionData) -> Sequence[RecordBatch]:
         wanted: list[RecordBatch] = []
-        found = 0
-        for batch in read_batches(records):
+        hidden = AbortedTransactions(
+            AbortedTransaction(aborted.producer_id, aborted.first_offset)
+            for aborted in data.aborted_transactions or ()
+        )
+        start, found = self._position, 0
+        for batch in read_batches(records, self._wanted.until_offset):
             found += 1
-            base_offset = batch.header.base_offset
-            # No checksum covers the base offset, so it is held against what is known otherwise.
-            if base_offset >= high_watermark or (wanted and base_offset < self._position):
-                raise CorruptRecordError(
-                    f"a batch begins there, while the read is at offset {self._position} and the "
-                    f"high watermark at {high_watermark}",
-                    offset=base_offset,
-                )
-            if base_offset >= self._wanted.until_offset:
+            self._check_offset(batch, data.high_watermark, start)
+            if batch.header.base_offset >= self._wanted.until_offset:
                 # Compaction took what was left of the range; what follows nobody asked for.
                 self._position = self._wanted.until_offset
                 break
             if self._cluster.config.check_crcs:
                 check_crc(batch)
+            is_hidden = hidden.hides(batch)
             if batch.header.next_offset <= self._position:
                 continue
-            wanted.append(batch)
+            if not is_hidden:
+                wanted.append(batch)
             self._position = batch.header.next_offset
+            if self._position >= self._wanted.until_offset:
+                # What follows can be newer than the high watermark that the answer states.
+                break
         if not found:
             self._ask_for_more(len(records))
-        elif not wanted and self._position < self._wanted.until_offset:
+        elif self._position == start:
             self._count_idle_answer()
         return wanted
+
+    def _check_offset(self, batch: RecordBatch, high_watermark: int, start: int) -> None:
+        """No checksum covers a batch's offset, so it is held against what is known otherwise."""
+        stated_offset = batch.header.stated_offset
+        goes_back = self._position > start and stated_offset < self._position
+        if stated_offset >= high_watermark or goes_back:
+            raise CorruptRecordError(
+                f"a batch begins there, while the read is at offset {self._position} and the "
+                f"high watermark at {high_watermark}",
+                offset=stated_offset,
+            )
 
     def _count_idle_answer(self) -> None:
         """Batches came, and all of them are behind us: once is odd, again and again is a fault."""

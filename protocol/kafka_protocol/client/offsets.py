@@ -29,6 +29,9 @@ from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
 
 _CLIENT = -1  # replica_id of those who are no replica
+# Every log has a beginning and an end; for other positions there may be no record.
+_ALWAYS_THERE: Final = frozenset({EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP, LATEST_TIMESTAMP})
+_NO_RECORD: Final = -1
 
 
 def list_offsets(
@@ -56,9 +59,17 @@ def list_offsets(
         failures = _ask_leaders(cluster, missing, found, deadline)
         for topic_partition, error in failures.items():
             cluster.forget_after(error, topic_partition.topic)
+        if final := [error for error in failures.values() if not _may_pass(error)]:
+            raise final[0]
         if failures:
-            retry.wait_after_any([*failures.values()])
+            retry.wait(next(iter(failures.values())))
     return found
+
+
+def _may_pass(error: KafkaError) -> bool:
+    """A broker that stumbled can be asked again without harm, as Java's client does."""
+    is_stumble = isinstance(error, BrokerError) and error.error is ErrorCode.UNKNOWN_SERVER_ERROR
+    return error.retriable or is_stumble
 
 
 def _ask_leaders(
@@ -78,7 +89,7 @@ def _ask_leaders(
             broker = cluster.broker(node_id, share)
             needed = _needed(positions[tp] for tp in epochs)
             request = _request(cluster, positions, epochs, deadline)
-            if broker.versions.choose(ListOffsetsRequest, needed) >= _KNOWS_TRANSACTIONS:
+            if broker.choose(ListOffsetsRequest, needed) >= _KNOWS_TRANSACTIONS:
                 request.isolation_level = ISOLATION_LEVELS[cluster.config.isolation_level]
             sent = broker.send(request, deadline, needed)
         except KafkaError as error:
@@ -91,7 +102,8 @@ def _ask_leaders(
         except KafkaError as error:
             failures.update(dict.fromkeys(partitions, error))
         else:
-            _sort_answers(response, sent.broker, partitions, found, failures)
+            asked_for = {tp: positions[tp] for tp in partitions}
+            _sort_answers(response, sent.broker, asked_for, found, failures)
     return failures
 
 
@@ -160,7 +172,7 @@ def _request(
 def _sort_answers(
     response: ListOffsetsResponse,
     broker: Broker,
-    partitions: Iterable[TopicPartition],
+    positions: Mapping[TopicPartition, int],
     found: dict[TopicPartition, int],
     failures: dict[TopicPartition, KafkaError],
 ) -> None:
@@ -169,7 +181,7 @@ def _sort_answers(
         for topic in response.topics
         for answer in topic.partitions
     }
-    for topic_partition in partitions:
+    for topic_partition, position in positions.items():
         answer = answers.get(topic_partition)
         context = f"ListOffsets of {topic_partition} to {broker}"
         if answer is None:
@@ -179,4 +191,8 @@ def _sort_answers(
         else:
             # v0 lists offsets of segments, the newest first.
             old = answer.old_style_offsets
-            found[topic_partition] = old[0] if old else answer.offset
+            offset = old[0] if old else answer.offset
+            if offset < (0 if position in _ALWAYS_THERE else _NO_RECORD):
+                failures[topic_partition] = OutOfStepError(f"{context}: the offset is {offset}")
+            else:
+                found[topic_partition] = offset

@@ -17,12 +17,22 @@ from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster import Cluster, Topic, has_topic_id
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, OutOfStepError
 from kafka_protocol.messages.produce import ACKS_ALL, ProduceRequest, ProduceResponse
+from kafka_protocol.records.batch import read_batches
+from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
 
-# v3 is the first with record batches (magic 2); v13 speaks of topics by id only.
-_BY_NAME: Final = VersionRange(3, 12)
-_BY_ID: Final = VersionRange(3, ProduceRequest.versions.highest)
+# v13 speaks of topics by id only.
+_BY_NAME: Final = VersionRange(0, 12)
+_BY_ID: Final = ProduceRequest.versions
+
+# The versions that carry records of each magic. Brokers refuse another one (KIP-32, KIP-98).
+_CARRIES: Final = {
+    0: VersionRange(0, 1),
+    1: VersionRange(2, 2),
+    2: VersionRange(3, ProduceRequest.versions.highest),
+}
+_CARRIES_ZSTD: Final = VersionRange(7, ProduceRequest.versions.highest)  # KIP-110
 
 # Far below the broker's socket.request.max.bytes (100 MiB), and enough to keep it busy.
 _MAX_REQUEST_BYTES: Final = 16 * 1024 * 1024
@@ -45,6 +55,25 @@ class Producer:
     def __repr__(self) -> str:
         batches = sum(map(len, self._pending.values()))
         return f"<Producer, {batches} batches of {len(self._pending)} partitions pending>"
+
+    def message_format(self, topic_partition: TopicPartition) -> int:
+        """The magic that the leader of a partition takes: 2 from Kafka 0.11 on.
+
+        Raises:
+            BrokerError, BrokerConnectionError, KafkaTimeoutError: The leader cannot be reached, or
+                there is none.
+        """
+        deadline, retry = self._begin()
+        while True:
+            try:
+                leader, _ = self._cluster.leader(topic_partition, deadline)
+                broker = self._cluster.broker(leader.node_id, deadline)
+                version = broker.choose(ProduceRequest)
+            except KafkaError as error:
+                self._cluster.forget_after(error, topic_partition.topic)
+                retry.wait_after(error)
+            else:
+                return next(magic for magic, carried in _CARRIES.items() if version in carried)
 
     def add(self, topic_partition: TopicPartition, batch: bytes) -> None:
         """Take a batch in line behind the partition's others."""
@@ -112,22 +141,24 @@ class Producer:
     def _requests(
         self, failures: dict[TopicPartition, KafkaError], deadline: Deadline
     ) -> Iterator[_Request]:
-        """At most one request per leader, so that none waits behind another's answer."""
-        by_leader: dict[int, dict[TopicPartition, Topic]] = defaultdict(dict)
-        size: dict[int, int] = defaultdict(int)
+        """At most one request per leader and format, so that few wait behind another's answer."""
+        shares: dict[tuple[int, VersionRange], dict[TopicPartition, Topic]] = defaultdict(dict)
+        size: dict[tuple[int, VersionRange], int] = defaultdict(int)
         for topic_partition, batches in self._pending.items():
             try:
                 leader, topic = self._cluster.leader(topic_partition, deadline)
             except KafkaError as error:
                 failures[topic_partition] = error
                 continue
-            size[leader.node_id] += len(batches[0])
-            chosen = by_leader[leader.node_id]
-            if not chosen or size[leader.node_id] <= _MAX_REQUEST_BYTES:
+            share = leader.node_id, _carriers(batches[0])
+            size[share] += len(batches[0])
+            chosen = shares[share]
+            if not chosen or size[share] <= _MAX_REQUEST_BYTES:
                 chosen[topic_partition] = topic
-        for node_id, topics in by_leader.items():
+        for (node_id, carriers), topics in shares.items():
             all_have_ids = all(map(has_topic_id, topics.values()))
-            yield _Request(node_id, topics, _BY_ID if all_have_ids else _BY_NAME)
+            spoken = _BY_ID if all_have_ids else _BY_NAME
+            yield _Request(node_id, topics, carriers.intersection(spoken))
 
     def _encode(self, request: _Request, deadline: Deadline) -> ProduceRequest:
         topic_data: dict[str, ProduceRequest.TopicProduceData] = {}
@@ -146,6 +177,12 @@ class Producer:
             timeout_ms=deadline.broker_timeout_ms(self._cluster.config),
             topic_data=[*topic_data.values()],
         )
+
+
+def _carriers(batch: bytes) -> VersionRange:
+    """The versions that can carry a batch."""
+    header = next(read_batches(memoryview(batch))).header
+    return _CARRIES_ZSTD if header.codec == CompressionCodec.ZSTD else _CARRIES[header.magic]
 
 
 class _Request(NamedTuple):

@@ -1,40 +1,30 @@
 """Record batches -> Arrow record batches.
 
-How: a Python loop finds only where each record begins, which nothing but the lengths in front of
-the records can say; then numpy reads the same field of all records together. Keys and values are
-copied once, by Arrow: the buffer is looked at as one binary array whose elements are key, gap,
-key, gap, and so on, and `take` picks the keys. A column that is not asked for costs nothing but
-being stepped over.
+How: `record_rows` and `message_rows` find where the fields of all records lie, with numpy. Keys and
+values are copied once, by Arrow: the buffer is looked at as one binary array whose elements are
+key, gap, key, gap, and so on, and `take` picks the keys. A column that is not asked for costs
+nothing but being stepped over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_protocol.columnar.headers import decode_headers
-from kafka_protocol.columnar.schema import RECORD_SCHEMA, record_schema
+from kafka_protocol.columnar.message_rows import locate_messages
+from kafka_protocol.columnar.record_rows import locate_records
+from kafka_protocol.columnar.rows import Rows
+from kafka_protocol.columnar.schema import HEADERS_TYPE, RECORD_SCHEMA, record_schema
 from kafka_protocol.columnar.slices import take_slices
-from kafka_protocol.columnar.varints import (
-    MAX_VARLONG_BYTES,
-    PADDING,
-    Longs,
-    read_varints,
-)
 from kafka_protocol.errors import CorruptRecordError, DecodeError
-from kafka_protocol.primitives import read_varint
-from kafka_protocol.records.batch import (
-    LOG_APPEND_TIME,
-    MIN_RECORD_BYTES,
-    BatchHeader,
-    RecordBatch,
-)
-from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, decompress
-from kafka_protocol.topic_partition import OffsetRange
+from kafka_protocol.records.batch import MIN_RECORD_BYTES, BatchHeader, RecordBatch
+from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Buffer, decompress
+from kafka_protocol.records.message_set import MessageSetHeader, unpack
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 
 # About the size at which Spark takes Arrow batches in fastest: large enough to amortise the
 # hand-over, small enough to stay in the caches.
@@ -70,286 +60,157 @@ def decode_batches(
         CorruptRecordError: With topic, partition and offset.
     """
     schema = record_schema(columns)
-    group: list[_Unpacked] = []
+    group = _Group([], [])
     size = 0
     for batch in batches:
         if not _is_wanted(batch.header, window):
             continue
-        unpacked = _unpack(batch, window, max_decompressed_bytes)
-        group.append(unpacked)
-        size += len(unpacked.payload)
-        if size >= target_bytes:
+        if size >= target_bytes or not group.takes(batch.header):
             yield from _decode_group(group, window, schema)
-            group, size = [], 0
-    if group:
+            group, size = _Group([], []), 0
+        payload = _unpack(batch, window, max_decompressed_bytes)
+        group.headers.append(batch.header)
+        group.payloads.append(payload)
+        size += len(payload)
+    if group.headers:
         yield from _decode_group(group, window, schema)
 
 
-class _Unpacked(NamedTuple):
-    header: BatchHeader
-    payload: bytes | bytearray | memoryview
+_Header: TypeAlias = "BatchHeader | MessageSetHeader"
 
 
-def _is_wanted(header: BatchHeader, window: OffsetRange) -> bool:
+class _Group(NamedTuple):
+    """Batches that become one Arrow batch: all of magic 2, or all older."""
+
+    headers: list[_Header]
+    payloads: list[Buffer]
+
+    def takes(self, header: _Header) -> bool:
+        """Whether the batch with that header may join."""
+        return not self.headers or type(self.headers[0]) is type(header)
+
+
+# By the type of the headers.
+_LOCATE: Final[dict[type, Callable[[Any, Sequence[Buffer]], Rows]]] = {
+    BatchHeader: locate_records,
+    MessageSetHeader: locate_messages,
+}
+
+
+def _is_wanted(header: _Header, window: OffsetRange) -> bool:
     return (
         not header.is_control
-        and header.records_count > 0
+        and not header.is_empty
         and header.next_offset > window.from_offset
         and header.base_offset < window.until_offset
     )
 
 
-def _unpack(batch: RecordBatch, window: OffsetRange, max_bytes: int) -> _Unpacked:
-    header = batch.header
+def _unpack(batch: RecordBatch, window: OffsetRange, max_bytes: int) -> Buffer:
+    header, payload = batch
     try:
-        payload = decompress(header.codec, batch.payload, max_bytes)
+        if isinstance(header, MessageSetHeader):
+            return unpack(header, payload, max_bytes)
+        return _unpack_records(header, payload, max_bytes)
     except CorruptRecordError as error:
-        raise _located(error.reason, header.base_offset, window) from error
-    if header.records_count > len(payload) // MIN_RECORD_BYTES:
-        reason = f"{header.records_count} records are announced in {len(payload)} bytes"
-        raise _located(reason, header.base_offset, window)
-    return _Unpacked(header, payload)
+        raise _located(error.reason, header.stated_offset, window) from error
+
+
+def _unpack_records(header: BatchHeader, payload: memoryview, max_bytes: int) -> Buffer:
+    unpacked = decompress(header.codec, payload, max_bytes)
+    if header.records_count > len(unpacked) // MIN_RECORD_BYTES:
+        raise CorruptRecordError(
+            f"{header.records_count} records are announced in {len(unpacked)} bytes"
+        )
+    return unpacked
 
 
 def _located(reason: str, offset: int, window: OffsetRange) -> CorruptRecordError:
     return CorruptRecordError(reason, offset=offset, topic_partition=window.topic_partition)
 
 
-class _Records(NamedTuple):
-    """Where the fields of many records lie in one buffer; one row a record."""
-
-    data: bytes  # with PADDING zeros behind it
-    batch: npt.NDArray[np.intp]  # which batch of the group a record is of
-    timestamp_delta: Longs
-    offset_delta: Longs
-    key_start: Longs
-    key_length: Longs  # -1 for null
-    value_start: Longs
-    value_length: Longs
-    headers_start: Longs
-    end: Longs
-
-
 def _decode_group(
-    group: Sequence[_Unpacked], window: OffsetRange, schema: pa.Schema
+    group: _Group, window: OffsetRange, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    headers = [unpacked.header for unpacked in group]
+    first = group.headers[0]
     try:
-        records = _locate(group)
-        table = _Table(records, _BatchColumns.of(headers), window)
-        _check(table)
-        keep = table.rows_in_window()
-        table = table if keep is None else table.take(keep)
+        rows = _inside(_LOCATE[type(first)](*group), window)
+        table = _Table(rows, window.topic_partition)
         arrays = [_COLUMNS[name](table) for name in schema.names]
     except CorruptRecordError as error:
-        offset = headers[0].base_offset if error.offset is None else error.offset
+        offset = first.stated_offset if error.offset is None else error.offset
         raise _located(error.reason, offset, window) from error
     except DecodeError as error:
         raise _located(
-            f"{error} (in one of {len(headers)} batches from there on)",
-            headers[0].base_offset,
+            f"{error} (in one of {len(group.headers)} batches from there on)",
+            first.stated_offset,
             window,
         ) from error
-    if len(table.offset):
+    if len(rows.offset):
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _locate(group: Sequence[_Unpacked]) -> _Records:
-    data = b"".join((*(unpacked.payload for unpacked in group), bytes(PADDING)))
-    view = np.frombuffer(data, dtype=np.uint8)
-    starts: list[int] = []
-    limits: list[int] = []  # where the last record of each batch must end
-    pos = 0
-    for header, payload in group:
-        _find_records(data, pos, header.records_count, starts)
-        pos += len(payload)
-        limits.append(pos)
-    counts = np.array([unpacked.header.records_count for unpacked in group])
-    begins = np.array(starts, np.int64)
-    length, start = read_varints(view, _inside(begins, len(data)))
-    end = start + length
-    due = np.append(begins[1:], pos)
-    due[np.cumsum(counts) - 1] = limits
-    wrong = (end != due) | (length < 0)
-    batch = np.repeat(np.arange(len(group)), counts)
-    if wrong.any():
-        raise CorruptRecordError(
-            "the lengths of the records do not add up to the length of the batch",
-            offset=group[int(batch[np.argmax(wrong)])].header.base_offset,
-        )
-    return _read_fields(data, batch, start, end)
+def _inside(rows: Rows, window: OffsetRange) -> Rows:
+    inside = (rows.offset >= window.from_offset) & (rows.offset < window.until_offset)
+    return rows if inside.all() else rows.take(np.flatnonzero(inside))
 
 
-def _find_records(data: bytes, pos: int, count: int, starts: list[int]) -> None:
-    """Note where each of `count` records begins, stepping from length to length.
+class _Table(NamedTuple):
+    """What the columns are made of."""
 
-    The one loop per record there is, so it is spelt out; what is impossible is found afterwards,
-    for all records at once.
-    """
-    note = starts.append
-    try:
-        for _ in range(count):
-            note(pos)
-            byte = data[pos]
-            if byte < 0x80:
-                pos += (byte >> 1) + 1
-                continue
-            second = data[pos + 1]
-            if second < 0x80:
-                pos += ((byte & 0x7F | second << 7) >> 1) + 2
-                continue
-            length, pos = read_varint(memoryview(data), pos)
-            pos += max(length, 0)
-    except IndexError:
-        raise DecodeError("a record begins behind the end of its batch") from None
-
-
-def _inside(positions: Longs, size: int) -> Longs:
-    """Positions that reads cannot leave the buffer from; wrong ones are found later."""
-    return np.minimum(positions, size - PADDING)
-
-
-def _read_fields(data: bytes, batch: npt.NDArray[np.intp], start: Longs, end: Longs) -> _Records:
-    view = np.frombuffer(data, dtype=np.uint8)
-    # One byte of attributes, which nothing uses so far, comes first.
-    timestamp_delta, pos = read_varints(view, np.minimum(start + 1, end), MAX_VARLONG_BYTES)
-    offset_delta, pos = read_varints(view, np.minimum(pos, end))
-    key_length, key_start = read_varints(view, np.minimum(pos, end))
-    pos = key_start + np.maximum(key_length, 0)
-    value_length, value_start = read_varints(view, np.minimum(pos, end))
-    headers_start = value_start + np.maximum(value_length, 0)
-    broken = (key_length < -1) | (value_length < -1) | (pos >= end) | (headers_start >= end)
-    if broken.any():
-        raise CorruptRecordError("a record is shorter than its key and value")
-    return _Records(
-        data,
-        batch,
-        timestamp_delta,
-        offset_delta,
-        key_start,
-        key_length,
-        value_start,
-        value_length,
-        headers_start,
-        end,
-    )
-
-
-class _BatchColumns(NamedTuple):
-    """The headers of a group as columns; one row a batch."""
-
-    base_offset: Longs
-    last_offset_delta: Longs
-    base_timestamp: Longs
-    max_timestamp: Longs
-    is_append_time: npt.NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, headers: Sequence[BatchHeader]) -> _BatchColumns:
-        def longs(values: Iterable[int]) -> Longs:
-            return np.fromiter(values, dtype=np.int64, count=len(headers))
-
-        return cls(
-            longs(h.base_offset for h in headers),
-            longs(h.last_offset_delta for h in headers),
-            longs(h.base_timestamp for h in headers),
-            longs(h.max_timestamp for h in headers),
-            np.array([h.timestamp_type == LOG_APPEND_TIME for h in headers]),
-        )
-
-
-class _Table:
-    """Records with their batches: what the columns are made of."""
-
-    def __init__(self, records: _Records, batches: _BatchColumns, window: OffsetRange) -> None:
-        self.records = records
-        self.batches = batches
-        self.window = window
-        self.offset: Longs = batches.base_offset[records.batch] + records.offset_delta
-
-    def rows_in_window(self) -> Longs | None:
-        """The rows to keep, or None for all of them."""
-        inside = (self.offset >= self.window.from_offset) & (self.offset < self.window.until_offset)
-        return None if inside.all() else np.flatnonzero(inside)
-
-    def take(self, rows: Longs) -> _Table:
-        """The same with some rows only."""
-        data, *columns = self.records
-        return _Table(
-            _Records(data, *(column[rows] for column in columns)), self.batches, self.window
-        )
-
-
-def _check(table: _Table) -> None:
-    """What the header promises about offsets."""
-    records, batches = table.records, table.batches
-    delta = records.offset_delta
-    beyond = (delta < 0) | (delta > batches.last_offset_delta[records.batch])
-    if beyond.any():
-        row = int(np.argmax(beyond))
-        raise CorruptRecordError(
-            f"offset delta {delta[row]} is beyond the batch's last one",
-            offset=int(batches.base_offset[records.batch[row]]),
-        )
-    # Rows of one batch must ascend, or a range would be cut in the wrong place.
-    descending = (np.diff(delta) <= 0) & (np.diff(records.batch) == 0)
-    if descending.any():
-        row = int(np.argmax(descending))
-        raise CorruptRecordError(
-            "offset deltas do not ascend", offset=int(batches.base_offset[records.batch[row]])
-        )
+    rows: Rows
+    topic_partition: TopicPartition
 
 
 # --- The columns ---------------------------------------------------------------------------------
 
 
 def _key(table: _Table) -> pa.Array:
-    records = table.records
-    return take_slices(records.data, records.key_start, records.key_length, pa.binary())
+    rows = table.rows
+    return take_slices(rows.data, rows.key_start, rows.key_length, pa.binary())
 
 
 def _value(table: _Table) -> pa.Array:
-    records = table.records
-    return take_slices(records.data, records.value_start, records.value_length, pa.binary())
+    rows = table.rows
+    return take_slices(rows.data, rows.value_start, rows.value_length, pa.binary())
 
 
 def _topic(table: _Table) -> pa.Array:
-    return pa.repeat(pa.scalar(table.window.topic_partition.topic, pa.string()), len(table.offset))
+    topic = pa.scalar(table.topic_partition.topic, pa.string())
+    return pa.repeat(topic, len(table.rows.offset))
 
 
 def _partition(table: _Table) -> pa.Array:
-    return pa.array(
-        np.full(len(table.offset), table.window.topic_partition.partition, dtype=np.int32)
-    )
+    partition = table.topic_partition.partition
+    return pa.array(np.full(len(table.rows.offset), partition, dtype=np.int32))
 
 
 def _offset(table: _Table) -> pa.Array:
-    return pa.array(table.offset)
+    return pa.array(table.rows.offset)
 
 
 def _timestamp(table: _Table) -> pa.Array:
-    records, batches = table.records, table.batches
-    created = batches.base_timestamp[records.batch] + records.timestamp_delta
-    appended = batches.max_timestamp[records.batch]
-    timestamp = np.where(batches.is_append_time[records.batch], appended, created)
+    timestamp = table.rows.timestamp
     malformed = (timestamp > _MAX_TIMESTAMP_MS) | (timestamp < -_MAX_TIMESTAMP_MS)
     if malformed.any():
         row = int(np.argmax(malformed))
         raise CorruptRecordError(
             f"[KAFKA_MALFORMED_RECORD_TIMESTAMP] the timestamp {timestamp[row]} ms does not fit "
             "Spark's microseconds",
-            offset=int(table.offset[row]),
+            offset=int(table.rows.offset[row]),
         )
     return pa.array(timestamp * 1000).cast(pa.timestamp("us", tz="UTC"))
 
 
 def _timestamp_type(table: _Table) -> pa.Array:
-    return pa.array(table.batches.is_append_time[table.records.batch].astype(np.int32))
+    return pa.array(table.rows.timestamp_type.astype(np.int32))
 
 
 def _headers(table: _Table) -> pa.Array:
-    records = table.records
-    return decode_headers(records.data, records.headers_start, records.end)
+    rows = table.rows
+    if rows.headers_start is None:
+        return pa.nulls(len(rows.offset), HEADERS_TYPE)
+    return decode_headers(rows.data, rows.headers_start, rows.end)
 
 
 _COLUMNS: Final[dict[str, Callable[[_Table], Any]]] = {

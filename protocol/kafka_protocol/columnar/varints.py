@@ -1,7 +1,8 @@
 """Zigzag varints, thousands at a time: numpy twins of `primitives.read_varint` and its kin.
 
-Positions index one `uint8` array that holds many records. The caller keeps every position inside
-the array; `PADDING` zero bytes behind the data make reads that start at its very end safe.
+Positions index one `uint8` array that holds many records. What lies outside of it reads as its
+first or last byte: the caller refuses, afterwards and for all records at once, what was read
+behind the end of a record.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ Longs: TypeAlias = npt.NDArray[np.int64]
 
 MAX_VARINT_BYTES: Final = 5
 MAX_VARLONG_BYTES: Final = 10
-PADDING: Final = MAX_VARLONG_BYTES
 
 
 def read_varints(
@@ -27,8 +27,8 @@ def read_varints(
     """Read one zigzag varint at each position.
 
     Args:
-        data: The bytes, with `PADDING` zeros behind them.
-        positions: Where each varint begins.
+        data: The bytes.
+        positions: Where each varint begins, not negative.
         max_bytes: `MAX_VARINT_BYTES` or `MAX_VARLONG_BYTES`.
 
     Returns:
@@ -37,22 +37,35 @@ def read_varints(
     Raises:
         DecodeError: One of them is longer than `max_bytes`.
     """
-    byte = data[positions]
-    raw = (byte & 0x7F).astype(np.uint64)
+    byte = data.take(positions, mode="clip")
     after = positions + 1
+    rows = np.flatnonzero(byte >= 0x80)
+    if not rows.size:
+        return ((byte >> 1).view(np.int8) ^ -(byte & 1).view(np.int8)).astype(np.int64), after
+    raw = (byte & 0x7F).astype(np.uint64)
     # Only the rows whose last byte had the continuation bit take part in a further round.
-    rows = np.flatnonzero(byte & 0x80)
     shift = 7
     while rows.size:
         if shift >= 7 * max_bytes:
             raise DecodeError(f"a varint is longer than {max_bytes} bytes")
-        byte = data[after[rows]]
+        byte = data.take(after[rows], mode="clip")
         raw[rows] |= (byte & 0x7F).astype(np.uint64) << np.uint64(shift)
         after[rows] += 1
-        rows = rows[(byte & 0x80) != 0]
+        rows = rows[byte >= 0x80]
         shift += 7
     signed = (raw >> np.uint64(1)).view(np.int64) ^ -(raw & np.uint64(1)).view(np.int64)
     return signed, after
+
+
+def skip_varints(data: Bytes, positions: Longs) -> Longs:
+    """The positions behind varints that are known to be whole."""
+    after = positions + 1
+    rows = np.flatnonzero(data[positions] >= 0x80)
+    while rows.size:
+        more = data[after[rows]] >= 0x80
+        after[rows] += 1
+        rows = rows[more]
+    return after
 
 
 def varint_sizes(values: Longs) -> Longs:

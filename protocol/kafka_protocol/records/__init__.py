@@ -2,5 +2,7 @@
 
 `batch` cuts what a Fetch brings into batches and builds what a Produce takes, `compression` packs
 and unpacks payloads under a cap, `record` is the readable reference codec for what is inside;
-`columnar` does the same for whole columns at once. No I/O, no topic names, no numpy.
+`message_set` and `message` are the same for the formats before Kafka 0.11. `transactions` tells
+what was rolled back. `columnar` reads and writes whole columns at once. No I/O, no topic names, no
+numpy.
 """

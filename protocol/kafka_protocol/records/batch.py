@@ -1,29 +1,29 @@
 """Record batches (magic 2): the 61-byte header, CRC-32C, and how batches lie in a Fetch.
 
 What is inside a batch stays packed here. A Fetch answer's records are batches one behind the
-other; only the last one may be cut short, and is dropped then. Anything else that is short, or
-whose checksum is wrong, is corruption, and an error each time it is met.
+other, of any magic; only the last one may be cut short, and is dropped then. Anything else that is
+short, or whose checksum is wrong, is corruption, and an error each time it is met. What is special
+about magic 0 and 1 stands in `message_set`.
 
-Source: Kafka's "Message Format" (RecordBatch), KIP-98; magic 0 and 1 are message sets, which
-brokers below 0.11 and old logs hold.
+Source: Kafka's "Message Format" (RecordBatch), KIP-98.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple, TypeAlias
 
 import crc32c
 
-from kafka_protocol.errors import CorruptRecordError, UnsupportedVersionError
-from kafka_protocol.primitives import Piece
+from kafka_protocol.errors import CorruptRecordError
+from kafka_protocol.primitives import MAX_INT64, Piece
+from kafka_protocol.records import message_set
+from kafka_protocol.records.attributes import codec_of, timestamp_type_of
 from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.records.message_set import MessageSetHeader
 
 MAGIC: Final = 2
-CREATE_TIME: Final = 0
-LOG_APPEND_TIME: Final = 1
-NO_TIMESTAMP: Final = -1
 NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1
@@ -34,8 +34,6 @@ _UP_TO_CRC: Final = struct.Struct(">qiibI")
 _FROM_ATTRIBUTES: Final = struct.Struct(">hiqqqhii")  # what the CRC covers, with the records
 _MAGIC_AT: Final = 16
 
-_CODEC_MASK: Final = 0x07
-_LOG_APPEND_TIME_BIT: Final = 0x08
 _TRANSACTIONAL_BIT: Final = 0x10
 _CONTROL_BIT: Final = 0x20
 
@@ -61,6 +59,11 @@ class BatchHeader(NamedTuple):
     records_count: int
 
     @property
+    def stated_offset(self) -> int:
+        """The offset that stands in front. No checksum covers it."""
+        return self.base_offset
+
+    @property
     def next_offset(self) -> int:
         """The offset behind the batch. Compaction may have taken its last records away."""
         return self.base_offset + self.last_offset_delta + 1
@@ -68,12 +71,17 @@ class BatchHeader(NamedTuple):
     @property
     def codec(self) -> int:
         """A number of `CompressionCodec`, or one that nobody knows."""
-        return self.attributes & _CODEC_MASK
+        return codec_of(self.attributes)
 
     @property
     def timestamp_type(self) -> int:
         """CREATE_TIME, or LOG_APPEND_TIME: then max_timestamp is every record's."""
-        return LOG_APPEND_TIME if self.attributes & _LOG_APPEND_TIME_BIT else CREATE_TIME
+        return timestamp_type_of(self.attributes)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether compaction took all of the records, and left the header."""
+        return self.records_count == 0
 
     @property
     def is_transactional(self) -> bool:
@@ -90,70 +98,99 @@ _ATTRIBUTES_INDEX: Final = BatchHeader._fields.index("attributes")
 
 
 class RecordBatch(NamedTuple):
-    """A whole batch: its header, and its records as they lie there, perhaps compressed."""
+    """A whole batch: its header, and its records as they lie there, perhaps compressed.
 
-    header: BatchHeader
+    In the old formats the payload is the message set itself, a wrapper with all of it.
+    """
+
+    header: BatchHeader | MessageSetHeader
     payload: memoryview
 
 
-def read_batches(records: memoryview) -> Iterator[RecordBatch]:
+def read_batches(records: memoryview, until_offset: int = MAX_INT64) -> Iterator[RecordBatch]:
     """Cut the records of a Fetch answer into batches, without unpacking or copying them.
 
     Each batch is cut when it is asked for, so whoever stops early meets no fault of what follows.
     Checksums are left to `check_crc`.
 
     Args:
-        records: The `records` field of one partition.
+        records: The `records` field of one partition; batches of all magics may be mixed.
+        until_offset: What begins at this offset or behind it is not taken together with what
+            comes before, where the format leaves the choice.
 
     Yields:
         Every whole batch. A last one that is cut short is left out.
 
     Raises:
-        CorruptRecordError: A length or a count is impossible.
-        UnsupportedVersionError: A batch is of magic 0 or 1.
+        CorruptRecordError: A magic is unknown, or an offset, a length or a count is impossible.
     """
     pos = 0
     while len(records) - pos > _MAGIC_AT:
-        base_offset, length = _PREFIX.unpack_from(records, pos)
-        _check_magic(records[pos + _MAGIC_AT], base_offset)
-        if length < _HEADER.size - _PREFIX.size:
-            raise CorruptRecordError(f"a batch of {length} bytes cannot be", offset=base_offset)
-        end = pos + _PREFIX.size + length
-        if end > len(records):
+        magic = records[pos + _MAGIC_AT]
+        if magic > MAGIC:
+            base_offset = _PREFIX.unpack_from(records, pos)[0]
+            raise CorruptRecordError(
+                f"magic is {magic}, and {MAGIC} is the highest known", offset=base_offset
+            )
+        found = _READERS[magic](records, pos, until_offset)
+        if found is None:
             return
-        header = BatchHeader._make(_HEADER.unpack_from(records, pos))
-        _check_header(header)
-        yield RecordBatch(header, records[pos + _HEADER.size : end])
-        pos = end
+        batch, pos = found
+        yield batch
+
+
+def _read_record_batch(
+    records: memoryview, pos: int, _until_offset: int
+) -> tuple[RecordBatch, int] | None:
+    base_offset, length = _PREFIX.unpack_from(records, pos)
+    if length < _HEADER.size - _PREFIX.size:
+        raise CorruptRecordError(f"a batch of {length} bytes cannot be", offset=base_offset)
+    end = pos + _PREFIX.size + length
+    if end > len(records):
+        return None
+    header = BatchHeader._make(_HEADER.unpack_from(records, pos))
+    _check_header(header)
+    return RecordBatch(header, records[pos + _HEADER.size : end]), end
+
+
+def _read_message_set(
+    records: memoryview, pos: int, until_offset: int
+) -> tuple[RecordBatch, int] | None:
+    found = message_set.read_message_set(records, pos, until_offset)
+    if found is None:
+        return None
+    header, end = found
+    return RecordBatch(header, records[pos:end]), end
+
+
+_Reader: TypeAlias = "Callable[[memoryview, int, int], tuple[RecordBatch, int] | None]"
+# By magic: the batch that begins at a position, and where it ends; None where it is cut short.
+_READERS: Final[tuple[_Reader, ...]] = (_read_message_set, _read_message_set, _read_record_batch)
 
 
 def check_crc(batch: RecordBatch) -> None:
-    """Compare a batch's checksum (CRC-32C, from the attributes to the end).
+    """Compare a batch's checksum, or those of its messages.
 
     Raises:
-        CorruptRecordError: It is another one.
+        CorruptRecordError: One is another.
     """
     header = batch.header
+    if isinstance(header, MessageSetHeader):
+        message_set.check_crcs(header, batch.payload)
+    else:
+        _check_crc32c(header, batch.payload)
+
+
+def _check_crc32c(header: BatchHeader, payload: memoryview) -> None:
+    # It covers what is between itself and the end.
     covered = _FROM_ATTRIBUTES.pack(*header[_ATTRIBUTES_INDEX:])
-    crc = crc32c.crc32c(batch.payload, crc32c.crc32c(covered))
+    crc = crc32c.crc32c(payload, crc32c.crc32c(covered))
     if crc != header.crc:
         raise CorruptRecordError(
             f"the CRC-32C is {crc:#010x}, and the header says {header.crc:#010x} "
             f"(records {header.base_offset} to {header.next_offset - 1}); the broker's copy is "
             "damaged, or the network changed it",
             offset=header.base_offset,
-        )
-
-
-def _check_magic(magic: int, base_offset: int) -> None:
-    if magic in (0, 1):
-        raise UnsupportedVersionError(
-            f"the batch at offset {base_offset} has message format {magic} (Kafka before 0.11), "
-            "which this version of pykafka does not read yet"
-        )
-    if magic != MAGIC:
-        raise CorruptRecordError(
-            f"magic is {magic}, and 2 is the highest known", offset=base_offset
         )
 
 

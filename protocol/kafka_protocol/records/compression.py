@@ -127,7 +127,36 @@ def _gzip_compress(data: Buffer) -> Buffer:
 
 
 def _lz4_decompress(data: Buffer, max_bytes: int) -> Buffer:
-    return _members(lz4.frame.LZ4FrameDecompressor, data, max_bytes)
+    return _members(_Lz4Frame, data, max_bytes)
+
+
+# Honest data rarely unpacks to more than so many times its size.
+_LZ4_USUAL_RATIO: Final = 8
+_LZ4_LEAST_BYTES: Final = 64 * 1024
+
+
+class _Lz4Frame:
+    """lz4's decompressor allocates all that it may return, so it is allowed little at first."""
+
+    def __init__(self) -> None:
+        self._frame = lz4.frame.LZ4FrameDecompressor()
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._frame.eof)
+
+    @property
+    def unused_data(self) -> bytes | None:
+        rest: bytes | None = self._frame.unused_data
+        return rest
+
+    def decompress(self, data: Buffer, max_length: int, /) -> bytes:
+        usual = max(_LZ4_LEAST_BYTES, _LZ4_USUAL_RATIO * len(data))
+        part: bytes = self._frame.decompress(data, min(usual, max_length))
+        if self._frame.eof or not usual <= len(part) < max_length:
+            return part
+        rest: bytes = self._frame.decompress(b"", max_length - len(part))
+        return part + rest
 
 
 def _lz4_compress(data: Buffer) -> Buffer:
@@ -139,19 +168,74 @@ def _lz4_compress(data: Buffer) -> Buffer:
 # --- zstd --------------------------------------------------------------------------------------
 
 
+# A new one costs as much as unpacking 20 kB. One in use is taken out, so threads share none.
+_idle_zstd: Final[list[zstandard.ZstdDecompressor]] = []
+
+_ZSTD_BLOCK_BYTES: Final = 128 * 1024  # the most that a block unpacks to
+_ZSTD_RLE: Final = 1
+_ZSTD_COMPRESSED: Final = 2
+
+
 def _zstd_decompress(data: Buffer, max_bytes: int) -> Buffer:
-    # Where a frame states its size, the library believes it and ignores any other cap. Java's
-    # frames state none; then the cap holds, and reaching it looks like the end of the data.
-    if zstandard.frame_content_size(data) > max_bytes:
-        raise _too_large(max_bytes)
-    unpacker = zstandard.ZstdDecompressor()
     try:
-        return unpacker.decompress(data, max_output_size=max_bytes, allow_extra_data=False)
+        unpacker = _idle_zstd.pop()
+    except IndexError:
+        unpacker = zstandard.ZstdDecompressor()
+    parts: list[bytes] = []
+    total = 0
+    rest = memoryview(data)
+    # At least one frame; and zstd-jni, like the format, takes several for one stream.
+    while rest or not parts:
+        size, most = _zstd_frame(rest)
+        left = max_bytes - total
+        # Where a frame states its size, the library believes it and ignores any other cap.
+        stated = zstandard.frame_content_size(rest)
+        if stated > left:
+            raise _too_large(max_bytes)
+        if stated > most:
+            raise CorruptRecordError(f"{most} bytes at the most announce to be {stated}")
+        part = _zstd_part(unpacker, rest[:size], max(1, min(most, left)), max_bytes)
+        parts.append(part)
+        total += len(part)
+        rest = rest[size:]
+    _idle_zstd.append(unpacker)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _zstd_part(
+    unpacker: zstandard.ZstdDecompressor, frame: memoryview, most: int, max_bytes: int
+) -> bytes:
+    try:
+        return unpacker.decompress(frame, max_output_size=most, allow_extra_data=False)
     except zstandard.ZstdError as error:
+        # Reaching the cap looks like the end of the data.
         raise CorruptRecordError(
             f"the zstd payload is damaged, or unpacks to more than {max_bytes} bytes "
             f"(kafka.max.decompressed.batch.bytes): {error}"
         ) from error
+
+
+def _zstd_frame(data: memoryview) -> tuple[int, int]:
+    """How many bytes a frame takes, and the most that it can unpack to.
+
+    Java's frames do not state their size, and the library allocates as much as it may return.
+
+    Source: RFC 8878, "Zstandard Frames" and "Blocks".
+    """
+    pos = zstandard.frame_header_size(data)
+    most = 0
+    is_last = 0
+    while not is_last:
+        block = int.from_bytes(data[pos : pos + 3], "little")
+        is_last, kind, size = block & 1, block >> 1 & 3, block >> 3
+        most += _ZSTD_BLOCK_BYTES if kind == _ZSTD_COMPRESSED else size
+        pos += 3 + (1 if kind == _ZSTD_RLE else size)
+        if pos > len(data):
+            raise CorruptRecordError("the compressed payload is cut short")
+    pos += 4 if zstandard.get_frame_parameters(data).has_checksum else 0
+    if pos > len(data):
+        raise CorruptRecordError("the compressed payload is cut short")
+    return pos, most
 
 
 def _zstd_compress(data: Buffer) -> Buffer:

@@ -1,7 +1,8 @@
 """The records inside a batch (magic 2), one by one: the readable reference codec.
 
 It is what the vectorised codec of `columnar` is compared with, and what a reader of Kafka's
-format reads first. No checksums and no headers of batches here; `batch` has those.
+format reads first. No checksums and no headers of batches here; `batch` has those. Batches of the
+old formats are handed on to `message`.
 
 Source: Kafka's "Message Format" (Record, Record Header), KIP-82 (headers), KIP-98.
 """
@@ -14,8 +15,11 @@ from typing import NamedTuple
 from kafka_protocol import primitives as p
 from kafka_protocol.errors import CorruptRecordError, DecodeError
 from kafka_protocol.primitives import Out
-from kafka_protocol.records.batch import LOG_APPEND_TIME, BatchHeader, RecordBatch
+from kafka_protocol.records.attributes import LOG_APPEND_TIME
+from kafka_protocol.records.batch import BatchHeader, RecordBatch
 from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, decompress
+from kafka_protocol.records.message import decode_messages
+from kafka_protocol.records.message_set import MessageSetHeader
 
 
 class Header(NamedTuple):
@@ -43,11 +47,14 @@ def decode_records(
     Raises:
         CorruptRecordError: The payload does not unpack, or is not the records it should be.
     """
-    header = batch.header
-    if header.records_count == 0:  # compaction took all of them, and left the header
+    header, payload = batch
+    if isinstance(header, MessageSetHeader):
+        messages = decode_messages(header, payload, max_decompressed_bytes)
+        return [Record(*message) for message in messages]
+    if header.is_empty:
         return []
     try:
-        payload = memoryview(decompress(header.codec, batch.payload, max_decompressed_bytes))
+        payload = memoryview(decompress(header.codec, payload, max_decompressed_bytes))
         records, pos = [], 0
         for _ in range(header.records_count):
             record, pos = _read_record(payload, pos, header)

@@ -20,15 +20,17 @@ from kafka_protocol.errors import (
     ErrorCode,
     KafkaTimeoutError,
     ProtocolError,
-    UnsupportedVersionError,
 )
 from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.records.batch import RecordBatch
+from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.records.record import Record, decode_records
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from tests.fakes.broker import Close, ScriptedBroker
+from tests.protocol.records.strategies import wrapper_of
 from tests.protocol.records.test_batch import batch_of
 
 PARTITION = TopicPartition("t", 0)
@@ -226,6 +228,12 @@ def test_a_damaged_batch_behind_the_end_is_not_looked_at() -> None:
         assert read(cluster, 0, 1) == [0]
 
 
+def test_batches_behind_the_end_may_be_newer_than_the_stated_high_watermark() -> None:
+    """A broker notes its high watermark before it reads its log."""
+    with broker_with(Log(answer(batch(98, 2) + batch(100)))) as cluster:
+        assert read(cluster, 98, 100) == [98, 99]
+
+
 def test_fault_34_the_end_of_a_range_may_be_compacted_away() -> None:
     log = Log(answer(batch(0)), answer(batch(80)))
     with broker_with(log) as cluster:
@@ -233,12 +241,40 @@ def test_fault_34_the_end_of_a_range_may_be_compacted_away() -> None:
     assert log.offsets == [0, 1]
 
 
-def test_fault_37_old_message_formats_are_refused_with_their_place() -> None:
-    old = bytearray(batch(0))
-    old[16] = 1
-    with broker_with(Log(answer(bytes(old)))) as cluster:
-        with pytest.raises(UnsupportedVersionError, match=r"^t-0: .*message format 1"):
-            read(cluster, 0, 1)
+def message(offset: int) -> Message:
+    return Message(offset, 1, None, b"%d" % offset)
+
+
+def plain(*offsets: int) -> bytes:
+    return encode_messages(map(message, offsets), 1)
+
+
+def wrapper(*inner: int, at: int) -> bytes:
+    return wrapper_of([message(offset) for offset in inner], 1, CompressionCodec.GZIP, at)
+
+
+def test_fault_37_all_message_formats_in_one_answer() -> None:
+    log = Log(answer(plain(0, 1) + wrapper(0, 1, at=3) + batch(4, 2)), answer(plain(6, 7)))
+    with broker_with(log) as cluster:
+        assert read(cluster, 0, 7) == [0, 1, 2, 3, 4, 5, 6]
+    assert log.offsets == [0, 6]
+
+
+def test_fault_37_a_wrapper_around_the_end_of_the_range() -> None:
+    """Where it begins is not known before it is unpacked."""
+    log = Log(answer(wrapper(5, 6, 7, at=17) + wrapper(0, at=18)))
+    with broker_with(log) as cluster:
+        assert read(cluster, 10, 16) == [15, 16, 17]
+    assert log.offsets == [10]
+
+
+def test_fault_37_damaged_messages_behind_the_end_are_not_looked_at() -> None:
+    damaged = bytearray(plain(0, 1, 2))
+    damaged[-1] ^= 1
+    with broker_with(Log(answer(bytes(damaged)))) as cluster:
+        assert read(cluster, 0, 2) == [0, 1]
+        with pytest.raises(CorruptRecordError, match="of t-0 at offset 2: the CRC-32 "):
+            read(cluster, 0, 3)
 
 
 def test_fault_39_batches_that_are_all_behind_us() -> None:
@@ -269,8 +305,20 @@ def test_fault_31_damage_that_would_hide_a_batch() -> None:
 
 @pytest.mark.parametrize(
     "records",
-    [batch(0, 10) + batch(5, 10), batch(0) + batch(100)],
-    ids=["overlap", "behind the high watermark"],
+    [
+        batch(0, 10) + batch(5, 10),
+        batch(0) + batch(100),
+        wrapper(0, at=9) + wrapper(0, at=5),
+        wrapper(0, at=9) + wrapper(0, at=100),
+        plain(0, 1, 2, 3 + (1 << 40)),
+    ],
+    ids=[
+        "overlap",
+        "behind the high watermark",
+        "wrappers that overlap",
+        "a wrapper behind the high watermark",
+        "a message behind the high watermark",
+    ],
 )
 def test_fault_31_base_offsets_that_cannot_be(records: bytes) -> None:
     with broker_with(Log(answer(records))) as cluster:

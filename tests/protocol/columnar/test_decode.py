@@ -361,9 +361,9 @@ def test_fault_33_bomb_in_a_wrapper_names_partition_and_offset() -> None:
 
 
 def test_fault_32_the_broken_message_set_of_many_is_named() -> None:
-    good, bad = (
-        wrapper_of([Message(0, 5, None, None)], 1, CompressionCodec.GZIP, at) for at in (3, 4)
+    good, bad, last = read_all(
+        wrapper_of([Message(inner, 5, None, None)], 1, CompressionCodec.GZIP, at)
+        for inner, at in ((0, 3), (9, 4), (0, 5))
     )
-    (bad_batch,) = read_all([wrapper_of([Message(9, 5, None, None)], 1, CompressionCodec.GZIP, 4)])
     with pytest.raises(CorruptRecordError, match="of orders-3 at offset 4: the offsets"):
-        decoded([*read_all([good]), bad_batch, *read_all([bad])])
+        decoded([good, bad, last])

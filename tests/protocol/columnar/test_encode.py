@@ -7,14 +7,18 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kafka.record.legacy_records import LegacyRecordBatch
+from kafka.record.memory_records import MemoryRecords
 
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.columnar.schema import HEADERS_TYPE
 from kafka_protocol.errors import EncodeError
-from kafka_protocol.records.batch import read_batches
+from kafka_protocol.records.batch import check_crc, read_batches
 from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.records.lz4_checksum import with_wrong_checksum
+from kafka_protocol.records.message_set import MessageSetHeader
 from kafka_protocol.records.record import Header, Record, decode_records
-from tests.protocol.records.strategies import NOW, payloads
+from tests.protocol.records.strategies import NOW, OLD_CODECS, payloads
 
 HEADER = st.fixed_dictionaries({"key": st.text(max_size=5), "value": payloads()})
 ROW = st.tuples(
@@ -93,3 +97,105 @@ def test_header_without_a_key_is_refused(header: dict[str, object] | None) -> No
     columns = columns_of([(b"k", b"v", NOW, [header])])
     with pytest.raises(EncodeError, match="header has no key"):
         [*encode_batches(columns, CompressionCodec.NONE)]
+
+
+def read_old(
+    columns: RecordColumns, codec: CompressionCodec, size: int, magic: int
+) -> list[list[Record]]:
+    batches = []
+    for encoded in encode_batches(columns, codec, size, magic=magic):
+        read = [*read_batches(memoryview(encoded.data))]
+        for batch in read:
+            check_crc(batch)
+            assert (batch.header.magic, batch.header.codec) == (magic, codec)
+        records = [record for batch in read for record in decode_records(batch)]
+        assert len(records) == encoded.records_count
+        assert [record.offset for record in records] == [*range(len(records))]
+        batches.append(records)
+    return batches
+
+
+@given(
+    rows=st.lists(ROW, min_size=1, max_size=30),
+    codec=st.sampled_from(OLD_CODECS),
+    size=st.sampled_from([1, 200, 10_000, 10**6]),
+    skip=st.integers(0, 3),
+    magic=st.sampled_from([0, 1]),
+)
+def test_fault_37_reference_codec_reads_message_sets_back(
+    rows: list[tuple[object, ...]], codec: CompressionCodec, size: int, skip: int, magic: int
+) -> None:
+    rows = [(*row[:3], None) for row in rows]
+    columns = columns_of(rows)
+    skip = min(skip, len(rows) - 1)
+    columns = RecordColumns(*(column[skip:] for column in columns))
+    records = [record for batch in read_old(columns, codec, size, magic) for record in batch]
+    assert [(r.key, r.value, r.timestamp) for r in records] == [
+        (key, value, timestamp if magic else -1) for key, value, timestamp, _ in rows[skip:]
+    ]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", [CompressionCodec.NONE, CompressionCodec.GZIP])
+def test_kafka_python_reads_message_sets(magic: int, codec: CompressionCodec) -> None:
+    rows: list[tuple[object, ...]] = [
+        (b"k", b"v", NOW, None),
+        (None, b"", NOW - 5, None),
+        (b"", None, NOW + 5, None),
+    ]
+    (encoded,) = encode_batches(columns_of(rows), codec, magic=magic)
+    found = []
+    batches = MemoryRecords(encoded.data)
+    while batch := batches.next_batch():
+        assert isinstance(batch, LegacyRecordBatch)
+        assert batch.validate_crc()
+        for record in batch:
+            assert record.validate_crc()
+            found.append((record.offset, record.key, record.value, record.timestamp))
+    assert found == [
+        (number, key, value, timestamp if magic else None)
+        for number, (key, value, timestamp, _) in enumerate(rows)
+    ]
+
+
+def test_a_wrapper_states_the_last_offset_and_the_highest_timestamp() -> None:
+    rows: list[tuple[object, ...]] = [(None, b"v", NOW + extra, None) for extra in (0, 9, 3)]
+    (encoded,) = encode_batches(columns_of(rows), CompressionCodec.SNAPPY, magic=1)
+    ((header, _),) = read_batches(memoryview(encoded.data))
+    assert isinstance(header, MessageSetHeader)
+    assert (header.last_offset, header.timestamp) == (2, NOW + 9)
+
+
+def test_lz4_of_magic_0_has_the_checksum_that_old_brokers_want() -> None:
+    columns = columns_of([(None, b"v" * 50, NOW, None)])
+    frames = []
+    for magic, front in ((0, 18), (1, 26)):
+        (encoded,) = encode_batches(columns, CompressionCodec.LZ4, magic=magic)
+        frames.append(encoded.data[front + 8 :])
+    assert with_wrong_checksum(frames[1])[6] == frames[0][6] != frames[1][6]
+
+
+def test_message_sets_stay_below_their_size() -> None:
+    rows: list[tuple[object, ...]] = [
+        (None, bytes(size), NOW, None) for size in (400, 400, 400, 5000, 10)
+    ]
+    encoded = [*encode_batches(columns_of(rows), CompressionCodec.NONE, 1000, magic=1)]
+    assert [batch.records_count for batch in encoded] == [2, 1, 1, 1]
+    assert [len(batch.data) for batch in encoded] == [868, 434, 5034, 44]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_headers_need_magic_2(magic: int) -> None:
+    without = columns_of([(b"k", b"v", NOW, []), (b"k", b"v", NOW, None)])
+    assert [*encode_batches(without, CompressionCodec.NONE, magic=magic)]
+    columns = columns_of(
+        [(b"k", b"v", NOW, None), (b"k", b"v", NOW, [{"key": "h", "value": None}])]
+    )
+    with pytest.raises(EncodeError, match=r"headers .*Kafka 0\.11 or newer"):
+        [*encode_batches(columns, CompressionCodec.NONE, magic=magic)]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_zstd_needs_magic_2(magic: int) -> None:
+    with pytest.raises(EncodeError, match=r"zstd .*Kafka 2\.1 or newer"):
+        [*encode_batches(columns_of([(b"k", b"v", NOW, None)]), CompressionCodec.ZSTD, magic=magic)]

@@ -56,6 +56,12 @@ FOREIGN = {
         CompressionCodec.GZIP,
         gzip.compress(TEXT[:1000]) + gzip.compress(TEXT[1000:]),
     ),
+    "three zstd frames": (
+        CompressionCodec.ZSTD,
+        zstandard.ZstdCompressor(write_checksum=True).compress(TEXT[:1000])
+        + zstandard.ZstdCompressor(write_content_size=False).compress(b"")
+        + zstandard.ZstdCompressor(write_content_size=False).compress(TEXT[1000:]),
+    ),
 }
 
 
@@ -104,6 +110,22 @@ def test_fault_33_bomb_stops_at_the_cap(name: str) -> None:
     codec, packed = BOMBS[name]
     with pytest.raises(CorruptRecordError, match="more than 1048576 bytes"):
         decompress(codec, packed, MIB)
+
+
+def test_fault_33_zstd_frame_that_announces_more_than_it_can_hold() -> None:
+    """Nothing is allocated on its word."""
+    frame = bytearray(zstandard.ZstdCompressor().compress(bytes(100_000)))
+    at = 5
+    assert int.from_bytes(frame[at : at + 4], "little") == 100_000
+    frame[at : at + 4] = (100 * MIB).to_bytes(4, "little")
+    with pytest.raises(CorruptRecordError, match="at the most announce to be 104857600"):
+        decompress(CompressionCodec.ZSTD, bytes(frame))
+
+
+@pytest.mark.parametrize("codec", COMPRESSED)
+@pytest.mark.parametrize("size", [0, 1, 64 * 1024 - 1, 64 * 1024, 64 * 1024 + 1, 2 * MIB])
+def test_high_ratios(codec: CompressionCodec, size: int) -> None:
+    assert bytes(decompress(codec, compress(codec, bytes(size)), size)) == bytes(size)
 
 
 @pytest.mark.parametrize("codec", COMPRESSED)

@@ -7,6 +7,7 @@ import zlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kafka.record.legacy_records import LegacyRecordBatchBuilder
 
 from kafka_protocol.errors import CorruptRecordError, KafkaError
 from kafka_protocol.records.attributes import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE
@@ -302,3 +303,20 @@ def test_fault_32_garbage_raises_nothing_else(data: bytes, magic: int) -> None:
             decode_records(batch, 10_000)
     except KafkaError:
         pass
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", [CompressionCodec.NONE, CompressionCodec.GZIP])
+def test_reads_what_kafka_python_writes(magic: int, codec: CompressionCodec) -> None:
+    builder = LegacyRecordBatchBuilder(magic, int(codec), 10_000)
+    wanted = [(0, NOW, b"k", b"v"), (1, NOW + 1, None, b""), (2, NOW - 1, b"", None)]
+    for offset, timestamp, key, value in wanted:
+        builder.append(offset, timestamp, key, value)
+    data = bytes(builder.build())
+    if codec:  # a broker puts the last message's offset on the wrapper
+        data = (2).to_bytes(8, "big") + data[8:]
+    (batch,) = read(data)
+    assert decode_records(batch) == [
+        (offset, timestamp if magic else -1, key, value, ())
+        for offset, timestamp, key, value in wanted
+    ]

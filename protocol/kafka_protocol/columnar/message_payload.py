@@ -1,0 +1,118 @@
+"""Columns -> message sets (magic 0 and 1), for brokers below 0.11.
+
+Offsets are 0, 1, 2, ... in either magic; the broker puts its own in their place.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_protocol.columnar.slices import lengths
+from kafka_protocol.columnar.varints import Bytes, Longs
+from kafka_protocol.columnar.writing import Encoder, RecordColumns, joined_bytes
+from kafka_protocol.errors import EncodeError
+from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.records.message import wrap_messages
+from kafka_protocol.records.message_set import CRC_AT, LOG_OVERHEAD, MAGIC_AT
+
+_TIMESTAMP: Final = [("timestamp", ">i8")]
+# What stands before the key, by magic.
+_FRONT: Final = tuple(
+    np.dtype(
+        [
+            ("offset", ">i8"),
+            ("size", ">i4"),
+            ("crc", ">u4"),
+            ("magic", "i1"),
+            ("attributes", "i1"),
+            *timestamp,
+            ("key_length", ">i4"),
+        ]
+    )
+    for timestamp in ([], _TIMESTAMP)
+)
+_LENGTH: Final = np.dtype(">i4")
+
+
+def message_encoder(records: RecordColumns, codec: CompressionCodec, magic: int) -> Encoder:
+    """A writer of message sets: plain messages, or where they are compressed one wrapper.
+
+    Raises:
+        EncodeError: The format lacks what is to be written.
+    """
+    _refuse_what_came_later(records, codec, magic)
+    key_length, value_length = lengths(records.key), lengths(records.value)
+    sizes = (
+        _FRONT[magic].itemsize
+        + np.maximum(key_length, 0)
+        + _LENGTH.itemsize
+        + np.maximum(value_length, 0)
+    )
+
+    def encode(rows: slice) -> bytes:
+        front = np.zeros(len(sizes[rows]), dtype=_FRONT[magic])
+        front["offset"] = np.arange(len(front))
+        front["size"] = sizes[rows] - LOG_OVERHEAD
+        front["magic"] = magic
+        front["key_length"] = key_length[rows]
+        timestamp = records.timestamp[rows]
+        if magic:
+            front["timestamp"] = timestamp
+        messages = joined_bytes(
+            pc.binary_join_element_wise(
+                _as_binary(front),
+                pc.fill_null(records.key[rows], b""),
+                _as_binary(value_length[rows].astype(_LENGTH)),
+                pc.fill_null(records.value[rows], b""),
+                b"",
+            )
+        )
+        plain = _with_crcs(messages, sizes[rows])
+        if codec is CompressionCodec.NONE:
+            return plain
+        return wrap_messages(plain, codec, magic, len(front) - 1, int(timestamp.max()))
+
+    return Encoder(sizes, encode)
+
+
+def _refuse_what_came_later(records: RecordColumns, codec: CompressionCodec, magic: int) -> None:
+    if codec is CompressionCodec.ZSTD:
+        raise EncodeError(
+            f"zstd cannot be written in message format {magic}, which is the newest that the "
+            "broker takes; choose another compression, or use Kafka 2.1 or newer (KIP-110)"
+        )
+    headers = records.headers
+    if headers is not None and pc.any(pc.greater(pc.list_value_length(headers), 0)).as_py():
+        raise EncodeError(
+            f"record headers cannot be written in message format {magic}, which is the newest that "
+            "the broker takes; leave them out, or use Kafka 0.11 or newer (KIP-82)"
+        )
+
+
+def _as_binary(rows: npt.NDArray[Any]) -> pa.Array:
+    """The bytes of each element of an array, as a binary array."""
+    offsets = np.arange(len(rows) + 1, dtype=np.int32) * np.int32(rows.itemsize)
+    return pa.Array.from_buffers(
+        pa.binary(), len(rows), [None, pa.py_buffer(offsets), pa.py_buffer(rows)]
+    )
+
+
+def _with_crcs(messages: memoryview, sizes: Longs) -> bytes:
+    """The same with the checksum of each message, which covers what is behind it."""
+    data: Bytes = np.frombuffer(messages, dtype=np.uint8).copy()
+    ends = np.cumsum(sizes)
+    starts = ends - sizes
+    crcs = [
+        zlib.crc32(data[start + MAGIC_AT : end].data)
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]
+    data[starts[:, None] + np.arange(CRC_AT, MAGIC_AT)] = (
+        np.array(crcs, dtype=">u4").view(np.uint8).reshape(-1, 4)
+    )
+    return data.tobytes()

@@ -1,0 +1,123 @@
+"""Message sets (magic 0 and 1) -> rows: lengths take four bytes there, which suits numpy well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kafka_protocol.columnar.rows import RowRanges, Rows, lay_out
+from kafka_protocol.columnar.varints import Bytes, Longs
+from kafka_protocol.errors import CorruptRecordError
+from kafka_protocol.records.attributes import CODEC_MASK, LOG_APPEND_TIME
+from kafka_protocol.records.compression import Buffer
+from kafka_protocol.records.message_set import (
+    ATTRIBUTES_AT,
+    KEY_AT,
+    MAGIC_AT,
+    TIMESTAMP_AT,
+    MessageSetHeader,
+    message_starts,
+)
+
+
+def locate_messages(headers: Sequence[MessageSetHeader], payloads: Sequence[Buffer]) -> Rows:
+    """Find the fields of the messages of message sets.
+
+    Args:
+        headers: The message sets' headers.
+        payloads: Their messages, unpacked.
+
+    Raises:
+        CorruptRecordError: With the offset of the message set that is not what it should be.
+    """
+    data, begins = lay_out(payloads)
+    start, end, ranges = _boundaries(begins, headers, payloads)
+    view = np.frombuffer(data, dtype=np.uint8)
+    key_at = start + ranges.repeat(KEY_AT[header.magic] for header in headers)
+    key_length = _read_big_endian(view, key_at, 4)
+    key_start = key_at + 4
+    value_at = key_start + np.maximum(key_length, 0)
+    value_length = _read_big_endian(view, value_at, 4)
+    value_start = value_at + 4
+    broken = (
+        (view[start + MAGIC_AT] != ranges.repeat(header.magic for header in headers))
+        | (view[start + ATTRIBUTES_AT] & CODEC_MASK != 0)
+        | (key_length < -1)
+        | (value_length < -1)
+        | (value_start + np.maximum(value_length, 0) != end)
+    )
+    if broken.any():
+        header = headers[ranges.batch_of(np.argmax(broken))]
+        raise CorruptRecordError(
+            "a message is not of its message set's magic, is compressed inside of a wrapper, or "
+            "is not as long as its key and value",
+            offset=header.stated_offset,
+        )
+    return Rows(
+        data=data,
+        offset=_offsets(_read_big_endian(view, start, 8), headers, ranges),
+        timestamp=_timestamps(_read_big_endian(view, start + TIMESTAMP_AT, 8), headers, ranges),
+        timestamp_type=ranges.repeat(header.timestamp_type for header in headers),
+        key_start=key_start,
+        key_length=key_length,
+        value_start=value_start,
+        value_length=value_length,
+        end=end,
+        headers_start=None,
+    )
+
+
+def _boundaries(
+    begins: Sequence[int], headers: Sequence[MessageSetHeader], payloads: Sequence[Buffer]
+) -> tuple[Longs, Longs, RowRanges]:
+    """Where each message begins and ends, and which are of which message set."""
+    boundaries: list[tuple[int, int]] = []
+    counts = []
+    for begin, header, payload in zip(begins, headers, payloads, strict=True):
+        try:
+            found = [(begin + start, begin + end) for start, end in message_starts(payload)]
+        except CorruptRecordError as error:
+            raise CorruptRecordError(error.reason, offset=header.stated_offset) from error
+        boundaries += found
+        counts.append(len(found))
+    start, end = np.array(boundaries, dtype=np.int64).T
+    return start, end, RowRanges.of(counts)
+
+
+def _read_big_endian(view: Bytes, pos: Longs, size: int) -> Longs:
+    """A signed number of `size` bytes at each position; what lies outside is anything."""
+    value = view.take(pos, mode="clip").view(np.int8).astype(np.int64)
+    for i in range(1, size):
+        value <<= 8
+        value |= view.take(pos + i, mode="clip")
+    return value
+
+
+def _offsets(stated: Longs, headers: Sequence[MessageSetHeader], ranges: RowRanges) -> Longs:
+    """In a wrapper of magic 1 offsets are relative, and the wrapper's own is its last message's."""
+    row = ranges.first_disorder(stated)
+    highest = np.array([header.last_offset for header in headers])
+    lasts = stated[ranges.lasts]
+    outside = (stated[ranges.firsts] < 0) | (lasts > highest)
+    if row is None and outside.any():
+        row = ranges.firsts[np.argmax(outside)]
+    if row is not None:
+        raise CorruptRecordError(
+            "the offsets of the messages do not fit together",
+            offset=headers[ranges.batch_of(row)].stated_offset,
+        )
+    is_relative = [header.codec != 0 and header.magic == 1 for header in headers]
+    bases: Longs = np.where(is_relative, highest - lasts, 0)
+    return stated + np.repeat(bases, ranges.counts)
+
+
+def _timestamps(stated: Longs, headers: Sequence[MessageSetHeader], ranges: RowRanges) -> Longs:
+    """Magic 0 has none, and a wrapper's LOG_APPEND_TIME holds for all messages in it."""
+    is_of_all = [
+        header.magic == 0 or (header.codec != 0 and header.timestamp_type == LOG_APPEND_TIME)
+        for header in headers
+    ]
+    of_all = ranges.repeat(header.timestamp for header in headers)
+    timestamps: Longs = np.where(np.repeat(is_of_all, ranges.counts), of_all, stated)
+    return timestamps

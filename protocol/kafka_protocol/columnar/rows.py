@@ -1,0 +1,95 @@
+"""Records as rows: where the fields of many records lie in one buffer, whatever their format.
+
+`record_rows` and `message_rows` find them, each in its own format; `decode` makes columns of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from kafka_protocol.columnar.varints import Longs
+from kafka_protocol.records.compression import Buffer
+
+
+class Rows(NamedTuple):
+    """One row a record. Positions are those of `data`; a length of -1 is a null."""
+
+    data: bytes
+    offset: Longs
+    timestamp: Longs  # ms
+    timestamp_type: Longs
+    key_start: Longs
+    key_length: Longs
+    value_start: Longs
+    value_length: Longs
+    end: Longs
+    headers_start: Longs | None  # None where the format has no headers
+
+    def take(self, rows: Longs) -> Rows:
+        """Some of the rows."""
+        data, *columns = self
+        taken = (None if column is None else column[rows] for column in columns)
+        return Rows._make((data, *taken))
+
+
+def lay_out(payloads: Sequence[Buffer]) -> tuple[bytes, list[int]]:
+    """One buffer that holds all payloads in their order, and where in it each begins.
+
+    Batches that are not compressed lie in the frame that brought them, and stay there; others are
+    copied together.
+    """
+    frame = _exporter(payloads[0])
+    if isinstance(frame, bytes) and all(_exporter(payload) is frame for payload in payloads):
+        base = _address(frame)
+        begins = [_address(payload) - base for payload in payloads]
+        ends = map(int.__add__, begins, map(len, payloads))
+        if all(end <= begin for end, begin in zip(ends, begins[1:], strict=False)):
+            return frame, begins
+    *begins, _ = accumulate(map(len, payloads), initial=0)
+    return b"".join(payloads), begins
+
+
+def _exporter(payload: Buffer) -> Any:
+    return payload.obj if isinstance(payload, memoryview) else payload
+
+
+def _address(payload: Buffer) -> int:
+    address: int = pa.py_buffer(payload).address
+    return address
+
+
+class RowRanges(NamedTuple):
+    """Which rows are of which batch; one element a batch."""
+
+    counts: Longs  # at least one each
+    firsts: Longs
+    lasts: Longs
+
+    @classmethod
+    def of(cls, counts: Iterable[int]) -> RowRanges:
+        """The ranges of batches that lie one behind the other."""
+        each = np.array([*counts], dtype=np.int64)
+        behind = np.cumsum(each)
+        return cls(each, behind - each, behind - 1)
+
+    def repeat(self, values: Iterable[int]) -> Longs:
+        """A value of each batch, for each of its rows."""
+        return np.repeat(np.fromiter(values, dtype=np.int64, count=len(self.counts)), self.counts)
+
+    def batch_of(self, row: np.integer[Any]) -> int:
+        """The number of the batch that a row is of."""
+        return int(np.searchsorted(self.lasts, row))
+
+    def first_disorder(self, offset: Longs) -> np.integer[Any] | None:
+        """The first row whose offset does not ascend within its batch, if there is one.
+
+        It is refused: a range of offsets would be cut in the wrong place.
+        """
+        disorder = offset[1:] <= offset[:-1]
+        disorder[self.firsts[1:] - 1] = False  # from one batch to the next
+        return np.argmax(disorder) + 1 if disorder.any() else None

@@ -1,0 +1,159 @@
+"""Topics as Arrow without Spark: for pandas, Polars, DuckDB, and scripts.
+
+    from kafka_protocol.columnar.topic import read_topic
+
+    reader = read_topic("orders", {"bootstrap.servers": "localhost:9092"})
+    orders = reader.read_all()  # a pyarrow.Table; or loop over its batches
+
+The one module of this room that talks to brokers: it puts `client` and the codec together and
+knows neither bytes nor sockets itself. Where an offset range ends is fixed before the first record
+is read, so a read ends while others go on writing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Final, Literal, TypeAlias
+
+import pyarrow as pa
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.config import ClientConfig
+from kafka_protocol.client.fetch import fetch_range
+from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.columnar.decode import decode_batches
+from kafka_protocol.columnar.schema import RECORD_SCHEMA, record_schema
+from kafka_protocol.errors import BrokerError, ErrorCode, KafkaConfigError
+from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+
+# Where to begin or to end, in every partition: a word, the first record since a time, or an
+# offset for each partition.
+Position: TypeAlias = "Literal['earliest', 'latest'] | datetime | Mapping[int, int]"
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_WORDS: Final = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}
+
+
+def read_topic(  # noqa: PLR0913 - each is a choice of the user's, with a default
+    topic: str,
+    options: Mapping[str, str],
+    *,
+    start: Position = "earliest",
+    end: Position = "latest",
+    partitions: Collection[int] | None = None,
+    columns: Sequence[str] = tuple(RECORD_SCHEMA.names),
+) -> pa.RecordBatchReader:
+    """Read a range of a topic, partition by partition and each in the order of its offsets.
+
+    The first call of the reader fetches the first records. It holds a few Fetch answers of
+    `max.partition.fetch.bytes` in memory, however long the range is.
+
+    Args:
+        topic: The topic's name.
+        options: Kafka's names, for example `bootstrap.servers`; see `ClientConfig`.
+        start: The first record to read.
+        end: The record to stop before.
+        partitions: Which partitions; all of them where nothing is said.
+        columns: Names of `RECORD_SCHEMA`, in the wanted order. Another one is not decoded.
+
+    Returns:
+        A reader of Arrow batches of about 2 MB, to be read once. `timestamp` is in UTC, and
+        `headers` null where a record has none.
+
+    Raises:
+        KafkaConfigError: An option, a column or a position cannot be used.
+        BrokerError: The topic or a partition does not exist, or may not be read.
+        KafkaError: No broker can be reached; later, from the reader: records are damaged, or gone.
+    """
+    unknown = [name for name in columns if name not in RECORD_SCHEMA.names]
+    if unknown:
+        raise KafkaConfigError(
+            f"there is no column {unknown[0]!r}; there are {', '.join(RECORD_SCHEMA.names)}"
+        )
+    cluster = Cluster(ClientConfig.from_options(options))
+    try:
+        ranges = _plan(cluster, topic, partitions, start, end)
+    except BaseException:
+        cluster.close()
+        raise
+    return pa.RecordBatchReader.from_batches(
+        record_schema(columns), _read(cluster, ranges, columns)
+    )
+
+
+def _read(
+    cluster: Cluster, ranges: Sequence[OffsetRange], columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    config = cluster.config
+    try:
+        for wanted in ranges:
+            for batches in fetch_range(cluster, wanted, config.api_timeout_ms):
+                yield from decode_batches(
+                    batches, wanted, columns, max_decompressed_bytes=config.max_decompressed_bytes
+                )
+    finally:
+        cluster.close()
+
+
+def _plan(
+    cluster: Cluster,
+    topic: str,
+    partitions: Collection[int] | None,
+    start: Position,
+    end: Position,
+) -> list[OffsetRange]:
+    deadline = Deadline.after(cluster.config.api_timeout_ms)
+    chosen = _partitions(cluster, topic, partitions, deadline)
+    first = _offsets(cluster, chosen, start, deadline)
+    until = _offsets(cluster, chosen, end, deadline)
+    ranges = [OffsetRange(tp, first[tp], max(first[tp], until[tp])) for tp in chosen]
+    return [wanted for wanted in ranges if wanted.from_offset < wanted.until_offset]
+
+
+def _partitions(
+    cluster: Cluster, topic: str, partitions: Collection[int] | None, deadline: Deadline
+) -> list[TopicPartition]:
+    found = cluster.settled_topics([topic], deadline)[topic]
+    if found.error_code:
+        raise BrokerError(found.error_code, f"Cannot read topic {topic!r}")
+    wanted = found.partitions if partitions is None else partitions
+    missing = sorted(set(wanted) - set(found.partitions))
+    if missing:
+        raise BrokerError(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            f"Cannot read partition {missing[0]} of topic {topic!r}, which has "
+            f"{len(found.partitions)}",
+        )
+    return [TopicPartition(topic, number) for number in sorted(wanted)]
+
+
+def _offsets(
+    cluster: Cluster, chosen: Sequence[TopicPartition], position: Position, deadline: Deadline
+) -> dict[TopicPartition, int]:
+    if isinstance(position, Mapping):
+        missing = [tp.partition for tp in chosen if tp.partition not in position]
+        if missing:
+            raise KafkaConfigError(f"no offset is given for partition {missing[0]}")
+        return {tp: position[tp.partition] for tp in chosen}
+    if isinstance(position, datetime):
+        return _offsets_since(cluster, chosen, position, deadline)
+    if position not in _WORDS:
+        raise KafkaConfigError(
+            f"{position!r} is no position: 'earliest', 'latest', a datetime or offsets are"
+        )
+    return list_offsets(cluster, dict.fromkeys(chosen, _WORDS[position]), deadline)
+
+
+def _offsets_since(
+    cluster: Cluster, chosen: Sequence[TopicPartition], time: datetime, deadline: Deadline
+) -> dict[TopicPartition, int]:
+    """The first record that is not older; the end of a partition that has none."""
+    if time.tzinfo is None:
+        raise KafkaConfigError("a datetime needs a time zone, or it means another time elsewhere")
+    since_ms = -((_EPOCH - time) // timedelta(milliseconds=1))  # rounded up
+    latest = list_offsets(cluster, dict.fromkeys(chosen, LATEST_TIMESTAMP), deadline)
+    found = list_offsets(cluster, dict.fromkeys(chosen, since_ms), deadline)
+    return {tp: latest[tp] if offset < 0 else offset for tp, offset in found.items()}

@@ -1,0 +1,28 @@
+"""The attributes that batches and messages of all formats share, and what timestamps mean by them.
+
+Bits 0 to 2 name the compression codec in every format. Bit 3 came with magic 1 (KIP-32), the rest
+with magic 2 and stand in `batch`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+NO_TIMESTAMP: Final = -1
+
+NO_TIMESTAMP_TYPE: Final = -1
+CREATE_TIME: Final = 0
+LOG_APPEND_TIME: Final = 1
+
+CODEC_MASK: Final = 0x07
+_LOG_APPEND_TIME_BIT: Final = 0x08
+
+
+def codec_of(attributes: int) -> int:
+    """A number of `CompressionCodec`, or one that nobody knows."""
+    return attributes & CODEC_MASK
+
+
+def timestamp_type_of(attributes: int) -> int:
+    """CREATE_TIME or LOG_APPEND_TIME."""
+    return LOG_APPEND_TIME if attributes & _LOG_APPEND_TIME_BIT else CREATE_TIME

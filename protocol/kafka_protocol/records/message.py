@@ -1,0 +1,143 @@
+"""The messages of a message set (magic 0 and 1), one by one: the readable reference codec.
+
+It is for the old formats what `record` is for magic 2. Nothing is known here of batches of magic 2.
+
+Sources: the 0.10 protocol guide, "Message sets"; KIP-31, KIP-32.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from kafka_protocol import primitives as p
+from kafka_protocol.errors import CorruptRecordError, DecodeError
+from kafka_protocol.primitives import Out
+from kafka_protocol.records.attributes import LOG_APPEND_TIME, NO_TIMESTAMP, codec_of
+from kafka_protocol.records.compression import Buffer, CompressionCodec, compress
+from kafka_protocol.records.lz4_checksum import with_wrong_checksum
+from kafka_protocol.records.message_set import MessageSetHeader, message_starts, unpack
+
+_CRC: Final = struct.Struct(">I")
+
+
+class Message(NamedTuple):
+    """One message. `timestamp` is in ms since 1970, -1 for none (always for magic 0)."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+
+
+def decode_messages(header: MessageSetHeader, payload: memoryview, max_bytes: int) -> list[Message]:
+    """The messages of a message set, unpacked where they are compressed.
+
+    Raises:
+        CorruptRecordError: The message set does not unpack, or is not the messages it should be.
+    """
+    try:
+        messages = [
+            _read_message(data, header) for data in _split(unpack(header, payload, max_bytes))
+        ]
+        return _with_absolute_offsets(messages, header)
+    except CorruptRecordError as error:
+        raise CorruptRecordError(error.reason, offset=header.stated_offset) from error
+    except DecodeError as error:
+        raise CorruptRecordError(str(error), offset=header.stated_offset) from error
+
+
+def _split(messages: memoryview) -> list[memoryview]:
+    return [messages[start:end] for start, end in message_starts(messages)]
+
+
+def _read_message(data: memoryview, header: MessageSetHeader) -> Message:
+    offset, pos = p.read_int64(data, 0)
+    _, pos = p.read_int32(data, pos)  # size
+    _, pos = p.read_int32(data, pos)  # CRC
+    magic, pos = p.read_int8(data, pos)
+    attributes, pos = p.read_int8(data, pos)
+    if magic != header.magic:
+        raise DecodeError(f"a message of magic {magic} in a message set of {header.magic}")
+    if codec_of(attributes):
+        raise DecodeError("a message inside of a wrapper is compressed again")
+    timestamp = NO_TIMESTAMP
+    if magic:
+        timestamp, pos = p.read_int64(data, pos)
+    key, pos = _read_bytes(data, pos)
+    value, pos = _read_bytes(data, pos)
+    if pos != len(data):
+        raise DecodeError(f"a message is {len(data) - pos} bytes longer than its fields")
+    if header.codec and header.timestamp_type == LOG_APPEND_TIME:
+        timestamp = header.timestamp
+    return Message(offset, timestamp, key, value)
+
+
+def _read_bytes(data: memoryview, pos: int) -> tuple[bytes | None, int]:
+    length, pos = p.read_int32(data, pos)
+    if length == -1:
+        return None, pos
+    if length < 0 or length > len(data) - pos:
+        raise DecodeError(f"a field of {length} bytes with {len(data) - pos} bytes left")
+    return bytes(data[pos : pos + length]), pos + length
+
+
+def _with_absolute_offsets(messages: list[Message], header: MessageSetHeader) -> list[Message]:
+    """In a wrapper of magic 1 offsets are relative, and the wrapper's own is its last message's.
+
+    Compaction leaves gaps between them, and need not leave the first one.
+    """
+    first, last = messages[0].offset, messages[-1].offset
+    ascending = all(before.offset < after.offset for before, after in pairwise(messages))
+    if not ascending or first < 0 or last > header.last_offset:
+        raise DecodeError("the offsets of the messages do not fit together")
+    base = header.last_offset - last if header.codec and header.magic else 0
+    return [message._replace(offset=base + message.offset) for message in messages]
+
+
+def encode_messages(messages: Iterable[Message], magic: int, attributes: int = 0) -> bytes:
+    """Messages one behind the other; `attributes` are everyone's."""
+    out: Out = []
+    for message in messages:
+        covered: Out = []
+        p.write_int8(covered, magic)
+        p.write_int8(covered, attributes)
+        if magic:
+            p.write_int64(covered, message.timestamp)
+        _write_bytes(covered, message.key)
+        _write_bytes(covered, message.value)
+        body = b"".join(covered)
+        p.write_int64(out, message.offset)
+        p.write_int32(out, _CRC.size + len(body))
+        out += (_CRC.pack(zlib.crc32(body)), body)
+    return b"".join(out)
+
+
+def wrap_messages(
+    messages: Buffer, codec: CompressionCodec, magic: int, last_offset: int, timestamp: int
+) -> bytes:
+    """Compress messages into a wrapper.
+
+    Args:
+        messages: What `encode_messages` wrote.
+        codec: Not NONE.
+        magic: That of the messages.
+        last_offset: The offset of the last message, which is the wrapper's too.
+        timestamp: The highest timestamp of the messages, in ms.
+    """
+    packed = compress(codec, messages)
+    if magic == 0 and codec is CompressionCodec.LZ4:
+        packed = with_wrong_checksum(packed)
+    wrapper = Message(last_offset, timestamp, None, bytes(packed))
+    return encode_messages([wrapper], magic, int(codec))
+
+
+def _write_bytes(out: Out, value: bytes | None) -> None:
+    if value is None:
+        p.write_int32(out, -1)
+        return
+    p.write_int32(out, len(value))
+    out.append(value)
