@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
+from kafka_protocol import messages
+from kafka_protocol.api_keys import ApiKey
 from kafka_protocol.client.config import ClientConfig
+from kafka_protocol.features import FEATURES, Feature
 from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.releases import first_release, parse_release
+from kafka_protocol.schema import Request
 from kafka_spark_source.option_table import NOT_YET, OPTIONS, Use
 
 HERE = Path(__file__).parent
@@ -77,7 +85,81 @@ def _shown(default: object) -> str:
     return str(default)
 
 
-PAGES = {HERE / "options.md": options_page}
+_APIS = """\
+# APIs
+
+Made from the code by `make docs`; edit `protocol/kafka_protocol/messages`, `releases.py` and
+`features.py` beside them instead. Each message is declared once for all of its versions; a test
+compares every field of every version with the schemas in Kafka's own jars, and the bytes with what
+Kafka's own classes write. Which version is spoken is settled for each connection: the highest that
+both sides have.
+
+"Flexible" is the first version with compact forms and tagged fields (KIP-482). The last two columns
+say which release of Kafka served the API first, and which one our newest version.
+
+| key | API | versions | flexible | since Kafka | newest since |
+| --- | --- | --- | --- | --- | --- |
+"""
+_NOT_DECLARED = """
+Not declared, since only brokers and controllers use them, or since they came after the share
+groups: """
+_FEATURES = """
+## What a cluster can do
+
+A feature needs these versions of every broker that takes part (KIP-35); a broker below 0.10 cannot
+be asked and is taken for what `kafka.broker.version.fallback` says.
+
+| feature | needs | since Kafka |
+| --- | --- | --- |
+"""
+
+
+def apis_page() -> str:
+    """docs/apis.md, as it should be."""
+    requests = sorted(_requests(), key=lambda request: request.api_key)
+    rows = [
+        _row(
+            str(request.api_key),
+            f"[{request.api_name}](../protocol/kafka_protocol/messages/{_module(request)}.py)",
+            str(request.versions),
+            "" if request.flexible.is_empty else f"{request.flexible.lowest}+",
+            first_release(request.api_key) or "",
+            first_release(request.api_key, request.versions.highest) or "",
+        )
+        for request in requests
+    ]
+    declared = {request.api_key for request in requests}
+    others = ", ".join(f"{key.name} ({key})" for key in ApiKey if key not in declared)
+    features = [
+        _row(
+            feature.name,
+            ", ".join(f"{key.name} v{lowest}" for key, lowest in feature.needs.items()),
+            max(_releases(feature), key=parse_release),
+        )
+        for feature in FEATURES
+    ]
+    return "".join([_APIS, *rows, _NOT_DECLARED, others, ".\n", _FEATURES, *features])
+
+
+def _requests() -> Iterator[type[Request]]:
+    for module in pkgutil.iter_modules(messages.__path__):
+        declared = vars(importlib.import_module(f"{messages.__name__}.{module.name}")).values()
+        yield from (
+            cls
+            for cls in declared
+            if isinstance(cls, type) and issubclass(cls, Request) and cls is not Request
+        )
+
+
+def _module(request: type[Request]) -> str:
+    return request.__module__.rpartition(".")[2]
+
+
+def _releases(feature: Feature) -> list[str]:
+    return [first_release(key, lowest) or "" for key, lowest in feature.needs.items()]
+
+
+PAGES = {HERE / "options.md": options_page, HERE / "apis.md": apis_page}
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ _HISTORY: Final[Mapping[int, str]] = {
     ApiKey.ALTER_CLIENT_QUOTAS: "2.6:0 2.8:1",
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: "2.7:0",
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: "2.7:0",
-    ApiKey.DESCRIBE_QUORUM: "3.3:1 4.0:2",
+    ApiKey.DESCRIBE_QUORUM: "3.3:1 3.9:2",
     ApiKey.UPDATE_FEATURES: "2.7:0 3.3:1 4.0:2",
     ApiKey.DESCRIBE_CLUSTER: "2.8:0 3.7:1 4.0:2",
     ApiKey.DESCRIBE_PRODUCERS: "2.8:0",

@@ -184,3 +184,20 @@ def test_only_the_network_and_time_are_retriable_by_themselves() -> None:
 
 def test_topic_partition_prints_as_kafka_prints_it() -> None:
     assert str(TopicPartition("my-topic", 12)) == "my-topic-12"
+
+
+# --- The protocol guide of Kafka 0.10 -----------------------------------------------------------
+
+GUIDE_HIGHEST = 35
+GUIDE_RETRIABLE = {2, 3, 5, 6, 7, 13, 14, 15, 16, 19, 20}
+# What the Java client has called retriable since then.
+RETRIABLE_SINCE = {ErrorCode.REPLICA_NOT_AVAILABLE}
+
+
+def test_codes_of_the_0_10_guide_are_there() -> None:
+    assert {int(error) for error in ErrorCode} >= set(range(-1, GUIDE_HIGHEST + 1))
+
+
+def test_retriable_flags_of_the_0_10_guide() -> None:
+    ours = {int(e) for e in ErrorCode if e.retriable and e <= GUIDE_HIGHEST}
+    assert ours - RETRIABLE_SINCE == GUIDE_RETRIABLE
