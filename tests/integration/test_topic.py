@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from datetime import datetime, timedelta, timezone
 
+import confluent_kafka
+import numpy as np
+import pyarrow as pa
 import pytest
-from confluent_kafka import Producer
 
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.fetch import OffsetOutOfRangeError
+from kafka_protocol.client.produce import Producer
+from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.columnar.schema import RECORD_SCHEMA
 from kafka_protocol.columnar.topic import Position, read_topic
 from kafka_protocol.errors import BrokerError, KafkaConfigError
+from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
-from tests.integration.conftest import MakeTopic
+from tests.integration.conftest import MakeTopic, connect
 
 pytestmark = pytest.mark.integration
 
@@ -31,7 +39,7 @@ def options(kafka_cluster: KafkaCluster) -> dict[str, str]:
 def topic(make_topic: MakeTopic, options: dict[str, str]) -> str:
     """Two partitions, a record each second, written by another client."""
     name = make_topic(partitions=2)
-    producer = Producer(options)
+    producer = confluent_kafka.Producer(options)
     for i in range(RECORDS):
         time_ms = int((START + timedelta(seconds=i)).timestamp() * 1000)
         value, headers = f"value {i}".encode(), [("n", str(i).encode())]
@@ -130,3 +138,40 @@ def test_what_cannot_be_meant(
 ) -> None:
     with pytest.raises(KafkaConfigError, match=message):
         read_topic(topic, options, **arguments)  # type: ignore[arg-type]
+
+
+MEASURE = """
+import resource, sys
+from kafka_protocol.columnar.topic import read_topic
+
+def peak_mib():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+servers, topic = sys.argv[1:]
+rows = 0
+for batch in read_topic(topic, {"bootstrap.servers": servers}):
+    rows += batch.num_rows
+    if rows == batch.num_rows:
+        begun = peak_mib()
+print(rows, peak_mib() - begun)
+"""
+
+
+def test_memory_holds_a_few_fetches_however_long_the_topic_is(
+    make_topic: MakeTopic, kafka_cluster: KafkaCluster
+) -> None:
+    topic, rows, copies = make_topic(), 10_000, 12
+    values = pa.array([b"%d" % i * 200 for i in range(rows)], pa.binary())  # 8 MB
+    cluster = connect(kafka_cluster)
+    producer = Producer(cluster)
+    keys, times = pa.nulls(rows, pa.binary()), np.full(rows, 1_700_000_000_000)
+    for batch in encode_batches(RecordColumns(keys, values, times), CompressionCodec.NONE):
+        for _ in range(copies):
+            producer.add(TopicPartition(topic, 0), batch.data)
+    producer.flush()
+    cluster.close()
+    command = [sys.executable, "-c", MEASURE, kafka_cluster.bootstrap_servers, topic]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    read, grown_mib = map(int, shown.split())
+    assert read == rows * copies
+    assert grown_mib < 40, f"{grown_mib} MiB more than after the first batch, of about 96 MiB read"
