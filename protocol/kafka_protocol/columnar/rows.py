@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_protocol.columnar.varints import Longs
+from kafka_protocol.primitives import MAX_INT32
 from kafka_protocol.records.compression import Buffer
 
 
@@ -44,7 +45,8 @@ def lay_out(payloads: Sequence[Buffer]) -> tuple[bytes, list[int]]:
     copied together.
     """
     frame = _exporter(payloads[0])
-    if isinstance(frame, bytes) and all(_exporter(payload) is frame for payload in payloads):
+    fits = isinstance(frame, bytes) and len(frame) <= MAX_INT32  # which Arrow's offsets are
+    if fits and all(_exporter(payload) is frame for payload in payloads):
         base = _address(frame)
         begins = [_address(payload) - base for payload in payloads]
         ends = map(int.__add__, begins, map(len, payloads))

@@ -37,6 +37,9 @@ _MAGIC_AT: Final = 16
 _TRANSACTIONAL_BIT: Final = 0x10
 _CONTROL_BIT: Final = 0x20
 
+# Behind it the offsets of a batch could leave 64 bits.
+_MAX_BASE_OFFSET: Final = MAX_INT64 - 2**31
+
 # The shortest record: its length, attributes, three varints, two lengths, a header count.
 MIN_RECORD_BYTES: Final = 7
 
@@ -198,7 +201,7 @@ def _check_header(header: BatchHeader) -> None:
     payload_bytes = header.batch_length + _PREFIX.size - _HEADER.size
     # Unpacked, a record takes more; so this only bounds what is not compressed.
     most = payload_bytes // MIN_RECORD_BYTES
-    if header.base_offset < 0:
+    if not 0 <= header.base_offset <= _MAX_BASE_OFFSET:
         reason = f"the base offset is {header.base_offset}"
     elif header.last_offset_delta < 0:
         reason = f"the last offset delta is {header.last_offset_delta}"

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from kafka_protocol.errors import CorruptRecordError
+from kafka_protocol.primitives import MAX_INT64
 from kafka_protocol.records.attributes import (
     NO_TIMESTAMP,
     NO_TIMESTAMP_TYPE,
@@ -113,7 +114,7 @@ def read_message_set(
     """
     offset, size = _OFFSET_AND_SIZE.unpack_from(records, pos)
     magic = records[pos + MAGIC_AT]
-    if offset < 0 or size < MIN_MESSAGE_BYTES[magic]:
+    if not 0 <= offset < MAX_INT64 or size < MIN_MESSAGE_BYTES[magic]:
         raise CorruptRecordError(
             f"a message of {size} bytes at offset {offset} cannot be", offset=offset
         )

@@ -192,6 +192,7 @@ def test_timestamp_beyond_microseconds() -> None:
         b"\x0b",  # a negative length
         b"\x0e\x00\x00\x00\x01\x01",  # a length beyond the end
         b"\x0c\x00\x00\x02\x01\x01\x00",  # an offset delta beyond the last
+        b"\x0c\x00\x00\x01\x01\x01\x00",  # an offset delta of -1
         b"\x0c\x00\x00\x00\x03\x01\x00",  # a key of -2 bytes
         b"\x0c\x00\x00\x00\x08\x01\x00",  # a key beyond the record
         b"\x0c\x00\x00\x00\x01\x08\x00",  # a value beyond the record

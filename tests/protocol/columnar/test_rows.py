@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kafka_protocol.columnar import rows
 from kafka_protocol.columnar.rows import RowRanges, lay_out
 from kafka_protocol.records.compression import Buffer
 
@@ -40,6 +41,11 @@ def test_others_are_copied(payloads: list[Buffer]) -> None:
     assert data == b"".join(payloads)
     for begin, payload in zip(begins, payloads, strict=True):
         assert data[begin : begin + len(payload)] == payload
+
+
+def test_a_frame_too_large_for_arrow_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "MAX_INT32", len(FRAME) - 1)
+    assert lay_out([VIEW[2:4], VIEW[4:5]]) == (b"234", [0, 2])
 
 
 def test_rows_of_batches() -> None:

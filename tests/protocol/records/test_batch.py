@@ -166,6 +166,7 @@ def _with(data: bytes, at: int, field: bytes) -> bytes:
     ("at", "field", "reason"),
     [
         (0, b"\xff" * 8, "base offset is -1"),
+        (0, b"\x7f" + b"\xff" * 7, "base offset is 9223372036854775807"),
         (8, b"\x00\x00\x00\x30", "a batch of 48 bytes cannot be"),
         (8, b"\xff\xff\xff\xff", "a batch of -1 bytes cannot be"),
         (16, b"\x03", "magic is 3"),
@@ -185,6 +186,12 @@ def test_fault_34_empty_batch_keeps_its_offsets() -> None:
     (batch,) = read(refreshed(data[:8] + (49).to_bytes(4, "big") + data[12:]))
     assert decode_records(batch) == []
     assert batch.header.next_offset == 13
+
+
+def test_fault_34_the_last_records_of_a_batch_may_be_gone() -> None:
+    (batch,) = read(_with(TWO, 23, (9).to_bytes(4, "big")))
+    assert [record.offset for record in decode_records(batch)] == [11, 12]
+    assert batch.header.next_offset == 21
 
 
 def test_what_follows_is_cut_when_it_is_asked_for() -> None:

@@ -25,6 +25,7 @@ def test_round_trip(batch: tuple[bytes, list[Record]]) -> None:
         (b"\x0b", "a record of -6 bytes"),
         (b"\x0e\x00\x00\x00\x01\x01", "a record of 7 bytes with 5 bytes left"),
         (b"\x0c\x00\x00\x02\x01\x01\x00", "offset delta 1 is beyond 0"),
+        (b"\x0c\x00\x00\x01\x01\x01\x00", "offset delta -1 is beyond 0"),
         (b"\x0c\x00\x00\x00\x03\x01\x00", "a field of -2 bytes"),
         (b"\x0c\x00\x00\x00\x08\x01\x00", "a field of 4 bytes with 2 bytes left"),
         (b"\x0c\x00\x00\x00\x01\x01\x01", "-1 headers"),

@@ -1,0 +1,105 @@
+"""The reference codec of messages: byte by byte, offsets and times in wrappers, what is wrong."""
+
+from __future__ import annotations
+
+import zlib
+
+import pytest
+from hypothesis import given
+from kafka.record.legacy_records import LegacyRecordBatchBuilder
+
+from kafka_protocol.errors import CorruptRecordError
+from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.records.message import Message, encode_messages
+from kafka_protocol.records.record import decode_records
+from tests.protocol.records.strategies import (
+    NOW,
+    OLD_CODECS,
+    MessageSetSample,
+    message_sets,
+    wrapper_of,
+)
+from tests.protocol.records.test_message_set import (
+    MESSAGE_0,
+    MESSAGE_1,
+    plain,
+    read,
+    wrapped,
+    wrapper_with,
+)
+
+
+def test_message_bytes_written() -> None:
+    assert encode_messages([Message(7, NOW, b"k", None)], 0) == MESSAGE_0
+    message = Message(8, 1_700_000_000_000, None, b"vv")
+    assert encode_messages([message], 1, 0x08) == MESSAGE_1
+
+
+def test_fault_37_relative_offsets() -> None:
+    """The wrapper's offset is its last message's; compaction took the first and one between."""
+    (batch,) = read(wrapped(2, 3, 7, at=107))
+    assert [record.offset for record in decode_records(batch)] == [102, 103, 107]
+    assert (batch.header.base_offset, batch.header.stated_offset) == (0, 107)
+
+
+def test_fault_37_log_append_time_of_a_wrapper() -> None:
+    messages = [Message(0, NOW, None, b"a"), Message(1, NOW + 1, None, b"b")]
+    appended, created = (
+        wrapper_of(messages, 1, CompressionCodec.SNAPPY, 1, attributes) for attributes in (8, 0)
+    )
+    assert [r.timestamp for r in decode_records(read(appended)[0])] == [NOW + 5, NOW + 5]
+    assert [r.timestamp for r in decode_records(read(created)[0])] == [NOW, NOW + 1]
+
+
+@given(sample=message_sets())
+def test_reads_what_was_written(sample: MessageSetSample) -> None:
+    batches = read(sample.data)
+    assert [record for batch in batches for record in decode_records(batch)] == sample.records
+    assert {batch.header.timestamp_type for batch in batches} == {sample.timestamp_type}
+
+
+@pytest.mark.parametrize(
+    ("inner", "reason"),
+    [
+        (plain(0, magic=0), "a message of magic 0 in a message set of 1"),
+        (wrapped(0, at=0), "is compressed again"),
+        (plain(0)[:-1], "bytes left"),
+        (plain(0) + b"\x00", "1 bytes follow the last message"),
+        (plain(0)[:8] + b"\xff\xff\xff\xff" + plain(0)[12:], "a message of -1 bytes"),
+        (plain(0)[:8] + b"\x7f\xff\xff\xff" + plain(0)[12:], "a message of 2147483647 bytes"),
+        (plain(0)[:26] + b"\xff\xff\xff\xfe" + plain(0)[30:], "a field of -2 bytes"),
+        (plain(0)[:26] + b"\x7f\xff\xff\xff" + plain(0)[30:], "a field of 2147483647 bytes"),
+        (plain(0)[:31] + b"\x00\x00\x00\x00" + plain(0)[35:], "1 bytes longer than its fields"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_fault_32_impossible_messages_in_a_wrapper(inner: bytes, reason: str) -> None:
+    (batch,) = read(wrapper_with(zlib.compress(inner, wbits=31), 1))
+    with pytest.raises(CorruptRecordError, match=f"at offset 9: .*{reason}"):
+        decode_records(batch)
+
+
+@pytest.mark.parametrize("codec", [codec for codec in OLD_CODECS if codec])
+def test_fault_33_bomb_in_a_wrapper(codec: CompressionCodec) -> None:
+    messages = [Message(0, NOW, None, bytes(2_000_000))]
+    (batch,) = read(wrapper_of(messages, 1, codec, 40))
+    assert len(decode_records(batch)) == 1
+    with pytest.raises(CorruptRecordError, match=r"at offset 40: .*more than 100000 bytes"):
+        decode_records(batch, 100_000)
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", [CompressionCodec.NONE, CompressionCodec.GZIP])
+def test_reads_what_kafka_python_writes(magic: int, codec: CompressionCodec) -> None:
+    builder = LegacyRecordBatchBuilder(magic, int(codec), 10_000)
+    wanted = [(0, NOW, b"k", b"v"), (1, NOW + 1, None, b""), (2, NOW - 1, b"", None)]
+    for offset, timestamp, key, value in wanted:
+        builder.append(offset, timestamp, key, value)
+    data = bytes(builder.build())
+    if codec:  # a broker puts the last message's offset on the wrapper
+        data = (2).to_bytes(8, "big") + data[8:]
+    (batch,) = read(data)
+    assert decode_records(batch) == [
+        (offset, timestamp if magic else -1, key, value, ())
+        for offset, timestamp, key, value in wanted
+    ]
