@@ -12,12 +12,14 @@ import struct
 import zlib
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 import lz4.frame
-import zstandard
 
 from kafka_protocol.errors import CorruptRecordError
+
+if TYPE_CHECKING:
+    import zstandard
 
 Buffer: TypeAlias = "bytes | bytearray | memoryview"
 
@@ -168,6 +170,13 @@ def _lz4_compress(data: Buffer) -> Buffer:
 # --- zstd --------------------------------------------------------------------------------------
 
 
+def _zstandard() -> Any:
+    # Imported at the first such batch: it takes 10 ms, and planning reads no records.
+    import zstandard  # noqa: PLC0415
+
+    return zstandard
+
+
 # A new one costs as much as unpacking 20 kB. One in use is taken out, so threads share none.
 _idle_zstd: Final[list[zstandard.ZstdDecompressor]] = []
 
@@ -180,7 +189,7 @@ def _zstd_decompress(data: Buffer, max_bytes: int) -> Buffer:
     try:
         unpacker = _idle_zstd.pop()
     except IndexError:
-        unpacker = zstandard.ZstdDecompressor()
+        unpacker = _zstandard().ZstdDecompressor()
     parts: list[bytes] = []
     total = 0
     rest = memoryview(data)
@@ -189,7 +198,7 @@ def _zstd_decompress(data: Buffer, max_bytes: int) -> Buffer:
         size, most = _zstd_frame(rest)
         left = max_bytes - total
         # Where a frame states its size, the library believes it and ignores any other cap.
-        stated = zstandard.frame_content_size(rest)
+        stated = _zstandard().frame_content_size(rest)
         if stated > left:
             raise _too_large(max_bytes)
         if stated > most:
@@ -207,7 +216,7 @@ def _zstd_part(
 ) -> bytes:
     try:
         return unpacker.decompress(frame, max_output_size=most, allow_extra_data=False)
-    except zstandard.ZstdError as error:
+    except _zstandard().ZstdError as error:
         # Reaching the cap looks like the end of the data.
         raise CorruptRecordError(
             f"the zstd payload is damaged, or unpacks to more than {max_bytes} bytes "
@@ -222,7 +231,8 @@ def _zstd_frame(data: memoryview) -> tuple[int, int]:
 
     Source: RFC 8878, "Zstandard Frames" and "Blocks".
     """
-    pos = zstandard.frame_header_size(data)
+    zstd = _zstandard()
+    pos = zstd.frame_header_size(data)
     most = 0
     is_last = 0
     while not is_last:
@@ -232,14 +242,15 @@ def _zstd_frame(data: memoryview) -> tuple[int, int]:
         pos += 3 + (1 if kind == _ZSTD_RLE else size)
         if pos > len(data):
             raise CorruptRecordError("the compressed payload is cut short")
-    pos += 4 if zstandard.get_frame_parameters(data).has_checksum else 0
+    pos += 4 if zstd.get_frame_parameters(data).has_checksum else 0
     if pos > len(data):
         raise CorruptRecordError("the compressed payload is cut short")
     return pos, most
 
 
 def _zstd_compress(data: Buffer) -> Buffer:
-    return zstandard.ZstdCompressor().compress(data)
+    packed: bytes = _zstandard().ZstdCompressor().compress(data)
+    return packed
 
 
 # --- snappy ------------------------------------------------------------------------------------

@@ -1,0 +1,250 @@
+"""AWS_MSK_IAM: the payload, its signature computed a second time, and where credentials come from.
+
+The signature is checked by the steps that Amazon's README gives, not by botocore.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from botocore.exceptions import ClientError
+from botocore.session import Session
+
+from kafka_protocol.auth.aws_msk_iam import AwsMskIam
+from kafka_protocol.auth.mechanism import Conversation
+from kafka_protocol.errors import AuthenticationError, KafkaConfigError
+
+HOST = "b-1.demo.abc123.c2.kafka.eu-west-1.amazonaws.com"
+ACCESS_KEY = "AKIDEXAMPLE"
+SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+
+
+@pytest.fixture(autouse=True)
+def _an_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Keys in the environment, no files, and nothing that would ask the network."""
+    for name in ("AWS_PROFILE", "AWS_DEFAULT_REGION", "AWS_REGION", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+def payload_of(conversation: AwsMskIam) -> dict[str, str]:
+    payload = json.loads(conversation.first())
+    assert isinstance(payload, dict)
+    return payload
+
+
+def signature_of(payload: dict[str, str], region: str, secret_key: str) -> str:
+    """Signature version 4 of a presigned GET without a body."""
+    names = {
+        "action": "Action",
+        "x-amz-algorithm": "X-Amz-Algorithm",
+        "x-amz-credential": "X-Amz-Credential",
+        "x-amz-date": "X-Amz-Date",
+        "x-amz-expires": "X-Amz-Expires",
+        "x-amz-security-token": "X-Amz-Security-Token",
+        "x-amz-signedheaders": "X-Amz-SignedHeaders",
+    }
+    query = "&".join(
+        f"{name}={quote(payload[key], safe='-_.~')}"
+        for key, name in names.items()
+        if key in payload
+    )
+    nothing = hashlib.sha256(b"").hexdigest()
+    request = f"GET\n/\n{query}\nhost:{payload['host']}\n\nhost\n{nothing}"
+    date = payload["x-amz-date"]
+    scope = [date[:8], region, "kafka-cluster", "aws4_request"]
+    hashed = hashlib.sha256(request.encode()).hexdigest()
+    to_sign = f"AWS4-HMAC-SHA256\n{date}\n{'/'.join(scope)}\n{hashed}"
+    key = f"AWS4{secret_key}".encode()
+    for part in [*scope, to_sign]:
+        key = hmac.new(key, part.encode(), "sha256").digest()
+    return key.hex()
+
+
+def test_payload_and_signature() -> None:
+    payload = payload_of(AwsMskIam(HOST))
+    signature = payload.pop("x-amz-signature")
+    assert signature == signature_of(payload, "eu-west-1", SECRET_KEY)
+    date = payload["x-amz-date"][:8]
+    assert payload == {
+        "version": "2020_10_22",
+        "host": HOST,
+        "user-agent": "pykafka",
+        "action": "kafka-cluster:Connect",
+        "x-amz-algorithm": "AWS4-HMAC-SHA256",
+        "x-amz-credential": f"{ACCESS_KEY}/{date}/eu-west-1/kafka-cluster/aws4_request",
+        "x-amz-date": payload["x-amz-date"],
+        "x-amz-signedheaders": "host",
+        "x-amz-expires": "900",
+    }
+
+
+def test_session_token_is_signed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "a+token/with=signs")
+    payload = payload_of(AwsMskIam(HOST))
+    assert payload["x-amz-security-token"] == "a+token/with=signs"
+    assert payload["x-amz-signature"] == signature_of(payload, "eu-west-1", SECRET_KEY)
+
+
+def test_profile(tmp_path: Path) -> None:
+    (tmp_path / "credentials").write_text(
+        "[other]\naws_access_key_id = OTHER\naws_secret_access_key = other-key\n"
+    )
+    payload = payload_of(AwsMskIam(HOST, profile="other"))
+    assert payload["x-amz-credential"].startswith("OTHER/")
+    assert payload["x-amz-signature"] == signature_of(payload, "eu-west-1", "other-key")
+
+
+# --- Where the cluster is ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("host", "region"),
+    [
+        (HOST, "eu-west-1"),
+        ("boot-abc.c1.kafka-serverless.us-east-1.amazonaws.com", "us-east-1"),
+        ("b-1.demo.abc123.c2.kafka.cn-north-1.amazonaws.com.cn", "cn-north-1"),
+        ("broker.private", "ap-south-1"),
+    ],
+)
+def test_region(monkeypatch: pytest.MonkeyPatch, host: str, region: str) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-south-1")
+    assert f"/{region}/kafka-cluster/" in payload_of(AwsMskIam(host))["x-amz-credential"]
+
+
+def test_region_that_was_asked_for() -> None:
+    payload = payload_of(AwsMskIam(HOST, region="us-west-2"))
+    assert "/us-west-2/" in payload["x-amz-credential"]
+
+
+def test_no_region() -> None:
+    with pytest.raises(KafkaConfigError, match=r"host name broker\.private tells no region"):
+        AwsMskIam("broker.private").first()
+
+
+@pytest.mark.parametrize("host", ["", "evil/?x=", "a@b", "[::1]", "a\nb"])
+def test_hosts_that_are_none(host: str) -> None:
+    with pytest.raises(KafkaConfigError, match="is no host name that AWS could sign for"):
+        AwsMskIam(host, region="eu-west-1").first()
+
+
+# --- A role --------------------------------------------------------------------------------------
+
+
+class Sts:
+    """STS, as far as one call: the real one cannot be had without an account."""
+
+    def __init__(self) -> None:
+        self.asked: dict[str, str] = {}
+        self.region = ""
+        self.closed = False
+        self.refusal: Exception | None = None
+
+    def create_client(self, service: str, *, region_name: str, config: Any) -> Sts:
+        assert service == "sts"
+        assert config.connect_timeout + config.read_timeout <= 10
+        assert config.retries["total_max_attempts"] <= 3
+        self.region = region_name
+        return self
+
+    def assume_role(self, **asked: str) -> dict[str, dict[str, str]]:
+        self.asked = asked
+        if self.refusal is not None:
+            raise self.refusal
+        return {
+            "Credentials": {
+                "AccessKeyId": "ROLE",
+                "SecretAccessKey": "role-key",
+                "SessionToken": "role-token",
+            }
+        }
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def sts(monkeypatch: pytest.MonkeyPatch) -> Sts:
+    fake = Sts()
+    monkeypatch.setattr(Session, "create_client", fake.create_client)
+    return fake
+
+
+@pytest.mark.parametrize(("given", "name"), [(None, "pykafka"), ("etl", "etl")])
+def test_role(sts: Sts, given: str | None, name: str) -> None:
+    conversation = AwsMskIam(HOST, role_arn="arn:aws:iam::1:role/r", role_session_name=given)
+    payload = payload_of(conversation)
+    assert sts.asked == {"RoleArn": "arn:aws:iam::1:role/r", "RoleSessionName": name}
+    assert sts.region == "eu-west-1"
+    assert sts.closed
+    assert payload["x-amz-credential"].startswith("ROLE/")
+    assert payload["x-amz-security-token"] == "role-token"
+    assert payload["x-amz-signature"] == signature_of(payload, "eu-west-1", "role-key")
+
+
+def test_role_refused(sts: Sts) -> None:
+    sts.refusal = ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "AssumeRole")
+    with pytest.raises(AuthenticationError, match="AccessDenied") as caught:
+        AwsMskIam(HOST, role_arn="arn:aws:iam::1:role/r").first()
+    assert caught.value.__cause__ is sts.refusal
+    assert sts.closed
+
+
+# --- What can be missing -------------------------------------------------------------------------
+
+
+def test_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    with pytest.raises(AuthenticationError, match="no AWS credentials were found"):
+        AwsMskIam(HOST).first()
+
+
+def test_half_of_the_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    with pytest.raises(AuthenticationError, match="Partial credentials"):
+        AwsMskIam(HOST).first()
+
+
+def test_unknown_profile() -> None:
+    with pytest.raises(KafkaConfigError, match=r"profile \(nobody\) could not be found"):
+        AwsMskIam(HOST, profile="nobody").first()
+
+
+def test_without_botocore(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "botocore.exceptions", None)
+    with pytest.raises(KafkaConfigError, match=r"pip install 'pyspark-pykafka\[msk\]'"):
+        AwsMskIam(HOST).first()
+
+
+# --- The end -------------------------------------------------------------------------------------
+
+
+def test_accepted() -> None:
+    conversation: Conversation = AwsMskIam(HOST)
+    conversation.first()
+    assert not conversation.is_done
+    assert conversation.answer(b'{"version":"2020_10_22","request-id":"x"}') is None
+    assert conversation.is_done
+    assert conversation.answer(b"") is None
+    with pytest.raises(AuthenticationError, match="after the end of the exchange"):
+        conversation.answer(b"more")
+
+
+def test_accepted_without_a_word() -> None:
+    conversation = AwsMskIam(HOST)
+    conversation.first()
+    with pytest.raises(AuthenticationError, match="without its request id"):
+        conversation.answer(b"")
+    assert not conversation.is_done

@@ -1,0 +1,179 @@
+"""GSSAPI: the dance of RFC 4752, with a scripted library: a KDC is more than tests can start."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+
+from kafka_protocol.auth.gssapi import Gssapi
+from kafka_protocol.auth.mechanism import Conversation
+from kafka_protocol.errors import AuthenticationError, KafkaConfigError
+
+
+class GSSError(Exception):
+    """What the library raises."""
+
+
+class Wrapped(NamedTuple):
+    message: bytes
+
+
+class Library:
+    """The module `gssapi`: hands out one context, and notes what it was made of."""
+
+    NameType = SimpleNamespace(hostbased_service="service", kerberos_principal="principal")
+    MechType = SimpleNamespace(kerberos="krb5")
+    RequirementFlag = SimpleNamespace(mutual_authentication=2, integrity=32)
+    exceptions = SimpleNamespace(GSSError=GSSError)
+
+    def __init__(self) -> None:
+        self.context: dict[str, Any] = {}
+        # The broker's token, and what the client makes of it; Kerberos has nothing to add.
+        self.steps: dict[bytes | None, bytes | None] = {None: b"AP-REQ", b"AP-REP": None}
+        self.offer = b"\x01\x00\x00\x00"
+        self.complete = False
+
+    def Name(self, name: bytes, kind: str) -> tuple[bytes, str]:
+        return name, kind
+
+    def Credentials(self, **of: Any) -> dict[str, Any]:
+        return of
+
+    def SecurityContext(self, **settings: Any) -> Library:
+        self.context = settings
+        return self
+
+    def step(self, token: bytes | None) -> bytes | None:
+        if token not in self.steps:
+            raise GSSError("Major (589824): Invalid token was supplied")
+        answer = self.steps.pop(token)
+        self.complete = not self.steps
+        return answer
+
+    def unwrap(self, token: bytes) -> Wrapped:
+        if not token.startswith(b"wrapped:"):
+            raise GSSError("Major (393216): A token had an invalid signature")
+        return Wrapped(token.removeprefix(b"wrapped:"))
+
+    def wrap(self, message: bytes, encrypt: bool) -> Wrapped:
+        assert not encrypt
+        return Wrapped(b"wrapped:" + message)
+
+
+@pytest.fixture(name="library")
+def _library(monkeypatch: pytest.MonkeyPatch) -> Library:
+    library = Library()
+    monkeypatch.setitem(sys.modules, "gssapi", library)
+    monkeypatch.setitem(sys.modules, "gssapi.exceptions", library.exceptions)
+    return library
+
+
+def established(conversation: Gssapi) -> Gssapi:
+    conversation.first()
+    assert conversation.answer(b"AP-REP") == b""
+    return conversation
+
+
+def test_the_whole_exchange(library: Library) -> None:
+    conversation: Conversation = Gssapi("kafka", "broker.example")
+    assert conversation.first() == b"AP-REQ"
+    assert library.context == {
+        "name": (b"kafka@broker.example", "service"),
+        "creds": None,
+        "mech": "krb5",
+        "usage": "initiate",
+        "flags": 2 | 32,
+    }
+    # Nothing to say, and it must be said: the broker waits for it.
+    assert conversation.answer(b"AP-REP") == b""
+    assert not conversation.is_done
+    assert conversation.answer(b"wrapped:\x07\x00\xff\xff") == b"wrapped:\x01\x00\x00\x00"
+    # Bare frames end here; SaslAuthenticate has one more answer.
+    assert conversation.is_done
+    assert conversation.answer(b"") is None
+    with pytest.raises(AuthenticationError, match="after the end of the exchange"):
+        conversation.answer(b"more")
+
+
+def test_context_of_many_steps(library: Library) -> None:
+    library.steps = {None: b"1", b"2": b"3", b"4": b"5"}
+    conversation = Gssapi("kafka", "broker.example")
+    assert conversation.first() == b"1"
+    assert conversation.answer(b"2") == b"3"
+    assert conversation.answer(b"4") == b"5"
+    assert conversation.answer(b"wrapped:\x01\x00\x00\x00") == b"wrapped:\x01\x00\x00\x00"
+
+
+def test_credentials_of_the_ticket_cache(library: Library) -> None:
+    assert credentials_of(library, None, None) is None
+    name = (b"me@R", "principal")
+    expected = {"name": name, "usage": "initiate", "store": None}
+    assert credentials_of(library, "me@R", None) == expected
+
+
+def credentials_of(library: Library, principal: str | None, keytab: str | None) -> Any:
+    library.steps = {None: b"AP-REQ"}
+    Gssapi("kafka", "broker.example", principal, keytab).first()
+    return library.context["creds"]
+
+
+def store_of(library: Library, principal: str | None, keytab: str) -> dict[str, str]:
+    store: dict[str, str] = credentials_of(library, principal, keytab)["store"]
+    return store
+
+
+def test_credentials_of_a_keytab_leave_the_users_ticket_cache_alone(library: Library) -> None:
+    """Else the user's ticket would get in where the keytab is missing or somebody else's."""
+    store = store_of(library, "me@R", "/k")
+    assert store["client_keytab"] == "/k"
+    assert store["ccache"].startswith("MEMORY:")
+    assert store == store_of(library, "me@R", "/k")
+    others = [store_of(library, "you@R", "/k"), store_of(library, None, "/l")]
+    assert len({store["ccache"], *(other["ccache"] for other in others)}) == 3
+
+
+@pytest.mark.parametrize(
+    "offer", [b"", b"\x01", b"\x06\x00\xff\xff", b"\x00\x00\x00\x00", b"\x01\x00\x00\x00\x00"]
+)
+def test_fault_52_broker_that_wants_a_layer(library: Library, offer: bytes) -> None:
+    conversation = established(Gssapi("kafka", "broker.example"))
+    with pytest.raises(AuthenticationError, match="without a security layer of SASL"):
+        conversation.answer(b"wrapped:" + offer)
+    assert not conversation.is_done
+
+
+def test_fault_52_broker_that_cannot_prove_itself(library: Library) -> None:
+    conversation = Gssapi("kafka", "broker.example")
+    conversation.first()
+    with pytest.raises(AuthenticationError, match="Invalid token") as caught:
+        conversation.answer(b"forged")
+    assert isinstance(caught.value.__cause__, GSSError)
+
+
+def test_fault_52_forged_offer(library: Library) -> None:
+    conversation = established(Gssapi("kafka", "broker.example"))
+    with pytest.raises(AuthenticationError, match="invalid signature"):
+        conversation.answer(b"\x01\x00\x00\x00")
+    assert not conversation.is_done
+
+
+def test_no_ticket(library: Library) -> None:
+    library.steps = {}
+    with pytest.raises(AuthenticationError, match="Major"):
+        Gssapi("kafka", "broker.example").first()
+
+
+def test_names_that_cannot_be(library: Library) -> None:
+    with pytest.raises(KafkaConfigError, match="the name of the Kafka service"):
+        Gssapi("kafka", "broker\0").first()
+    with pytest.raises(KafkaConfigError, match="the principal"):
+        Gssapi("kafka", "broker", "me\0").first()
+
+
+def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gssapi", None)
+    with pytest.raises(KafkaConfigError, match=r"pip install 'pyspark-pykafka\[gssapi\]'"):
+        Gssapi("kafka", "broker.example").first()

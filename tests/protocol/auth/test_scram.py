@@ -1,0 +1,254 @@
+"""SCRAM: the RFC's example, and a server of the tests' own that knows the other half.
+
+The server computes what RFC 5802 writes down step by step, with `hmac` alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+from typing import Final, Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafka_protocol.auth.mechanism import Conversation
+from kafka_protocol.auth.scram import Scram
+from kafka_protocol.auth.secret import Secret
+from kafka_protocol.errors import AuthenticationError, KafkaConfigError, KafkaError
+
+Hash = Literal["sha256", "sha512"]
+
+# RFC 7677, section 3.
+RFC_NONCE: Final = "rOprNGfwEbeRWgbNEkqO"
+RFC_FIRST: Final = b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
+RFC_SERVER_FIRST: Final = (
+    b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
+)
+RFC_FINAL: Final = (
+    b"c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,"
+    b"p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="
+)
+RFC_SERVER_FINAL: Final = b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
+
+
+def rfc_client() -> Scram:
+    client = Scram("sha256", "user", Secret("pencil"), nonce=RFC_NONCE)
+    client.first()
+    return client
+
+
+def test_example_of_rfc_7677() -> None:
+    conversation: Conversation = Scram("sha256", "user", Secret("pencil"), nonce=RFC_NONCE)
+    assert conversation.first() == RFC_FIRST
+    assert conversation.answer(RFC_SERVER_FIRST) == RFC_FINAL
+    assert not conversation.is_done
+    assert conversation.answer(RFC_SERVER_FINAL) is None
+    assert conversation.is_done
+    assert conversation.answer(b"") is None
+    with pytest.raises(AuthenticationError, match="after the end of the exchange"):
+        conversation.answer(b"more")
+
+
+# --- A server ----------------------------------------------------------------------------------
+
+
+class Server:
+    """What a broker stores and does (RFC 5802, section 3)."""
+
+    def __init__(self, hash_name: Hash, password: str, salt: bytes, iterations: int) -> None:
+        self._hash = hash_name
+        self._salt = salt
+        self._iterations = iterations
+        salted = self._hi(password.encode(), salt, iterations)
+        client_key = self._hmac(salted, b"Client Key")
+        self._stored_key = hashlib.new(hash_name, client_key).digest()
+        self._server_key = self._hmac(salted, b"Server Key")
+        self.username = ""
+        self.extensions = ""
+
+    def first(self, message: bytes) -> bytes:
+        found = re.fullmatch(r"n,,(n=((?:[^=,]|=2C|=3D)+),r=([!-+\--~]+)(.*))", message.decode())
+        assert found is not None
+        self._bare, name, nonce, self.extensions = found.groups()
+        self.username = name.replace("=2C", ",").replace("=3D", "=")
+        self._nonce = f"{nonce}server-part"
+        salt = base64.b64encode(self._salt).decode()
+        self._first = f"r={self._nonce},s={salt},i={self._iterations}"
+        return self._first.encode()
+
+    def final(self, message: bytes) -> bytes:
+        without_proof, _, proof = message.decode().rpartition(",p=")
+        assert without_proof == f"c=biws,r={self._nonce}"
+        auth_message = f"{self._bare},{self._first},{without_proof}".encode()
+        signature = int.from_bytes(self._hmac(self._stored_key, auth_message), "big")
+        given = base64.b64decode(proof, validate=True)
+        client_key = (int.from_bytes(given, "big") ^ signature).to_bytes(len(given), "big")
+        if hashlib.new(self._hash, client_key).digest() != self._stored_key:
+            return b"e=invalid-proof"
+        return b"v=" + base64.b64encode(self._hmac(self._server_key, auth_message))
+
+    def _hmac(self, key: bytes, message: bytes) -> bytes:
+        return hmac.new(key, message, self._hash).digest()
+
+    def _hi(self, password: bytes, salt: bytes, iterations: int) -> bytes:
+        block = self._hmac(password, salt + b"\0\0\0\1")
+        result = int.from_bytes(block, "big")
+        for _ in range(iterations - 1):
+            block = self._hmac(password, block)
+            result ^= int.from_bytes(block, "big")
+        return result.to_bytes(len(block), "big")
+
+
+def converse(client: Scram, server: Server) -> None:
+    proof = client.answer(server.first(client.first()))
+    assert proof is not None
+    assert client.answer(server.final(proof)) is None
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
+
+
+@settings(max_examples=25)
+@given(
+    hash_name=st.sampled_from(["sha256", "sha512"]),
+    username=texts,
+    password=texts,
+    salt=st.binary(min_size=1, max_size=100),
+    iterations=st.integers(4096, 4200),
+)
+def test_both_sides_agree(
+    hash_name: Hash, username: str, password: str, salt: bytes, iterations: int
+) -> None:
+    client = Scram(hash_name, username, Secret(password))
+    server = Server(hash_name, password, salt, iterations)
+    converse(client, server)
+    assert client.is_done
+    assert server.username == username
+    assert server.extensions == ""
+
+
+def test_delegation_token() -> None:
+    client = Scram("sha512", "token id", Secret("hmac"), token_auth=True)
+    server = Server("sha512", "hmac", b"salt", 4096)
+    converse(client, server)
+    assert client.is_done
+    assert server.extensions == ",tokenauth=true"
+
+
+def test_user_names_are_escaped() -> None:
+    client = Scram("sha256", "a=2C,b=", Secret("x"), nonce="n")
+    assert client.first() == b"n,,n=a=3D2C=2Cb=3D,r=n"
+
+
+def test_nonces_differ() -> None:
+    assert (
+        Scram("sha256", "user", Secret("x")).first() != Scram("sha256", "user", Secret("x")).first()
+    )
+
+
+@pytest.mark.parametrize("hash_name", ["sha256", "sha512"])
+def test_fault_52_wrong_password(hash_name: Hash) -> None:
+    client = Scram(hash_name, "user", Secret("pencil"))
+    with pytest.raises(AuthenticationError, match=r"^the broker refused: invalid-proof$"):
+        converse(client, Server(hash_name, "crayon", b"salt", 4096))
+    assert not client.is_done
+
+
+# --- Servers that are none -----------------------------------------------------------------------
+
+
+def test_fault_52_forged_signature() -> None:
+    """Who does not know the password cannot end the exchange, whatever was accepted."""
+    client = rfc_client()
+    client.answer(RFC_SERVER_FIRST)
+    forged = b"v=" + base64.b64encode(bytes(32))
+    with pytest.raises(AuthenticationError, match="signature is wrong"):
+        client.answer(forged)
+    assert not client.is_done
+
+
+@pytest.mark.parametrize("signature", [b"", b"6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95A=="])
+def test_fault_52_part_of_a_signature(signature: bytes) -> None:
+    client = rfc_client()
+    client.answer(RFC_SERVER_FIRST)
+    with pytest.raises(AuthenticationError, match="signature is wrong"):
+        client.answer(b"v=" + signature)
+
+
+@pytest.mark.parametrize("iterations", [0, 1, 4095, 1_000_001, 2_147_483_647])
+def test_fault_52_silly_iteration_count(iterations: int) -> None:
+    challenge = RFC_SERVER_FIRST.replace(b"4096", str(iterations).encode())
+    with pytest.raises(AuthenticationError, match=f"asks for {iterations} iterations"):
+        rfc_client().answer(challenge)
+
+
+@pytest.mark.parametrize(
+    "nonce",
+    [b"rOprNGfwEbeRWgbNEkqO", b"somebody-elses", b"rOprNGfwEbeRWgbNEkq", b"xrOprNGfwEbeRWgbNEkqOx"],
+)
+def test_fault_52_nonce_not_extended(nonce: bytes) -> None:
+    with pytest.raises(AuthenticationError, match="nonce does not extend"):
+        rfc_client().answer(b"r=%s,s=c2FsdA==,i=4096" % nonce)
+
+
+@pytest.mark.parametrize(
+    "challenge",
+    [
+        b"",
+        RFC_SERVER_FINAL,
+        b"m=must,r=rOprNGfwEbeRWgbNEkqOx,s=c2FsdA==,i=4096",
+        b"r=rOprNGfwEbeRWgbNEkqOx,s=c2FsdA==,i=-1",
+        b"r=rOprNGfwEbeRWgbNEkqOx,s=c2FsdA==,i=12345678901",
+        "r=rOprNGfwEbeRWgbNEkqOx,s=c2FsdA==,i=\N{ARABIC-INDIC DIGIT FOUR}096".encode(),
+        b"r=rOprNGfwEbeRWgbNEkqOx,s=c2FsdA,i=4096",
+        b"r=rOprNGfwEbeRWgbNEkqOx,s=c2F%dA==,i=4096",
+        b"r=rOprNGfwEbeRWgbNEkqO\xff,s=c2FsdA==,i=4096",
+        b"r=rOprNGfwEbeRWgbNEkqOx,s=c2FsdA==,i=4096\n",
+        b"r=rOprNGfwEbeRWgbNEkqOx,s=c2FsdA==,i=4096,",
+    ],
+)
+def test_malformed_server_first(challenge: bytes) -> None:
+    with pytest.raises(AuthenticationError, match="is not what RFC 5802 says"):
+        rfc_client().answer(challenge)
+
+
+def test_extensions_are_let_pass_and_signed() -> None:
+    client = rfc_client()
+    assert client.answer(RFC_SERVER_FIRST + b",x=optional") != RFC_FINAL
+    # The proof covers them; so does the server's signature, which is another one now.
+    with pytest.raises(AuthenticationError, match="signature is wrong"):
+        client.answer(RFC_SERVER_FINAL + b",x=optional")
+
+
+def test_refusal_instead_of_a_salt() -> None:
+    with pytest.raises(AuthenticationError, match=r"the broker refused: unknown-user\?$"):
+        rfc_client().answer(b"e=unknown-user\n,x=y")
+
+
+@given(st.binary() | st.from_regex(rb"[rsivem]=.{0,20},[rsi]=.{0,9},i=\d{0,12}", fullmatch=True))
+def test_hostile_bytes_give_our_errors_only(challenge: bytes) -> None:
+    client = rfc_client()
+    with pytest.raises(KafkaError):
+        client.answer(challenge)
+    client.answer(RFC_SERVER_FIRST)
+    with pytest.raises(KafkaError):
+        client.answer(challenge)
+    assert not client.is_done
+
+
+@pytest.mark.parametrize("username", ["", "us\0er"])
+def test_user_names_that_cannot_be(username: str) -> None:
+    with pytest.raises(KafkaConfigError, match="the user name"):
+        Scram("sha256", username, Secret("x")).first()
+
+
+def test_fault_54_password_that_cannot_be() -> None:
+    client = Scram("sha256", "user", Secret("pencil\0"), nonce=RFC_NONCE)
+    client.first()
+    with pytest.raises(KafkaConfigError, match="the password") as caught:
+        client.answer(RFC_SERVER_FIRST)
+    assert "pencil" not in str(caught.value)
