@@ -190,13 +190,15 @@ def _struct_writer(
 def _field_codec(declared: Field, version: int, is_flexible: bool) -> _Codec:
     shape = describe(declared.wire_type)
     is_nullable = version in declared.nullable
-    codec = _value_codec(shape, version, is_flexible)
+    codec = _value_codec(shape, version, is_flexible, declared.at_most)
     if not is_nullable:
         return _not_null(codec, declared.name, shape)
     return codec if shape.struct is None else _nullable_struct(codec)
 
 
-def _value_codec(shape: Shape, version: int, is_flexible: bool) -> _Codec:
+def _value_codec(
+    shape: Shape, version: int, is_flexible: bool, at_most: int | None = None
+) -> _Codec:
     """The codec of a primitive, a struct or an array."""
     if shape.primitive is not None:
         return (_COMPACT if is_flexible else _CLASSIC)[shape.primitive]
@@ -204,14 +206,9 @@ def _value_codec(shape: Shape, version: int, is_flexible: bool) -> _Codec:
         return _struct_codec(shape.struct, version, is_flexible)
     inner = describe(shape.element)
     element = _not_null(_value_codec(inner, version, is_flexible), "an array's element", inner)
-    most = p.MAX_INT32 if inner.struct is not None else _MAX_PRIMITIVES
-    bounds = _Bounds(max(1, _least_bytes(inner, version, is_flexible)), most)
+    bounds = _Bounds(max(1, _least_bytes(inner, version, is_flexible)), at_most)
     return _array(element, _ARRAY_LENGTH[is_flexible], bounds)
 
-
-# No honest answer has a longer array of numbers or names: replicas, mechanisms, metrics. Arrays of
-# structs (topics, partitions) are as long as the cluster is large, so only the bytes bound them.
-_MAX_PRIMITIVES: Final = 100_000
 
 _LEAST_BYTES: Final = {
     "bool": 1,
@@ -236,25 +233,35 @@ def _least_bytes(shape: Shape, version: int, is_flexible: bool) -> int:
         return 1 if is_flexible else 4
     tags = 1 if is_flexible else 0
     return tags + sum(
-        1 if version in f.nullable else _least_bytes(describe(f.wire_type), version, is_flexible)
+        _least_field_bytes(f, version, is_flexible)
         for f in shape.struct.__fields__
         if version in f.versions and f.tag is None
     )
+
+
+def _least_field_bytes(declared: Field, version: int, is_flexible: bool) -> int:
+    shape = describe(declared.wire_type)
+    # Of what else can be null, null is a length and takes as much as one.
+    if shape.struct is not None and version in declared.nullable:
+        return 1
+    return _least_bytes(shape, version, is_flexible)
 
 
 class _Bounds(NamedTuple):
     """What an array may hold: how many bytes an element takes, and how many there may be."""
 
     least_bytes: int
-    most: int
+    at_most: int | None
 
     def check(self, count: int, bytes_left: int) -> None:
         """Refuse an impossible count, before anything is allocated for it."""
-        if count > min(self.most, bytes_left // self.least_bytes):
+        if count > bytes_left // self.least_bytes:
             raise DecodeError(
                 f"array of {count} elements of {self.least_bytes} bytes or more, with "
-                f"{bytes_left} bytes left (at most {self.most} elements)"
+                f"{bytes_left} bytes left"
             )
+        if self.at_most is not None and count > self.at_most:
+            raise DecodeError(f"array of {count} elements, of {self.at_most} at the most")
 
 
 def _array(element: _Codec, length: _Codec, bounds: _Bounds) -> _Codec:

@@ -98,21 +98,21 @@ _HISTORY: Final[Mapping[int, str]] = {
     ApiKey.UPDATE_FEATURES: "2.7:0 3.3:1 4.0:2",
     ApiKey.DESCRIBE_CLUSTER: "2.8:0 3.7:1 4.0:2",
     ApiKey.DESCRIBE_PRODUCERS: "2.8:0",
-    ApiKey.UNREGISTER_BROKER: "4.0:0",
+    ApiKey.UNREGISTER_BROKER: "3.3:0",
     ApiKey.DESCRIBE_TRANSACTIONS: "3.0:0",
     ApiKey.LIST_TRANSACTIONS: "3.0:0 3.8:1 4.1:2",
     ApiKey.CONSUMER_GROUP_HEARTBEAT: "3.7:0 4.0:1",
     ApiKey.CONSUMER_GROUP_DESCRIBE: "3.8:0 4.0:1",
     ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: "3.7:0",
     ApiKey.PUSH_TELEMETRY: "3.7:0",
-    ApiKey.LIST_CONFIG_RESOURCES: "4.0:0 4.1:1",
-    ApiKey.DESCRIBE_TOPIC_PARTITIONS: "4.0:0",
+    ApiKey.LIST_CONFIG_RESOURCES: "3.7:0 4.1:1",
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: "3.8:0",
     ApiKey.SHARE_GROUP_HEARTBEAT: "4.1:1",
     ApiKey.SHARE_GROUP_DESCRIBE: "4.1:1",
     ApiKey.SHARE_FETCH: "4.1:1 4.2:2",
     ApiKey.SHARE_ACKNOWLEDGE: "4.1:1 4.2:2",
-    ApiKey.ADD_RAFT_VOTER: "4.0:0 4.2:1",
-    ApiKey.REMOVE_RAFT_VOTER: "4.0:0",
+    ApiKey.ADD_RAFT_VOTER: "3.9:0 4.2:1",
+    ApiKey.REMOVE_RAFT_VOTER: "3.9:0",
     ApiKey.STREAMS_GROUP_HEARTBEAT: "4.2:0",
     ApiKey.STREAMS_GROUP_DESCRIBE: "4.2:0",
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: "4.1:0 4.2:1",
@@ -144,8 +144,8 @@ def first_release(api_key: int, version: int = 0) -> str | None:
 def served_by(release: str) -> Mapping[int, VersionRange]:
     """What a release serves: API key to versions, from 0 on.
 
-    Kafka 4.0 dropped old versions (KIP-896), which this does not tell: its brokers answer
-    ApiVersions, so nobody has to guess.
+    Kafka 4.0 dropped old versions (KIP-896) and the APIs of clusters with ZooKeeper, which this
+    does not tell: its brokers answer ApiVersions, so nobody has to guess.
 
     Raises:
         ValueError: `release` is no release.

@@ -32,6 +32,8 @@ else:
 
 
 MAX_VERSION: Final = 2**15 - 1
+# More than any cluster has of brokers, APIs, features or SASL mechanisms: `field(at_most=...)`.
+MAX_ELEMENTS: Final = 100_000
 
 
 class WireType(str):
@@ -100,19 +102,25 @@ def parse_versions(text: str) -> VersionRange:
 class Field:
     """One field of a declaration; `field()` makes it, and says what each argument means."""
 
-    __slots__ = ("default", "ignorable", "name", "nullable", "tag", "versions", "wire_type")
+    __slots__ = (
+        "at_most",
+        "default",
+        "ignorable",
+        "name",
+        "nullable",
+        "tag",
+        "versions",
+        "wire_type",
+    )
 
     name: str
     wire_type: Any
-
-    def __init__(
-        self, versions: str, nullable: str, default: Any, tag: int | None, ignorable: bool
-    ):
-        self.versions = parse_versions(versions)
-        self.nullable = parse_versions(nullable)
-        self.default = default
-        self.tag = tag
-        self.ignorable = ignorable
+    versions: VersionRange
+    nullable: VersionRange
+    default: Any
+    tag: int | None
+    ignorable: bool
+    at_most: int | None
 
     def __repr__(self) -> str:
         return f"Field({self.name!r}, versions={self.versions}, tag={self.tag})"
@@ -121,13 +129,14 @@ class Field:
 _MISSING: Final[Any] = object()
 
 
-def field(
+def field(  # noqa: PLR0913 - what a declaration can say, each with a default
     *,
     versions: str = "0+",
     nullable: str = "none",
     default: Any = _MISSING,
     tag: int | None = None,
     ignorable: bool = False,
+    at_most: int | None = None,
 ) -> Any:
     """Declare a field.
 
@@ -137,8 +146,17 @@ def field(
         default: Its value where nobody sets it; zero, empty or false where nothing is said.
         tag: Its number among the tagged fields (KIP-482); None for a plain field.
         ignorable: Whether a value is dropped silently when written to a version without the field.
+        at_most: How many elements an array can honestly have; None where it is as long as the
+            cluster is large, so that only the bytes at hand bound it.
     """
-    return Field(versions, nullable, default, tag, ignorable)
+    declared = Field()
+    declared.versions = parse_versions(versions)
+    declared.nullable = parse_versions(nullable)
+    declared.default = default
+    declared.tag = tag
+    declared.ignorable = ignorable
+    declared.at_most = at_most
+    return declared
 
 
 _ZERO: Final = {

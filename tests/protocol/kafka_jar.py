@@ -75,6 +75,15 @@ class KafkaJar:
             names = re.findall(r"common/message/(\w+)Request\.json", "\n".join(jar.namelist()))
         return {name: self.schema(f"{name}Request")["apiKey"] for name in names}
 
+    def served_by_brokers(self) -> dict[int, int]:
+        """API key to highest stable version, of what brokers listen for."""
+        stable = {
+            api_key: self._stable(f"{name}Request", name)
+            for name, api_key in self.api_keys().items()
+            if {"broker", "zkBroker"} & set(self.schema(f"{name}Request").get("listeners", []))
+        }
+        return {key: versions.highest for key, versions in stable.items() if not versions.is_empty}
+
     def _read(self, file: str) -> dict[str, Any]:
         with zipfile.ZipFile(self._clients) as jar:
             if file not in jar.namelist():
@@ -88,9 +97,12 @@ class KafkaJar:
 
         Of an API that is new, and may change as a whole, there is none.
         """
-        valid = parse_versions(self.schema(cls.__name__)["validVersions"])
+        return self._stable(cls.__name__, cls.api_name)
+
+    def _stable(self, name: str, api_name: str) -> VersionRange:
+        valid = parse_versions(self.schema(name)["validVersions"])
         # Only the request's schema says so; it holds for the response as well.
-        if self.schema(f"{cls.api_name}Request").get("latestVersionUnstable"):
+        if self.schema(f"{api_name}Request").get("latestVersionUnstable"):
             return VersionRange(valid.lowest, valid.highest - 1)
         return valid
 

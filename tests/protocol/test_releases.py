@@ -1,13 +1,20 @@
-"""The table of releases. tests/integration/test_brokers.py holds it against real brokers."""
+"""The table of releases, against what the jars of two of them say that their brokers serve.
+
+tests/integration/test_brokers.py holds it against real brokers.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from kafka_protocol.api_keys import ApiKey
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.releases import first_release, parse_release, served_by
 from kafka_protocol.schema import VersionRange
 from tests.protocol.catalogue import REQUESTS, name_of
+from tests.protocol.kafka_jar import BEFORE_4, CURRENT, KafkaJar
 
 FETCH = FetchRequest.api_key
 
@@ -47,3 +54,29 @@ def test_every_declared_version_has_a_release(request_class: type) -> None:
     highest = request_class.versions.highest
     assert first_release(request_class.api_key, highest), "declared, and served by no release"
     assert first_release(request_class.api_key, highest + 1) is None, "served, and not declared"
+
+
+# What only brokers and controllers say to each other, and the table leaves out.
+INTERNAL = {
+    ApiKey.ALTER_PARTITION,
+    ApiKey.ENVELOPE,
+    ApiKey.ALLOCATE_PRODUCER_IDS,
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+    ApiKey.READ_SHARE_GROUP_STATE,
+    ApiKey.WRITE_SHARE_GROUP_STATE,
+    ApiKey.DELETE_SHARE_GROUP_STATE,
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+}
+# Kafka 4 has no ZooKeeper, so nobody uses these any more.
+GONE = {CURRENT: set(map(ApiKey, range(4, 8))), BEFORE_4: set()}
+
+
+@pytest.mark.parametrize("release", [CURRENT, BEFORE_4])
+def test_the_table_says_what_the_jars_say(
+    release: str, kafka_jar: Callable[[str], KafkaJar]
+) -> None:
+    theirs = kafka_jar(release).served_by_brokers()
+    ours = {key: versions.highest for key, versions in served_by(release).items()}
+    assert {k: v for k, v in theirs.items() if k not in INTERNAL} == {
+        k: v for k, v in ours.items() if k not in GONE[release]
+    }

@@ -26,7 +26,8 @@ class AlterPartitionReassignmentsResponse(Response, api_key=45, versions="0-1", 
 
             partition_index: int32 = field()
             # NO_REASSIGNMENT_IN_PROGRESS: there is none to cancel.
-            # INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACTOR: as they say.
+            # INVALID_REPLICA_ASSIGNMENT: no replicas, unknown ones, or one twice.
+            # INVALID_REPLICATION_FACTOR: v1+; their number may not change.
             # UNKNOWN_TOPIC_OR_PARTITION: no such partition.
             error_code: int16 = field()
             error_message: string | None = field(nullable="0+")

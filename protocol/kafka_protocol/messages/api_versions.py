@@ -6,6 +6,7 @@ always v0, so that a client can read the answer to a version that the broker doe
 """
 
 from kafka_protocol.schema import (
+    MAX_ELEMENTS,
     Request,
     Response,
     Struct,
@@ -33,7 +34,7 @@ class ApiVersionsResponse(Response, api_key=18, versions="0-4", flexible="3+"):
         min_version: int16 = field()
         max_version: int16 = field()
 
-    api_keys: list[ApiVersion] = field()
+    api_keys: list[ApiVersion] = field(at_most=MAX_ELEMENTS)
     throttle_time_ms: int32 = field(versions="1+", ignorable=True)
 
     class SupportedFeatureKey(Struct):
@@ -43,7 +44,9 @@ class ApiVersionsResponse(Response, api_key=18, versions="0-4", flexible="3+"):
         min_version: int16 = field(versions="3+")
         max_version: int16 = field(versions="3+")
 
-    supported_features: list[SupportedFeatureKey] = field(versions="3+", tag=0, ignorable=True)
+    supported_features: list[SupportedFeatureKey] = field(
+        versions="3+", tag=0, ignorable=True, at_most=MAX_ELEMENTS
+    )
     finalized_features_epoch: int64 = field(versions="3+", default=-1, tag=1, ignorable=True)
 
     class FinalizedFeatureKey(Struct):
@@ -53,7 +56,9 @@ class ApiVersionsResponse(Response, api_key=18, versions="0-4", flexible="3+"):
         max_version_level: int16 = field(versions="3+")
         min_version_level: int16 = field(versions="3+")
 
-    finalized_features: list[FinalizedFeatureKey] = field(versions="3+", tag=2, ignorable=True)
+    finalized_features: list[FinalizedFeatureKey] = field(
+        versions="3+", tag=2, ignorable=True, at_most=MAX_ELEMENTS
+    )
     zk_migration_ready: boolean = field(versions="3+", tag=3, ignorable=True)  # KIP-866
 
 

@@ -39,7 +39,7 @@ class ConsumerGroupDescribeResponse(Response, api_key=69, versions="0-1", flexib
     class DescribedGroup(Struct):
         """A group."""
 
-        # GROUP_ID_NOT_FOUND: no such group, or it is a classic one.
+        # GROUP_ID_NOT_FOUND: no such group, or it is a classic one. INVALID_GROUP_ID: it is empty.
         # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE, COORDINATOR_LOAD_IN_PROGRESS: retry.
         # GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED: DESCRIBE is lacking.
         error_code: int16 = field()
@@ -63,6 +63,7 @@ class ConsumerGroupDescribeResponse(Response, api_key=69, versions="0-1", flexib
             subscribed_topic_regex: string | None = field(nullable="0+", default=None)
             assignment: Assignment = field()
             target_assignment: Assignment = field()
+            # -1 unknown, 0 of the classic protocol, 1 of the new one (KIP-1099).
             member_type: int8 = field(versions="1+", default=-1, ignorable=True)
 
         members: list[Member] = field()

@@ -19,12 +19,14 @@ class ConsumerGroupHeartbeatResponse(Response, api_key=68, versions="0-1", flexi
     throttle_time_ms: int32 = field()
     # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE: find the coordinator again.
     # COORDINATOR_LOAD_IN_PROGRESS: retry.
-    # UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH: join anew.
-    # GROUP_MAX_SIZE_REACHED, INVALID_REQUEST: as they say.
-    # GROUP_AUTHORIZATION_FAILED: READ is lacking.
-    # UNRELEASED_INSTANCE_ID: another member still has the instance id.
-    # UNSUPPORTED_ASSIGNOR, INVALID_REGULAR_EXPRESSION: as they say.
-    # TOPIC_AUTHORIZATION_FAILED: v1+; DESCRIBE is lacking.
+    # UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH: give up all partitions, join anew with epoch 0.
+    # UNRELEASED_INSTANCE_ID: another member still has the instance id; retry.
+    # UNSUPPORTED_ASSIGNOR: the brokers' group.consumer.assignors do not name it.
+    # INVALID_REGULAR_EXPRESSION: v1+; `subscribed_topic_regex` is none that RE2 can read.
+    # GROUP_MAX_SIZE_REACHED: the brokers' group.consumer.max.size.
+    # GROUP_ID_NOT_FOUND: the group is of another kind, and cannot be converted.
+    # INVALID_REQUEST: a field is missing, or cannot be.
+    # GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED: READ, or DESCRIBE, is lacking.
     error_code: int16 = field()
     error_message: string | None = field(nullable="0+", default=None)
     member_id: string | None = field(nullable="0+", default=None)
@@ -42,7 +44,10 @@ class ConsumerGroupHeartbeatResponse(Response, api_key=68, versions="0-1", flexi
 class ConsumerGroupHeartbeatRequest(
     Request, api_key=68, versions="0-1", flexible="0+", response=ConsumerGroupHeartbeatResponse
 ):
-    """v1+: the client makes up its member id (KIP-1082), and may subscribe to a pattern."""
+    """v1+: the client makes up its member id (KIP-1082), and may subscribe to a pattern.
+
+    The epoch is 0 to join, -1 to leave, -2 to leave as a static member that will be back.
+    """
 
     group_id: string = field()
     member_id: string = field()

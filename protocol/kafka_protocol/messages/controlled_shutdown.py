@@ -1,6 +1,7 @@
 """ControlledShutdown (key 7): a broker that goes down asks the controller to move its leaders.
 
-To the controller. v0 is the one request whose header has no client id.
+To the controller, with ZooKeeper; Kafka 4.0 dropped it. v0 is the one request whose header has no
+client id.
 """
 
 from kafka_protocol.schema import Request, Response, Struct, field, int16, int32, int64, string

@@ -24,7 +24,7 @@ class CreateAclsResponse(Response, api_key=30, versions="0-3", flexible="2+"):
 class CreateAclsRequest(
     Request, api_key=30, versions="0-3", flexible="2+", response=CreateAclsResponse
 ):
-    """v1+: pattern types (KIP-290)."""
+    """v1+: pattern types (KIP-290). v3+: rules about users (KIP-373)."""
 
     class AclCreation(Struct):
         """A rule."""

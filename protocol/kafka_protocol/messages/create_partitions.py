@@ -17,7 +17,8 @@ class CreatePartitionsResponse(Response, api_key=37, versions="0-3", flexible="2
         name: string = field()
         # NOT_CONTROLLER: ask the controller.
         # INVALID_PARTITIONS: not more than there are. REASSIGNMENT_IN_PROGRESS: wait for it.
-        # INVALID_REPLICA_ASSIGNMENT, UNKNOWN_TOPIC_OR_PARTITION, POLICY_VIOLATION: as they say.
+        # INVALID_REPLICA_ASSIGNMENT: not one assignment for each new partition, or unknown brokers.
+        # UNKNOWN_TOPIC_OR_PARTITION: no such topic. POLICY_VIOLATION: too many at once.
         # THROTTLING_QUOTA_EXCEEDED: v3+; wait for throttle_time_ms.
         # TOPIC_AUTHORIZATION_FAILED: ALTER is lacking.
         error_code: int16 = field()

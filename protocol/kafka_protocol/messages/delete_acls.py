@@ -42,7 +42,7 @@ class DeleteAclsResponse(Response, api_key=31, versions="0-3", flexible="2+"):
 class DeleteAclsRequest(
     Request, api_key=31, versions="0-3", flexible="2+", response=DeleteAclsResponse
 ):
-    """v1+: pattern types (KIP-290)."""
+    """v1+: pattern types (KIP-290). v3+: rules about users (KIP-373)."""
 
     class DeleteAclsFilter(Struct):
         """Null matches everything."""

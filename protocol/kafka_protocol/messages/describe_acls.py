@@ -1,6 +1,7 @@
 """DescribeAcls (key 29): the access rules that match a filter (KIP-140). Any broker answers.
 
-v1+: pattern types (KIP-290). Types and operations are numbers of AclOperation, ResourceType, ...
+v1+: pattern types (KIP-290). v3+: rules about users (KIP-373). Types and operations are the numbers
+of Java's ResourceType, PatternType, AclOperation and AclPermissionType.
 """
 
 from kafka_protocol.schema import Request, Response, Struct, field, int8, int16, int32, string

@@ -1,6 +1,7 @@
 """DescribeCluster (key 60): brokers and controller of a cluster (KIP-700). Any broker answers."""
 
 from kafka_protocol.schema import (
+    MAX_ELEMENTS,
     Request,
     Response,
     Struct,
@@ -33,7 +34,7 @@ class DescribeClusterResponse(Response, api_key=60, versions="0-2", flexible="0+
         rack: string | None = field(nullable="0+", default=None)
         is_fenced: boolean = field(versions="2+")
 
-    brokers: list[DescribeClusterBroker] = field()
+    brokers: list[DescribeClusterBroker] = field(at_most=MAX_ELEMENTS)
     cluster_authorized_operations: int32 = field(default=-2147483648)
 
 

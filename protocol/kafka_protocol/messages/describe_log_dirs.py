@@ -14,7 +14,7 @@ from kafka_protocol.schema import (
 
 
 class DescribeLogDirsResponse(Response, api_key=35, versions="0-5", flexible="2+"):
-    """v4+: also the size of the disk (KIP-827)."""
+    """v1+: throttled after the answer (KIP-219). v4+: also the size of the disk (KIP-827)."""
 
     throttle_time_ms: int32 = field()
     # CLUSTER_AUTHORIZATION_FAILED: v3+; DESCRIBE on the cluster is lacking.
@@ -45,7 +45,7 @@ class DescribeLogDirsResponse(Response, api_key=35, versions="0-5", flexible="2+
         topics: list[DescribeLogDirsTopic] = field()
         total_bytes: int64 = field(versions="4+", default=-1, ignorable=True)
         usable_bytes: int64 = field(versions="4+", default=-1, ignorable=True)
-        is_cordoned: boolean = field(versions="5+", ignorable=True)
+        is_cordoned: boolean = field(versions="5+", ignorable=True)  # KIP-1066
 
     results: list[DescribeLogDirsResult] = field()
 

@@ -4,6 +4,7 @@ Brokers forward it to the leader of the quorum.
 """
 
 from kafka_protocol.schema import (
+    MAX_ELEMENTS,
     Request,
     Response,
     Struct,
@@ -74,7 +75,7 @@ class DescribeQuorumResponse(Response, api_key=55, versions="0-2", flexible="0+"
 
         listeners: list[Listener] = field(versions="2+")
 
-    nodes: list[Node] = field(versions="2+")
+    nodes: list[Node] = field(versions="2+", at_most=MAX_ELEMENTS)
 
 
 class DescribeQuorumRequest(

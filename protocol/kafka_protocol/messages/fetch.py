@@ -6,6 +6,7 @@ batch may be cut short.
 """
 
 from kafka_protocol.schema import (
+    MAX_ELEMENTS,
     Request,
     Response,
     Struct,
@@ -111,7 +112,7 @@ class FetchResponse(Response, api_key=1, versions="0-18", flexible="12+"):
         port: int32 = field(versions="16+")
         rack: string | None = field(versions="16+", nullable="16+", default=None)
 
-    node_endpoints: list[NodeEndpoint] = field(versions="16+", tag=0)
+    node_endpoints: list[NodeEndpoint] = field(versions="16+", tag=0, at_most=MAX_ELEMENTS)
 
 
 class FetchRequest(Request, api_key=1, versions="0-18", flexible="12+", response=FetchResponse):

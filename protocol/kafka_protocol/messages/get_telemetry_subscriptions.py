@@ -20,7 +20,8 @@ class GetTelemetrySubscriptionsResponse(Response, api_key=71, versions="0", flex
     """Metrics by prefix; an empty prefix means all of them."""
 
     throttle_time_ms: int32 = field()
-    # UNKNOWN_SUBSCRIPTION_ID, THROTTLING_QUOTA_EXCEEDED, INVALID_REQUEST: as they say.
+    # THROTTLING_QUOTA_EXCEEDED: asked again before push_interval_ms was over.
+    # INVALID_REQUEST: the client has said with its last push that it goes.
     error_code: int16 = field()
     client_instance_id: uuid = field()
     subscription_id: int32 = field()

@@ -1,4 +1,7 @@
-"""IncrementalAlterConfigs (key 44): change some settings and leave the others (KIP-339)."""
+"""IncrementalAlterConfigs (key 44): change some settings and leave the others (KIP-339).
+
+Any broker takes those of topics; the broker itself its own.
+"""
 
 from kafka_protocol.schema import (
     Request,

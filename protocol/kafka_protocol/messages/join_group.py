@@ -17,17 +17,23 @@ from kafka_protocol.schema import (
 
 
 class JoinGroupResponse(Response, api_key=11, versions="0-9", flexible="6+"):
-    """v3+: throttled after the answer (KIP-219)."""
+    """v3+: throttled after the answer (KIP-219).
+
+    v7+: the kind of the group as well (KIP-559). v9+: `skip_assignment` tells a static leader that
+    has come back that the assignment stands (KIP-814).
+    """
 
     throttle_time_ms: int32 = field(versions="2+", ignorable=True)
     # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE: find the coordinator again.
     # COORDINATOR_LOAD_IN_PROGRESS: it is reading its log; retry.
-    # UNKNOWN_MEMBER_ID: the member was removed; join anew.
+    # UNKNOWN_MEMBER_ID: the member was removed; join anew, without a member id.
     # FENCED_INSTANCE_ID: another client has the instance id (KIP-345).
     # GROUP_AUTHORIZATION_FAILED: READ is lacking.
     # MEMBER_ID_REQUIRED: v4+; join again with the member id of this answer (KIP-394).
-    # INCONSISTENT_GROUP_PROTOCOL: no way to assign is common to all members.
-    # INVALID_SESSION_TIMEOUT, INVALID_GROUP_ID, GROUP_MAX_SIZE_REACHED: as they say.
+    # INCONSISTENT_GROUP_PROTOCOL: no way to assign is common to all members, or the group is of
+    #   another kind.
+    # INVALID_SESSION_TIMEOUT: not within the broker's group.{min,max}.session.timeout.ms.
+    # GROUP_MAX_SIZE_REACHED: the broker's group.max.size. INVALID_GROUP_ID: it is empty.
     error_code: int16 = field()
     generation_id: int32 = field(default=-1)
     protocol_type: string | None = field(versions="7+", nullable="7+", default=None, ignorable=True)
@@ -51,7 +57,10 @@ class JoinGroupResponse(Response, api_key=11, versions="0-9", flexible="6+"):
 class JoinGroupRequest(
     Request, api_key=11, versions="0-9", flexible="6+", response=JoinGroupResponse
 ):
-    """v5+: static members (KIP-345)."""
+    """v1+: a rebalance may take its own time, not the session's (KIP-62).
+
+    v5+: static members (KIP-345). v8+: with a reason, which brokers log (KIP-800).
+    """
 
     group_id: string = field()
     session_timeout_ms: int32 = field()

@@ -68,7 +68,10 @@ class LeaderAndIsrPartitionState(Struct):
 class LeaderAndIsrRequest(
     Request, api_key=4, versions="0-7", flexible="4+", response=LeaderAndIsrResponse
 ):
-    """v2+: the broker epoch guards against old brokers (KIP-380). v4+: flexible."""
+    """v1+: `is_new`. v2+: the broker epoch guards against a broker that has restarted (KIP-380).
+
+    v5+: topic ids (KIP-516). v6+: unclean elections (KIP-704). v7+: controllers of KRaft (KIP-866).
+    """
 
     controller_id: int32 = field()
     is_kraft_controller: boolean = field(versions="7+")

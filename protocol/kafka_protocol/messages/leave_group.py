@@ -9,8 +9,7 @@ class LeaveGroupResponse(Response, api_key=13, versions="0-5", flexible="4+"):
     throttle_time_ms: int32 = field(versions="1+", ignorable=True)
     # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE: find the coordinator again.
     # COORDINATOR_LOAD_IN_PROGRESS: it is reading its log; retry.
-    # UNKNOWN_MEMBER_ID: the member was removed; join anew.
-    # FENCED_INSTANCE_ID: another client has the instance id (KIP-345).
+    # UNKNOWN_MEMBER_ID: v0-2; who leaves was no member any more, so nothing is left to do.
     # GROUP_AUTHORIZATION_FAILED: READ is lacking.
     error_code: int16 = field()
 
@@ -19,11 +18,8 @@ class LeaveGroupResponse(Response, api_key=13, versions="0-5", flexible="4+"):
 
         member_id: string = field(versions="3+")
         group_instance_id: string | None = field(versions="3+", nullable="3+")
-        # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE: find the coordinator again.
-        # COORDINATOR_LOAD_IN_PROGRESS: it is reading its log; retry.
-        # UNKNOWN_MEMBER_ID: the member was removed; join anew.
-        # FENCED_INSTANCE_ID: another client has the instance id (KIP-345).
-        # GROUP_AUTHORIZATION_FAILED: READ is lacking.
+        # UNKNOWN_MEMBER_ID: it was no member any more.
+        # FENCED_INSTANCE_ID: another member has the instance id.
         error_code: int16 = field(versions="3+")
 
     members: list[MemberResponse] = field(versions="3+")

@@ -4,6 +4,7 @@ Any broker answers. Topics by name, all of them, or (v12+) by id (KIP-516).
 """
 
 from kafka_protocol.schema import (
+    MAX_ELEMENTS,
     Request,
     Response,
     Struct,
@@ -32,7 +33,7 @@ class MetadataResponse(Response, api_key=3, versions="0-13", flexible="9+"):
         port: int32 = field()
         rack: string | None = field(versions="1+", nullable="1+", default=None, ignorable=True)
 
-    brokers: list[MetadataResponseBroker] = field()
+    brokers: list[MetadataResponseBroker] = field(at_most=MAX_ELEMENTS)
     cluster_id: string | None = field(versions="2+", nullable="2+", default=None, ignorable=True)
     # -1 while none is elected. A KRaft broker names a random live broker, which forwards.
     controller_id: int32 = field(versions="1+", default=-1, ignorable=True)

@@ -1,7 +1,7 @@
 """OffsetCommit (key 8): keep a group's offsets. Ask the group's coordinator.
 
-v0 wrote to ZooKeeper. A client that is no member of the group sends generation -1 and no member id;
-the coordinator takes that while the group has no members.
+v0 writes to ZooKeeper. A client that is no member of the group sends generation -1 and no member
+id; the coordinator takes that while the group has no members.
 """
 
 from kafka_protocol.schema import (
@@ -18,7 +18,7 @@ from kafka_protocol.schema import (
 
 
 class OffsetCommitResponse(Response, api_key=8, versions="0-10", flexible="8+"):
-    """v4+: throttled after the answer (KIP-219)."""
+    """v4+: throttled after the answer (KIP-219). v10+: topics by id (KIP-848)."""
 
     throttle_time_ms: int32 = field(versions="3+", ignorable=True)
 
@@ -26,7 +26,6 @@ class OffsetCommitResponse(Response, api_key=8, versions="0-10", flexible="8+"):
         """The partitions of one topic."""
 
         name: string = field(versions="0-9", ignorable=True)
-        # KIP-848
         topic_id: uuid = field(versions="10+", ignorable=True)
 
         class OffsetCommitResponsePartition(Struct):
@@ -36,10 +35,12 @@ class OffsetCommitResponse(Response, api_key=8, versions="0-10", flexible="8+"):
             # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE: find the coordinator again.
             # COORDINATOR_LOAD_IN_PROGRESS: it is reading its log; retry.
             # UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION: the group has members, or others by now.
-            # REBALANCE_IN_PROGRESS: join again first. STALE_MEMBER_EPOCH: v9+; the same, for new
-            #   groups.
-            # FENCED_INSTANCE_ID: v7+; another client has the instance id.
+            # REBALANCE_IN_PROGRESS: join again first.
+            # STALE_MEMBER_EPOCH: v9+; the member's epoch is not the group's (KIP-848).
+            # GROUP_ID_NOT_FOUND: v9+; a generation was named, and the group is gone.
+            # FENCED_INSTANCE_ID: v7+; another client has the instance id (KIP-345).
             # OFFSET_METADATA_TOO_LARGE: the metadata exceeds offset.metadata.max.bytes.
+            # INVALID_COMMIT_OFFSET_SIZE: all of it together makes too large a record.
             # UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v10+): no such topic.
             # GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED: READ is lacking.
             error_code: int16 = field()
@@ -52,7 +53,10 @@ class OffsetCommitResponse(Response, api_key=8, versions="0-10", flexible="8+"):
 class OffsetCommitRequest(
     Request, api_key=8, versions="0-10", flexible="8+", response=OffsetCommitResponse
 ):
-    """v6+: with leader epochs (KIP-320). v9+: for groups of the new protocol too (KIP-848)."""
+    """v6+: with leader epochs (KIP-320). v7+: static members (KIP-345).
+
+    v9+: for groups of the new protocol too, and v10+ with topic ids (KIP-848).
+    """
 
     group_id: string = field()
     generation_id_or_member_epoch: int32 = field(versions="1+", default=-1, ignorable=True)
@@ -65,7 +69,6 @@ class OffsetCommitRequest(
         """The partitions of one topic."""
 
         name: string = field(versions="0-9", ignorable=True)
-        # KIP-848
         topic_id: uuid = field(versions="10+", ignorable=True)
 
         class OffsetCommitRequestPartition(Struct):

@@ -25,7 +25,8 @@ class OffsetDeleteResponse(Response, api_key=47, versions="0"):
 
             partition_index: int32 = field()
             # GROUP_SUBSCRIBED_TO_TOPIC: a member reads the topic.
-            # UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_FAILED: as they say.
+            # UNKNOWN_TOPIC_OR_PARTITION: no such partition.
+            # TOPIC_AUTHORIZATION_FAILED: READ is lacking.
             error_code: int16 = field()
 
         partitions: list[OffsetDeleteResponsePartition] = field()

@@ -1,6 +1,6 @@
 """OffsetFetch (key 9): the offsets that a group has committed. Ask the group's coordinator.
 
-v0 read from ZooKeeper. v8+: several groups at once, in fields of their own (KIP-709).
+v0 reads from ZooKeeper. v8+: several groups at once, in fields of their own (KIP-709).
 """
 
 from kafka_protocol.schema import (
@@ -35,8 +35,9 @@ class OffsetFetchResponse(Response, api_key=9, versions="0-10", flexible="6+"):
             committed_leader_epoch: int32 = field(versions="5-7", default=-1, ignorable=True)
             metadata: string | None = field(versions="0-7", nullable="0-7")
             # UNSTABLE_OFFSET_COMMIT: v7+, `require_stable`; a transaction has yet to decide.
-            # UNKNOWN_TOPIC_OR_PARTITION: no such topic; below v2 also a group without offsets.
+            # UNKNOWN_TOPIC_OR_PARTITION: v0; no such topic, or no offset was committed.
             # TOPIC_AUTHORIZATION_FAILED: DESCRIBE is lacking.
+            # Below v2 also what the group's own `error_code` says from there on.
             error_code: int16 = field(versions="0-7")
 
         partitions: list[OffsetFetchResponsePartition] = field(versions="0-7")
@@ -56,7 +57,7 @@ class OffsetFetchResponse(Response, api_key=9, versions="0-10", flexible="6+"):
             """The partitions of one topic."""
 
             name: string = field(versions="8-9", ignorable=True)
-            topic_id: uuid = field(versions="10+", ignorable=True)
+            topic_id: uuid = field(versions="10+", ignorable=True)  # KIP-848
 
             class OffsetFetchResponsePartitions(Struct):
                 """An offset, or -1 where none was committed."""
@@ -65,16 +66,16 @@ class OffsetFetchResponse(Response, api_key=9, versions="0-10", flexible="6+"):
                 committed_offset: int64 = field(versions="8+")
                 committed_leader_epoch: int32 = field(versions="8+", default=-1, ignorable=True)
                 metadata: string | None = field(versions="8+", nullable="8+")
-                # UNSTABLE_OFFSET_COMMIT: v7+, `require_stable`; a transaction has yet to decide.
-                # UNKNOWN_TOPIC_OR_PARTITION: no such topic; below v2 also a group without offsets.
+                # UNSTABLE_OFFSET_COMMIT: `require_stable`; a transaction has yet to decide.
+                # UNKNOWN_TOPIC_ID: v10+; no such topic.
                 # TOPIC_AUTHORIZATION_FAILED: DESCRIBE is lacking.
                 error_code: int16 = field(versions="8+")
 
             partitions: list[OffsetFetchResponsePartitions] = field(versions="8+")
 
         topics: list[OffsetFetchResponseTopics] = field(versions="8+")
-        # As below v8; and UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH: v9+; who asks is no member
-        #   (KIP-848).
+        # As below v8, and v9+ (KIP-848), where a member asks:
+        # UNKNOWN_MEMBER_ID: it was removed. STALE_MEMBER_EPOCH: its epoch is not the group's.
         error_code: int16 = field(versions="8+")
 
     groups: list[OffsetFetchResponseGroup] = field(versions="8+")

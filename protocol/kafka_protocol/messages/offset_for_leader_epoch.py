@@ -35,8 +35,9 @@ class OffsetForLeaderEpochResponse(Response, api_key=23, versions="0-4", flexibl
 class OffsetForLeaderEpochRequest(
     Request, api_key=23, versions="0-4", flexible="4+", response=OffsetForLeaderEpochResponse
 ):
-    """v3+: clients may ask too, as replica -2."""
+    """v2+: fenced by the leader's own epoch. v3+: says who asks (KIP-320)."""
 
+    # A consumer is -1; -2 may see what lies beyond the high watermark.
     replica_id: int32 = field(versions="3+", default=-2, ignorable=True)
 
     class OffsetForLeaderTopic(Struct):

@@ -4,6 +4,7 @@ A batch is appended whole or not at all. With `acks=0` the broker sends no answe
 """
 
 from kafka_protocol.schema import (
+    MAX_ELEMENTS,
     Request,
     Response,
     Struct,
@@ -87,7 +88,7 @@ class ProduceResponse(Response, api_key=0, versions="0-13", flexible="9+"):
         port: int32 = field(versions="10+")
         rack: string | None = field(versions="10+", nullable="10+", default=None)
 
-    node_endpoints: list[NodeEndpoint] = field(versions="10+", tag=0)
+    node_endpoints: list[NodeEndpoint] = field(versions="10+", tag=0, at_most=MAX_ELEMENTS)
 
 
 class ProduceRequest(Request, api_key=0, versions="0-13", flexible="9+", response=ProduceResponse):

@@ -1,4 +1,7 @@
-"""PushTelemetry (key 72): metrics for the brokers, in OpenTelemetry's format (KIP-714)."""
+"""PushTelemetry (key 72): metrics for the brokers, in OpenTelemetry's format (KIP-714).
+
+To the broker that answered GetTelemetrySubscriptions.
+"""
 
 from kafka_protocol.schema import (
     Request,
@@ -18,8 +21,11 @@ class PushTelemetryResponse(Response, api_key=72, versions="0", flexible="0+"):
 
     throttle_time_ms: int32 = field()
     # UNKNOWN_SUBSCRIPTION_ID: ask for the subscription anew.
-    # TELEMETRY_TOO_LARGE, THROTTLING_QUOTA_EXCEEDED: less, or later.
-    # UNSUPPORTED_COMPRESSION_TYPE, INVALID_RECORD: as they say.
+    # TELEMETRY_TOO_LARGE: more than telemetry_max_bytes.
+    # THROTTLING_QUOTA_EXCEEDED: before push_interval_ms was over.
+    # UNSUPPORTED_COMPRESSION_TYPE: not one of accepted_compression_types.
+    # INVALID_RECORD: the broker's plug-in failed on the metrics.
+    # INVALID_REQUEST: the client has said already that it goes.
     error_code: int16 = field()
 
 

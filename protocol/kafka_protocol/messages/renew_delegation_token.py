@@ -8,8 +8,8 @@ class RenewDelegationTokenResponse(Response, api_key=39, versions="0-2", flexibl
 
     # DELEGATION_TOKEN_AUTH_DISABLED: the brokers have no secret key for tokens.
     # DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: not over this kind of connection, or not with a token.
-    # DELEGATION_TOKEN_NOT_FOUND, DELEGATION_TOKEN_EXPIRED, DELEGATION_TOKEN_OWNER_MISMATCH: as they
-    #   say.
+    # DELEGATION_TOKEN_NOT_FOUND: no such token. DELEGATION_TOKEN_EXPIRED: it has ended.
+    # DELEGATION_TOKEN_OWNER_MISMATCH: the client is neither its owner nor a renewer.
     error_code: int16 = field()
     expiry_timestamp_ms: int64 = field()
     throttle_time_ms: int32 = field()

@@ -4,6 +4,7 @@ Ask the partitions' leader. v0 was an early access and is not spoken.
 """
 
 from kafka_protocol.schema import (
+    MAX_ELEMENTS,
     Request,
     Response,
     Struct,
@@ -24,7 +25,7 @@ class ShareAcknowledgeResponse(Response, api_key=79, versions="1-2", flexible="0
     throttle_time_ms: int32 = field()
     # SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH: begin a new session.
     # SHARE_SESSION_LIMIT_REACHED: the broker has no room for one more session.
-    # GROUP_AUTHORIZATION_FAILED: READ is lacking. INVALID_REQUEST: as it says.
+    # GROUP_AUTHORIZATION_FAILED: READ is lacking.
     error_code: int16 = field()
     error_message: string | None = field(nullable="0+", default=None)
     acquisition_lock_timeout_ms: int32 = field(versions="2+", ignorable=True)
@@ -39,6 +40,7 @@ class ShareAcknowledgeResponse(Response, api_key=79, versions="1-2", flexible="0
 
             partition_index: int32 = field()
             # INVALID_RECORD_STATE: this member does not hold the records any more.
+            # INVALID_REQUEST: offsets that overlap or go back, or no such type.
             # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH: current_leader says who leads.
             # UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR: refresh metadata.
             # TOPIC_AUTHORIZATION_FAILED: READ is lacking.
@@ -65,7 +67,7 @@ class ShareAcknowledgeResponse(Response, api_key=79, versions="1-2", flexible="0
         port: int32 = field()
         rack: string | None = field(nullable="0+", default=None)
 
-    node_endpoints: list[NodeEndpoint] = field()
+    node_endpoints: list[NodeEndpoint] = field(at_most=MAX_ELEMENTS)
 
 
 class ShareAcknowledgeRequest(

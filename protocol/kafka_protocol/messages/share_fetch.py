@@ -4,6 +4,7 @@ Ask the partitions' leader. v0 was an early access and is not spoken.
 """
 
 from kafka_protocol.schema import (
+    MAX_ELEMENTS,
     Request,
     Response,
     Struct,
@@ -25,7 +26,8 @@ class ShareFetchResponse(Response, api_key=78, versions="1-2", flexible="0+"):
     throttle_time_ms: int32 = field()
     # SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH: begin a new session.
     # SHARE_SESSION_LIMIT_REACHED: the broker has no room for one more session.
-    # GROUP_AUTHORIZATION_FAILED: READ is lacking. INVALID_REQUEST: as it says.
+    # GROUP_AUTHORIZATION_FAILED: READ is lacking.
+    # INVALID_REQUEST: the first request of a session acknowledges something.
     error_code: int16 = field()
     error_message: string | None = field(nullable="0+", default=None)
     acquisition_lock_timeout_ms: int32 = field(versions="1+")
@@ -41,11 +43,13 @@ class ShareFetchResponse(Response, api_key=78, versions="1-2", flexible="0+"):
             partition_index: int32 = field()
             # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH: current_leader says who leads.
             # UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR: refresh metadata.
+            # CORRUPT_MESSAGE: the broker's own copy is damaged.
             # TOPIC_AUTHORIZATION_FAILED: READ is lacking.
             error_code: int16 = field()
             error_message: string | None = field(nullable="0+", default=None)
             # INVALID_RECORD_STATE: this member does not hold the records any more.
-            # INVALID_REQUEST, INVALID_SHARE_SESSION_EPOCH, and what else `error_code` can be.
+            # INVALID_REQUEST: offsets that overlap or go back, or no such type.
+            # What else `error_code` can be.
             acknowledge_error_code: int16 = field()
             acknowledge_error_message: string | None = field(nullable="0+", default=None)
 
@@ -79,7 +83,7 @@ class ShareFetchResponse(Response, api_key=78, versions="1-2", flexible="0+"):
         port: int32 = field()
         rack: string | None = field(nullable="0+", default=None)
 
-    node_endpoints: list[NodeEndpoint] = field()
+    node_endpoints: list[NodeEndpoint] = field(at_most=MAX_ELEMENTS)
 
 
 class ShareFetchRequest(
@@ -107,7 +111,6 @@ class ShareFetchRequest(
             """Where to read, and what to acknowledge."""
 
             partition_index: int32 = field()
-            partition_max_bytes: int32 = field(versions="0")
 
             class AcknowledgementBatch(Struct):
                 """Types: 0 gap, 1 accept, 2 release, 3 reject, 4 renew (v2+)."""

@@ -39,6 +39,7 @@ class ShareGroupDescribeResponse(Response, api_key=77, versions="1", flexible="0
         """A group."""
 
         # GROUP_ID_NOT_FOUND: no such group, or it is of another kind.
+        # INVALID_GROUP_ID: it is empty.
         # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE, COORDINATOR_LOAD_IN_PROGRESS: retry.
         # GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED: DESCRIBE is lacking.
         error_code: int16 = field()

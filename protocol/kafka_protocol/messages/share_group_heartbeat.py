@@ -19,10 +19,11 @@ class ShareGroupHeartbeatResponse(Response, api_key=76, versions="1", flexible="
     throttle_time_ms: int32 = field()
     # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE: find the coordinator again.
     # COORDINATOR_LOAD_IN_PROGRESS: retry.
-    # UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH: join anew.
-    # GROUP_MAX_SIZE_REACHED, INVALID_REQUEST: as they say.
-    # GROUP_AUTHORIZATION_FAILED: READ is lacking.
-    # TOPIC_AUTHORIZATION_FAILED: DESCRIBE is lacking.
+    # UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH: join anew with epoch 0.
+    # GROUP_MAX_SIZE_REACHED: the brokers' group.share.max.size.
+    # GROUP_ID_NOT_FOUND: the group is of another kind.
+    # INVALID_REQUEST: a field is missing, or cannot be.
+    # GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED: READ, or DESCRIBE, is lacking.
     error_code: int16 = field()
     error_message: string | None = field(nullable="0+", default=None)
     member_id: string | None = field(nullable="0+", default=None)
@@ -40,7 +41,10 @@ class ShareGroupHeartbeatResponse(Response, api_key=76, versions="1", flexible="
 class ShareGroupHeartbeatRequest(
     Request, api_key=76, versions="1", flexible="0+", response=ShareGroupHeartbeatResponse
 ):
-    """A null field says that nothing changed since the last heartbeat."""
+    """A null field says that nothing changed since the last heartbeat.
+
+    The epoch is 0 to join, -1 to leave.
+    """
 
     group_id: string = field()
     member_id: string = field()

@@ -40,7 +40,10 @@ class StopReplicaResponse(Response, api_key=5, versions="0-4", flexible="2+"):
 class StopReplicaRequest(
     Request, api_key=5, versions="0-4", flexible="2+", response=StopReplicaResponse
 ):
-    """v3+: leader epochs, and deletion for each partition (KIP-570)."""
+    """v1+: broker epochs (KIP-380). v3+: leader epochs, deletion for each partition (KIP-570).
+
+    v4+: controllers of KRaft (KIP-866).
+    """
 
     controller_id: int32 = field()
     is_kraft_controller: boolean = field(versions="4+")

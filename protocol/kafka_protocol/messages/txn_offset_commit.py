@@ -21,13 +21,15 @@ class TxnOffsetCommitResponse(Response, api_key=28, versions="0-5", flexible="3+
 
             partition_index: int32 = field()
             # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE: find the group's coordinator again.
-            # COORDINATOR_LOAD_IN_PROGRESS: retry.
+            # COORDINATOR_LOAD_IN_PROGRESS: retry; below v2 it is COORDINATOR_NOT_AVAILABLE.
             # INVALID_PRODUCER_EPOCH, PRODUCER_FENCED: a newer producer has the transactional id.
-            # ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID: v3+; the group has moved
-            #   on.
-            # GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED,
-            # TRANSACTIONAL_ID_AUTHORIZATION_FAILED: as they say.
-            # TRANSACTION_ABORTABLE: v4+; abort, then go on.
+            # ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID: v3+; the group went on
+            #   without this member, so abort.
+            # OFFSET_METADATA_TOO_LARGE: the metadata exceeds offset.metadata.max.bytes.
+            # UNKNOWN_TOPIC_OR_PARTITION: no such topic.
+            # GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED: READ is lacking.
+            # TRANSACTIONAL_ID_AUTHORIZATION_FAILED: WRITE is lacking.
+            # TRANSACTION_ABORTABLE: v4+; abort, then go on (KIP-890).
             error_code: int16 = field()
 
         partitions: list[TxnOffsetCommitResponsePartition] = field()
@@ -38,7 +40,7 @@ class TxnOffsetCommitResponse(Response, api_key=28, versions="0-5", flexible="3+
 class TxnOffsetCommitRequest(
     Request, api_key=28, versions="0-5", flexible="3+", response=TxnOffsetCommitResponse
 ):
-    """v3+: fenced by the group's generation (KIP-447)."""
+    """v2+: with leader epochs (KIP-320). v3+: fenced by the group's generation (KIP-447)."""
 
     transactional_id: string = field()
     group_id: string = field()

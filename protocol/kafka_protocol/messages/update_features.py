@@ -17,12 +17,13 @@ from kafka_protocol.schema import (
 
 
 class UpdateFeaturesResponse(Response, api_key=57, versions="0-2", flexible="0+"):
-    """v2+: results are gone; all features change or none does."""
+    """v2+: without results, since all features change or none does."""
 
     throttle_time_ms: int32 = field()
     # NOT_CONTROLLER: ask the controller.
     # CLUSTER_AUTHORIZATION_FAILED: ALTER on the cluster is lacking.
-    # FEATURE_UPDATE_FAILED: the level cannot be. INVALID_UPDATE_VERSION: brokers lack it.
+    # INVALID_UPDATE_VERSION: a node of the cluster lacks the level, or a downgrade is not allowed.
+    # FEATURE_UPDATE_FAILED: ZooKeeper; the change could not be kept.
     error_code: int16 = field()
     error_message: string | None = field(nullable="0+")
 
@@ -30,9 +31,7 @@ class UpdateFeaturesResponse(Response, api_key=57, versions="0-2", flexible="0+"
         """The outcome for one feature."""
 
         feature: string = field()
-        # NOT_CONTROLLER: ask the controller.
-        # CLUSTER_AUTHORIZATION_FAILED: ALTER on the cluster is lacking.
-        # FEATURE_UPDATE_FAILED: the level cannot be. INVALID_UPDATE_VERSION: brokers lack it.
+        # INVALID_UPDATE_VERSION, FEATURE_UPDATE_FAILED: as above, of this feature.
         error_code: int16 = field()
         error_message: string | None = field(nullable="0+")
 
@@ -42,7 +41,7 @@ class UpdateFeaturesResponse(Response, api_key=57, versions="0-2", flexible="0+"
 class UpdateFeaturesRequest(
     Request, api_key=57, versions="0-2", flexible="0+", response=UpdateFeaturesResponse
 ):
-    """v1+: `upgrade_type` says whether to go down, and how unsafely."""
+    """v1+: `upgrade_type` is 1 to go up, 2 to go down safely, 3 to go down anyhow (KIP-778)."""
 
     timeout_ms: int32 = field(default=60000)
 

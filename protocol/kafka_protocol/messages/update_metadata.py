@@ -42,7 +42,11 @@ class UpdateMetadataPartitionState(Struct):
 class UpdateMetadataRequest(
     Request, api_key=6, versions="0-8", flexible="6+", response=UpdateMetadataResponse
 ):
-    """v1+: an endpoint for each security protocol. v3+: named listeners (KIP-103)."""
+    """v1+: an endpoint for each security protocol. v2+: racks (KIP-36).
+
+    v3+: named listeners (KIP-103). v5+: broker epochs (KIP-380). v7+: topic ids (KIP-516). v8+:
+    controllers of KRaft (KIP-866).
+    """
 
     controller_id: int32 = field()
     is_kraft_controller: boolean = field(versions="8+")

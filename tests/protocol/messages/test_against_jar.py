@@ -227,6 +227,16 @@ def test_api_key_and_flexible_versions(cls: type[Message], release: str, kafka_j
     assert parse_versions(schema["flexibleVersions"]) == cls.flexible
 
 
+@pytest.mark.parametrize("cls", MESSAGES, ids=name_of)
+def test_every_field_is_in_a_declared_version(cls: type[Message]) -> None:
+    # Structs can be shared by fields of other versions, so each place where one stands counts.
+    places = {
+        row.path: not row.versions.intersection(cls.versions).is_empty for row in our_rows(cls)
+    }
+    somewhere = {path.rpartition(".")[2] for path, is_there in places.items() if is_there}
+    assert {path.rpartition(".")[2] for path in places} == somewhere
+
+
 def test_each_request_has_its_response() -> None:
     assert {cls.response for cls in REQUESTS} == set(RESPONSES)
     for cls in REQUESTS:

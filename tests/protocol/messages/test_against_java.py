@@ -57,7 +57,8 @@ def test_full_message(cls: type[Message], version: int, oracle: OracleOf) -> Non
 
 
 @pytest.mark.parametrize(("cls", "version"), EVERY_VERSION, ids=name_of)
-@settings(max_examples=10, derandomize=True)
+# A tenth of the profile's: there are more than 600 versions of messages.
+@settings(max_examples=settings().max_examples // 10, derandomize=True)
 @given(data=st.data())
 def test_any_message(
     cls: type[Message], version: int, oracle: OracleOf, data: st.DataObject

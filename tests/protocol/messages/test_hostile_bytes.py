@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from kafka_protocol.codec import read_message
 from kafka_protocol.errors import DecodeError, KafkaError
-from kafka_protocol.schema import Message
+from kafka_protocol.messages.api_versions import ApiVersionsResponse
+from kafka_protocol.messages.sasl_handshake import SaslHandshakeResponse
+from kafka_protocol.schema import MAX_ELEMENTS, Message, Response, describe
 from tests.protocol.catalogue import EVERY_VERSION, MESSAGES, name_of
 from tests.protocol.strategies import damaged, encode, full, structs
 
@@ -56,3 +58,15 @@ def test_fault_15_bomb_takes_no_more_memory_than_its_frame_warrants(
 def read_or_refuse(cls: type[Message], version: int, body: memoryview) -> None:
     with suppress(DecodeError):
         read_message(cls, version, body)
+
+
+@pytest.mark.parametrize("cls", [ApiVersionsResponse, SaslHandshakeResponse])
+def test_fault_15_nothing_is_long_before_authentication(cls: type[Response]) -> None:
+    arrays = [f for f in cls.__fields__ if describe(f.wire_type).element is not None]
+    assert [f.at_most for f in arrays] == [MAX_ELEMENTS] * len(arrays)
+
+
+def test_fault_15_endless_list_of_apis() -> None:
+    many = ApiVersionsResponse(api_keys=[ApiVersionsResponse.ApiVersion()] * (MAX_ELEMENTS + 1))
+    with pytest.raises(DecodeError, match="array of 100001 elements, of 100000 at the most"):
+        read_message(ApiVersionsResponse, 0, memoryview(encode(many, 0)))
