@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all bench lint format docs clean
+.PHONY: demo test test-all bench fuzz lint format docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -17,6 +17,12 @@ test-all: lint
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/clients.py
+
+# For how long: `make fuzz FUZZ_SECONDS=60`.
+FUZZ_SECONDS ?= 600
+
+fuzz: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.fuzz $(FUZZ_SECONDS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from kafka_protocol import primitives as p
 from kafka_protocol.codec import read_message
-from kafka_protocol.errors import ErrorCode, OutOfStepError, ProtocolError
+from kafka_protocol.errors import DecodeError, ErrorCode, OutOfStepError, ProtocolError
 from kafka_protocol.framing import (
     FrameBuffer,
     encode_request,
@@ -139,17 +139,24 @@ class Connection:
                 f"the answer has correlation id {correlation_id}, and {expected.correlation_id} "
                 f"({expected.response.__name__}) was due"
             )
-        return read_message(expected.response, _body_version(expected, frame, pos), frame[pos:])
+        body = frame[pos:]
+        if expected.response is ApiVersionsResponse and _is_refusal(body):
+            return _read_refusal(body)
+        return read_message(expected.response, expected.version, body)
 
 
-def _body_version(expected: _InFlight, frame: memoryview, pos: int) -> int:
-    """The version of an answer's body: the request's, with one exception.
+def _is_refusal(body: memoryview) -> bool:
+    error_code, _ = p.read_int16(body, 0)
+    return error_code == ErrorCode.UNSUPPORTED_VERSION
 
-    A broker that does not know the version of an ApiVersions request answers in the layout of
-    v0, with UNSUPPORTED_VERSION in front (KIP-511).
+
+def _read_refusal(body: memoryview) -> ApiVersionsResponse:
+    """A broker that does not know the version of an ApiVersions request answers in v0 (KIP-511).
+
+    What follows the error code is a hint, and counts as none where it cannot be read: librdkafka's
+    mock cluster writes it in the layout of another version.
     """
-    if expected.response is ApiVersionsResponse:
-        error_code, _ = p.read_int16(frame, pos)
-        if error_code == ErrorCode.UNSUPPORTED_VERSION:
-            return 0
-    return expected.version
+    try:
+        return read_message(ApiVersionsResponse, 0, body)
+    except DecodeError:
+        return ApiVersionsResponse(error_code=int(ErrorCode.UNSUPPORTED_VERSION))

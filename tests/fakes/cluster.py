@@ -96,7 +96,7 @@ class ScriptedCluster:
         self.topics: dict[str, Topic] = {}
         self.names: dict[uuid.UUID, str] = {}
         self.coordinators: dict[str, int] = {}
-        self.committed: dict[tuple[str, TopicPartition], int] = {}
+        self.committed: dict[str, dict[TopicPartition, int]] = {}
         self.producer_ids = 0
         self.nodes = {
             number: Node(release, self._table_of(number)) for number in range(1, nodes + 1)

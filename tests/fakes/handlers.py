@@ -2,7 +2,7 @@
 
 Each is a function of who is asked and of the request. Answers come at once, long polls too; no
 sessions are kept (KIP-227), nothing is converted between message formats, and the one error that
-is pushed stands in for every partition of a request.
+is pushed stands in for every partition of a request. Coordinators are in `coordinating`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_protocol.messages.fetch import NO_SESSION_ID, FetchRequest, FetchResponse
-from kafka_protocol.messages.find_coordinator import (
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-)
-from kafka_protocol.messages.init_producer_id import (
-    InitProducerIdRequest,
-    InitProducerIdResponse,
-)
+from kafka_protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_protocol.messages.list_offsets import (
     EARLIEST_LOCAL_TIMESTAMP,
     EARLIEST_TIMESTAMP,
@@ -31,10 +25,13 @@ from kafka_protocol.messages.list_offsets import (
     ListOffsetsResponse,
 )
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.messages.offset_commit import OffsetCommitRequest
+from kafka_protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafka_protocol.primitives import MAX_INT32, ZERO_UUID
 from kafka_protocol.records.batch import MAGIC
 from kafka_protocol.schema import Request, Response
+from tests.fakes import coordinating
 from tests.fakes.log import Log
 
 if TYPE_CHECKING:
@@ -145,29 +142,6 @@ def _topic(asked: Asked, topic: Topic) -> MetadataResponse.MetadataResponseTopic
     )
 
 
-def _find_coordinator(asked: Asked, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
-    keys = request.coordinator_keys if asked.version >= 4 else [request.key]
-    found = []
-    for key in keys:
-        number = asked.cluster.coordinators.get(key, min(asked.cluster.nodes))
-        address = asked.cluster.nodes[number].broker.address
-        found.append(
-            FindCoordinatorResponse.Coordinator(
-                key=key,
-                node_id=number,
-                host=address.host,
-                port=address.port,
-                error_code=int(asked.error),
-            )
-        )
-    if asked.version >= 4:
-        return FindCoordinatorResponse(coordinators=found)
-    only = found[0]
-    return FindCoordinatorResponse(
-        error_code=only.error_code, node_id=only.node_id, host=only.host, port=only.port
-    )
-
-
 # --- Reading -------------------------------------------------------------------------------------
 
 
@@ -224,7 +198,9 @@ def _fetch(asked: Asked, request: FetchRequest) -> FetchResponse:
                     min(left_bytes, row.partition_max_bytes),
                     first_whole=first_whole,
                 )
-                data.aborted_transactions = _aborted(log) if is_committed else None
+                data.aborted_transactions = (
+                    _aborted(log, row.fetch_offset) if is_committed else None
+                )
                 left_bytes = max(0, left_bytes - len(data.records))
                 first_whole = first_whole and not data.records
             partitions.append(data)
@@ -263,13 +239,12 @@ def _partition_data(
     return data, None
 
 
-def _aborted(log: Log) -> list[Any]:
-    """All of them, wherever the fetch begins: clients must bear that."""
+def _aborted(log: Log, offset: int) -> list[Any]:
     return [
         _PartitionData.AbortedTransaction(
             producer_id=aborted.producer_id, first_offset=aborted.first_offset
         )
-        for aborted in log.aborted
+        for aborted in log.aborted_between(offset, log.last_stable_offset)
     ]
 
 
@@ -300,19 +275,14 @@ def _produce(asked: Asked, request: ProduceRequest) -> ProduceResponse | None:
     return ProduceResponse(responses=responses) if request.acks else None
 
 
-def _init_producer_id(asked: Asked, request: InitProducerIdRequest) -> InitProducerIdResponse:
-    if asked.error:
-        return InitProducerIdResponse(error_code=int(asked.error))
-    asked.cluster.producer_ids += 1
-    return InitProducerIdResponse(producer_id=asked.cluster.producer_ids)
-
-
 HANDLERS: dict[type[Request], Callable[[Asked, Any], Response | None]] = {
     ApiVersionsRequest: _api_versions,
     FetchRequest: _fetch,
-    FindCoordinatorRequest: _find_coordinator,
-    InitProducerIdRequest: _init_producer_id,
+    FindCoordinatorRequest: coordinating.find_coordinator,
+    InitProducerIdRequest: coordinating.init_producer_id,
     ListOffsetsRequest: _list_offsets,
     MetadataRequest: _metadata,
+    OffsetCommitRequest: coordinating.offset_commit,
+    OffsetFetchRequest: coordinating.offset_fetch,
     ProduceRequest: _produce,
 }

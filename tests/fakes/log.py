@@ -8,16 +8,46 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
-from kafka_protocol.records.batch import BatchContents, build_batch, check_crc, read_batches
+import crc32c
+
+from kafka_protocol.records.batch import (
+    NO_PRODUCER,
+    NO_SEQUENCE,
+    BatchContents,
+    Producer,
+    build_batch,
+    check_crc,
+    read_batches,
+)
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.records.record import Record, decode_records, encode_records
+from kafka_protocol.records.transactions import ABORT
 
 START_MS = 1_700_000_000_000
 
 
-def batch_of(*values: bytes, timestamp: int = START_MS) -> bytes:
+def batch_of(*values: bytes, timestamp: int = START_MS, producer: Producer = NO_PRODUCER) -> bytes:
     """A batch as a producer sends it: these values, without keys."""
     records = [Record(number, timestamp, None, value) for number, value in enumerate(values)]
+    return _built(records, timestamp, producer)
+
+
+def in_transaction(producer_id: int, *values: bytes) -> bytes:
+    """A batch of a transaction."""
+    return batch_of(*values, producer=Producer(producer_id, 0, 0, is_transactional=True))
+
+
+def marker(producer_id: int, type_: int) -> bytes:
+    """What ends a transaction, ABORT or COMMIT: a control batch."""
+    key = bytes(2) + type_.to_bytes(2, "big")
+    producer = Producer(producer_id, 0, NO_SEQUENCE, is_transactional=True)
+    batch = bytearray(_built([Record(0, START_MS, key, bytes(6))], START_MS, producer))
+    batch[22] |= 0x20  # the bit that makes it one
+    batch[17:21] = crc32c.crc32c(bytes(batch[21:])).to_bytes(4, "big")
+    return bytes(batch)
+
+
+def _built(records: list[Record], timestamp: int, producer: Producer) -> bytes:
     return build_batch(
         BatchContents(
             payload=encode_records(records, 0, timestamp),
@@ -25,15 +55,17 @@ def batch_of(*values: bytes, timestamp: int = START_MS) -> bytes:
             records_count=len(records),
             base_timestamp=timestamp,
             max_timestamp=timestamp,
+            producer=producer,
         )
     )
 
 
 class Aborted(NamedTuple):
-    """An aborted transaction, as Fetch tells of it."""
+    """An aborted transaction, from its first record to its marker."""
 
     producer_id: int
     first_offset: int
+    last_offset: int
 
 
 class Log:
@@ -79,6 +111,17 @@ class Log:
         self._batches.append(stored)
         self._next_offsets.append(base_offset + last_offset_delta + 1)
         self.high_watermark = self.end_offset
+
+    def end_transaction(self, producer_id: int, first_offset: int, type_: int) -> None:
+        """Append a marker for the transaction that began at an offset."""
+        last_offset = self.append(marker(producer_id, type_))
+        if type_ == ABORT:
+            self.aborted.append(Aborted(producer_id, first_offset, last_offset))
+
+    def aborted_between(self, offset: int, until: int) -> list[Aborted]:
+        """The aborted transactions that touch a range, the newest first: clients must sort."""
+        touching = [a for a in self.aborted if a.last_offset >= offset and a.first_offset < until]
+        return touching[::-1]
 
     def delete_before(self, offset: int) -> None:
         """What retention does: batches that end before `offset` are gone."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.groups import commit_offsets, committed_offsets
 from kafka_protocol.client.offsets import list_offsets
-from kafka_protocol.errors import BrokerConnectionError
+from kafka_protocol.errors import BrokerConnectionError, ErrorCode
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import (
     EARLIEST_TIMESTAMP,
@@ -15,6 +16,8 @@ from kafka_protocol.messages.list_offsets import (
     ListOffsetsRequest,
 )
 from kafka_protocol.messages.metadata import MetadataRequest
+from kafka_protocol.messages.offset_commit import OffsetCommitRequest
+from kafka_protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.schema import Request, VersionRange
 from kafka_protocol.topic_partition import TopicPartition
@@ -67,7 +70,35 @@ def test_releases(release: str) -> None:
         assert read(client, 0, 3) == VALUES
 
 
-def test_leaders_that_move_while_others_read() -> None:
+@pytest.mark.parametrize(
+    ("kind", "version"),
+    [*versions_from(OffsetCommitRequest, 1), *versions_from(OffsetFetchRequest, 1)],
+)
+def test_every_version_commits_and_tells_offsets(kind: type[Request], version: int) -> None:
+    with one_partition(nodes=2) as (cluster, client):
+        cluster.coordinators["g"] = 2
+        cluster.offer(kind, VersionRange(0, version))
+        other = TopicPartition("t", 1)
+        commit_offsets(client, "g", {PARTITION: 5, other: 0}, Deadline.after(SOON_MS))
+        asked = [PARTITION, other, TopicPartition("t", 2)]
+        found = committed_offsets(client, "g", asked, Deadline.after(SOON_MS))
+        assert found == {PARTITION: 5, other: 0}
+        assert committed_offsets(client, "h", asked, Deadline.after(SOON_MS)) == {}
+        assert {node for node, request, _ in cluster.asked(OffsetCommitRequest)} == {2}
+
+
+def test_a_coordinator_that_moves() -> None:
+    """Whoever was it says that it is not, and the next one is found."""
+    with one_partition(nodes=2) as (cluster, client):
+        cluster.coordinators["g"] = 1
+        commit_offsets(client, "g", {PARTITION: 5}, Deadline.after(SOON_MS))
+        cluster.push_errors(OffsetFetchRequest, ErrorCode.NOT_COORDINATOR)
+        cluster.coordinators["g"] = 2
+        found = committed_offsets(client, "g", [PARTITION], Deadline.after(SOON_MS))
+        assert found == {PARTITION: 5}
+
+
+def test_leaders_that_move() -> None:
     with one_partition((b"a",), nodes=3) as (cluster, client):
         for number, value in enumerate([b"b", b"c", b"d"]):
             cluster.move_leader(PARTITION, number + 1)

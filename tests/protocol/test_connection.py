@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -25,7 +26,8 @@ from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kafka_protocol.negotiation import BrokerVersions
-from kafka_protocol.schema import Response, VersionRange
+from kafka_protocol.schema import Request, Response, VersionRange
+from tests.protocol.catalogue import REQUESTS, name_of
 from tests.protocol.strategies import damaged, encode, full
 
 VERSIONS = BrokerVersions(
@@ -218,6 +220,17 @@ def test_fault_11_refused_version_is_answered_in_the_layout_of_v0(
     assert receive(connection, answer(0, refused, 0)) == [refused]
 
 
+def test_fault_11_refusal_whose_hint_cannot_be_read_has_none() -> None:
+    """As librdkafka's mock cluster writes it: in the layout of v3, and not quite that."""
+    hint = b"\x01\x00\x12\x00\x00\x00\x02\x00\x00\x00\x00"
+    frame = bytes(4) + b"\x00\x23" + hint
+    connection = Connection("me")
+    connection.send(ApiVersionsRequest(), version=4)
+    assert whole(connection, len(frame).to_bytes(4, "big") + frame) == [
+        ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    ]
+
+
 def test_another_error_keeps_the_layout_of_the_request() -> None:
     connection = Connection("me")
     connection.send(ApiVersionsRequest(), version=4)
@@ -331,6 +344,51 @@ def test_fault_15_arbitrary_bytes_give_answers_or_an_error_of_ours(
     connection.receive_data(data.draw(st.binary(max_size=64) | damaged(honest)))
     with suppress(KafkaError):
         drain(connection)
+
+
+# Lengths that are huge, or count just what follows: int32, int16, and as a varint.
+_BOMBS = [
+    b"\x7f\xff\xff\xff",
+    b"\x00\x0f\xff\xff",
+    b"\x00\x00\x10\x00",
+    b"\x7f\xff",
+    b"\x0f\xff",
+    b"\xff\xff\xff\xff\x0f",
+    b"\xff\xff\xff\xff\x07",
+    b"\x80\x20",
+]
+# What an error with its chain of causes takes, and the first use of whatever is imported late.
+_OWN_BYTES = 32 * 1024
+_FILLERS = [b"", b"\x00" * 4096, b"\x01" * 4096, b"\x7f" * 4096, b"\xff" * 4096]
+
+
+@pytest.mark.parametrize("request_class", REQUESTS, ids=name_of)
+@given(data=st.data())
+def test_fault_15_bomb_inside_an_answer_is_worth_no_more_memory_than_its_bytes(
+    request_class: type[Request], data: st.DataObject
+) -> None:
+    version = data.draw(st.integers(*request_class.versions))
+    honest = answer(0, full(request_class.response, version), version)[4:]
+    start = data.draw(st.integers(4, len(honest)))
+    bomb, filler = data.draw(st.sampled_from(_BOMBS)), data.draw(st.sampled_from(_FILLERS))
+    frame = honest[:start] + bomb + filler + honest[start:]
+    frame = len(frame).to_bytes(4, "big") + frame
+
+    def receive(connection: Connection) -> None:
+        with suppress(KafkaError):
+            whole(connection, frame)
+
+    connections = [Connection("me") for _ in range(2)]
+    for connection in connections:
+        connection.send(full(request_class, version), version=version)
+    receive(connections[0])  # builds the codec
+    tracemalloc.start()
+    try:
+        receive(connections[1])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < _OWN_BYTES + 40 * len(frame)
 
 
 def test_correlation_ids_begin_anew_at_the_highest() -> None:

@@ -197,11 +197,12 @@ def _verdicts(
     response: ProduceResponse, broker: Broker, topics: dict[TopicPartition, Topic]
 ) -> list[tuple[TopicPartition, KafkaError | None]]:
     names = {topic.topic_id: topic.name for topic in topics.values()}
-    answers = {
-        TopicPartition(topic.name or names.get(topic.topic_id, ""), answer.index): answer
-        for topic in response.responses
-        for answer in topic.partition_responses
-    }
+    answers: dict[TopicPartition, _PartitionResponse] = {}
+    for topic in response.responses:
+        for answer in topic.partition_responses:
+            tp = TopicPartition(topic.name or names.get(topic.topic_id, ""), answer.index)
+            if tp not in answers or answer.error_code:  # of two verdicts the refusal counts
+                answers[tp] = answer
     return [(tp, _verdict(answers.get(tp), f"Produce to {tp} on {broker}")) for tp in topics]
 
 

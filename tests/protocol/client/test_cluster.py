@@ -30,7 +30,9 @@ from kafka_protocol.messages.list_offsets import (
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.schema import Request
 from kafka_protocol.topic_partition import TopicPartition
+from tests.fakes import faults
 from tests.fakes.broker import Handler, ScriptedBroker, versions_of
+from tests.fakes.cluster import ScriptedCluster
 from tests.protocol.client.test_broker import stranger
 
 Topic = MetadataResponse.MetadataResponseTopic
@@ -210,6 +212,30 @@ def test_the_last_stable_offset_where_there_is_one(version: int, isolation_level
         asked, _ = fake.requests[-1]
         assert isinstance(asked, ListOffsetsRequest)
         assert asked.isolation_level == isolation_level
+
+
+def test_a_connection_whose_place_another_takes_is_closed_when_its_last_answer_came() -> None:
+    """Whoever was asked refuses, so that the same node is asked on a new connection."""
+    soon = Deadline.after(5_000)
+    refusal = faults.refusing_all(ErrorCode.REBOOTSTRAP_REQUIRED)
+    with ScriptedCluster() as cluster, ExitStack() as stack:
+        client = cluster.client()
+        stack.callback(client.close)
+        client.topics([], soon)
+        idle = client.broker(1, soon)
+        cluster.spoil(MetadataRequest, faults.only(2, refusal))  # there, and as bootstrap server
+        client.topics([], soon)
+        busy = client.broker(1, soon)
+        assert busy is not idle
+        assert idle.is_closed
+
+        sent = busy.send(ListOffsetsRequest(topics=[]), soon)
+        cluster.spoil(MetadataRequest, faults.only(1, refusal))
+        client.topics([], soon)
+        assert client.broker(1, soon) is not busy
+        busy.receive(sent, ListOffsetsResponse, soon)
+        client.close()
+        assert busy.is_closed
 
 
 def leading(version: int) -> ScriptedBroker:

@@ -25,20 +25,19 @@ from kafka_protocol.errors import (
 )
 from kafka_protocol.messages.fetch import FINAL_SESSION_EPOCH, FetchRequest, FetchResponse
 from kafka_protocol.messages.list_offsets import (
-    EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
-    MAX_TIMESTAMP,
     ListOffsetsRequest,
-    ListOffsetsResponse,
 )
-from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.messages.produce import ProduceRequest
+from kafka_protocol.records.transactions import ABORT
 from kafka_protocol.schema import Request, VersionRange
 from tests.fakes import faults
-from tests.fakes.log import START_MS, Log, batch_of
+from tests.fakes.log import Log, batch_of, in_transaction
 from tests.fakes.reading import PARTITION, one_partition, read, write
 
 SOON_MS = 5_000
+COMMIT = 1
 ABC = [(0, b"a"), (1, b"b"), (2, b"c")]
 
 Topic = FetchResponse.FetchableTopicResponse
@@ -167,6 +166,61 @@ def test_fault_34_offsets_that_never_come_are_waited_for_and_not_spun_for() -> N
 
 
 # --- Transactions --------------------------------------------------------------------------------
+
+
+def transactions(log: Log) -> list[tuple[int, bytes]]:
+    """Three producers at the same time; returns what is committed, or was never in one."""
+    log.append(in_transaction(1, b"a0", b"a1"))  # 0, 1
+    log.append(in_transaction(2, b"b0"))  # 2
+    log.append(batch_of(b"plain"))  # 3
+    log.append(in_transaction(1, b"a2"))  # 4
+    log.end_transaction(1, 0, ABORT)  # 5
+    log.append(in_transaction(1, b"c0"))  # 6: the same producer once more
+    log.append(in_transaction(2, b"b1"))  # 7
+    log.end_transaction(2, 2, COMMIT)  # 8
+    log.end_transaction(1, 6, COMMIT)  # 9
+    log.end_transaction(3, 10, ABORT)  # 10: of a transaction without records
+    log.append(in_transaction(2, b"d0", b"d1", b"d2"))  # 11 to 13
+    log.end_transaction(2, 11, ABORT)  # 14
+    log.append(batch_of(b"end"))  # 15
+    return [(2, b"b0"), (3, b"plain"), (6, b"c0"), (7, b"b1"), (15, b"end")]
+
+
+@pytest.mark.parametrize("max_bytes", [1, 150, 10_000])
+def test_fault_35_aborted_records_are_hidden_wherever_a_read_begins_and_ends(
+    max_bytes: int,
+) -> None:
+    with one_partition(isolation_level="read_committed", max_partition_fetch_bytes=max_bytes) as (
+        cluster,
+        client,
+    ):
+        committed = transactions(cluster.log(PARTITION))
+        for start in range(17):
+            for until in range(start, 17):
+                expected = [row for row in committed if start <= row[0] < until]
+                assert read(client, start, until) == expected
+
+
+def test_fault_35_read_uncommitted_sees_everything_but_markers() -> None:
+    with one_partition() as (cluster, client):
+        transactions(cluster.log(PARTITION))
+        offsets = [offset for offset, _ in read(client, 0, 16)]
+        assert offsets == [0, 1, 2, 3, 4, 6, 7, 11, 12, 13, 15]
+
+
+def test_fault_35_answers_of_aborted_records_only_are_progress() -> None:
+    """None of them is paused for, and together they may take longer than the idle time-out."""
+    with one_partition(
+        isolation_level="read_committed", max_partition_fetch_bytes=1, retry_backoff_ms=500
+    ) as (cluster, client):
+        log = cluster.log(PARTITION)
+        for _ in range(40):
+            log.append(in_transaction(1, b"no"))
+        log.end_transaction(1, 0, ABORT)
+        log.append(batch_of(b"end"))
+        cluster.spoil(FetchRequest, faults.delayed(5))
+        assert read(client, 0, 42, idle_ms=150) == [(41, b"end")]
+        assert len(cluster.asked(FetchRequest)) == 42
 
 
 def test_fault_36_an_open_transaction_hides_what_follows_it() -> None:
@@ -412,93 +466,7 @@ def test_fault_16_a_leader_that_moves_between_two_answers() -> None:
         assert read(client, 0, 12) == [(n, b"%d" % n) for n in range(12)]
 
 
-# --- ListOffsets ---------------------------------------------------------------------------------
-
-Answer = ListOffsetsResponse.ListOffsetsTopicResponse
-
-
-def answering(offset: int) -> faults.Fault:
-    def change(response: ListOffsetsResponse) -> None:
-        answer = response.topics[0].partitions[0]
-        answer.offset, answer.old_style_offsets = offset, []
-
-    return faults.changed(change)
-
-
-@pytest.mark.parametrize("position", [EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, START_MS])
-@pytest.mark.parametrize("offset", [-(2**63), -2])
-def test_fault_39_offsets_below_0(position: int, offset: int) -> None:
-    with one_partition((b"a",)) as (cluster, client):
-        cluster.spoil(ListOffsetsRequest, faults.only(2, answering(offset)))
-        assert offset_of(client, position) == (1 if position == LATEST_TIMESTAMP else 0)
-        cluster.spoil(ListOffsetsRequest, answering(offset))
-        with pytest.raises(ProtocolError, match=rf"ListOffsets of t-0 to broker 1 .*{offset}"):
-            list_offsets(client, {PARTITION: position}, Deadline.after(50))
-
-
-@pytest.mark.parametrize("version", [0, 1, 11])
-@pytest.mark.parametrize("position", [EARLIEST_TIMESTAMP, LATEST_TIMESTAMP])
-def test_fault_39_an_end_of_a_log_that_is_not_there(position: int, version: int) -> None:
-    """-1 says that no record is that young; every log has a beginning and an end."""
-    with one_partition((b"a",)) as (cluster, client):
-        cluster.offer(ListOffsetsRequest, VersionRange(0, version))
-        cluster.spoil(ListOffsetsRequest, answering(-1))
-        with pytest.raises(ProtocolError, match=r"ListOffsets of t-0 to broker 1 "):
-            list_offsets(client, {PARTITION: position}, Deadline.after(50))
-
-
-def test_no_record_is_that_young() -> None:
-    with one_partition() as (_, client):
-        assert offset_of(client, START_MS) == -1
-        assert offset_of(client, MAX_TIMESTAMP) == -1
-
-
-def omit(response: ListOffsetsResponse) -> None:
-    response.topics[0].partitions.clear()
-
-
-def add_others(response: ListOffsetsResponse) -> None:
-    response.topics.insert(0, Answer(name="other", partitions=[*response.topics[0].partitions]))
-    response.topics[1].partitions.append(Answer.ListOffsetsPartitionResponse(partition_index=7))
-
-
-@pytest.mark.parametrize("change", [omit, add_others])
-def test_fault_39_answers_to_list_offsets_of_the_wrong_parts(change: Any) -> None:
-    with one_partition((b"a",)) as (cluster, client):
-        cluster.spoil(ListOffsetsRequest, faults.only(2, faults.changed(change)))
-        assert offset_of(client, LATEST_TIMESTAMP) == 1
-
-
-# --- Metadata ------------------------------------------------------------------------------------
-
-
-def doubled(response: MetadataResponse) -> None:
-    response.topics *= 2
-    response.brokers *= 2
-    response.topics[0].partitions *= 2
-
-
-def with_unasked_topic(response: MetadataResponse) -> None:
-    response.topics.append(MetadataResponse.MetadataResponseTopic(name="unasked"))
-
-
-def with_nameless_topic(response: MetadataResponse) -> None:
-    response.topics.insert(0, MetadataResponse.MetadataResponseTopic(name=None))
-
-
-@pytest.mark.parametrize("change", [doubled, with_unasked_topic, with_nameless_topic])
-def test_fault_39_metadata_of_the_wrong_parts(change: Any) -> None:
-    with one_partition((b"a",), (b"b",), (b"c",)) as (cluster, client):
-        cluster.spoil(MetadataRequest, faults.changed(change))
-        assert read(client, 0, 3) == ABC
-        assert [*client.topics(["t"], Deadline.after(SOON_MS))] == ["t"]
-
-
-def test_fault_22_a_topic_that_is_left_out_for_a_moment_costs_no_record() -> None:
-    with one_partition((b"a",), (b"b",), (b"c",)) as (cluster, client):
-        leave_out = faults.changed(lambda response: response.topics.clear())
-        cluster.spoil(MetadataRequest, faults.only(3, leave_out))
-        assert read(client, 0, 3) == ABC
+# --- All of them ----------------------------------------------------------------------------------
 
 
 def test_every_error_code_ends_a_read_with_an_error_of_ours_or_passes() -> None:

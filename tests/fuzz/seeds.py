@@ -1,0 +1,111 @@
+"""Honest bytes for each target, made by the encoders: where a fuzzer begins to change them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kafka_protocol.records.batch import BatchContents, Producer, build_batch
+from kafka_protocol.records.compression import CompressionCodec, compress
+from kafka_protocol.records.message import Message, encode_messages
+from kafka_protocol.records.record import Header, Record, encode_records
+from tests.fakes.broker import encode_response
+from tests.fuzz.targets import ASKED, RESPONSES, TARGETS
+from tests.protocol.strategies import encode, full
+
+NOW = 1_700_000_000_000
+RECORDS = [
+    Record(0, NOW, b"key", b"value"),
+    Record(1, NOW + 1, None, b"", (Header(b"h", b"1"), Header(b"", None))),
+    Record(3, NOW - 5, b"", None),
+]
+OLD = [Message(number, NOW, b"key", b"value %d" % number) for number in range(3)]
+
+
+def seeds() -> Iterator[bytes]:
+    """Whole inputs: the byte that chooses the target, and what it gets."""
+    for number, name in enumerate(TARGETS):
+        for data in _SEEDS[name]():
+            yield bytes([number]) + data
+
+
+def _messages() -> Iterator[bytes]:
+    for number, (cls, version) in enumerate(RESPONSES):
+        yield number.to_bytes(2, "big") + encode(full(cls, version), version)
+
+
+def _conversations() -> Iterator[bytes]:
+    answers = [
+        encode_response(full(request.response, version), version, number)
+        for number, (request, version) in enumerate(ASKED)
+    ]
+    for end in range(1, len(answers) + 1):
+        yield b"\xff" + b"".join(answers[:end])
+    yield b"\x00" + answers[0]
+
+
+def _batch(codec: CompressionCodec, records: list[Record], producer: Producer) -> bytes:
+    return build_batch(
+        BatchContents(
+            payload=compress(codec, encode_records(records, 0, NOW)),
+            codec=codec,
+            records_count=len(records),
+            base_timestamp=NOW,
+            max_timestamp=NOW + 1,
+            producer=producer,
+        )
+    )
+
+
+def _record_batches() -> Iterator[bytes]:
+    dense = RECORDS[:2]
+    for codec in CompressionCodec:
+        yield _batch(codec, dense, Producer())
+    transactional = Producer(1, 0, 0, is_transactional=True)
+    data = _batch(CompressionCodec.NONE, dense, transactional)
+    marker = bytearray(
+        _batch(CompressionCodec.NONE, [Record(0, NOW, b"\0\0\0\0", bytes(6))], transactional)
+    )
+    marker[22] |= 0x20  # a control batch
+    yield data + bytes(marker) + data
+    yield from _message_sets()
+
+
+def _message_sets() -> Iterator[bytes]:
+    for magic in (0, 1):
+        plain = encode_messages(OLD, magic)
+        yield plain
+        for codec in (CompressionCodec.GZIP, CompressionCodec.SNAPPY, CompressionCodec.LZ4):
+            wrapper = Message(2, NOW, None, bytes(compress(codec, plain)))
+            yield encode_messages([wrapper], magic, int(codec))
+
+
+def _compressed() -> Iterator[bytes]:
+    for codec in CompressionCodec:
+        for data in (b"", b"some text, some text, some text", bytes(100_000)):
+            yield bytes([codec]) + bytes(compress(codec, data))
+
+
+def _jaas() -> Iterator[bytes]:
+    yield b"org.apache.kafka.common.security.plain.PlainLoginModule required"
+    yield b'a.B required username="u" password="p\\"\\101\\n" /* c */ x=\'y\'; // end\n'
+
+
+def _challenges() -> Iterator[bytes]:
+    # RFC 7677's example.
+    yield (
+        b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,"
+        b"s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096\n"
+        b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
+    )
+    yield b"e=invalid-proof"
+    yield b'{"status":"invalid_token","scope":"s"}'
+
+
+_SEEDS = {
+    "message": _messages,
+    "conversation": _conversations,
+    "record_batches": _record_batches,
+    "compressed": _compressed,
+    "jaas": _jaas,
+    "challenges": _challenges,
+}

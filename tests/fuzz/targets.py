@@ -1,0 +1,150 @@
+"""What bytes are given to: functions that take any bytes and return, or raise a `KafkaError`.
+
+Anything else that comes out is a finding; so is memory out of proportion, which the fuzzer watches.
+Where two codecs read the same bytes they must agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+
+from kafka_protocol.auth.jaas import credentials_of, parse_jaas
+from kafka_protocol.auth.oauthbearer import OAuthBearer
+from kafka_protocol.auth.scram import Scram
+from kafka_protocol.auth.secret import Secret
+from kafka_protocol.codec import read_message
+from kafka_protocol.columnar.decode import decode_batches
+from kafka_protocol.connection import Connection
+from kafka_protocol.errors import CorruptRecordError, KafkaError
+from kafka_protocol.messages.api_versions import ApiVersionsRequest
+from kafka_protocol.messages.fetch import FetchRequest
+from kafka_protocol.messages.metadata import MetadataRequest
+from kafka_protocol.messages.produce import ProduceRequest
+from kafka_protocol.records.batch import RecordBatch, check_crc, read_batches
+from kafka_protocol.records.compression import CompressionCodec, decompress
+from kafka_protocol.records.record import Record, decode_records
+from kafka_protocol.records.transactions import AbortedTransaction, AbortedTransactions
+from kafka_protocol.schema import Message, Request, Response
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from tests.protocol.catalogue import EVERY_VERSION
+
+EVERYTHING = OffsetRange(TopicPartition("t", 0), 0, 2**63 - 1)
+MAX_UNPACKED_BYTES = 1024 * 1024
+
+
+RESPONSES = [(cls, version) for cls, version in EVERY_VERSION if issubclass(cls, Response)]
+
+
+def message(data: bytes) -> Message:
+    """Two bytes choose class and version, the rest is the body."""
+    cls, version = RESPONSES[int.from_bytes(data[:2], "big") % len(RESPONSES)]
+    return read_message(cls, version, memoryview(data)[2:])
+
+
+ASKED: list[tuple[type[Request], int]] = [
+    (ApiVersionsRequest, 4),
+    (MetadataRequest, 13),
+    (FetchRequest, 4),
+    (ProduceRequest, 13),
+]
+
+
+def conversation(data: bytes) -> None:
+    """The answers to four requests, in pieces of the size that the first byte says."""
+    connection = Connection("fuzz", max_response_bytes=MAX_UNPACKED_BYTES)
+    for request, version in ASKED:
+        connection.send(request(), version=version)
+    size = 1 + data[0] if data else 1
+    for start in range(1, len(data), size):
+        connection.receive_data(data[start : start + size])
+        while connection.next_response() is not None:
+            pass
+        assert connection.missing_bytes > 0
+
+
+def record_batches(data: bytes) -> None:
+    """What Fetch does with its records: cut, compare, hide, and decode twice."""
+    batches: list[RecordBatch] = []
+    hidden = AbortedTransactions([AbortedTransaction(1, 0), AbortedTransaction(2, 2**40)])
+    try:
+        for batch in read_batches(memoryview(data)):
+            assert batch.header.next_offset >= 0
+            with suppress(CorruptRecordError):
+                check_crc(batch)  # no fuzzer finds the right one
+            if not hidden.hides(batch):
+                batches.append(batch)
+    finally:
+        for batch in batches:
+            _decode_twice(batch)
+        with suppress(KafkaError):
+            list(decode_batches(batches, EVERYTHING, max_decompressed_bytes=MAX_UNPACKED_BYTES))
+
+
+def _decode_twice(batch: RecordBatch) -> None:
+    """The columns must be what the readable reference says."""
+    with suppress(KafkaError):
+        expected = [_row(record) for record in decode_records(batch, MAX_UNPACKED_BYTES)]
+        found = decode_batches([batch], EVERYTHING, max_decompressed_bytes=MAX_UNPACKED_BYTES)
+        assert [row for table in found for row in _rows(table)] == expected
+
+
+def _row(record: Record) -> tuple[Any, ...]:
+    headers = [(key.decode(errors="replace"), value) for key, value in record.headers]
+    return record.offset, record.timestamp * 1000, record.key, record.value, headers
+
+
+def _rows(table: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    times = table["timestamp"].cast(pa.int64()).to_pylist()  # some are no Python datetime
+    for row, time in zip(table.drop_columns("timestamp").to_pylist(), times, strict=True):
+        headers = [(header["key"], header["value"]) for header in row["headers"] or ()]
+        yield row["offset"], time, row["key"], row["value"], headers
+
+
+def compressed(data: bytes) -> None:
+    """The first byte is the codec."""
+    codec = data[0] % (len(CompressionCodec) + 1) if data else 0
+    unpacked = decompress(codec, memoryview(data)[1:], MAX_UNPACKED_BYTES)
+    assert len(unpacked) <= MAX_UNPACKED_BYTES
+
+
+def jaas(data: bytes) -> None:
+    """An option's text; whoever wrote it may have meant any mechanism."""
+    entry = parse_jaas(data.decode(errors="surrogateescape"))
+    for mechanism in ("PLAIN", "SCRAM-SHA-256", "OAUTHBEARER", "AWS_MSK_IAM", "GSSAPI"):
+        with suppress(KafkaError):
+            credentials_of(entry, mechanism)
+
+
+def challenges(data: bytes) -> None:
+    """What a server says while a client logs in, line by line."""
+    scram = Scram("sha256", "user", Secret("pencil"), nonce="rOprNGfwEbeRWgbNEkqO")
+    for conversation in (scram, OAuthBearer(Secret("token"))):
+        conversation.first()
+        with suppress(KafkaError):
+            for challenge in data.split(b"\n"):
+                conversation.answer(challenge)
+
+
+Target = Callable[[bytes], object]
+
+TARGETS: dict[str, Target] = {
+    target.__name__: target
+    for target in (message, conversation, record_batches, compressed, jaas, challenges)
+}
+
+
+def feed(data: bytes) -> None:
+    """The first byte chooses the target, which gets the others."""
+    names = [*TARGETS]
+    name = names[data[0] % len(names)] if data else names[0]
+    try:
+        TARGETS[name](data[1:])
+    except KafkaError:
+        pass
+    except BaseException:
+        print(f"\nfound: tests.fuzz.targets.{name}({data[1:]!r})", flush=True)  # noqa: T201
+        raise

@@ -1,0 +1,28 @@
+"""A minute of the fuzzer in every run of the suite; `make fuzz` gives it more."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+
+import pytest
+
+from tests.fuzz.__main__ import fuzz
+from tests.fuzz.seeds import seeds
+from tests.fuzz.targets import feed
+
+SECONDS = int(os.environ.get("FUZZ_SECONDS", "60"))
+
+
+def test_honest_bytes_are_no_finding() -> None:
+    for data in (b"", *(bytes([number]) for number in range(256)), *seeds()):
+        feed(data)
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("atheris") is None, reason="atheris has no wheel for this platform"
+)
+@pytest.mark.timeout(SECONDS + 180)
+def test_fault_15_nothing_but_our_own_exceptions_comes_out_of_any_bytes() -> None:
+    done = fuzz(SECONDS)
+    assert done.returncode == 0, done.stdout[-8_000:]

@@ -1,0 +1,299 @@
+"""The same faults from brokers that somebody else wrote: librdkafka's mock cluster.
+
+It knows the protocol from the other side and answers in its own way, so what our scripted brokers
+and our client both get wrong shows here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer
+from confluent_kafka import TopicPartition as WitnessPartition
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.config import ClientConfig
+from kafka_protocol.client.fetch import fetch_range
+from kafka_protocol.client.groups import commit_offsets, committed_offsets
+from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, UnsupportedVersionError
+from kafka_protocol.messages.fetch import FetchRequest
+from kafka_protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP, ListOffsetsRequest
+from kafka_protocol.messages.metadata import MetadataRequest
+from kafka_protocol.messages.offset_commit import OffsetCommitRequest
+from kafka_protocol.messages.offset_fetch import OffsetFetchRequest
+from kafka_protocol.messages.produce import ProduceRequest
+from kafka_protocol.records.record import decode_records
+from kafka_protocol.schema import Request, VersionRange
+from kafka_protocol.topic_partition import OffsetRange
+from tests.fakes.mock_cluster import CUT, MockCluster
+from tests.fakes.reading import PARTITION, read, write
+
+SOON_MS = 10_000
+ABC = [(0, b"a"), (1, b"b"), (2, b"c")]
+
+
+@contextmanager
+def client_of(mock: MockCluster, **options: Any) -> Iterator[Cluster]:
+    # Even an error comes only when the time for a long poll is over.
+    defaults = {"retry_backoff_ms": 5, "retry_backoff_max_ms": 50, "fetch_max_wait_ms": 20}
+    client = Cluster(ClientConfig(bootstrap_servers=mock.addresses, **(defaults | options)))
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+@contextmanager
+def filled(**options: Any) -> Iterator[tuple[MockCluster, Cluster]]:
+    """Three brokers, one partition, and three records in two batches."""
+    with MockCluster(brokers=3) as mock:
+        mock.add_topic(PARTITION.topic)
+        with client_of(mock, **options) as client:
+            write(client, b"a", b"b")
+            write(client, b"c")
+            yield mock, client
+
+
+def leader_of(client: Cluster) -> int:
+    return client.leader(PARTITION, Deadline.after(SOON_MS))[0].node_id
+
+
+def read_all(client: Cluster) -> list[tuple[int, bytes | None]]:
+    latest = list_offsets(client, {PARTITION: LATEST_TIMESTAMP}, Deadline.after(SOON_MS))
+    return read(client, 0, latest[PARTITION])
+
+
+# --- Without a fault -----------------------------------------------------------------------------
+
+
+def test_librdkafka_reads_what_we_write() -> None:
+    with filled() as (mock, _):
+        consumer = Consumer(
+            {
+                "bootstrap.servers": mock.bootstrap_servers,
+                "group.id": "witness",
+                "check.crcs": True,
+            }
+        )
+        try:
+            consumer.assign([WitnessPartition(*PARTITION, OFFSET_BEGINNING)])
+            messages = consumer.consume(3, timeout=20)
+        finally:
+            consumer.close()
+        assert [(message.offset(), message.value()) for message in messages] == ABC
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_we_read_what_librdkafka_writes(codec: str) -> None:
+    with MockCluster() as mock, client_of(mock) as client:
+        mock.add_topic(PARTITION.topic)
+        values = [b"value %d" % number for number in range(500)]
+        producer = Producer(
+            {"bootstrap.servers": mock.bootstrap_servers, "compression.type": codec}
+        )
+        for value in values:
+            producer.produce(PARTITION.topic, value, partition=PARTITION.partition)
+        assert producer.flush(20) == 0
+        assert read_all(client) == [*enumerate(values)]
+
+
+# --- Faults --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "kind", [MetadataRequest, ListOffsetsRequest, FetchRequest], ids=lambda kind: kind.api_name
+)
+def test_fault_04_connections_that_are_cut_instead_of_an_answer(kind: type[Request]) -> None:
+    with filled() as (mock, client):
+        client.forget(PARTITION.topic)
+        mock.push_errors(kind, CUT, CUT)
+        assert read_all(client) == ABC
+
+
+def test_fault_06_far_away_brokers() -> None:
+    with filled() as (mock, client):
+        for broker in (1, 2, 3):
+            mock.delay(broker, 50)
+        assert read_all(client) == ABC
+
+
+@pytest.mark.parametrize("kind", [FetchRequest, ProduceRequest], ids=lambda kind: kind.api_name)
+def test_fault_12_no_common_version(kind: type[Request]) -> None:
+    with filled() as (mock, _):
+        mock.offer(kind, VersionRange(99, 100))  # for connections from now on
+        with (
+            client_of(mock) as client,
+            pytest.raises(
+                UnsupportedVersionError,
+                match=rf"no common version of {kind.api_name}: .* the broker offers 99-100",
+            ),
+        ):
+            write(client, b"d")
+            read(client, 0, 1)
+
+
+def test_fault_12_a_broker_that_is_too_old_for_a_record_batch() -> None:
+    with MockCluster() as mock, client_of(mock) as client:
+        mock.add_topic(PARTITION.topic)
+        mock.offer(ProduceRequest, VersionRange(0, 2))
+        with pytest.raises(
+            UnsupportedVersionError,
+            match=r"Produce: this needs 3-\d+, the broker offers 0-2 .*Kafka 0.11 or newer",
+        ):
+            write(client, b"a")
+
+
+@pytest.mark.parametrize("version", range(4, 17))
+def test_every_version_of_fetch_that_it_has(version: int) -> None:
+    with MockCluster() as mock, client_of(mock) as client:
+        mock.add_topic(PARTITION.topic)
+        if version < 13:
+            mock.offer(MetadataRequest, VersionRange(0, 9))  # then it tells no ids
+        mock.offer(FetchRequest, VersionRange(0, version))
+        write(client, b"a", b"b")
+        write(client, b"c")
+        assert read_all(client) == ABC
+
+
+def test_fault_16_a_leader_that_moves_in_the_middle_of_a_range() -> None:
+    """The mock's brokers share their records, so whoever leads has them all."""
+    values = [(number, b"%d" % number) for number in range(20)]
+    with MockCluster(brokers=3) as mock:
+        mock.add_topic(PARTITION.topic)
+        with client_of(mock, max_partition_fetch_bytes=1) as client:
+            for _, value in values:
+                write(client, value)
+            leaders = itertools.cycle([1, 2, 3])
+            found = []
+            for batches in fetch_range(client, OffsetRange(PARTITION, 0, 20), SOON_MS):
+                found += [(r.offset, r.value) for batch in batches for r in decode_records(batch)]
+                mock.move_leader(PARTITION, next(leaders))
+            assert found == values
+
+
+def test_fault_18_no_leader_for_a_while() -> None:
+    with filled() as (mock, client):
+        mock.move_leader(PARTITION, -1)
+        client.forget(PARTITION.topic)
+        election = threading.Timer(0.2, mock.move_leader, (PARTITION, 2))
+        election.start()
+        try:
+            assert read_all(client) == ABC
+        finally:
+            election.join(timeout=10)
+
+
+def test_fault_19_a_broker_goes_down_and_another_leads() -> None:
+    with filled() as (mock, client):
+        leader = leader_of(client)
+        mock.stop(leader)
+        mock.move_leader(PARTITION, leader % 3 + 1)
+        write(client, b"d")
+        assert read_all(client) == [*ABC, (3, b"d")]
+
+
+def test_fault_19_a_broker_that_is_down_for_a_while() -> None:
+    with filled() as (mock, client):
+        leader = leader_of(client)
+        mock.stop(leader)
+        restart = threading.Timer(0.2, mock.start, (leader,))
+        restart.start()
+        try:
+            write(client, b"d")
+            assert read_all(client) == [*ABC, (3, b"d")]
+        finally:
+            restart.join(timeout=10)
+
+
+PASSING = [
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+    ErrorCode.OFFSET_NOT_AVAILABLE,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_SERVER_ERROR,
+]
+
+
+@pytest.mark.parametrize("error", PASSING)
+@pytest.mark.parametrize("kind", [ListOffsetsRequest, FetchRequest], ids=lambda kind: kind.api_name)
+def test_fault_17_and_40_errors_that_pass(kind: type[Request], error: ErrorCode) -> None:
+    with filled() as (mock, client):
+        mock.push_errors(kind, error, error, error)
+        assert read_all(client) == ABC
+
+
+def test_fault_40_errors_that_do_not_pass_end_at_the_deadline() -> None:
+    with filled() as (mock, client):
+        mock.push_errors(FetchRequest, *[ErrorCode.KAFKA_STORAGE_ERROR] * 1_000)
+        started = time.monotonic()
+        with pytest.raises(BrokerError, match=r"Fetch of t-0 at offset 0 .*KAFKA_STORAGE_ERROR"):
+            read(client, 0, 1, idle_ms=200)
+        assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.REQUEST_TIMED_OUT,
+        CUT,
+    ],
+)
+def test_fault_43_a_batch_that_was_not_taken_is_written_again(error: ErrorCode | int) -> None:
+    with filled() as (mock, client):
+        mock.push_errors(ProduceRequest, error, error)
+        write(client, b"d")
+        assert read_all(client) == [*ABC, (3, b"d")]
+
+
+@pytest.mark.parametrize(
+    "error", [ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.MESSAGE_TOO_LARGE]
+)
+def test_fault_26_and_44_what_is_refused_is_told_at_once(error: ErrorCode) -> None:
+    with filled() as (mock, client):
+        mock.push_errors(ProduceRequest, error)
+        with pytest.raises(KafkaError, match=error.name):
+            write(client, b"d")
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        (FindCoordinatorRequest, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (OffsetCommitRequest, ErrorCode.NOT_COORDINATOR),
+        (OffsetCommitRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+        (OffsetFetchRequest, ErrorCode.NOT_COORDINATOR),
+        (OffsetFetchRequest, CUT),
+    ],
+)
+def test_fault_49_a_coordinator_that_is_not_ready(
+    kind: type[Request], error: ErrorCode | int
+) -> None:
+    with filled() as (mock, client):
+        mock.push_errors(kind, error, error)
+        commit_offsets(client, "g", {PARTITION: 2}, Deadline.after(SOON_MS))
+        found = committed_offsets(client, "g", [PARTITION], Deadline.after(SOON_MS))
+        assert found == {PARTITION: 2}
+
+
+def test_fault_49_a_coordinator_that_moves() -> None:
+    with filled() as (mock, client):
+        for broker, offset in ((1, 1), (2, 2), (3, 3)):
+            mock.move_group("g", broker)
+            commit_offsets(client, "g", {PARTITION: offset}, Deadline.after(SOON_MS))
+            mock.move_group("g", broker % 3 + 1)
+            found = committed_offsets(client, "g", [PARTITION], Deadline.after(SOON_MS))
+            assert found == {PARTITION: offset}

@@ -1,0 +1,120 @@
+"""Faults of planning: what brokers say to ListOffsets and Metadata, and what is believed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.errors import ProtocolError
+from kafka_protocol.messages.list_offsets import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    MAX_TIMESTAMP,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
+from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.schema import VersionRange
+from tests.fakes import faults
+from tests.fakes.log import START_MS
+from tests.fakes.reading import PARTITION, one_partition, read
+
+SOON_MS = 5_000
+ABC = [(0, b"a"), (1, b"b"), (2, b"c")]
+
+
+def offset_of(client: Cluster, position: int) -> int:
+    return list_offsets(client, {PARTITION: position}, Deadline.after(SOON_MS))[PARTITION]
+
+
+# --- ListOffsets ---------------------------------------------------------------------------------
+
+Answer = ListOffsetsResponse.ListOffsetsTopicResponse
+
+
+def answering(offset: int) -> faults.Fault:
+    def change(response: ListOffsetsResponse) -> None:
+        answer = response.topics[0].partitions[0]
+        answer.offset, answer.old_style_offsets = offset, []
+
+    return faults.changed(change)
+
+
+@pytest.mark.parametrize("position", [EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, START_MS])
+@pytest.mark.parametrize("offset", [-(2**63), -2])
+def test_fault_39_offsets_below_0(position: int, offset: int) -> None:
+    with one_partition((b"a",)) as (cluster, client):
+        cluster.spoil(ListOffsetsRequest, faults.only(2, answering(offset)))
+        assert offset_of(client, position) == (1 if position == LATEST_TIMESTAMP else 0)
+        cluster.spoil(ListOffsetsRequest, answering(offset))
+        with pytest.raises(ProtocolError, match=rf"ListOffsets of t-0 to broker 1 .*{offset}"):
+            list_offsets(client, {PARTITION: position}, Deadline.after(50))
+
+
+@pytest.mark.parametrize("version", [0, 1, 11])
+@pytest.mark.parametrize("position", [EARLIEST_TIMESTAMP, LATEST_TIMESTAMP])
+def test_fault_39_an_end_of_a_log_that_is_not_there(position: int, version: int) -> None:
+    """-1 says that no record is that young; every log has a beginning and an end."""
+    with one_partition((b"a",)) as (cluster, client):
+        cluster.offer(ListOffsetsRequest, VersionRange(0, version))
+        cluster.spoil(ListOffsetsRequest, answering(-1))
+        with pytest.raises(ProtocolError, match=r"ListOffsets of t-0 to broker 1 "):
+            list_offsets(client, {PARTITION: position}, Deadline.after(50))
+
+
+def test_no_record_is_that_young() -> None:
+    with one_partition() as (_, client):
+        assert offset_of(client, START_MS) == -1
+        assert offset_of(client, MAX_TIMESTAMP) == -1
+
+
+def omit(response: ListOffsetsResponse) -> None:
+    response.topics[0].partitions.clear()
+
+
+def add_others(response: ListOffsetsResponse) -> None:
+    response.topics.insert(0, Answer(name="other", partitions=[*response.topics[0].partitions]))
+    response.topics[1].partitions.append(Answer.ListOffsetsPartitionResponse(partition_index=7))
+
+
+@pytest.mark.parametrize("change", [omit, add_others])
+def test_fault_39_answers_to_list_offsets_of_the_wrong_parts(change: Any) -> None:
+    with one_partition((b"a",)) as (cluster, client):
+        cluster.spoil(ListOffsetsRequest, faults.only(2, faults.changed(change)))
+        assert offset_of(client, LATEST_TIMESTAMP) == 1
+
+
+# --- Metadata ------------------------------------------------------------------------------------
+
+
+def doubled(response: MetadataResponse) -> None:
+    response.topics *= 2
+    response.brokers *= 2
+    response.topics[0].partitions *= 2
+
+
+def with_unasked_topic(response: MetadataResponse) -> None:
+    response.topics.append(MetadataResponse.MetadataResponseTopic(name="unasked"))
+
+
+def with_nameless_topic(response: MetadataResponse) -> None:
+    response.topics.insert(0, MetadataResponse.MetadataResponseTopic(name=None))
+
+
+@pytest.mark.parametrize("change", [doubled, with_unasked_topic, with_nameless_topic])
+def test_fault_39_metadata_of_the_wrong_parts(change: Any) -> None:
+    with one_partition((b"a",), (b"b",), (b"c",)) as (cluster, client):
+        cluster.spoil(MetadataRequest, faults.changed(change))
+        assert read(client, 0, 3) == ABC
+        assert [*client.topics(["t"], Deadline.after(SOON_MS))] == ["t"]
+
+
+def test_fault_22_a_topic_that_is_left_out_for_a_moment_costs_no_record() -> None:
+    with one_partition((b"a",), (b"b",), (b"c",)) as (cluster, client):
+        leave_out = faults.changed(lambda response: response.topics.clear())
+        cluster.spoil(MetadataRequest, faults.only(3, leave_out))
+        assert read(client, 0, 3) == ABC
