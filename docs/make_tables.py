@@ -11,6 +11,8 @@ from pathlib import Path
 from kafka_protocol import messages
 from kafka_protocol.api_keys import ApiKey
 from kafka_protocol.client.config import ClientConfig
+from kafka_protocol.client.option import names_of
+from kafka_protocol.client.security_options import SecurityOptions
 from kafka_protocol.features import FEATURES, Feature
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.releases import first_release, parse_release
@@ -22,8 +24,9 @@ HERE = Path(__file__).parent
 _HEAD = """\
 # Options
 
-Made from the code by `make docs`; edit `kafka_spark_source/option_table.py` and
-`protocol/kafka_protocol/client/config.py` instead. Names are matched without regard to case.
+Made from the code by `make docs`; edit `kafka_spark_source/option_table.py`, and
+`client/config.py` and `client/security_options.py` in `protocol/kafka_protocol`, instead. Names are
+matched without regard to case.
 
 ## Of the source and the sink
 
@@ -36,6 +39,15 @@ _CLIENT = """
 Behind the prefix `kafka.`, with the names of Kafka's Java clients. An option that is not
 understood is refused, with the nearest name; one that only tunes what the Java client is made of
 (`kafka.max.poll.records`, `kafka.linger.ms`, ...) is accepted with a warning.
+
+| option | default | meaning |
+| --- | --- | --- |
+"""
+_SECURITY = """
+### TLS and SASL
+
+[security.md](security.md) says which of them a scenario wants. The second name of an option is that
+of librdkafka.
 
 | option | default | meaning |
 | --- | --- | --- |
@@ -61,17 +73,21 @@ def options_page() -> str:
         )
         for option in OPTIONS
     ]
-    client = [
+    not_yet = ", ".join(f"`{name}`" for name in NOT_YET)
+    client, security = _client_rows(ClientConfig), _client_rows(SecurityOptions)
+    return "".join([_HEAD, *rows, _CLIENT, *client, _SECURITY, *security, _NOT_YET, not_yet, "\n"])
+
+
+def _client_rows(table: type[ClientConfig | SecurityOptions]) -> list[str]:
+    return [
         _row(
-            f"`kafka.{field.metadata['name']}`",
-            "required" if field.default == () else f"`{_shown(field.default)}`",
+            ", ".join(f"`kafka.{name}`" for name in names_of(field)),
+            "required" if "bootstrap.servers" in names_of(field) else _shown(field.default),
             field.metadata["doc"],
         )
-        for field in fields(ClientConfig)
+        for field in fields(table)
+        if field.metadata
     ]
-    return "".join(
-        [_HEAD, *rows, _CLIENT, *client, _NOT_YET, ", ".join(f"`{name}`" for name in NOT_YET), "\n"]
-    )
 
 
 def _row(*cells: str) -> str:
@@ -79,10 +95,13 @@ def _row(*cells: str) -> str:
 
 
 def _shown(default: object) -> str:
-    if isinstance(default, CompressionCodec | bool):
-        name = default.name if isinstance(default, CompressionCodec) else str(default)
-        return name.lower()
-    return str(default)
+    if isinstance(default, CompressionCodec):
+        return f"`{default.name.lower()}`"
+    if isinstance(default, bool):
+        return f"`{default}`".lower()
+    if isinstance(default, tuple):
+        default = ",".join(default)
+    return "" if default in (None, "") else f"`{default}`"
 
 
 _APIS = """\

@@ -1,4 +1,7 @@
-"""What every test may use: a Spark session, Hypothesis profiles, versions in pytest's header."""
+"""What every test may use: a Spark session, Hypothesis profiles, versions in pytest's header.
+
+And what holds for each: none shows a secret.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
+from tests.secret_check import SecretCheck
+
 # On a loaded machine time says nothing, and the first example imports numpy and pyarrow.
 settings.register_profile(
     "ci", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
@@ -19,6 +24,10 @@ settings.register_profile("all", settings.get_profile("ci"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 _SHOWN = ("pyspark", "pyarrow", "numpy", "crc32c", "lz4", "zstandard", "confluent-kafka")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(SecretCheck())
 
 
 def pytest_report_header() -> str:

@@ -304,6 +304,13 @@ class AuthenticationError(KafkaError):
     """The broker or the client refused the other's identity. Never retried: see KIP-152."""
 
 
+class TlsError(AuthenticationError):
+    """TLS did not come about: no common version or cipher suite, or a certificate was refused.
+
+    Names the host and the option to look at.
+    """
+
+
 class BrokerError(KafkaError):
     """A broker answered with an error code.
 

@@ -1,4 +1,4 @@
-"""One connection to one broker, brought up: connect, ApiVersions; then requests with deadlines.
+"""One connection to one broker, brought up: connect, TLS, ApiVersions, SASL; then requests.
 
 Sends are separate from receives, so that a caller can have several requests in flight, here or
 on several brokers. After any error on the way the connection is closed and never used again: an
@@ -7,8 +7,10 @@ answer that came late would be taken for the answer to something else.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import NamedTuple, TypeVar
 
+from kafka_protocol.client.authenticate import authenticate
 from kafka_protocol.client.bring_up import bring_up
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config import Address, ClientConfig
@@ -36,7 +38,7 @@ class Sent(NamedTuple):
 
 
 class Broker:
-    """A broker that is connected, and knows its versions.
+    """A broker that is connected, that knows its versions and who the client is.
 
     Args:
         address: Where it listens.
@@ -48,6 +50,7 @@ class Broker:
         BrokerConnectionError: Nobody accepts, or the connection closed at once.
         KafkaTimeoutError: It accepted and then said nothing.
         ProtocolError: It is no Kafka broker, or speaks TLS.
+        AuthenticationError: One side refuses the other; TlsError where it is about TLS.
     """
 
     def __init__(
@@ -65,6 +68,9 @@ class Broker:
             raise _no_answer(f"ApiVersions to {self}", waited_ms) from error
         except KafkaError as error:
             raise _named(error, f"ApiVersions to {self}") from error
+        # Answers that came before anybody waited for them, with their correlation ids.
+        self._early: deque[tuple[int, Response]] = deque()
+        self._authenticate(deadline)
 
     def __repr__(self) -> str:
         return f"<Broker {self}, {self._wire!r}>"
@@ -76,7 +82,7 @@ class Broker:
     @property
     def in_flight(self) -> int:
         """How many requests wait for an answer."""
-        return self._wire.connection.in_flight
+        return self._wire.connection.in_flight + len(self._early)
 
     @property
     def versions(self) -> BrokerVersions:
@@ -109,9 +115,11 @@ class Broker:
 
         Raises:
             BrokerConnectionError, KafkaTimeoutError: The broker is closed then.
+            AuthenticationError: Likewise; the session had to be renewed.
             UnsupportedVersionError: Nothing was sent.
         """
         limit = deadline.or_sooner(self._config.request_timeout_ms)
+        self._renew_session(limit)
         try:
             return Sent(self, self._wire.send(request, limit, needed=needed))
         except UnsupportedVersionError as error:
@@ -133,21 +141,15 @@ class Broker:
         Raises:
             BrokerConnectionError, KafkaTimeoutError, ProtocolError: The broker is closed then.
         """
-        if self._wire.connection.due != sent.correlation_id:
+        due = self._early[0][0] if self._early else self._wire.connection.due
+        if due != sent.correlation_id:
             # Two that share a connection, or a connection that was made anew in between.
             self.close()
             raise BrokerConnectionError(f"{kind.api_name} to {self}: its answer is not due")
-        limit = deadline.or_sooner(self._config.request_timeout_ms)
-        waited_ms = limit.remaining_ms
-        try:
-            response = self._wire.receive(limit)
-        except KafkaTimeoutError as error:
-            self.close()
-            raise _no_answer(f"{kind.api_name} to {self}", waited_ms) from error
-        except KafkaError as error:
-            self.close()
-            hint = self._hint(error)
-            raise _named(error, f"{kind.api_name} to {self}", hint) from error
+        if self._early:
+            _, response = self._early.popleft()
+        else:
+            response = self._next(f"{kind.api_name} to {self}", deadline)
         if not isinstance(response, kind):
             self.close()
             raise ProtocolError(f"{self}: {type(response).__name__} came, {kind.__name__} was due")
@@ -168,6 +170,43 @@ class Broker:
         if not self.is_closed:
             self._wire.close()
             self.is_closed = True
+
+    def _next(self, what: str, deadline: Deadline) -> Response:
+        """The answer that is due, from the wire."""
+        limit = deadline.or_sooner(self._config.request_timeout_ms)
+        waited_ms = limit.remaining_ms
+        try:
+            return self._wire.receive(limit)
+        except KafkaTimeoutError as error:
+            self.close()
+            raise _no_answer(what, waited_ms) from error
+        except KafkaError as error:
+            self.close()
+            raise _named(error, what, self._hint(error)) from error
+
+    def _authenticate(self, deadline: Deadline) -> None:
+        what = f"SASL to {self}"
+        waited_ms = deadline.remaining_ms
+        try:
+            self._renew_at = authenticate(self._wire, self._config.security, deadline)
+        except KafkaTimeoutError as error:
+            self.close()
+            raise _no_answer(what, waited_ms) from error
+        except KafkaError as error:
+            self.close()
+            raise _named(error, what) from error
+
+    def _renew_session(self, deadline: Deadline) -> None:
+        """Authenticate again before the broker ends the session, with nothing in flight (KIP-368).
+
+        What is in flight is answered first, and kept for whoever asked.
+        """
+        if self._renew_at is None or not self._renew_at.has_passed:
+            return
+        while self._wire.connection.in_flight:
+            due = self._wire.connection.due
+            self._early.append((due, self._next(f"the requests before SASL to {self}", deadline)))
+        self._authenticate(deadline)
 
     def _hint(self, error: KafkaError) -> str:
         """A listener that wants SASL answers ApiVersions, and cuts off whatever comes next."""

@@ -18,6 +18,7 @@ from kafka_protocol.client.broker import Broker
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.config import Address, ClientConfig
 from kafka_protocol.errors import (
+    AuthenticationError,
     BrokerConnectionError,
     BrokerError,
     ErrorCode,
@@ -26,6 +27,7 @@ from kafka_protocol.errors import (
     OutOfStepError,
     ProtocolError,
     Refresh,
+    TlsError,
 )
 from kafka_protocol.messages.find_coordinator import (
     FindCoordinatorRequest,
@@ -188,6 +190,8 @@ class Cluster:
         for broker in self._anyone(setup, errors):
             try:
                 return ask(broker, setup)
+            except AuthenticationError:
+                raise
             except KafkaError as error:
                 errors.append(error)
         final = [error for error in errors if not error.retriable]
@@ -212,6 +216,9 @@ class Cluster:
             try:
                 broker = self._connect(address, node_id, setup.or_sooner(share_ms))
             except KafkaError as error:
+                # Every broker knows the same users, and counts the failures of each.
+                if isinstance(error, AuthenticationError) and not isinstance(error, TlsError):
+                    raise
                 errors.append(error)
                 continue
             yield broker

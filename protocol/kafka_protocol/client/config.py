@@ -2,7 +2,8 @@
 
 Names and meanings are those of Kafka's Java clients (the "Consumer Configs" and "Producer
 Configs" of its documentation); librdkafka's where Java has none. An option that is not understood
-is an error with the nearest name, never ignored.
+is an error with the nearest name, never ignored. What TLS and SASL want stands in
+`security_options`.
 """
 
 from __future__ import annotations
@@ -10,10 +11,25 @@ from __future__ import annotations
 import difflib
 import logging
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
+from kafka_protocol.client.option import (
+    boolean,
+    declared_in,
+    integer,
+    one_of,
+    only,
+    option,
+    read_options,
+)
+from kafka_protocol.client.security import read_security
+from kafka_protocol.client.security_options import (
+    SECURITY_REFUSED,
+    SECURITY_WITHOUT_EFFECT,
+    SecurityOptions,
+)
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.messages.fetch import ISOLATION_LEVELS
 from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, CompressionCodec
@@ -50,23 +66,6 @@ def _addresses(text: str) -> tuple[Address, ...]:
     return tuple(addresses)
 
 
-def _integer(lowest: int, highest: int = 2**31 - 1) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        value = int(text.strip())
-        if not lowest <= value <= highest:
-            raise ValueError(f"it must be from {lowest} to {highest}")
-        return value
-
-    return parse
-
-
-def _boolean(text: str) -> bool:
-    value = {"true": True, "false": False}.get(text.strip().lower())
-    if value is None:
-        raise ValueError("it must be true or false")
-    return value
-
-
 def _fallback(text: str) -> str:
     try:
         release = parse_release(text)
@@ -84,33 +83,6 @@ def _codec(text: str) -> CompressionCodec:
     return CompressionCodec[name]
 
 
-def _only(*accepted: str) -> Callable[[str], str]:
-    """For options of which only some values are there so far."""
-
-    def parse(text: str) -> str:
-        value = text.strip().lower()
-        if value not in accepted:
-            raise ValueError(f"this version of pykafka supports only {' and '.join(accepted)}")
-        return accepted[0]
-
-    return parse
-
-
-def _one_of(*accepted: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        value = text.strip().lower()
-        if value not in accepted:
-            raise ValueError(f"it must be one of {', '.join(accepted)}")
-        return value
-
-    return parse
-
-
-def option(name: str, parse: Callable[[str], Any], default: Any, doc: str) -> Any:
-    """Declare a field of `ClientConfig`: Kafka's name, how its text is read, and what it means."""
-    return field(default=default, metadata={"name": name, "parse": parse, "doc": doc})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientConfig:
     """How to talk to a cluster. Each field is one option; its metadata holds name and meaning."""
@@ -121,27 +93,25 @@ class ClientConfig:
     client_id: str = option(
         "client.id", str, "pykafka", "The name that brokers log, and count quotas by."
     )
-    security_protocol: str = option(
-        "security.protocol", _only("plaintext"), "plaintext", "How to talk to brokers."
-    )
+    security: SecurityOptions = SecurityOptions()
     isolation_level: str = option(
-        "isolation.level", _one_of(*ISOLATION_LEVELS), "read_uncommitted", "Which records to read."
+        "isolation.level", one_of(*ISOLATION_LEVELS), "read_uncommitted", "Which records to read."
     )
     connection_setup_timeout_ms: int = option(
         "socket.connection.setup.timeout.ms",
-        _integer(1),
+        integer(1),
         10_000,
         "How long brokers may be unreachable before a query fails, while it is planned.",
     )
     api_version_request: bool = option(
         "api.version.request",
-        _boolean,
+        boolean,
         True,
         "Whether to ask each broker for its API versions. Brokers below 0.10 cannot tell.",
     )
     api_version_request_timeout_ms: int = option(
         "api.version.request.timeout.ms",
-        _integer(1),
+        integer(1),
         2_000,
         "How long a broker may be silent on that question before it is tried as an old one.",
     )
@@ -153,56 +123,56 @@ class ClientConfig:
         "or newer nothing is assumed, and such a broker is an error.",
     )
     request_timeout_ms: int = option(
-        "request.timeout.ms", _integer(1), 30_000, "How long to wait for the answer to one request."
+        "request.timeout.ms", integer(1), 30_000, "How long to wait for the answer to one request."
     )
     api_timeout_ms: int = option(
         "default.api.timeout.ms",
-        _integer(1),
+        integer(1),
         60_000,
         "How long to try one operation, for example listing offsets, with all its retries.",
     )
     retry_backoff_ms: int = option(
-        "retry.backoff.ms", _integer(0), 100, "The first pause before a retry; then it doubles."
+        "retry.backoff.ms", integer(0), 100, "The first pause before a retry; then it doubles."
     )
     retry_backoff_max_ms: int = option(
-        "retry.backoff.max.ms", _integer(0), 1_000, "The longest pause before a retry."
+        "retry.backoff.max.ms", integer(0), 1_000, "The longest pause before a retry."
     )
     max_response_bytes: int = option(
         "receive.message.max.bytes",
-        _integer(1_000),
+        integer(1_000),
         100 * 1024 * 1024,
         "The largest answer to accept from a broker.",
     )
     max_partition_fetch_bytes: int = option(
         "max.partition.fetch.bytes",
-        _integer(1),
+        integer(1),
         2 * 1024 * 1024,
         "How much to ask for in one Fetch. A larger batch comes whole all the same.",
     )
     fetch_min_bytes: int = option(
-        "fetch.min.bytes", _integer(0), 1, "How much a broker waits for before it answers a Fetch."
+        "fetch.min.bytes", integer(0), 1, "How much a broker waits for before it answers a Fetch."
     )
     fetch_max_wait_ms: int = option(
-        "fetch.max.wait.ms", _integer(0), 500, "How long a broker waits for fetch.min.bytes."
+        "fetch.max.wait.ms", integer(0), 500, "How long a broker waits for fetch.min.bytes."
     )
     check_crcs: bool = option(
-        "check.crcs", _boolean, True, "Whether to verify each batch's checksum."
+        "check.crcs", boolean, True, "Whether to verify each batch's checksum."
     )
     max_decompressed_bytes: int = option(
         "max.decompressed.batch.bytes",
-        _integer(1, 2**30),
+        integer(1, 2**30),
         DEFAULT_MAX_DECOMPRESSED_BYTES,
         "The most that one batch may unpack to; a guard against decompression bombs.",
     )
     compression_type: CompressionCodec = option(
         "compression.type", _codec, CompressionCodec.NONE, "How to compress what is written."
     )
-    acks: str = option("acks", _only("all", "-1"), "all", "Who must have a record: all in sync.")
+    acks: str = option("acks", only("all", "-1"), "all", "Who must have a record: all in sync.")
     batch_bytes: int = option(
-        "batch.size", _integer(1), 1_000_000, "How large a written batch may become, uncompressed."
+        "batch.size", integer(1), 1_000_000, "How large a written batch may become, uncompressed."
     )
     delivery_timeout_ms: int = option(
-        "delivery.timeout.ms", _integer(1), 120_000, "How long to try to write a batch."
+        "delivery.timeout.ms", integer(1), 120_000, "How long to try to write a batch."
     )
 
     @classmethod
@@ -213,34 +183,23 @@ class ClientConfig:
             KafkaConfigError: A name is unknown, a value cannot be used, or bootstrap.servers is
                 missing. Names the option; shows no value that could be a secret.
         """
-        known = {f.metadata["name"]: f for f in fields(cls)}
-        values = {}
-        for name, text in options.items():
-            if name in known:
-                declared = known[name]
-                values[declared.name] = _parsed(name, text, declared.metadata["parse"])
-            elif name in _WITHOUT_EFFECT:
-                _log.warning("The option kafka.%s has no effect in pykafka.", name)
-            else:
-                raise KafkaConfigError(_refusal(name, tuple(known)))
-        if "bootstrap_servers" not in values:
+        tables = (declared_in(SecurityOptions), declared_in(cls))
+        security, own = ({n: v for n, v in options.items() if n in table} for table in tables)
+        for name in sorted(options.keys() - security.keys() - own.keys()):
+            if name not in _WITHOUT_EFFECT:
+                raise KafkaConfigError(_refusal(name, {**tables[0], **tables[1]}))
+            _log.warning("The option kafka.%s has no effect in pykafka.", name)
+        if "bootstrap.servers" not in own:
             raise KafkaConfigError(
                 "Option 'kafka.bootstrap.servers' must be specified: host:port of one or more "
                 "brokers, separated by commas"
             )
-        return cls(**values)
-
-
-def _parsed(name: str, text: str, parse: Callable[[str], Any]) -> Any:
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise KafkaConfigError(f"Option 'kafka.{name}' has the value {text!r}: {error}") from None
+        return cls(**read_options(cls, own), security=read_security(security))
 
 
 # What jobs that move here bring along. It tunes machinery of the Java clients that does not exist
 # here, or asks for what is the case anyway.
-_WITHOUT_EFFECT: Final = frozenset(
+_WITHOUT_EFFECT: Final = SECURITY_WITHOUT_EFFECT | frozenset(
     {
         "allow.auto.create.topics",
         "auto.commit.interval.ms",
@@ -269,10 +228,12 @@ _WITHOUT_EFFECT: Final = frozenset(
 )
 
 # Prefixes of options that change what a user gets, and that are not there yet.
-_NOT_YET: Final = ("ssl.", "sasl.", "transactional.id", "enable.idempotence", "client.rack")
+_NOT_YET: Final = ("transactional.id", "enable.idempotence", "client.rack")
 
 
-def _refusal(name: str, known: tuple[str, ...]) -> str:
+def _refusal(name: str, known: Iterable[str]) -> str:
+    if name in SECURITY_REFUSED:
+        return f"Option 'kafka.{name}' is not supported: {SECURITY_REFUSED[name]}"
     if name.startswith(_NOT_YET):
         return f"Option 'kafka.{name}' is not supported yet by this version of pykafka"
     nearest = difflib.get_close_matches(name, [*known, *_WITHOUT_EFFECT], n=1)

@@ -23,11 +23,13 @@ class Wire:
 
     Raises:
         BrokerConnectionError, KafkaTimeoutError: Nobody accepts.
+        TlsError: It does, and TLS does not come about.
+        KafkaConfigError: A file that TLS needs cannot be used.
     """
 
     def __init__(self, address: Address, config: ClientConfig, deadline: Deadline) -> None:
         self.address = address
-        self.transport = connect(address, deadline)
+        self.transport = connect(address, config.security, deadline)
         self.connection = Connection(config.client_id, config.max_response_bytes)
 
     def __repr__(self) -> str:

@@ -7,8 +7,10 @@ import logging
 import pytest
 
 from kafka_protocol.client.config import Address, ClientConfig
+from kafka_protocol.client.security_options import SECURITY_REFUSED, SecurityOptions
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.records.compression import CompressionCodec
+from tests.secret_check import PASSWORD
 
 SERVERS = {"bootstrap.servers": "localhost:9092"}
 
@@ -69,7 +71,7 @@ def test_values_are_typed() -> None:
         ("check.crcs", "yes", "true or false"),
         ("compression.type", "brotli", "none, gzip, snappy, lz4, zstd"),
         ("acks", "1", "supports only all"),
-        ("security.protocol", "SASL_SSL", "supports only plaintext"),
+        ("security.protocol", "TLS", "must be one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
         ("isolation.level", "serializable", "must be one of read_uncommitted, read_committed"),
         ("broker.version.fallback", "0.8.1", "older than 0.8.2 are not supported"),
         ("broker.version.fallback", "old", "must be a release of Kafka"),
@@ -93,13 +95,30 @@ def test_unknown_option_without_a_neighbour() -> None:
         config_of(xyzzy="1")
 
 
-@pytest.mark.parametrize(
-    "name", ["ssl.keystore.password", "sasl.jaas.config", "enable.idempotence"]
-)
-def test_options_to_come_are_refused_without_their_value(name: str) -> None:
+def test_options_to_come_are_refused_without_their_value() -> None:
     with pytest.raises(KafkaConfigError, match="not supported yet") as caught:
-        ClientConfig.from_options(SERVERS | {name: "hunter2"})
-    assert "hunter2" not in str(caught.value)
+        config_of(enable_idempotence=PASSWORD)
+    assert PASSWORD not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", sorted(SECURITY_REFUSED))
+def test_options_with_a_better_way_are_refused_without_their_value(name: str) -> None:
+    with pytest.raises(
+        KafkaConfigError, match=rf"^Option 'kafka\.{name}' is not supported: \w"
+    ) as caught:
+        ClientConfig.from_options(SERVERS | {name: PASSWORD})
+    assert PASSWORD not in str(caught.value)
+
+
+def test_options_of_security_are_read_with_the_others() -> None:
+    config = config_of(security_protocol="ssl", ssl_ca_location="/ca.pem", client_id="x")
+    assert config.security == SecurityOptions(protocol="SSL", truststore_location="/ca.pem")
+    assert config.client_id == "x"
+
+
+def test_typing_error_in_an_option_of_security() -> None:
+    with pytest.raises(KafkaConfigError, match=r"did you mean 'kafka\.sasl\.mechanism'"):
+        config_of(sasl_mechansim="PLAIN")
 
 
 def test_options_of_other_machinery_are_accepted_with_a_warning(

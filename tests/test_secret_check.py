@@ -1,0 +1,44 @@
+"""That a secret in any output fails a session. The one shown here is not this session's."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+CONFTEST = """
+from tests.secret_check import SecretCheck
+
+def pytest_configure(config):
+    config.pluginmanager.register(SecretCheck({"open sesame"}))
+"""
+TEST = """
+import logging, os
+
+def test_it():
+    secret = " ".join(["open", "sesame"])
+    %s
+"""
+SHOWN = {
+    "print": "print(secret)",
+    "file descriptor": "os.write(2, secret.encode())",
+    "log": "logging.getLogger('x').warning('as %s', secret)",
+    "error": "raise ValueError(secret)",
+}
+
+
+def run(pytester: pytest.Pytester, statement: str) -> pytest.RunResult:
+    pytester.makeconftest(CONFTEST)
+    pytester.makepyfile(TEST.replace("%s", statement, 1))
+    return pytester.runpytest_inprocess("-p", "no:randomly", "-p", "no:cacheprovider")
+
+
+@pytest.mark.parametrize("statement", SHOWN.values(), ids=SHOWN)
+def test_fails_where_one_is_shown(pytester: pytest.Pytester, statement: str) -> None:
+    result = run(pytester, statement)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["SECRET SHOWN in *test_it*"])
+
+
+def test_passes_where_it_is_only_used(pytester: pytest.Pytester) -> None:
+    assert run(pytester, "assert secret").ret == pytest.ExitCode.OK
