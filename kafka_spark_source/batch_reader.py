@@ -14,9 +14,10 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster import Cluster, Topic
+from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.config import ClientConfig
 from kafka_protocol.client.fetch import OffsetOutOfRangeError, fetch_range
+from kafka_protocol.client.metadata import Topic
 from kafka_protocol.client.offsets import list_offsets
 from kafka_protocol.client.pool import shared_cluster
 from kafka_protocol.errors import BrokerError, ErrorCode

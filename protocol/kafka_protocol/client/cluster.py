@@ -9,14 +9,23 @@ unreachable for too long.
 from __future__ import annotations
 
 import random
-import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
-from typing import Final, NamedTuple, TypeVar
+from typing import TypeVar
 
 from kafka_protocol.client.broker import Broker
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.config import Address, ClientConfig
+from kafka_protocol.client.metadata import (
+    NO_LEADER,
+    Leader,
+    Topic,
+    ask_metadata,
+    find_coordinator,
+    topic_of,
+    unknown_topic,
+    why_no_leader,
+)
 from kafka_protocol.errors import (
     AuthenticationError,
     BrokerConnectionError,
@@ -24,45 +33,20 @@ from kafka_protocol.errors import (
     ErrorCode,
     KafkaError,
     KafkaTimeoutError,
-    OutOfStepError,
     ProtocolError,
     Refresh,
     TlsError,
 )
-from kafka_protocol.messages.find_coordinator import (
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-)
-from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.messages.metadata import MetadataResponse
 from kafka_protocol.negotiation import BrokerVersions, common_versions
-from kafka_protocol.primitives import ZERO_UUID
 from kafka_protocol.schema import Request
 from kafka_protocol.topic_partition import TopicPartition
 
 T = TypeVar("T")
 
-NO_LEADER = -1
-
 # How long a topic may be unknown before it counts as missing: brokers learn of a new one, and
 # elect its leaders, within a second or two.
 TOPIC_GRACE_MS = 3_000
-
-
-class Leader(NamedTuple):
-    """Who leads a partition, since which epoch (-1 where brokers do not say)."""
-
-    node_id: int
-    epoch: int
-
-
-class Topic(NamedTuple):
-    """What metadata says about a topic; `partitions` may lack a leader (NO_LEADER)."""
-
-    name: str
-    topic_id: uuid.UUID
-    is_internal: bool
-    error_code: int
-    partitions: Mapping[int, Leader]
 
 
 class Cluster:
@@ -125,7 +109,7 @@ class Cluster:
                 retry.wait_after(error)
                 continue
             known = self._learn(response)
-            return known if names is None else {n: known.get(n) or _unknown(n) for n in names}
+            return known if names is None else {n: known.get(n) or unknown_topic(n) for n in names}
 
     def settled_topics(
         self, names: Collection[str], deadline: Deadline, *, create: bool = False
@@ -162,7 +146,7 @@ class Cluster:
         leader = topic.partitions.get(topic_partition.partition, Leader(NO_LEADER, -1))
         if topic.error_code or leader.node_id == NO_LEADER:
             raise BrokerError(
-                _why_no_leader(topic, topic_partition), f"Metadata of {topic_partition}"
+                why_no_leader(topic, topic_partition), f"Metadata of {topic_partition}"
             )
         return leader, topic
 
@@ -180,7 +164,7 @@ class Cluster:
         self, names: Collection[str] | None, deadline: Deadline, *, create: bool = False
     ) -> MetadataResponse:
         return self._ask_anyone(
-            lambda broker, setup: _metadata(broker, names, setup, create=create), deadline
+            lambda broker, setup: ask_metadata(broker, names, setup, create=create), deadline
         )
 
     def _ask_anyone(self, ask: Callable[[Broker, Deadline], T], deadline: Deadline) -> T:
@@ -226,7 +210,7 @@ class Cluster:
     def _learn(self, response: MetadataResponse) -> dict[str, Topic]:
         self._addresses = {b.node_id: Address(b.host, b.port) for b in response.brokers}
         self._drop_moved_brokers()
-        topics = {t.name: _topic(t) for t in response.topics if t.name is not None}
+        topics = {t.name: topic_of(t) for t in response.topics if t.name is not None}
         for name, topic in topics.items():
             if topic.error_code:
                 self.forget(name)
@@ -301,7 +285,7 @@ class Cluster:
 
         def ask(broker: Broker, setup: Deadline) -> MetadataResponse:
             broker.choose(request)
-            return _metadata(broker, [], setup)
+            return ask_metadata(broker, [], setup)
 
         response = self._ask_anyone(ask, deadline)
         self._learn(response)
@@ -316,7 +300,7 @@ class Cluster:
             BrokerError: There is none at the moment, or the group may not be described.
             BrokerConnectionError: It cannot be reached.
         """
-        found = self._ask_anyone(partial(_find_coordinator, group_id), deadline)
+        found = self._ask_anyone(partial(find_coordinator, group_id), deadline)
         if found.error is not None:
             raise found.error
         self._addresses[found.node_id] = found.address
@@ -328,83 +312,3 @@ class Cluster:
             if self._addresses.get(node_id) != broker.address:
                 broker.close()
                 del self._brokers[node_id]
-
-
-# From that version on one request finds the coordinators of several groups (KIP-699).
-_MANY_COORDINATORS: Final = 4
-# Below that version a broker with auto.create.topics.enable creates what it is asked for.
-_LEAVES_TOPICS_ALONE: Final = 4
-
-
-def _metadata(
-    broker: Broker, names: Collection[str] | None, deadline: Deadline, *, create: bool = False
-) -> MetadataResponse:
-    request = _metadata_request(names, create, broker.choose(MetadataRequest))
-    response = broker.request(request, MetadataResponse, deadline)
-    if response.error_code:
-        raise BrokerError(response.error_code, f"Metadata to {broker}")
-    return response
-
-
-def _metadata_request(names: Collection[str] | None, create: bool, version: int) -> MetadataRequest:
-    if names and not create and version < _LEAVES_TOPICS_ALONE:
-        names = None  # all of them, of which the caller picks: reading must not create
-    named = [MetadataRequest.MetadataRequestTopic(name=name) for name in sorted(names or ())]
-    return MetadataRequest(
-        topics=None if names is None and version > 0 else named,
-        # Where no topic is named, there is none to create.
-        allow_auto_topic_creation=create or not names,
-    )
-
-
-class _Coordinator(NamedTuple):
-    node_id: int
-    address: Address
-    error: BrokerError | None
-
-
-def _find_coordinator(group_id: str, broker: Broker, deadline: Deadline) -> _Coordinator:
-    version = broker.choose(FindCoordinatorRequest)
-    request = (
-        FindCoordinatorRequest(key=group_id)
-        if version < _MANY_COORDINATORS
-        else FindCoordinatorRequest(coordinator_keys=[group_id])
-    )
-    response = broker.request(request, FindCoordinatorResponse, deadline)
-    context = f"FindCoordinator of group {group_id!r} to {broker}"
-    if version >= _MANY_COORDINATORS and not response.coordinators:
-        raise OutOfStepError(f"{context}: the answer lacks the group")
-    answer = response.coordinators[0] if response.coordinators else response
-    code = answer.error_code
-    error = BrokerError(code, context, answer.error_message) if code else None
-    return _Coordinator(answer.node_id, Address(answer.host, answer.port), error)
-
-
-def _unknown(name: str) -> Topic:
-    """A topic that a broker was asked for and did not mention."""
-    return Topic(name, ZERO_UUID, False, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, {})
-
-
-def _topic(answer: MetadataResponse.MetadataResponseTopic) -> Topic:
-    return Topic(
-        name=answer.name or "",
-        topic_id=answer.topic_id,
-        is_internal=answer.is_internal,
-        error_code=answer.error_code,
-        partitions={
-            p.partition_index: Leader(p.leader_id, p.leader_epoch) for p in answer.partitions
-        },
-    )
-
-
-def _why_no_leader(topic: Topic, topic_partition: TopicPartition) -> int:
-    if topic.error_code:
-        return topic.error_code
-    if topic_partition.partition not in topic.partitions:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return ErrorCode.LEADER_NOT_AVAILABLE
-
-
-def has_topic_id(topic: Topic) -> bool:
-    """Whether the brokers told the topic's id (Kafka 2.8 and later, KIP-516)."""
-    return topic.topic_id != ZERO_UUID

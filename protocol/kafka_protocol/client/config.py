@@ -24,7 +24,6 @@ from kafka_protocol.client.option import (
     option,
     read_options,
 )
-from kafka_protocol.client.security import read_security
 from kafka_protocol.client.security_options import (
     SECURITY_REFUSED,
     SECURITY_WITHOUT_EFFECT,
@@ -194,7 +193,16 @@ class ClientConfig:
                 "Option 'kafka.bootstrap.servers' must be specified: host:port of one or more "
                 "brokers, separated by commas"
             )
-        return cls(**read_options(cls, own), security=read_security(security))
+        return cls(**read_options(cls, own), security=_read_security(security))
+
+
+def _read_security(options: Mapping[str, str]) -> SecurityOptions:
+    if not options:
+        return SecurityOptions()
+    # Only who uses it waits for the import of what reads and checks it.
+    from kafka_protocol.client.security import read_security  # noqa: PLC0415
+
+    return read_security(options)
 
 
 # What jobs that move here bring along. It tunes machinery of the Java clients that does not exist

@@ -15,7 +15,8 @@ from typing import Final
 
 from kafka_protocol.client.broker import Sent
 from kafka_protocol.client.clock import Deadline, Retry
-from kafka_protocol.client.cluster import Cluster, Leader, Topic, has_topic_id
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.metadata import Leader, Topic, has_topic_id
 from kafka_protocol.client.offsets import list_offsets
 from kafka_protocol.errors import (
     BrokerError,

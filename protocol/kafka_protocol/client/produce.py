@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 
 from kafka_protocol.client.broker import Broker, Sent
 from kafka_protocol.client.clock import Deadline, Retry
-from kafka_protocol.client.cluster import Cluster, Topic, has_topic_id
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.metadata import Topic, has_topic_id
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, OutOfStepError
 from kafka_protocol.messages.produce import ACKS_ALL, ProduceRequest, ProduceResponse
 from kafka_protocol.records.batch import read_batches

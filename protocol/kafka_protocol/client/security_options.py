@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Final
 
 from kafka_protocol.auth.secret import Secret
@@ -32,7 +31,7 @@ CONVERT_KEY_STORE: Final = (
     "-destkeystore FILE.p12 -deststoretype PKCS12` and `openssl pkcs12 -in FILE.p12 -out key.pem`, "
     "and set kafka.ssl.keystore.type to PEM"
 )
-_JAVA_STORES: Final = frozenset({".jks", ".jceks", ".p12", ".pfx", ".pkcs12", ".bcfks"})
+_JAVA_STORES: Final = (".jks", ".jceks", ".p12", ".pfx", ".pkcs12", ".bcfks")
 
 # Java classes that people bring along, and whose work is done here by sasl.mechanism.
 _KNOWN_HANDLERS: Final = frozenset(
@@ -56,7 +55,7 @@ def _pem(advice: str) -> Callable[[str], str]:
 
 def _pem_file(advice: str) -> Callable[[str], str]:
     def parse(text: str) -> str:
-        if PurePath(text).suffix.lower() in _JAVA_STORES:
+        if text.lower().endswith(_JAVA_STORES):
             raise ValueError(advice)
         return text
 

@@ -1,14 +1,13 @@
-"""TCP and TLS streams with deadlines. Every `OSError` becomes one of our exceptions here.
+"""Streams with deadlines: TCP, and TLS on it. Every `OSError` becomes one of our exceptions here.
 
 A deadline covers a whole call, however many bytes trickle in meanwhile. Nothing of Kafka's
-protocol is known here.
+protocol is known here. What is special about TLS stands in `tls_stream`.
 """
 
 from __future__ import annotations
 
 import errno
 import socket
-import ssl
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final, NoReturn, TypeVar
@@ -16,40 +15,48 @@ from typing import Final, NoReturn, TypeVar
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config import Address
 from kafka_protocol.client.security_options import SecurityOptions
-from kafka_protocol.client.tls import check_suite, client_context, tls_error
-from kafka_protocol.errors import BrokerConnectionError, KafkaTimeoutError, TlsError
+from kafka_protocol.errors import BrokerConnectionError, KafkaError, KafkaTimeoutError
 from kafka_protocol.primitives import Piece
 
 T = TypeVar("T")
 
 # Enough for a whole Fetch answer in few reads; the kernel hands out what it has.
 _MAX_READ_BYTES: Final = 1024 * 1024
-# TLS hands out one record at a time, of 16 KiB at the most, whatever is asked for.
-_MAX_TLS_READ_BYTES: Final = 16 * 1024
 _JOIN_BELOW_BYTES: Final = 64 * 1024
-
-
-# The ways in which the other side goes away without a word.
-_RESETS: Final = (ConnectionResetError, BrokenPipeError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 
 
 class ClosedByPeerError(BrokerConnectionError):
     """The peer closed or reset the connection."""
 
 
+def broken(error: OSError, address: Address) -> KafkaError:
+    """What became of a connection."""
+    if isinstance(error, ConnectionResetError | BrokenPipeError):
+        return ClosedByPeerError(f"{address} reset the connection")
+    return BrokerConnectionError(f"the connection to {address} broke: {error.strerror or error}")
+
+
 class Transport:
     """A connected stream.
 
     Args:
-        sock: A connected socket, owned from now on; an SSLSocket after its handshake.
+        sock: A connected socket, owned from now on.
         address: For errors.
+        explain: What an `OSError` of this kind of socket means.
+        max_read_bytes: The most that one read can bring.
     """
 
-    def __init__(self, sock: socket.socket, address: Address) -> None:
+    def __init__(
+        self,
+        sock: socket.socket,
+        address: Address,
+        explain: Callable[[OSError, Address], KafkaError] = broken,
+        max_read_bytes: int = _MAX_READ_BYTES,
+    ) -> None:
         self._sock = sock
         self._address = address
-        is_tls = isinstance(sock, ssl.SSLSocket)
-        self._max_read_bytes = _MAX_TLS_READ_BYTES if is_tls else _MAX_READ_BYTES
+        self._explain = explain
+        self._max_read_bytes = max_read_bytes
 
     def __repr__(self) -> str:
         state = "closed" if self._sock.fileno() < 0 else "open"
@@ -97,14 +104,8 @@ class Transport:
             return operation()
         except TimeoutError:
             raise KafkaTimeoutError(f"the time to {what} {self._address} ran out") from None
-        except _RESETS as error:
-            raise ClosedByPeerError(f"{self._address} reset the connection") from error
-        except ssl.SSLError as error:
-            raise tls_error(error, self._address) from error
         except OSError as error:
-            raise BrokerConnectionError(
-                f"the connection to {self._address} broke: {error.strerror or error}"
-            ) from error
+            raise self._explain(error, self._address) from error
 
 
 def _join_small(pieces: Iterable[Piece]) -> Iterable[Piece]:
@@ -134,10 +135,17 @@ def connect(address: Address, security: SecurityOptions, deadline: Deadline) -> 
         KafkaConfigError: A file that TLS needs cannot be used.
     """
     sock = _connect_tcp(address, deadline)
-    return Transport(_secure(sock, address, security, deadline), address)
+    if not security.uses_tls:
+        return Transport(sock, address)
+    # Only who uses TLS waits for the import of `ssl`.
+    from kafka_protocol.client.tls_stream import secured  # noqa: PLC0415
+
+    return secured(sock, address, security, deadline)
 
 
 def _connect_tcp(address: Address, deadline: Deadline) -> socket.socket:
+    if not 0 < address.port < 65536:
+        raise BrokerConnectionError(f"{address}: no port has that number")
     try:
         candidates = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -177,50 +185,3 @@ def _reason(error: OSError, waited_ms: float) -> str:
 def _give_up(address: Address, reasons: list[str]) -> NoReturn:
     unique = ", ".join(dict.fromkeys(reasons)) or "the name has no address"
     raise BrokerConnectionError(f"{address}: {unique}")
-
-
-def _secure(
-    sock: socket.socket, address: Address, security: SecurityOptions, deadline: Deadline
-) -> socket.socket:
-    """The socket itself, or TLS on it; closed where that fails."""
-    if not security.uses_tls:
-        return sock
-    try:
-        return _handshake(sock, address, security, deadline)
-    except BaseException:
-        sock.close()
-        raise
-
-
-def _handshake(
-    sock: socket.socket, address: Address, security: SecurityOptions, deadline: Deadline
-) -> ssl.SSLSocket:
-    context = client_context(security)
-    waited_ms = deadline.remaining_ms
-    try:
-        sock.settimeout(max(0.001, waited_ms / 1000))
-        # A certificate names hosts without the root's dot, and addresses without a zone.
-        secured = context.wrap_socket(sock, server_hostname=address.host.rstrip(".").split("%")[0])
-    except TimeoutError:
-        raise KafkaTimeoutError(
-            f"{address}: the TLS handshake did not end within {waited_ms:.0f} ms; does this "
-            f"listener speak TLS? kafka.security.protocol is {security.protocol}"
-        ) from None
-    except _RESETS as error:
-        # This may pass: a broker that goes down does the same.
-        raise ClosedByPeerError(
-            f"{address} closed the connection in the TLS handshake; does this listener speak TLS? "
-            f"kafka.security.protocol is {security.protocol}"
-        ) from error
-    except ssl.SSLError as error:
-        raise tls_error(error, address) from error
-    except OSError as error:
-        raise BrokerConnectionError(
-            f"{address}: the TLS handshake broke: {error.strerror or error}"
-        ) from error
-    try:
-        check_suite((secured.cipher() or ("",))[0], security, address)
-    except TlsError:
-        secured.close()
-        raise
-    return secured

@@ -1,0 +1,136 @@
+"""What brokers are asked about the cluster, and what their answers mean: topics, coordinators.
+
+One question to one broker each, in whatever version it speaks. Whom to ask, what to keep and when
+to ask again is `cluster`'s business.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Mapping
+from typing import Final, NamedTuple
+
+from kafka_protocol.client.broker import Broker
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.config import Address
+from kafka_protocol.errors import BrokerError, ErrorCode, OutOfStepError
+from kafka_protocol.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.primitives import ZERO_UUID
+from kafka_protocol.topic_partition import TopicPartition
+
+NO_LEADER: Final = -1
+
+
+class Leader(NamedTuple):
+    """Who leads a partition, since which epoch (-1 where brokers do not say)."""
+
+    node_id: int
+    epoch: int
+
+
+class Topic(NamedTuple):
+    """What metadata says about a topic; `partitions` may lack a leader (NO_LEADER)."""
+
+    name: str
+    topic_id: uuid.UUID
+    is_internal: bool
+    error_code: int
+    partitions: Mapping[int, Leader]
+
+
+# From that version on one request finds the coordinators of several groups (KIP-699).
+_MANY_COORDINATORS: Final = 4
+# Below that version a broker with auto.create.topics.enable creates what it is asked for.
+_LEAVES_TOPICS_ALONE: Final = 4
+
+
+def ask_metadata(
+    broker: Broker, names: Collection[str] | None, deadline: Deadline, *, create: bool = False
+) -> MetadataResponse:
+    """Ask for topics by name, or for all of them.
+
+    Raises:
+        BrokerError: The broker refused.
+    """
+    request = _metadata_request(names, create, broker.choose(MetadataRequest))
+    response = broker.request(request, MetadataResponse, deadline)
+    if response.error_code:
+        raise BrokerError(response.error_code, f"Metadata to {broker}")
+    return response
+
+
+def _metadata_request(names: Collection[str] | None, create: bool, version: int) -> MetadataRequest:
+    if names and not create and version < _LEAVES_TOPICS_ALONE:
+        names = None  # all of them, of which the caller picks: reading must not create
+    named = [MetadataRequest.MetadataRequestTopic(name=name) for name in sorted(names or ())]
+    return MetadataRequest(
+        topics=None if names is None and version > 0 else named,
+        # Where no topic is named, there is none to create.
+        allow_auto_topic_creation=create or not names,
+    )
+
+
+class Coordinator(NamedTuple):
+    """The broker that keeps a group's offsets, or why there is none."""
+
+    node_id: int
+    address: Address
+    error: BrokerError | None
+
+
+def find_coordinator(group_id: str, broker: Broker, deadline: Deadline) -> Coordinator:
+    """Ask for a group's coordinator.
+
+    Raises:
+        OutOfStepError: The answer is for another group, or none.
+    """
+    version = broker.choose(FindCoordinatorRequest)
+    request = (
+        FindCoordinatorRequest(key=group_id)
+        if version < _MANY_COORDINATORS
+        else FindCoordinatorRequest(coordinator_keys=[group_id])
+    )
+    response = broker.request(request, FindCoordinatorResponse, deadline)
+    context = f"FindCoordinator of group {group_id!r} to {broker}"
+    if version >= _MANY_COORDINATORS and not response.coordinators:
+        raise OutOfStepError(f"{context}: the answer lacks the group")
+    answer = response.coordinators[0] if response.coordinators else response
+    code = answer.error_code
+    error = BrokerError(code, context, answer.error_message) if code else None
+    return Coordinator(answer.node_id, Address(answer.host, answer.port), error)
+
+
+def unknown_topic(name: str) -> Topic:
+    """A topic that a broker was asked for and did not mention."""
+    return Topic(name, ZERO_UUID, False, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, {})
+
+
+def topic_of(answer: MetadataResponse.MetadataResponseTopic) -> Topic:
+    """The topic of an answer."""
+    return Topic(
+        name=answer.name or "",
+        topic_id=answer.topic_id,
+        is_internal=answer.is_internal,
+        error_code=answer.error_code,
+        partitions={
+            p.partition_index: Leader(p.leader_id, p.leader_epoch) for p in answer.partitions
+        },
+    )
+
+
+def why_no_leader(topic: Topic, topic_partition: TopicPartition) -> int:
+    """The error code for a partition without a leader."""
+    if topic.error_code:
+        return topic.error_code
+    if topic_partition.partition not in topic.partitions:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.LEADER_NOT_AVAILABLE
+
+
+def has_topic_id(topic: Topic) -> bool:
+    """Whether the brokers told the topic's id (Kafka 2.8 and later, KIP-516)."""
+    return topic.topic_id != ZERO_UUID
