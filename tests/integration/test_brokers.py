@@ -80,7 +80,7 @@ def client(options: dict[str, str]) -> Iterator[Cluster]:
 @pytest.fixture(scope="module")
 def topic(kafka: KafkaCluster, release: tuple[int, ...], options: dict[str, str]) -> str:
     """A topic of two partitions, made by whatever the release has for it."""
-    name = f"topic-{next(_numbers)}"
+    name = f"releases-{next(_numbers)}"
     if release < (0, 10, 1):
         kafka.create_topic(name, partitions=2)
         return name
@@ -260,7 +260,7 @@ def test_headers_are_refused_where_there_are_none(
 
 def test_offsets_of_groups(client: Cluster, topic: str) -> None:
     partitions = [TopicPartition(topic, number) for number in (0, 1)]
-    group = f"group-{next(_numbers)}"
+    group = f"releases-group-{next(_numbers)}"
     assert committed_offsets(client, group, partitions, soon()) == {}
     commit_offsets(client, group, {partitions[0]: 3}, soon())
     assert committed_offsets(client, group, partitions, soon()) == {partitions[0]: 3}
@@ -269,7 +269,7 @@ def test_offsets_of_groups(client: Cluster, topic: str) -> None:
 
 
 def test_topics_are_created_and_deleted(client: Cluster, release: tuple[int, ...]) -> None:
-    name = f"topic-{next(_numbers)}"
+    name = f"releases-{next(_numbers)}"
     if release < (0, 10, 1):
         with pytest.raises(UnsupportedVersionError, match=r"no CreateTopics API.*Kafka 0\.10\.1"):
             create_topic(client, NewTopic(name), soon())
