@@ -110,10 +110,10 @@ class KafkaBatchReader(DataSourceReader):
         rest = wanted
         while rest.from_offset < rest.until_offset:
             try:
-                for batches in fetch_range(cluster, rest, _POLL_TIMEOUT_MS):
+                for fetched in fetch_range(cluster, rest, _POLL_TIMEOUT_MS):
                     yield from decode_batches(
-                        batches,
-                        rest,
+                        fetched.batches,
+                        fetched.window,
                         self._columns,
                         max_decompressed_bytes=self._config.max_decompressed_bytes,
                     )

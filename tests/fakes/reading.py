@@ -9,7 +9,6 @@ from typing import Any
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.fetch import fetch_range
 from kafka_protocol.client.produce import Producer
-from kafka_protocol.records.batch import RecordBatch
 from kafka_protocol.records.record import decode_records
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from tests.fakes.cluster import ScriptedCluster
@@ -43,17 +42,17 @@ def read(
     topic_partition: TopicPartition = PARTITION,
 ) -> list[tuple[int, bytes | None]]:
     """The records of a range of offsets: offset and value."""
-    batches: list[RecordBatch] = []
-    for some in fetch_range(client, OffsetRange(topic_partition, start, until), idle_ms):
-        assert some, "an empty sequence ends a range"
-        batches += some
-    return [
-        (record.offset, record.value)
-        for batch in batches
-        if not batch.header.is_control
-        for record in decode_records(batch)
-        if start <= record.offset < until
-    ]
+    records: list[tuple[int, bytes | None]] = []
+    for window, batches in fetch_range(client, OffsetRange(topic_partition, start, until), idle_ms):
+        assert batches, "what is handed out has batches"
+        records += [
+            (record.offset, record.value)
+            for batch in batches
+            if not batch.header.is_control
+            for record in decode_records(batch)
+            if window.from_offset <= record.offset < window.until_offset
+        ]
+    return records
 
 
 def write(client: Cluster, *values: bytes, topic_partition: TopicPartition = PARTITION) -> None:

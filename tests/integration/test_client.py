@@ -54,10 +54,9 @@ def write(
 
 
 def read(cluster: Cluster, wanted: OffsetRange, idle_ms: int = SOON_MS) -> list[tuple[int, bytes]]:
-    window = wanted
     return [
         (row["offset"], row["value"])
-        for batches in fetch_range(cluster, wanted, idle_ms)
+        for window, batches in fetch_range(cluster, wanted, idle_ms)
         for arrow in decode_batches(batches, window, ["offset", "value"])
         for row in arrow.to_pylist()
     ]
@@ -198,8 +197,8 @@ def test_fault_18_and_19_leader_dies_while_reading_and_writing(
     write(client, partition, values, batch_bytes=5_000)
 
     rows: list[Any] = []
-    window = OffsetRange(partition, 0, len(values))
-    for batches in fetch_range(client, window, 2 * SOON_MS):
+    wanted = OffsetRange(partition, 0, len(values))
+    for window, batches in fetch_range(client, wanted, 2 * SOON_MS):
         if not rows:
             leader, _ = client.leader(partition, soon)
             three_brokers.kill(leader.node_id)

@@ -476,7 +476,7 @@ def test_a_read_that_outlives_its_session(sasl: KafkaCluster) -> None:
         write(cluster, partition, numbered(60), batch_bytes=1)
         leader = cluster.broker(cluster.leader(partition, soon())[0].node_id, soon())
         offsets = []
-        for batches in fetch_range(cluster, OffsetRange(partition, 0, 60), SOON_MS):
+        for _, batches in fetch_range(cluster, OffsetRange(partition, 0, 60), SOON_MS):
             offsets += [batch.header.base_offset for batch in batches]
             time.sleep(len(batches) * 0.1)  # a slow caller: 6 s in all
         assert offsets == [*range(60)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from kafka_protocol.auth.mechanism import refuse_more, shown
-from kafka_protocol.errors import AuthenticationError, KafkaConfigError
+from kafka_protocol.errors import AuthenticationError, BrokerConnectionError, KafkaConfigError
 
 if TYPE_CHECKING:
     from botocore.credentials import ReadOnlyCredentials
@@ -67,10 +67,16 @@ class AwsMskIam:
 
         Raises:
             AuthenticationError: No credentials were found, or STS refused the role.
+            BrokerConnectionError: AWS cannot be reached to ask for them.
             KafkaConfigError: botocore is missing, or profile, region or host cannot be used.
         """
         try:
-            from botocore.exceptions import BotoCoreError, ClientError, ProfileNotFound
+            from botocore.exceptions import (
+                BotoCoreError,
+                ClientError,
+                HTTPClientError,
+                ProfileNotFound,
+            )
             from botocore.session import Session
         except ImportError as error:
             raise KafkaConfigError(_MISSING) from error
@@ -82,7 +88,9 @@ class AwsMskIam:
             return _signed_payload(self._host, region, self._credentials(session, region))
         except ProfileNotFound as error:
             raise KafkaConfigError(f"AWS_MSK_IAM: {error}") from error
-        except (BotoCoreError, ClientError) as error:
+        except HTTPClientError as error:
+            raise BrokerConnectionError(f"AWS_MSK_IAM: AWS cannot be reached: {error}") from error
+        except (BotoCoreError, ClientError, RuntimeError) as error:  # the last: credentials expired
             raise AuthenticationError(f"no AWS credentials: {error}") from error
 
     def answer(self, challenge: bytes) -> None:

@@ -38,6 +38,8 @@ R = TypeVar("R", bound=Response)
 
 # When to authenticate again, as a part of the session's life: as Java's client does.
 _AGAIN_AFTER: Final = (0.85, 0.95)
+# Brokers refuse to do it again within a second; a session that has expired can still be renewed.
+_LEAST_SESSION_MS: Final = 1_100
 _MAX_TOKEN_BYTES: Final = 1024 * 1024
 _SIZE: Final = struct.Struct(">i")
 
@@ -96,7 +98,8 @@ def _converse(conversation: Conversation, carry: _Carry) -> Deadline | None:
         raise AuthenticationError("the broker ended the exchange before it proved anything")
     if answer is None or answer.lifetime_ms <= 0:
         return None
-    return Deadline.after(answer.lifetime_ms * random.uniform(*_AGAIN_AFTER))  # noqa: S311
+    after_ms = answer.lifetime_ms * random.uniform(*_AGAIN_AFTER)  # noqa: S311
+    return Deadline.after(max(_LEAST_SESSION_MS, after_ms))
 
 
 def _handshake(wire: Wire, mechanism: str, deadline: Deadline) -> _Carry:

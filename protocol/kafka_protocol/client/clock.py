@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.errors import BrokerConnectionError, KafkaError, KafkaTimeoutError
+from kafka_protocol.errors import BrokerConnectionError, KafkaError
 
 _JITTER: Final = 0.2  # KIP-580
 
@@ -106,8 +106,9 @@ class Retry:
         pause_ms = max(1.0, min(self._max_ms, self._initial_ms * 2 ** min(self._failures, 30)))
         pause_ms *= random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311  no secret in it
         self._failures += 1
-        if not isinstance(error, BrokerConnectionError | KafkaTimeoutError):
-            # Whatever went wrong, a broker said so.
+        if not isinstance(error, BrokerConnectionError):
+            # Whatever went wrong, a broker said so, or took a request and was silent: that cost
+            # the request's own time-out.
             self._unreachable = Deadline.after(self._unreachable_ms)
         if min(self._deadline.remaining_ms, self._unreachable.remaining_ms) < pause_ms:
             raise error

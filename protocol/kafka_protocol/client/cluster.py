@@ -9,7 +9,7 @@ unreachable for too long.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import TypeVar
 
@@ -171,12 +171,16 @@ class Cluster:
         """The first answer of any broker; what went wrong with each of them where none answers."""
         setup = deadline.or_sooner(self.config.connection_setup_timeout_ms)
         errors: list[KafkaError] = []
-        for broker in self._anyone(setup, errors):
+        candidates = self._candidates()
+        for i, reach in enumerate(candidates):
+            # Each has its share, so that one that is silent leaves time for the others.
+            share = setup.or_sooner(setup.remaining_ms / (len(candidates) - i))
             try:
-                return ask(broker, setup)
-            except AuthenticationError:
-                raise
+                return ask(reach(share), share)
             except KafkaError as error:
+                # Every broker knows the same users, and counts the failures of each.
+                if isinstance(error, AuthenticationError) and not isinstance(error, TlsError):
+                    raise
                 errors.append(error)
         final = [error for error in errors if not error.retriable]
         if final and len(final) == len(errors):
@@ -187,29 +191,23 @@ class Cluster:
             "addresses, that the brokers are up, and that no firewall is in between"
         )
 
-    def _anyone(self, setup: Deadline, errors: list[KafkaError]) -> Iterator[Broker]:
-        """Brokers to ask: connected ones, then advertised ones, then bootstrap servers."""
-        yield from [b for b in self._brokers.values() if not b.is_closed and not b.in_flight]
+    def _candidates(self) -> list[Callable[[Deadline], Broker]]:
+        """How to reach brokers: connected ones, then advertised ones, then bootstrap servers."""
+        connected = [b for b in self._brokers.values() if not b.is_closed and not b.in_flight]
         if self._bootstrap is not None and not self._bootstrap.is_closed:
-            yield self._bootstrap
-        candidates: list[tuple[int | None, Address]] = [*self._addresses.items()]
-        random.shuffle(candidates)
-        candidates += [(None, address) for address in self.config.bootstrap_servers]
-        for i, (node_id, address) in enumerate(candidates):
-            share_ms = setup.remaining_ms / (len(candidates) - i)
-            try:
-                broker = self._connect(address, node_id, setup.or_sooner(share_ms))
-            except KafkaError as error:
-                # Every broker knows the same users, and counts the failures of each.
-                if isinstance(error, AuthenticationError) and not isinstance(error, TlsError):
-                    raise
-                errors.append(error)
-                continue
-            yield broker
+            connected.append(self._bootstrap)
+        places: list[tuple[int | None, Address]] = [*self._addresses.items()]
+        random.shuffle(places)
+        places += [(None, address) for address in self.config.bootstrap_servers]
+        return [
+            *(partial(_already, broker) for broker in connected),
+            *(partial(self._connect, address, node_id) for node_id, address in places),
+        ]
 
     def _learn(self, response: MetadataResponse) -> dict[str, Topic]:
-        self._addresses = {b.node_id: Address(b.host, b.port) for b in response.brokers}
-        self._drop_moved_brokers()
+        if response.brokers:  # a broker that is starting knows of none
+            self._addresses = {b.node_id: Address(b.host, b.port) for b in response.brokers}
+            self._drop_moved_brokers()
         topics = {t.name: topic_of(t) for t in response.topics if t.name is not None}
         for name, topic in topics.items():
             if topic.error_code:
@@ -312,3 +310,7 @@ class Cluster:
             if self._addresses.get(node_id) != broker.address:
                 broker.close()
                 del self._brokers[node_id]
+
+
+def _already(broker: Broker, _deadline: Deadline) -> Broker:
+    return broker

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka_protocol.client.broker import Sent
 from kafka_protocol.client.clock import Deadline, Retry
@@ -52,6 +52,17 @@ _RETRIED: Final = frozenset({ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.OFFSET_OU
 _PartitionData = FetchResponse.FetchableTopicResponse.PartitionData
 
 
+class Fetched(NamedTuple):
+    """The batches of one answer, and which of their records are wanted.
+
+    The first batch can begin before the window, with records that an earlier answer brought, or
+    that nobody asked for; the last one can reach beyond it.
+    """
+
+    window: OffsetRange
+    batches: Sequence[RecordBatch]
+
+
 class OffsetOutOfRangeError(KafkaError):
     """An offset is not, or no longer, in the log.
 
@@ -78,20 +89,18 @@ class OffsetOutOfRangeError(KafkaError):
         )
 
 
-def fetch_range(
-    cluster: Cluster, wanted: OffsetRange, idle_timeout_ms: int
-) -> Iterator[Sequence[RecordBatch]]:
+def fetch_range(cluster: Cluster, wanted: OffsetRange, idle_timeout_ms: int) -> Iterator[Fetched]:
     """Read the batches that hold a range.
 
     Args:
         cluster: Whom to ask.
-        wanted: The range. The first and the last batch may reach beyond it. With
-            isolation.level=read_committed it ends at the last stable offset at the latest.
+        wanted: The range. With isolation.level=read_committed it ends at the last stable offset
+            at the latest.
         idle_timeout_ms: How long to go on without coming nearer to the end.
 
     Yields:
         The batches of one answer at a time, without the markers of transactions, and without
-        aborted records under read_committed; never an empty sequence.
+        aborted records under read_committed; never without any. Windows do not overlap.
 
     Raises:
         OffsetOutOfRangeError: A part of the range is not in the log.
@@ -102,8 +111,8 @@ def fetch_range(
     """
     fetcher = _Fetcher(cluster, wanted, idle_timeout_ms)
     try:
-        while batches := fetcher.next_batches():
-            yield batches
+        while fetched := fetcher.next_batches():
+            yield fetched
     finally:
         fetcher.close()
 
@@ -127,8 +136,8 @@ class _Fetcher:
     def __repr__(self) -> str:
         return f"<_Fetcher of {self._wanted} at {self._position}>"
 
-    def next_batches(self) -> Sequence[RecordBatch]:
-        """The batches of the next answer that has any; empty at the end of the range."""
+    def next_batches(self) -> Fetched | None:
+        """The batches of the next answer that has any; None at the end of the range."""
         self._made_progress()  # the time since the last call was the caller's
         while self._position < self._wanted.until_offset:
             try:
@@ -142,12 +151,12 @@ class _Fetcher:
             if batches:
                 if self._position < self._wanted.until_offset:
                     self._send_ahead()
-                return batches
+                return Fetched(self._wanted._replace(from_offset=before), batches)
             if self._position > before:
                 self._made_progress()  # nothing but what transactions hide
             else:
                 self._idle()
-        return ()
+        return None
 
     def close(self) -> None:
         """Give up the Fetch that is on its way, with its connection: its answer has no reader."""
@@ -256,9 +265,12 @@ class _Fetcher:
             for aborted in data.aborted_transactions or ()
         )
         start, found = self._position, 0
+        unstable = None
         for batch in read_batches(records, self._wanted.until_offset):
             found += 1
-            self._check_offset(batch, data.high_watermark, start)
+            unstable = self._refuse_misplaced(batch, data, start)
+            if unstable is not None:
+                break
             if batch.header.base_offset >= self._wanted.until_offset:
                 # Compaction took what was left of the range; what follows nobody asked for.
                 self._position = self._wanted.until_offset
@@ -277,25 +289,36 @@ class _Fetcher:
         if not found:
             self._ask_for_more(len(records))
         elif self._position == start:
-            self._count_idle_answer()
+            self._count_idle_answer(unstable)
         return wanted
 
-    def _check_offset(self, batch: RecordBatch, high_watermark: int, start: int) -> None:
-        """No checksum covers a batch's offset, so it is held against what is known otherwise."""
-        stated_offset = batch.header.stated_offset
-        goes_back = self._position > start and stated_offset < self._position
-        if stated_offset >= high_watermark or goes_back:
-            raise CorruptRecordError(
-                f"a batch begins there, while the read is at offset {self._position} and the "
-                f"high watermark at {high_watermark}",
-                offset=stated_offset,
-            )
+    def _refuse_misplaced(
+        self, batch: RecordBatch, data: _PartitionData, start: int
+    ) -> CorruptRecordError | None:
+        """No checksum covers a batch's offset, so it is held against what is known otherwise.
 
-    def _count_idle_answer(self) -> None:
-        """Batches came, and all of them are behind us: once is odd, again and again is a fault."""
+        Returns:
+            An error to raise if it happens again and again: a broker notes its high watermark
+            before it reads its log, so the next answer has a later one.
+        """
+        offset = batch.header.stated_offset
+        goes_back = self._position > start and offset < self._position
+        if not goes_back and offset < data.high_watermark:
+            return None
+        error = CorruptRecordError(
+            f"a batch begins there, while the read is at offset {self._position} and the high "
+            f"watermark at {data.high_watermark}",
+            offset=offset,
+        )
+        if goes_back:
+            raise error
+        return error
+
+    def _count_idle_answer(self, error: KafkaError | None) -> None:
+        """Batches came, and none of them is of use: once is odd, again and again is a fault."""
         self._idle_answers += 1
         if self._idle_answers >= _MAX_IDLE_ANSWERS:
-            raise ProtocolError(
+            raise error or ProtocolError(
                 f"Fetch of {self._wanted.topic_partition} at offset {self._position}: "
                 f"{_MAX_IDLE_ANSWERS} answers held only batches before that offset"
             )

@@ -62,10 +62,18 @@ def committed_offsets(
         request = _fetch_request(group_id, partitions, version)
         response = coordinator.request(request, OffsetFetchResponse, deadline, _BY_NAME)
         context = f"OffsetFetch of group {group_id!r} to {coordinator}"
-        error_code, answers = _fetched(response)
-        _check(error_code, context)
+        answered = _answered(response, group_id, version, context)
+        _check(answered.error_code, context)
+        answers: dict[TopicPartition, _PartitionAnswer] = {
+            TopicPartition(topic.name, partition.partition_index): partition
+            for topic in answered.topics
+            for partition in topic.partitions
+        }
         offsets = {}
-        for topic_partition, answer in answers.items():
+        for topic_partition in partitions:
+            if topic_partition not in answers:
+                raise OutOfStepError(f"{context}: the answer lacks {topic_partition}")
+            answer = answers[topic_partition]
             # Below v2 a group without offsets is an unknown partition.
             if answer.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 _check(answer.error_code, f"{context} for {topic_partition}")
@@ -161,17 +169,16 @@ def _fetch_request(
     return OffsetFetchRequest(groups=[Group(group_id=group_id, topics=group_topics)])
 
 
-def _fetched(
-    response: OffsetFetchResponse,
-) -> tuple[int, dict[TopicPartition, _PartitionAnswer]]:
-    """The group's error, and each partition's answer, from whichever of the two layouts it is."""
-    source = response.groups[0] if response.groups else response
-    answers: dict[TopicPartition, _PartitionAnswer] = {
-        TopicPartition(topic.name, partition.partition_index): partition
-        for topic in source.topics
-        for partition in topic.partitions
-    }
-    return source.error_code, answers
+def _answered(
+    response: OffsetFetchResponse, group_id: str, version: int, context: str
+) -> OffsetFetchResponse | OffsetFetchResponse.OffsetFetchResponseGroup:
+    """The group's answer, in whichever of the two layouts it is."""
+    if version < _MANY_GROUPS:
+        return response
+    groups = [group for group in response.groups if group.group_id == group_id]
+    if not groups:
+        raise OutOfStepError(f"{context}: the answer lacks the group")
+    return groups[0]
 
 
 def _check(code: int, context: str) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from kafka_protocol.client.clock import Deadline
 
 _MAX_BODY_BYTES: Final = 1024 * 1024
+# With its head, and what chunks cost.
+_MAX_ANSWER_BYTES: Final = _MAX_BODY_BYTES + 256 * 1024
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -111,6 +113,7 @@ class _Stream(io.RawIOBase):
         self._transport = transport
         self._deadline = deadline
         self._rest = b""
+        self._left = _MAX_ANSWER_BYTES
 
     def makefile(self, _mode: str) -> io.BufferedReader:
         """What `http.client` reads from."""
@@ -128,6 +131,10 @@ class _Stream(io.RawIOBase):
                 self._rest = self._transport.read(len(view), self._deadline)
             except ClosedByPeerError:
                 return 0
+            self._left -= len(self._rest)
+            if self._left < 0:
+                # Whatever the answer says of its own length.
+                raise ProtocolError(f"the answer is longer than {_MAX_ANSWER_BYTES} bytes")
         size = min(len(view), len(self._rest))
         view[:size] = self._rest[:size]
         self._rest = self._rest[size:]

@@ -10,10 +10,11 @@ from __future__ import annotations
 import base64
 import importlib
 import json
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote_plus, urlencode, urlsplit
 
-from kafka_protocol.auth.mechanism import shown
+from kafka_protocol.auth.mechanism import shown, utf8
 from kafka_protocol.auth.secret import Secret
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.http_post import Answer, post
@@ -80,8 +81,9 @@ def _called(path: str) -> Secret:
         token = callback()
     except KafkaError:
         raise
-    except Exception as error:
-        raise AuthenticationError(f"{path} raised {type(error).__name__}") from error
+    except Exception as error:  # noqa: BLE001 - whatever a user's callback raises
+        # Not chained: what it says may hold a secret.
+        raise AuthenticationError(f"{path} raised {type(error).__name__}") from None
     if not isinstance(token, str):
         raise AuthenticationError(f"{path} returned {type(token).__name__}, and not a str")
     return Secret(token)
@@ -95,30 +97,34 @@ def _fetched(security: SecurityOptions, deadline: Deadline) -> _Kept:
     credentials = [security.oauth_client_id or "", secret.reveal()]
     if security.oauth_header_urlencode:
         credentials = [quote_plus(part) for part in credentials]
+    basic = base64.b64encode(utf8(":".join(credentials), "the client's credentials")).decode()
     headers = {
-        "Authorization": "Basic " + base64.b64encode(":".join(credentials).encode()).decode(),
+        "Authorization": f"Basic {basic}",
         "Content-Type": "application/x-www-form-urlencoded",
         "Accept": "application/json",
     }
     body = urlencode(form).encode()
     answer = post(url, headers, body, security.https_ca_location, deadline)
-    return _token_in(answer, f"the token endpoint at {urlsplit(url).netloc}", secret)
+    hidden = (secret.reveal(), quote_plus(secret.reveal()), basic)
+    return _token_in(answer, f"the token endpoint at {urlsplit(url).netloc}", hidden)
 
 
-def _token_in(answer: Answer, who: str, secret: Secret) -> _Kept:
+def _token_in(answer: Answer, who: str, hidden: Iterable[str]) -> _Kept:
     told = _object_in(answer.body)
     if answer.status != _OK:
-        raise _refusal(f"{who} answered {answer.status}", answer.status, told, secret)
+        raise _refusal(f"{who} answered {answer.status}", answer.status, told, hidden)
     token = told.get("access_token")
     if not isinstance(token, str) or not token:
         raise AuthenticationError(f"{who} answered without an access_token")
     return _Kept(Secret(token), Deadline.after(_lifetime_s(told, token) * _KEEP_FOR * 1000))
 
 
-def _refusal(what: str, status: int, told: dict[str, Any], secret: Secret) -> KafkaError:
+def _refusal(what: str, status: int, told: dict[str, Any], hidden: Iterable[str]) -> KafkaError:
     """Its words (RFC 6749, section 5.2), but for what they may repeat of ours."""
     words = [told[key] for key in ("error", "error_description") if isinstance(told.get(key), str)]
-    said = [shown(text.replace(secret.reveal() or "\0", "***")) for text in words]
+    for secret in filter(None, hidden):
+        words = [text.replace(secret, "***") for text in words]
+    said = [shown(text) for text in words]
     kind = BrokerConnectionError if status in _PASSING else AuthenticationError
     return kind(": ".join([what, *said]))
 

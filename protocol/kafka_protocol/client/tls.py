@@ -147,10 +147,16 @@ def _identify(context: ssl.SSLContext, security: SecurityOptions) -> None:
         if file is not None:
             _check_key_file(option, file)
     with ExitStack() as files:
-        if security.keystore_certificate_chain is not None:
-            chain_file = files.enter_context(on_disk(security.keystore_certificate_chain))
-        if security.keystore_key is not None:
-            key_file = files.enter_context(on_disk(security.keystore_key.reveal()))
+        try:
+            if security.keystore_certificate_chain is not None:
+                chain_file = files.enter_context(on_disk(security.keystore_certificate_chain))
+            if security.keystore_key is not None:
+                key_file = files.enter_context(on_disk(security.keystore_key.reveal()))
+        except OSError as error:
+            raise KafkaConfigError(
+                "Options 'kafka.ssl.keystore.key' and 'kafka.ssl.keystore.certificate.chain' need "
+                f"a folder for temporary files: {error.strerror or error}"
+            ) from None
         if chain_file is not None:
             _load_chain(context, chain_file, key_file, security)
 
@@ -252,3 +258,27 @@ def tls_error(error: ssl.SSLError, address: Address) -> TlsError:
         return TlsError(f"{address} cannot be trusted: {reason}")
     code = (getattr(error, "reason", None) or str(error)).rpartition("ALERT_")[2]
     return TlsError(f"{address}: no TLS connection: {_REASONS.get(code, code)}")
+
+
+# What the other side says of the client's certificate; with TLS 1.3 only after the handshake.
+_LATE: Final = frozenset(
+    {
+        "HANDSHAKE_FAILURE",
+        "CERTIFICATE_REQUIRED",
+        "BAD_CERTIFICATE",
+        "CERTIFICATE_UNKNOWN",
+        "UNKNOWN_CA",
+        "CERTIFICATE_EXPIRED",
+        "CERTIFICATE_REVOKED",
+        "UNSUPPORTED_CERTIFICATE",
+        "ACCESS_DENIED",
+    }
+)
+
+
+def late_refusal(error: OSError, address: Address) -> TlsError | None:
+    """The refusal of the client's certificate that an error is, if it is one."""
+    if not isinstance(error, ssl.SSLError):
+        return None
+    code = (error.reason or "").rpartition("ALERT_")[2]
+    return tls_error(error, address) if code in _LATE else None

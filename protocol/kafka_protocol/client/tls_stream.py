@@ -12,7 +12,7 @@ from typing import Final
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config import Address
 from kafka_protocol.client.security_options import SecurityOptions
-from kafka_protocol.client.tls import check_suite, client_context, tls_error
+from kafka_protocol.client.tls import check_suite, client_context, late_refusal, tls_error
 from kafka_protocol.client.transport import ClosedByPeerError, Transport, broken
 from kafka_protocol.errors import BrokerConnectionError, KafkaError, KafkaTimeoutError
 
@@ -50,7 +50,9 @@ def secured(
 def _explain(error: OSError, address: Address) -> KafkaError:
     if isinstance(error, _RESETS):
         return ClosedByPeerError(f"{address} reset the connection")
-    return tls_error(error, address) if isinstance(error, ssl.SSLError) else broken(error, address)
+    # TLS 1.3 tells after the handshake what a broker thinks of the client's certificate. All else
+    # that goes wrong by then may pass, as a broken connection does.
+    return late_refusal(error, address) or broken(error, address)
 
 
 def _handshake(

@@ -90,9 +90,12 @@ def _read(
     config = cluster.config
     try:
         for wanted in ranges:
-            for batches in fetch_range(cluster, wanted, config.api_timeout_ms):
+            for fetched in fetch_range(cluster, wanted, config.api_timeout_ms):
                 yield from decode_batches(
-                    batches, wanted, columns, max_decompressed_bytes=config.max_decompressed_bytes
+                    fetched.batches,
+                    fetched.window,
+                    columns,
+                    max_decompressed_bytes=config.max_decompressed_bytes,
                 )
     finally:
         cluster.close()

@@ -207,6 +207,8 @@ def _zstd_decompress(data: Buffer, max_bytes: int) -> Buffer:
         parts.append(part)
         total += len(part)
         rest = rest[size:]
+        if len(parts) > _MAX_MEMBERS:
+            raise CorruptRecordError(f"the payload is more than {_MAX_MEMBERS} compressed streams")
     _idle_zstd.append(unpacker)
     return parts[0] if len(parts) == 1 else b"".join(parts)
 

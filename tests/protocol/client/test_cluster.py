@@ -269,3 +269,31 @@ def leading(version: int) -> ScriptedBroker:
         }
     )
     return fake
+
+
+def test_fault_05_a_kept_connection_that_is_dead_leaves_time_for_the_others() -> None:
+    asked = 0
+
+    def once(_request: MetadataRequest, _version: int) -> MetadataResponse | None:
+        nonlocal asked
+        asked += 1
+        return MetadataResponse(topics=[Topic(name="t")]) if asked == 1 else None
+
+    with (
+        ScriptedBroker({MetadataRequest: once}) as dying,
+        answering(MetadataResponse(topics=[Topic(name="t")])) as healthy,
+        cluster_of(dying.address, healthy.address) as cluster,
+    ):
+        cluster.topics(["t"], Deadline.after(5_000))
+        assert [*cluster.topics(["t"], Deadline.after(5_000))] == ["t"]
+        assert asked >= 2
+
+
+def test_a_broker_that_knows_of_no_brokers_is_not_believed() -> None:
+    with leading(11) as fake, cluster_of(fake.address) as cluster:
+        leader, _ = cluster.leader(TopicPartition("t", 0), Deadline.after(5_000))
+        broker = cluster.broker(leader.node_id, Deadline.after(5_000))
+        fake.handlers[MetadataRequest] = lambda _r, _v: MetadataResponse(topics=[Topic(name="t")])
+        cluster.topics(["t"], Deadline.after(5_000))
+        assert not broker.is_closed
+        assert cluster.broker(leader.node_id, Deadline.after(5_000)) is broker

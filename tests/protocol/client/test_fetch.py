@@ -118,7 +118,7 @@ def broker_with(
 
 def read(cluster: Cluster, start: int, stop: int, idle_ms: int = 5_000) -> list[int]:
     batches: list[RecordBatch] = []
-    for some in fetch_range(cluster, OffsetRange(PARTITION, start, stop), idle_ms):
+    for _, some in fetch_range(cluster, OffsetRange(PARTITION, start, stop), idle_ms):
         assert some
         batches += some
     return [record.offset for found in batches for record in decode_records(found)]
@@ -128,8 +128,8 @@ def test_the_next_fetch_is_sent_before_an_answer_is_handed_out() -> None:
     log = Log(answer(batch(0, 3) + batch(3)), answer(batch(4, 2)))
     with broker_with(log) as cluster:
         range_ = fetch_range(cluster, OffsetRange(PARTITION, 0, 6), 5_000)
-        assert [b.header.base_offset for b in next(range_)] == [0, 3]
-        assert [b.header.base_offset for b in next(range_)] == [4]
+        assert [b.header.base_offset for b in next(range_).batches] == [0, 3]
+        assert [b.header.base_offset for b in next(range_).batches] == [4]
         assert [*range_] == []
     assert log.offsets == [0, 4]
 
@@ -343,7 +343,7 @@ def test_the_consumer_s_time_is_not_ours() -> None:
         range_ = fetch_range(cluster, OffsetRange(PARTITION, 0, 2), 1_000)
         next(range_)
         time.sleep(1.1)
-        assert [b.header.base_offset for b in next(range_)] == [1]
+        assert [b.header.base_offset for b in next(range_).batches] == [1]
 
 
 def test_empty_answers_that_come_at_once_are_not_asked_for_in_a_loop() -> None:
@@ -360,8 +360,8 @@ def test_two_ranges_over_one_connection_get_their_own_answers() -> None:
 
     with broker_with(fetch) as cluster:
         ranges = [fetch_range(cluster, OffsetRange(PARTITION, 0, 2), 5_000) for _ in range(2)]
-        first = [next(range_)[0].header.base_offset for range_ in ranges]
-        second = [next(range_)[0].header.base_offset for range_ in reversed(ranges)]
+        first = [next(range_).batches[0].header.base_offset for range_ in ranges]
+        second = [next(range_).batches[0].header.base_offset for range_ in reversed(ranges)]
     assert (first, second) == ([0, 0], [1, 1])
 
 
@@ -371,3 +371,35 @@ def test_records_that_do_not_come() -> None:
             KafkaTimeoutError, match="Cannot fetch record for offset 0 of t-0 in 50 "
         ):
             read(cluster, 0, 1, idle_ms=50)
+
+
+def test_a_batch_that_begins_before_the_position_brings_nothing_twice() -> None:
+    """After an unclean election, or from a broker that batches anew, batches lie otherwise."""
+    log = Log(answer(batch(0, 10)), answer(batch(5, 15)))
+    with broker_with(log) as cluster:
+        found = [
+            record.offset
+            for window, batches in fetch_range(cluster, OffsetRange(PARTITION, 2, 20), 5_000)
+            for some in batches
+            for record in decode_records(some)
+            if window.from_offset <= record.offset < window.until_offset
+        ]
+    assert found == [*range(2, 20)]
+    assert log.offsets == [2, 10]
+
+
+def test_a_batch_behind_a_high_watermark_that_is_old_is_asked_for_again() -> None:
+    """A broker notes its high watermark before it reads its log."""
+
+    def stale(offset: int) -> FetchResponse:
+        response = answer(batch(0) + batch(1))
+        response.responses[0].partitions[0].high_watermark = offset
+        return response
+
+    with broker_with(Log(stale(1), answer(batch(1)))) as cluster:
+        assert read(cluster, 0, 2) == [0, 1]
+    with broker_with(Log(stale(0), stale(2))) as cluster:
+        assert read(cluster, 0, 2) == [0, 1]
+    with broker_with(Log(stale(0))) as cluster:
+        with pytest.raises(CorruptRecordError, match="and the high watermark at 0"):
+            read(cluster, 0, 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -178,3 +178,16 @@ def test_nothing_but_our_own_errors_comes_out(data: bytes, piece: int) -> None:
 def test_pieces_of_any_size_make_the_same_answer(piece: int) -> None:
     answer = _read_answer(_Bytes(OK, piece), Address("idp", 1), Deadline.after(SOON))
     assert answer == Answer(200, b"{}")
+
+
+def test_a_chunk_without_an_end_is_not_swallowed() -> None:
+    """`http.client` takes a chunk of -1 bytes for all that comes."""
+
+    def flood(sock: socket.socket) -> None:
+        sock.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n")
+        with suppress(OSError):
+            for _ in range(64):
+                sock.sendall(bytes(1024 * 1024))
+
+    with answering(flood) as url, pytest.raises(ProtocolError, match="longer than"):
+        post_to(url)

@@ -174,7 +174,7 @@ def test_fault_16_a_leader_that_moves_in_the_middle_of_a_range() -> None:
                 write(client, value)
             leaders = itertools.cycle([1, 2, 3])
             found = []
-            for batches in fetch_range(client, OffsetRange(PARTITION, 0, 20), SOON_MS):
+            for _, batches in fetch_range(client, OffsetRange(PARTITION, 0, 20), SOON_MS):
                 found += [(r.offset, r.value) for batch in batches for r in decode_records(batch)]
                 mock.move_leader(PARTITION, next(leaders))
             assert found == values
