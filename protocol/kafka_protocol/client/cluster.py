@@ -265,6 +265,9 @@ class Cluster:
             BrokerConnectionError: One of them cannot be reached.
         """
         self._learn(self._ask_for_topics([], deadline))
+        if not self._addresses:
+            # Kafka 0.8 names its brokers once there is a topic; who answered is one of them.
+            return self._ask_anyone(lambda broker, _: broker.versions, deadline)
         brokers = [self.broker(node_id, deadline) for node_id in sorted(self._addresses)]
         return common_versions(broker.versions for broker in brokers)
 

@@ -297,3 +297,10 @@ def test_a_broker_that_knows_of_no_brokers_is_not_believed() -> None:
         cluster.topics(["t"], Deadline.after(5_000))
         assert not broker.is_closed
         assert cluster.broker(leader.node_id, Deadline.after(5_000)) is broker
+
+
+def test_fault_13_versions_of_a_cluster_that_names_no_brokers() -> None:
+    """As Kafka 0.8 does before there is a topic."""
+    with answering(MetadataResponse()) as fake, cluster_of(fake.address) as cluster:
+        versions = cluster.common_versions(Deadline.after(5_000))
+        assert versions.range_of(MetadataRequest) == MetadataRequest.versions
