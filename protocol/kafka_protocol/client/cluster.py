@@ -173,10 +173,11 @@ class Cluster:
         errors: list[KafkaError] = []
         candidates = self._candidates()
         for i, reach in enumerate(candidates):
-            # Each has its share, so that one that is silent leaves time for the others.
-            share = setup.or_sooner(setup.remaining_ms / (len(candidates) - i))
+            left = len(candidates) - i
             try:
-                return ask(reach(share), share)
+                broker = reach(setup.or_sooner(setup.remaining_ms / left))
+                # One that is silent leaves half of the time to the others; a slow one has enough.
+                return ask(broker, setup.or_sooner(setup.remaining_ms / min(left, 2)))
             except KafkaError as error:
                 # Every broker knows the same users, and counts the failures of each.
                 if isinstance(error, AuthenticationError) and not isinstance(error, TlsError):

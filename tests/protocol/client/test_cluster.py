@@ -304,3 +304,14 @@ def test_fault_13_versions_of_a_cluster_that_names_no_brokers() -> None:
     with answering(MetadataResponse()) as fake, cluster_of(fake.address) as cluster:
         versions = cluster.common_versions(Deadline.after(5_000))
         assert versions.range_of(MetadataRequest) == MetadataRequest.versions
+
+
+def test_a_slow_broker_has_time_to_answer_however_many_others_there_are() -> None:
+    def slow(_request: MetadataRequest, _version: int) -> MetadataResponse:
+        time.sleep(0.4)
+        return MetadataResponse(topics=[Topic(name="t")])
+
+    with ScriptedBroker({MetadataRequest: slow}) as fake:
+        nowhere = [Address("127.0.0.1", 1)] * 20
+        with cluster_of(fake.address, *nowhere, setup_ms=2_000) as cluster:
+            assert [*cluster.topics(["t"], Deadline.after(5_000))] == ["t"]
