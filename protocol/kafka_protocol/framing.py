@@ -13,26 +13,25 @@ import struct
 from typing import Final
 
 from kafka_protocol import primitives as p
+from kafka_protocol.api_keys import ApiKey
 from kafka_protocol.codec import write_message
 from kafka_protocol.errors import DecodeError, EncodeError, ProtocolError
 from kafka_protocol.primitives import Out
 from kafka_protocol.schema import Message, Request
 
-_API_VERSIONS: Final = 18
-_CONTROLLED_SHUTDOWN: Final = 7
 _SIZE: Final = struct.Struct(">i")
 
 
 def request_header_version(message: type[Message], version: int) -> int:
     """0 (no client id; one ancient request), 1, or 2 (tagged fields)."""
-    if message.api_key == _CONTROLLED_SHUTDOWN and version == 0:
+    if message.api_key == ApiKey.CONTROLLED_SHUTDOWN and version == 0:
         return 0
     return 2 if version in message.flexible else 1
 
 
 def response_header_version(message: type[Message], version: int) -> int:
     """0, or 1 (tagged fields); always 0 for ApiVersions, whose reader may not know the version."""
-    if message.api_key == _API_VERSIONS:
+    if message.api_key == ApiKey.API_VERSIONS:
         return 0
     return 1 if version in message.flexible else 0
 
