@@ -57,3 +57,10 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	@echo "Installing the project, Spark and the development tools into $(VENV) (a minute or two the first time)"
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@ $(VENV)/.installed-demo
+
+# Other releases of Spark, each with all that tests it, for example `make .venv-spark-4.0.0/.installed`.
+.venv-spark-%/.installed: pyproject.toml
+	@echo "Installing the project with Spark $* into .venv-spark-$* (a minute or two the first time)"
+	$(PYTHON) -m venv .venv-spark-$*
+	.venv-spark-$*/bin/python -m pip install --quiet --editable '.[bench]' 'pyspark==$*'
+	touch $@
