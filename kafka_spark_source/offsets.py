@@ -1,18 +1,16 @@
-"""Offsets of partitions: where a read starts and ends, and the JSON that options spell it in.
+"""The JSON that options and checkpoints spell partitions and offsets in.
 
-Pure: no I/O, no Spark, nothing that depends on what a cluster holds (that is `planning`'s).
-Sources: `JsonUtils` and `KafkaOffsetRangeLimit` of Spark's Kafka connector. Where its JSON parser
-lets something pass that cannot be meant (a partition named twice, an offset of 1.5 or -7), this
-one refuses it.
+Pure: no I/O, no Spark, nothing that depends on what a cluster holds. Source: `JsonUtils` of
+Spark's Kafka connector. Where its parser lets something pass that cannot be meant (a partition
+named twice, an offset of 1.5), this one refuses it.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeGuard, TypeVar
 
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
@@ -21,92 +19,60 @@ from kafka_protocol.topic_partition import TopicPartition
 LATEST: Final = -1
 EARLIEST: Final = -2
 
-_MAX_OFFSET: Final = 2**63 - 1
+K = TypeVar("K")
+V = TypeVar("V")
+
+_MAX_LONG: Final = 2**63 - 1
 _MAX_PARTITION: Final = 2**31 - 1
 _LONGEST_QUOTE: Final = 500
 _PARTITION_NUMBER: Final = re.compile("0|[1-9][0-9]{0,9}")
 
 _ASSIGNMENT_EXAMPLE: Final = '{"topicA":[0,1],"topicB":[0,1]}'
-_OFFSETS_EXAMPLE: Final = '{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}'
 
 
-@dataclass(frozen=True, slots=True)
-class EarliestPosition:
-    """The first record that each partition still holds."""
-
-    def __str__(self) -> str:
-        return "earliest"
-
-    def offset_of(self, topic_partition: TopicPartition) -> int:  # noqa: ARG002
-        """EARLIEST, for every partition."""
-        return EARLIEST
-
-
-@dataclass(frozen=True, slots=True)
-class LatestPosition:
-    """The end of each partition, as it is when the read is planned."""
-
-    def __str__(self) -> str:
-        return "latest"
-
-    def offset_of(self, topic_partition: TopicPartition) -> int:  # noqa: ARG002
-        """LATEST, for every partition."""
-        return LATEST
-
-
-@dataclass(frozen=True, slots=True)
-class SpecificOffsets:
-    """An offset, EARLIEST or LATEST for each partition, and for no others."""
-
-    offsets: Mapping[TopicPartition, int]
-
-    def __str__(self) -> str:
-        return offsets_to_json(self.offsets)
-
-    def offset_of(self, topic_partition: TopicPartition) -> int:
-        """The offset, EARLIEST or LATEST; KeyError for a partition that is not named."""
-        return self.offsets[topic_partition]
-
-
-Position: TypeAlias = EarliestPosition | LatestPosition | SpecificOffsets
-
-_NAMED_POSITIONS: Final[Mapping[str, Position]] = {
-    str(position): position for position in (EarliestPosition(), LatestPosition())
-}
-
-
-def parse_position(option: str, text: str) -> Position:
-    """Read `earliest`, `latest` (in any case) or a JSON of offsets.
+def parse_topics(
+    option: str,
+    text: str,
+    example: str,
+    entries: Callable[[str, object], Iterable[tuple[K, V]]],
+) -> dict[K, V]:
+    """Read a JSON object that maps topics to whatever `entries` makes of it.
 
     Args:
         option: The option's name, for the error.
         text: Its value.
-
-    Raises:
-        KafkaConfigError: It is none of the three.
-    """
-    named = _NAMED_POSITIONS.get(text.strip().lower())
-    return named if named is not None else SpecificOffsets(parse_offsets(option, text))
-
-
-def parse_offsets(option: str, text: str) -> dict[TopicPartition, int]:
-    """Read `{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}`: topic to partition to next offset.
-
-    Args:
-        option: The option's name, for the error.
-        text: Its value.
+        example: A value as it should be, for the error.
+        entries: (topic, what it maps to) -> entries of the result; raises ValueError.
 
     Raises:
         KafkaConfigError: It is no such JSON, or names something twice.
     """
     try:
         return {
-            topic_partition: offset
-            for topic, partitions in _read_object(text, "the value").items()
-            for topic_partition, offset in _read_offsets(topic, partitions)
+            key: value
+            for topic, mapped in _read_object(text, "the value").items()
+            for key, value in entries(topic, mapped)
         }
     except (ValueError, RecursionError) as error:
-        raise _not_as_expected(_OFFSETS_EXAMPLE, option, text, error) from error
+        raise _not_as_expected(example, option, text, error) from error
+
+
+def partitions_of(topic: str, mapped: object) -> Iterable[tuple[TopicPartition, object]]:
+    """What a topic's partitions map to, in a JSON such as `{"0":23,"1":-1}`.
+
+    Raises:
+        ValueError: It is no object, or a key is no partition.
+    """
+    for number, value in _as_object(mapped, f"what topic {json.dumps(topic)} maps to").items():
+        if not _PARTITION_NUMBER.fullmatch(number) or int(number) > _MAX_PARTITION:
+            raise ValueError(f"{json.dumps(number)} of topic {json.dumps(topic)} is no partition")
+        yield TopicPartition(topic, int(number)), value
+
+
+def is_long(value: object, lowest: int) -> TypeGuard[int]:
+    """Whether a value of a JSON is a whole number from `lowest` up to Java's largest long."""
+    # By type, because True is an int to isinstance.
+    return type(value) is int and lowest <= value <= _MAX_LONG
 
 
 def parse_assignment(option: str, text: str) -> tuple[TopicPartition, ...]:
@@ -153,34 +119,6 @@ def offsets_to_json(offsets: Mapping[TopicPartition, int]) -> str:
     return json.dumps(topics)
 
 
-def check_offset_limits(starting: Position, ending: Position) -> None:
-    """Refuse two maps that contradict each other, before any broker is asked.
-
-    Where one side is no map, or an offset is EARLIEST or LATEST, only the cluster can tell.
-    Source: `KafkaSourceProvider.checkOffsetLimitValidity` of Spark's connector.
-
-    Raises:
-        KafkaConfigError: The maps name different partitions, or a start is behind its end.
-    """
-    if not (isinstance(starting, SpecificOffsets) and isinstance(ending, SpecificOffsets)):
-        return
-    different = starting.offsets.keys() ^ ending.offsets.keys()
-    if different:
-        raise KafkaConfigError(
-            "The specified start offset and end offset should have the same topic-partitions: "
-            f"name {join_partitions(different)} in both startingOffsets and endingOffsets, or in "
-            "neither."
-        )
-    for topic_partition, start in sorted(starting.offsets.items()):
-        end = ending.offsets[topic_partition]
-        if start > end >= 0:
-            raise KafkaConfigError(
-                f"The specified start offset {start} is greater than the end offset {end} for "
-                f"topic {topic_partition.topic} partition {topic_partition.partition}: lower "
-                "startingOffsets or raise endingOffsets."
-            )
-
-
 def join_partitions(partitions: Iterable[TopicPartition]) -> str:
     """Name partitions in a sentence, sorted: `t-0, t-1, t-10`."""
     return ", ".join(map(str, sorted(partitions)))
@@ -203,20 +141,6 @@ def _as_object(value: object, what: str) -> dict[str, object]:
     if not isinstance(value, dict):
         raise ValueError(f"{what} is no JSON object")  # noqa: TRY004 -- the text's type, not ours
     return value
-
-
-def _read_offsets(topic: str, partitions: object) -> Iterable[tuple[TopicPartition, int]]:
-    for number, offset in _as_object(partitions, f"what topic {json.dumps(topic)} maps to").items():
-        if not _PARTITION_NUMBER.fullmatch(number) or int(number) > _MAX_PARTITION:
-            raise ValueError(f"{json.dumps(number)} of topic {json.dumps(topic)} is no partition")
-        topic_partition = TopicPartition(topic, int(number))
-        # By type, because True is an int to isinstance.
-        if type(offset) is not int or not EARLIEST <= offset <= _MAX_OFFSET:
-            raise ValueError(
-                f"for {topic_partition} it holds {json.dumps(offset)}, which is neither an offset "
-                "nor -1 (latest) nor -2 (earliest)"
-            )
-        yield topic_partition, offset
 
 
 def _read_partitions(topic: str, numbers: object) -> Iterable[TopicPartition]:

@@ -6,13 +6,19 @@ Names and defaults are those of Spark's Kafka connector. Pure: no I/O, no Spark.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Generic, TypeVar
 
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.offsets import parse_position
+from kafka_spark_source.positions import (
+    Position,
+    parse_position,
+    parse_timestamp,
+    parse_timestamps,
+)
 from kafka_spark_source.strategies import (
     Strategy,
     parse_assign,
@@ -63,6 +69,10 @@ class Option(Generic[T]):
         text = given[self.key] if self.default is None else given.get(self.key, self.default)
         return self.parse(self.name, text)
 
+    def value_if_in(self, given: Mapping[str, str]) -> T | None:
+        """The value given, else None."""
+        return self.parse(self.name, given[self.key]) if self.key in given else None
+
 
 def _parse_boolean(name: str, text: str) -> bool:
     value = {"true": True, "false": False}.get(text.strip().lower())
@@ -73,6 +83,24 @@ def _parse_boolean(name: str, text: str) -> bool:
 
 def _parse_text(name: str, text: str) -> str:  # noqa: ARG001 -- a parser like the others
     return text.strip()
+
+
+def _parse_positive(name: str, text: str) -> int:
+    """A whole number from 1 to Java's largest long, as Java's own parser takes it."""
+    digits = text.strip()
+    if not re.fullmatch("[+-]?[0-9]{1,19}", digits) or int(digits) >= 2**63:
+        raise KafkaConfigError(f"Option '{name}' must be a whole number, got '{text}'.")
+    if int(digits) <= 0:
+        raise KafkaConfigError(f"{name} must be positive, got '{text}'.")
+    return int(digits)
+
+
+def _parse_strategy(name: str, text: str) -> bool:
+    """Whether it is an error that no record is as young as a timestamp."""
+    strategy = {"error": True, "latest": False}.get(text.strip().lower())
+    if strategy is None:
+        raise KafkaConfigError(f"Option '{name}' must be error or latest, got '{text}'.")
+    return strategy
 
 
 class Table:
@@ -113,21 +141,83 @@ class Table:
         _READ,
         'Partitions to read: `{"topicA":[0,1],"topicB":[2]}`.',
     )
-    STARTING_OFFSETS: Final = Option(
+    STARTING_TIMESTAMP: Final[Option[Position]] = Option(
+        "startingTimestamp",
+        parse_timestamp,
+        None,
+        _READ,
+        "Where to start in all partitions: the first record that is as young as this, in ms since "
+        "1970. Goes before the next two options.",
+    )
+    STARTING_OFFSETS_BY_TIMESTAMP: Final[Option[Position]] = Option(
+        "startingOffsetsByTimestamp",
+        parse_timestamps,
+        None,
+        _READ,
+        'The same for each partition: `{"topicA":{"0":1760000000000,"1":1760000000000}}`.',
+    )
+    STARTING_OFFSETS: Final[Option[Position]] = Option(
         "startingOffsets",
         parse_position,
         "earliest",
         _READ,
-        'Where to start: `earliest`, or `{"topicA":{"0":23,"1":-2}}` (-2: earliest) for each '
-        "partition.",
+        'Where to start: `earliest`, or `{"topicA":{"0":23,"1":-2},"topicB":"earliest"}` (-2: '
+        "earliest), or relative: `-10m` (the last ten minutes; ms, s, h, d too), `latest-100` (a "
+        'hundred offsets before the end), in the JSON as strings: `{"topicA":{"0":"latest-100"}}`.',
     )
-    ENDING_OFFSETS: Final = Option(
+    STARTING_STRATEGY: Final = Option(
+        "startingOffsetsByTimestampStrategy",
+        _parse_strategy,
+        "error",
+        _READ,
+        "What a starting timestamp means that no record of a partition is as young as: `error`, or "
+        "`latest`, the end.",
+    )
+    ENDING_TIMESTAMP: Final[Option[Position]] = Option(
+        "endingTimestamp",
+        parse_timestamp,
+        None,
+        _READ,
+        "Where to end, exclusive, in all partitions: the first record that is as young as this, in "
+        "ms since 1970, else the end. Goes before the next two options.",
+    )
+    ENDING_OFFSETS_BY_TIMESTAMP: Final[Option[Position]] = Option(
+        "endingOffsetsByTimestamp",
+        parse_timestamps,
+        None,
+        _READ,
+        "The same for each partition.",
+    )
+    ENDING_OFFSETS: Final[Option[Position]] = Option(
         "endingOffsets",
         parse_position,
         "latest",
         _READ,
-        'Where to end, exclusive: `latest`, or `{"topicA":{"0":50,"1":-1}}` (-1: latest) for each '
-        "partition.",
+        'Where to end, exclusive: `latest`, or `{"topicA":{"0":50,"1":-1},"topicB":"latest"}` (-1: '
+        "latest), or relative, as for startingOffsets.",
+    )
+    MIN_PARTITIONS: Final = Option(
+        "minPartitions",
+        _parse_positive,
+        None,
+        _READ,
+        "How many input partitions to make at least, roughly: larger ranges of offsets are split. "
+        "One for each topic-partition where it is not given.",
+    )
+    MAX_RECORDS_PER_PARTITION: Final = Option(
+        "maxRecordsPerPartition",
+        _parse_positive,
+        None,
+        _READ,
+        "How many offsets an input partition may span: larger ranges are split.",
+    )
+    PUSH_DOWN_PREDICATE: Final = Option(
+        "pushDownPredicate",
+        _parse_boolean,
+        "false",
+        _READ,
+        "Whether filters on `topic`, `partition`, `offset` and `timestamp` decide what is read at "
+        "all. Use it for one query for each `load()` only: see [performance](performance.md).",
     )
     INCLUDE_HEADERS: Final = Option(
         "includeHeaders",
@@ -144,6 +234,35 @@ class Table:
         _READ,
         "Whether to fail, or warn and go on, where records asked for are gone.",
     )
+    POLL_TIMEOUT_MS: Final = Option(
+        "kafkaConsumer.pollTimeoutMs",
+        _parse_positive,
+        "120000",
+        _READ,
+        "How long a task waits for records that do not come, in ms.",
+    )
+    FETCH_OFFSET_ATTEMPTS: Final = Option(
+        "fetchOffset.numRetries",
+        _parse_positive,
+        "1",
+        _READ,
+        "How often to try to plan in all, each time with new connections. One try goes on for "
+        "`kafka.socket.connection.setup.timeout.ms` where no broker answers.",
+    )
+    FETCH_OFFSET_INTERVAL_MS: Final = Option(
+        "fetchOffset.retryIntervalMs",
+        _parse_positive,
+        "1000",
+        _READ,
+        "How long to wait before the next try, in ms.",
+    )
+    GROUP_ID_PREFIX: Final = Option(
+        "groupIdPrefix",
+        _parse_text,
+        None,
+        _READ,
+        "Accepted, and without effect: reading uses no consumer group.",
+    )
     TOPIC: Final = Option(
         "topic",
         _parse_text,
@@ -157,22 +276,8 @@ OPTIONS: Final[tuple[Option[object], ...]] = tuple(
     row for row in vars(Table).values() if isinstance(row, Option)
 )
 
-# In Spark's connector, or announced by us, and not there yet.
-NOT_YET: Final = (
-    "commitOffsetsToGroup",
-    "endingOffsetsByTimestamp",
-    "endingTimestamp",
-    "fetchOffset.numRetries",
-    "fetchOffset.retryIntervalMs",
-    "groupIdPrefix",
-    "kafkaConsumer.pollTimeoutMs",
-    "maxBytesPerTrigger",
-    "maxOffsetsPerTrigger",
-    "maxRecordsPerPartition",
-    "maxTriggerDelay",
-    "minOffsetsPerTrigger",
-    "minPartitions",
-    "startingOffsetsByTimestamp",
-    "startingOffsetsByTimestampStrategy",
-    "startingTimestamp",
-)
+# For streams, in Spark's connector, which accepts them in a batch and goes on without them.
+STREAM_ONLY: Final = ("maxOffsetsPerTrigger", "maxTriggerDelay", "minOffsetsPerTrigger")
+
+# Announced by us, and not there yet.
+NOT_YET: Final = ("commitOffsetsToGroup", "maxBytesPerTrigger")

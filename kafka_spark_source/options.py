@@ -9,21 +9,21 @@ only collected, and never shown, for there are passwords among them.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.offsets import (
-    EARLIEST,
-    LATEST,
-    EarliestPosition,
-    LatestPosition,
+from kafka_spark_source.offsets import EARLIEST, LATEST
+from kafka_spark_source.option_table import NOT_YET, OPTIONS, STREAM_ONLY, Option, Table, Use
+from kafka_spark_source.planning import Parts
+from kafka_spark_source.positions import (
+    FROM_EARLIEST,
+    TO_LATEST,
     Position,
     SpecificOffsets,
-    check_offset_limits,
+    check_limits,
 )
-from kafka_spark_source.option_table import NOT_YET, OPTIONS, Table, Use
 from kafka_spark_source.strategies import Strategy
 
 _CLIENT_PREFIX: Final = "kafka."
@@ -68,16 +68,30 @@ class ReadOptions:
         strategy: Which topics and partitions.
         starting: Where to start; never latest, as a whole or for one partition.
         ending: Where to end, exclusive; never earliest.
+        fail_on_no_match: Whether a starting timestamp without a record as young is an error.
+        parts: How many input partitions to make.
+        push_down_predicate: Whether filters decide what is read.
         include_headers: Whether the schema has the column `headers`.
         fail_on_data_loss: Whether missing records are an error or a warning.
+        poll_timeout_ms: How long a task waits for records that do not come.
+        planning_attempts: How often to try to plan, in all.
+        planning_interval_ms: How long to wait between two tries.
+        ignored: Options that only a stream heeds, as the user may have spelt them.
         kafka: The client's options without `kafka.`, names in lower case. Secrets: kept from repr.
     """
 
     strategy: Strategy
     starting: Position
     ending: Position
+    fail_on_no_match: bool
+    parts: Parts
+    push_down_predicate: bool
     include_headers: bool
     fail_on_data_loss: bool
+    poll_timeout_ms: int
+    planning_attempts: int
+    planning_interval_ms: int
+    ignored: tuple[str, ...]
     kafka: Mapping[str, str] = field(repr=False)
 
 
@@ -103,19 +117,48 @@ def parse_read_options(options: Mapping[str, str]) -> ReadOptions:
     """
     given = _by_key(options)
     _check_names(given, Use.BATCH_READ)
-    starting = _bounded(_START, Table.STARTING_OFFSETS.value_in(given))
-    ending = _bounded(_END, Table.ENDING_OFFSETS.value_in(given))
+    starting = _bounded(_START, _first_given(_START_OPTIONS, given))
+    ending = _bounded(_END, _first_given(_END_OPTIONS, given))
     strategy = _strategy_in(given)
+    parts = Parts(
+        Table.MIN_PARTITIONS.value_if_in(given), Table.MAX_RECORDS_PER_PARTITION.value_if_in(given)
+    )
     kafka = _client_options(given, Use.BATCH_READ)
-    check_offset_limits(starting, ending)
+    check_limits(starting, ending)
     return ReadOptions(
         strategy=strategy,
         starting=starting,
         ending=ending,
+        fail_on_no_match=Table.STARTING_STRATEGY.value_in(given),
+        parts=parts,
+        push_down_predicate=Table.PUSH_DOWN_PREDICATE.value_in(given),
         include_headers=Table.INCLUDE_HEADERS.value_in(given),
         fail_on_data_loss=Table.FAIL_ON_DATA_LOSS.value_in(given),
+        poll_timeout_ms=Table.POLL_TIMEOUT_MS.value_in(given),
+        planning_attempts=Table.FETCH_OFFSET_ATTEMPTS.value_in(given),
+        planning_interval_ms=Table.FETCH_OFFSET_INTERVAL_MS.value_in(given),
+        ignored=tuple(name for name in STREAM_ONLY if name.lower() in given),
         kafka=kafka,
     )
+
+
+# The first one that is given counts; the others are not even looked at.
+_START_OPTIONS: Final = (
+    Table.STARTING_TIMESTAMP,
+    Table.STARTING_OFFSETS_BY_TIMESTAMP,
+    Table.STARTING_OFFSETS,
+)
+_END_OPTIONS: Final = (
+    Table.ENDING_TIMESTAMP,
+    Table.ENDING_OFFSETS_BY_TIMESTAMP,
+    Table.ENDING_OFFSETS,
+)
+
+
+def _first_given(rows: Sequence[Option[Position]], given: Mapping[str, str]) -> Position:
+    """The value of the first option that is given, else of the last one's default."""
+    chosen = next((row for row in rows if row.key in given), rows[-1])
+    return chosen.value_in(given)
 
 
 def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
@@ -127,7 +170,7 @@ def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
     given = _by_key(options)
     _check_names(given, Use.BATCH_WRITE)
     return WriteOptions(
-        topic=Table.TOPIC.value_in(given) if Table.TOPIC.key in given else None,
+        topic=Table.TOPIC.value_if_in(given),
         kafka=_client_options(given, Use.BATCH_WRITE),
     )
 
@@ -139,7 +182,8 @@ def _by_key(options: Mapping[str, str]) -> dict[str, str]:
 def _check_names(given: Mapping[str, str], use: Use) -> None:
     known = {option.key: option for option in OPTIONS}
     not_yet = {name.lower(): name for name in NOT_YET}
-    for key in sorted(given.keys() - _SPARKS_OWN):
+    passed_over = set(map(str.lower, STREAM_ONLY)) if use is Use.BATCH_READ else set()
+    for key in sorted(given.keys() - _SPARKS_OWN - passed_over):
         if key.startswith(_CLIENT_PREFIX):
             continue
         if key in not_yet:
@@ -158,7 +202,7 @@ def _check_names(given: Mapping[str, str], use: Use) -> None:
 
 def _unknown(key: str, use: Use) -> KafkaConfigError:
     usable = [option.name for option in OPTIONS if use in option.uses]
-    spelled = {name.lower(): name for name in (*usable, *NOT_YET)}
+    spelled = {name.lower(): name for name in (*usable, *STREAM_ONLY, *NOT_YET)}
     nearest = difflib.get_close_matches(key, spelled, n=1, cutoff=0.75)
     advice = (
         f"did you mean '{spelled[nearest[0]]}'?"
@@ -183,14 +227,14 @@ class _Limit:
 
 
 _START: Final = _Limit(
-    LatestPosition(),
+    TO_LATEST,
     LATEST,
     "starting offset can't be latest for batch queries on Kafka",
     "startingOffsets for {} can't be latest for batch queries on Kafka",
     "set startingOffsets to earliest (-2 for one partition) or to offsets.",
 )
 _END: Final = _Limit(
-    EarliestPosition(),
+    FROM_EARLIEST,
     EARLIEST,
     "ending offset can't be earliest for batch queries on Kafka",
     "ending offset for {} can't be earliest for batch queries on Kafka",
@@ -202,9 +246,9 @@ def _bounded(limit: _Limit, position: Position) -> Position:
     if position == limit.impossible:
         raise KafkaConfigError(f"{limit.whole}: {limit.advice}")
     if isinstance(position, SpecificOffsets):
-        for topic_partition, offset in sorted(position.offsets.items()):
-            if offset == limit.offset:
-                raise KafkaConfigError(f"{limit.one.format(topic_partition)}: {limit.advice}")
+        for named in sorted(position.bounds, key=str):
+            if position.bounds[named] == limit.offset:
+                raise KafkaConfigError(f"{limit.one.format(named)}: {limit.advice}")
     return position
 
 

@@ -1,35 +1,24 @@
 """What was asked for, and what the cluster holds -> the offset ranges to read.
 
-Pure: the cluster's answers come in as arguments, warnings go out as values. Both ends of a range
-are fixed here, on the driver. Sources: `KafkaOffsetReaderAdmin` and `KafkaExceptions` of Spark's
-connector, whose condition names the errors carry.
+Pure: the cluster's answers come in as arguments, warnings go out as values. An end of a range that
+is just "earliest" or "latest" stays so (it is bound late): the task that reads it asks the log as
+it is then. Sources: `KafkaOffsetReaderAdmin` and `KafkaExceptions` of Spark's connector, whose
+condition names the errors carry.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from kafka_protocol.errors import DataLossError, KafkaConfigError
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
-from kafka_spark_source.offsets import (
-    EARLIEST,
-    LATEST,
-    Position,
-    SpecificOffsets,
-    join_partitions,
-)
-
-
-class NeededPositions(NamedTuple):
-    """What to ask the brokers for, as ListOffsets takes it: partition -> EARLIEST or LATEST.
-
-    Two mappings, because a request that names a partition twice is refused (INVALID_REQUEST).
-    """
-
-    earliest: Mapping[TopicPartition, int]
-    latest: Mapping[TopicPartition, int]
+from kafka_spark_source.ends import End, Ends, Since
+from kafka_spark_source.offsets import EARLIEST, LATEST, join_partitions
+from kafka_spark_source.positions import BeforeLatest
+from kafka_spark_source.predicates import EVERYTHING, Predicates
+from kafka_spark_source.splitting import split
 
 
 class LogBounds(NamedTuple):
@@ -92,114 +81,139 @@ class BatchPlan:
         return tuple(lost)
 
 
-def needed_positions(partitions: Iterable[TopicPartition]) -> NeededPositions:
-    """Say what `plan` has to know about partitions that exist.
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """How many input partitions to make of the ranges.
 
-    Both ends of every log: what is not itself asked for is what a given offset is checked against.
+    Attributes:
+        at_least: The option minPartitions.
+        max_records: The option maxRecordsPerPartition.
     """
-    partitions = tuple(partitions)
-    return NeededPositions(dict.fromkeys(partitions, EARLIEST), dict.fromkeys(partitions, LATEST))
+
+    at_least: int | None = None
+    max_records: int | None = None
+
+    def must_split(self, count: int) -> bool:
+        """Whether the ranges of `count` partitions may have to be split."""
+        return self.max_records is not None or (self.at_least or 0) > count
 
 
-def log_bounds(
-    earliest: Mapping[TopicPartition, int], latest: Mapping[TopicPartition, int]
-) -> dict[TopicPartition, LogBounds]:
-    """Join the brokers' answers to the two halves of `needed_positions`.
+@dataclass(frozen=True, slots=True)
+class BatchRequest:
+    """All that a batch read is planned from, but for what the logs hold.
 
-    They are not of the same moment: where a log lost its head in between, it counts as empty.
+    Attributes:
+        wanted: What each assigned partition is asked for, whether it exists or not.
+        existing: Those of them that exist.
+        fail_on_data_loss: Whether partitions or records that are not there are an error. If not,
+            partitions are left out, and ranges cut to what is there.
+        parts: How far to split ranges.
+        predicates: What a row has to fulfil to be of any use.
     """
-    return {
-        topic_partition: LogBounds(start, max(start, latest[topic_partition]))
-        for topic_partition, start in earliest.items()
-    }
+
+    wanted: Mapping[TopicPartition, Ends]
+    existing: Collection[TopicPartition]
+    fail_on_data_loss: bool = True
+    parts: Parts = Parts()
+    predicates: Predicates = EVERYTHING
+
+    @property
+    def useful(self) -> list[TopicPartition]:
+        """The partitions that can hold rows of any use, sorted."""
+        return sorted(filter(self.predicates.keep, self.existing))
+
+    def needed_positions(self) -> dict[TopicPartition, set[int]]:
+        """What `plan` has to know, as ListOffsets takes it.
+
+        Both ends of a log, which given offsets are checked against, and times. Nothing where both
+        ends of a range are bound late and it is neither split nor narrowed.
+        """
+        useful = self.useful
+        ask_all = self.parts.must_split(len(useful)) or self.predicates.narrow
+        return {
+            tp: self.wanted[tp].positions | self.predicates.positions
+            for tp in useful
+            if ask_all or not self.wanted[tp].are_late
+        }
 
 
-def plan(
-    assigned: Collection[TopicPartition],
-    starting: Position,
-    ending: Position,
-    bounds: Mapping[TopicPartition, LogBounds],
-    *,
-    fail_on_data_loss: bool,
-) -> BatchPlan:
+def plan(request: BatchRequest, known: Mapping[TopicPartition, Mapping[int, int]]) -> BatchPlan:
     """Fix the offset ranges of a batch read.
 
     Args:
-        assigned: The partitions that the query asks for, whether they exist or not.
-        starting: Where to start.
-        ending: Where to end, exclusive.
-        bounds: What the log of each partition holds; a partition that is not in here does not
-            exist.
-        fail_on_data_loss: Whether partitions or records that are not there are an error. If not,
-            partitions are left out, and ranges cut to what is there; the plan says which.
+        request: What is asked for.
+        known: Position -> offset, for all that `request.needed_positions` names.
 
     Raises:
-        KafkaConfigError: Specific offsets are not for exactly the assigned partitions, an assigned
-            partition does not exist, or a range starts behind its end.
+        KafkaConfigError: An assigned partition does not exist, a range starts behind its end, or
+            no record is as young as a starting timestamp.
         DataLossError: A specific start has aged out, or a specific end has not been written yet.
     """
-    _check_specific_offsets(_START_SIDE, starting, assigned)
-    _check_specific_offsets(_END_SIDE, ending, assigned)
-    missing = tuple(sorted(set(assigned) - bounds.keys()))
-    if missing and fail_on_data_loss:
+    missing = tuple(sorted(request.wanted.keys() - set(request.existing)))
+    if missing and request.fail_on_data_loss:
         raise KafkaConfigError(
             f"{_missing(missing)}: correct the options 'subscribe' or 'assign', or set "
             "failOnDataLoss to false to read without them."
         )
-    existing = sorted(set(assigned) & bounds.keys())
-    asked = [_resolve(tp, starting, ending, bounds[tp]) for tp in existing]
+    useful, wanted, parts = request.useful, request.wanted, request.parts
+    logs = {tp: log_bounds(known[tp]) for tp in useful if tp in known}
+    asked = [_resolve(tp, wanted[tp], log, known[tp]) for tp, log in logs.items()]
     losses = tuple(
-        DataLoss(range_, bounds[range_.topic_partition])
+        DataLoss(range_, logs[range_.topic_partition])
         for range_ in asked
-        if not _is_within(range_, bounds[range_.topic_partition])
+        if not _is_within(range_, logs[range_.topic_partition])
     )
-    if losses and fail_on_data_loss:
+    if losses and request.fail_on_data_loss:
         raise losses[0].error
-    ranges = tuple(_cut(range_, bounds[range_.topic_partition]) for range_ in asked)
-    return BatchPlan(ranges, missing, losses)
+    there = [_cut(range_, logs[range_.topic_partition]) for range_ in asked]
+    ranges = _narrow(there, request.predicates, known)
+    if parts.must_split(len(useful)):
+        ranges = split(ranges, parts.at_least, parts.max_records)
+    late = [OffsetRange(tp, EARLIEST, LATEST) for tp in useful if tp not in known]
+    ranges = [*_bind_late(ranges, there, wanted), *late]
+    return BatchPlan(tuple(sorted(ranges)), missing, losses)
 
 
-class _Side(NamedTuple):
-    """One end of a read, in the words of its errors."""
+def log_bounds(known: Mapping[int, int]) -> LogBounds:
+    """What the brokers' answers about one partition say about its log.
 
-    noun: str
-    option: str
-    advice: str
-
-
-_START_SIDE: Final = _Side("start", "startingOffsets", "Use -2 for earliest")
-_END_SIDE: Final = _Side("end", "endingOffsets", "Use -1 for latest")
-
-
-def _check_specific_offsets(
-    side: _Side, position: Position, assigned: Collection[TopicPartition]
-) -> None:
-    if not isinstance(position, SpecificOffsets) or position.offsets.keys() == set(assigned):
-        return
-    raise KafkaConfigError(
-        "[KAFKA_START_OFFSET_DOES_NOT_MATCH_ASSIGNED] Partitions specified for Kafka "
-        f"{side.noun} offsets don't match what are assigned. If {side.option} contains specific "
-        f"offsets, you must specify all TopicPartitions. {side.advice}, if you don't care. "
-        f"Specified: {join_partitions(position.offsets)} Assigned: {join_partitions(assigned)}"
-    )
+    They are not of the same moment: where a log grew in between, the youngest answer counts, and
+    where it lost its head it counts as empty.
+    """
+    return LogBounds(known[EARLIEST], max(known.values()))
 
 
 def _resolve(
-    topic_partition: TopicPartition, starting: Position, ending: Position, bounds: LogBounds
+    topic_partition: TopicPartition, wanted: Ends, bounds: LogBounds, known: Mapping[int, int]
 ) -> OffsetRange:
-    """The range as asked for, with offsets in place of EARLIEST and LATEST."""
-    named = {EARLIEST: bounds.earliest, LATEST: bounds.latest}
-    start, end = starting.offset_of(topic_partition), ending.offset_of(topic_partition)
-    resolved = OffsetRange(topic_partition, named.get(start, start), named.get(end, end))
-    if resolved.from_offset > resolved.until_offset:
+    """The range as asked for, in offsets."""
+    start, end = (_offset(bound, topic_partition, bounds, known) for bound in wanted)
+    if start > end:
         raise KafkaConfigError(
             f"[RESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET] The resolved start offset "
-            f"{resolved.from_offset} is greater than the resolved end offset "
-            f"{resolved.until_offset} for topic {topic_partition.topic} partition "
-            f"{topic_partition.partition}, whose log holds [{bounds.earliest}, {bounds.latest}): "
-            "correct startingOffsets or endingOffsets."
+            f"{start} is greater than the resolved end offset {end} for topic "
+            f"{topic_partition.topic} partition {topic_partition.partition}, whose log holds "
+            f"[{bounds.earliest}, {bounds.latest}): correct where the read starts or ends."
         )
-    return resolved
+    return OffsetRange(topic_partition, start, end)
+
+
+def _offset(
+    bound: End, topic_partition: TopicPartition, bounds: LogBounds, known: Mapping[int, int]
+) -> int:
+    if isinstance(bound, BeforeLatest):
+        return max(bounds.earliest, bounds.latest - bound.count)
+    if isinstance(bound, Since):
+        if known[bound.ms] >= 0:
+            return known[bound.ms]
+        if bound.fail_if_none:
+            raise KafkaConfigError(
+                f"No offset matched from request of topic-partition {topic_partition} and "
+                f"timestamp {bound.ms}: no record is as young as that. Choose an earlier one, or "
+                "set startingOffsetsByTimestampStrategy to latest."
+            )
+        return bounds.latest
+    return {EARLIEST: bounds.earliest, LATEST: bounds.latest}.get(bound, bound)
 
 
 def _is_within(asked: OffsetRange, bounds: LogBounds) -> bool:
@@ -213,6 +227,41 @@ def _cut(asked: OffsetRange, bounds: LogBounds) -> OffsetRange:
     until = min(asked.until_offset, bounds.latest)
     start = min(max(asked.from_offset, bounds.earliest), until)
     return OffsetRange(asked.topic_partition, start, until)
+
+
+def _narrow(
+    ranges: list[OffsetRange],
+    predicates: Predicates,
+    known: Mapping[TopicPartition, Mapping[int, int]],
+) -> list[OffsetRange]:
+    """What of the ranges can hold rows that fulfil the predicates; none that would be empty."""
+    if not predicates.narrow:
+        return ranges
+    narrowed = []
+    for tp, start, until in ranges:
+        youngest = start
+        if predicates.since_ms is not None:
+            found = known[tp][predicates.since_ms]
+            youngest = found if found >= 0 else until
+        first = max(start, predicates.from_offset, youngest)
+        last = min(until, predicates.until_offset)
+        if first < last:
+            narrowed.append(OffsetRange(tp, first, last))
+    return narrowed
+
+
+def _bind_late(
+    pieces: Iterable[OffsetRange],
+    there: Iterable[OffsetRange],
+    wanted: Mapping[TopicPartition, Ends],
+) -> Iterator[OffsetRange]:
+    """Give the outer edges back to the task that reads them, where they are earliest or latest."""
+    edges = {tp: (start, until) for tp, start, until in there}
+    for tp, start, until in pieces:
+        first, last = edges[tp]
+        from_earliest = start == first and wanted[tp].start == EARLIEST
+        to_latest = until == last and wanted[tp].end == LATEST
+        yield OffsetRange(tp, EARLIEST if from_earliest else start, LATEST if to_latest else until)
 
 
 def _missing(partitions: Collection[TopicPartition]) -> str:

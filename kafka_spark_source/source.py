@@ -21,7 +21,7 @@ from pyspark.sql.types import StructType
 
 from kafka_protocol.client.config import ClientConfig
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.batch_reader import KafkaBatchReader
+from kafka_spark_source.batch_reader import FilteringBatchReader, KafkaBatchReader
 from kafka_spark_source.batch_writer import KafkaBatchWriter
 from kafka_spark_source.errors import one_sentence
 from kafka_spark_source.option_table import Table
@@ -82,7 +82,13 @@ class KafkaDataSource(DataSource):
         options, config = self._read_options()
         with one_sentence():
             check_projection(schema, options.include_headers)
-        return KafkaBatchReader(options, config, schema)
+            if not options.push_down_predicate:
+                return KafkaBatchReader(options, config, schema)
+            if not hasattr(DataSourceReader, "pushFilters"):
+                raise KafkaConfigError(
+                    "Option 'pushDownPredicate' needs PySpark 4.1 or newer: remove it."
+                )
+        return FilteringBatchReader(options, config, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Write a batch."""

@@ -6,13 +6,22 @@ import pytest
 
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.offsets import EarliestPosition, LatestPosition, SpecificOffsets
 from kafka_spark_source.option_table import NOT_YET
 from kafka_spark_source.options import (
     ReadOptions,
     WriteOptions,
     parse_read_options,
     parse_write_options,
+)
+from kafka_spark_source.planning import Parts
+from kafka_spark_source.positions import (
+    FROM_EARLIEST,
+    TO_LATEST,
+    Everywhere,
+    Position,
+    SpecificOffsets,
+    SpecificTimestamps,
+    Timestamp,
 )
 from kafka_spark_source.strategies import Assign, Strategy, Subscribe, SubscribePattern
 
@@ -36,10 +45,17 @@ def write_error(options: dict[str, str]) -> str:
 def test_a_read_needs_brokers_and_topics_only() -> None:
     assert parse_read_options(READ) == ReadOptions(
         strategy=Subscribe(("t",)),
-        starting=EarliestPosition(),
-        ending=LatestPosition(),
+        starting=FROM_EARLIEST,
+        ending=TO_LATEST,
+        fail_on_no_match=True,
+        parts=Parts(),
+        push_down_predicate=False,
         include_headers=False,
         fail_on_data_loss=True,
+        poll_timeout_ms=120_000,
+        planning_attempts=1,
+        planning_interval_ms=1_000,
+        ignored=(),
         kafka={"bootstrap.servers": "b:1"},
     )
 
@@ -53,6 +69,15 @@ def test_all_that_a_read_can_be_given() -> None:
         "ENDINGOFFSETS": '{"Topic":{"0":5}}',
         "IncludeHeaders": "True",
         "failOnDataLoss": "false",
+        "startingOffsetsByTimestampStrategy": "Latest",
+        "minPartitions": "3",
+        "MaxRecordsPerPartition": "4",
+        "pushDownPredicate": "true",
+        "kafkaConsumer.pollTimeoutMs": "512",
+        "fetchOffset.numRetries": "5",
+        "fetchOffset.retryIntervalMs": "10",
+        "groupIdPrefix": "mine",
+        "MAXOFFSETSPERTRIGGER": "7",
         "path": "ignored",
         "Paths": '["ignored"]',
     }
@@ -61,8 +86,15 @@ def test_all_that_a_read_can_be_given() -> None:
         strategy=Subscribe(("Topic",)),
         starting=SpecificOffsets({topic_partition: 3}),
         ending=SpecificOffsets({topic_partition: 5}),
+        fail_on_no_match=False,
+        parts=Parts(3, 4),
+        push_down_predicate=True,
         include_headers=True,
         fail_on_data_loss=False,
+        poll_timeout_ms=512,
+        planning_attempts=5,
+        planning_interval_ms=10,
+        ignored=("maxOffsetsPerTrigger",),
         kafka={"bootstrap.servers": "b:1", "client.id": "Me"},
     )
 
@@ -191,7 +223,7 @@ def test_secrets_do_not_show_but_travel() -> None:
         pytest.param(
             {**READ, "minPartition": "4"},
             "Option 'minpartition' is not known to pykafka: did you mean 'minPartitions'?",
-            id="a typo of one to come",
+            id="another typo",
         ),
         pytest.param(
             {"subscribe": "t", "bootstrap.servers": "b:1"},
@@ -203,14 +235,69 @@ def test_secrets_do_not_show_but_travel() -> None:
             {**READ, "security.protocol": "SSL"},
             "Option 'security.protocol' is not known to pykafka: a batch read takes "
             "kafka.bootstrap.servers, kafka.*, subscribe, subscribePattern, assign, "
-            "startingOffsets, endingOffsets, includeHeaders, failOnDataLoss; an option of the "
-            "Kafka client needs 'kafka.' before its name.",
+            "startingTimestamp, startingOffsetsByTimestamp, startingOffsets, "
+            "startingOffsetsByTimestampStrategy, endingTimestamp, endingOffsetsByTimestamp, "
+            "endingOffsets, minPartitions, maxRecordsPerPartition, pushDownPredicate, "
+            "includeHeaders, failOnDataLoss, kafkaConsumer.pollTimeoutMs, fetchOffset.numRetries, "
+            "fetchOffset.retryIntervalMs, groupIdPrefix; an option of the Kafka client needs "
+            "'kafka.' before its name.",
             id="like nothing",
         ),
     ],
 )
 def test_a_read_is_refused(options: dict[str, str], message: str) -> None:
     assert read_error(options) == message
+
+
+def test_a_typing_error_of_a_stream_s_option_is_refused() -> None:
+    assert read_error({**READ, "maxOffsetPerTrigger": "1"}) == (
+        "Option 'maxoffsetpertrigger' is not known to pykafka: did you mean 'maxOffsetsPerTrigger'?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("minPartitions", "0", "minPartitions must be positive, got '0'."),
+        ("minPartitions", "-1", "minPartitions must be positive, got '-1'."),
+        ("minPartitions", "1.0", "Option 'minPartitions' must be a whole number, got '1.0'."),
+        ("minPartitions", "a", "Option 'minPartitions' must be a whole number, got 'a'."),
+        ("maxRecordsPerPartition", "0", "maxRecordsPerPartition must be positive, got '0'."),
+        (
+            "maxRecordsPerPartition",
+            "9223372036854775808",
+            "Option 'maxRecordsPerPartition' must be a whole number, got '9223372036854775808'.",
+        ),
+        (
+            "startingOffsetsByTimestampStrategy",
+            "earliest",
+            "Option 'startingOffsetsByTimestampStrategy' must be error or latest, got 'earliest'.",
+        ),
+    ],
+)
+def test_a_value_is_refused(name: str, value: str, message: str) -> None:
+    assert read_error({**READ, name: value}) == message
+
+
+TIMES = '{"t":{"0":7}}'
+PRECEDENCE = [
+    ({"Offsets": "?", "OffsetsByTimestamp": TIMES}, SpecificTimestamps({T0: Timestamp(7)})),
+    (
+        {"Offsets": "?", "OffsetsByTimestamp": "?", "Timestamp": " 5 "},
+        Everywhere(Timestamp(5)),
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "position"), PRECEDENCE)
+def test_the_highest_of_the_options_counts_and_the_others_are_not_read(
+    given: dict[str, str], position: Position
+) -> None:
+    starting = parse_read_options({**READ, **{f"starting{k}": v for k, v in given.items()}})
+    ending = parse_read_options({**READ, **{f"ending{k}": v for k, v in given.items()}})
+    assert starting.starting == ending.ending == position
+    assert starting.ending == TO_LATEST
+    assert ending.starting == FROM_EARLIEST
 
 
 @pytest.mark.parametrize("name", NOT_YET)

@@ -13,6 +13,16 @@ from kafka_protocol.errors import BrokerConnectionError, KafkaError
 _JITTER: Final = 0.2  # KIP-580
 
 
+def now_ms() -> int:
+    """The time of day, in ms since 1970, as the timestamps of records count."""
+    return time.time_ns() // 1_000_000
+
+
+def pause(ms: float) -> None:
+    """Wait that long."""
+    time.sleep(ms / 1000)
+
+
 class Deadline:
     """A moment after which nobody waits any longer."""
 

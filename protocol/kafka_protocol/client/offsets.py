@@ -66,6 +66,34 @@ def list_offsets(
     return found
 
 
+def list_positions(
+    cluster: Cluster, wanted: Mapping[TopicPartition, Collection[int]], deadline: Deadline
+) -> dict[TopicPartition, dict[int, int]]:
+    """The offsets of several positions in each partition.
+
+    The number of requests grows with the brokers and with the positions of one partition, not
+    with the partitions.
+
+    Args:
+        cluster: Whom to ask.
+        wanted: Positions as for `list_offsets`, any number of them for each partition.
+        deadline: When to give up.
+
+    Returns:
+        For each partition: position -> offset, with -1 as from `list_offsets`.
+
+    Raises:
+        KafkaError: As from `list_offsets`.
+    """
+    found: dict[TopicPartition, dict[int, int]] = {tp: {} for tp in wanted}
+    # A request that names a partition twice is refused, so each position has a round of its own.
+    rest = {tp: sorted(set(positions), reverse=True) for tp, positions in wanted.items()}
+    while positions := {tp: left.pop() for tp, left in rest.items() if left}:
+        for topic_partition, offset in list_offsets(cluster, positions, deadline).items():
+            found[topic_partition][positions[topic_partition]] = offset
+    return found
+
+
 def _may_pass(error: KafkaError) -> bool:
     """A broker that stumbled can be asked again without harm, as Java's client does."""
     is_stumble = isinstance(error, BrokerError) and error.error is ErrorCode.UNKNOWN_SERVER_ERROR

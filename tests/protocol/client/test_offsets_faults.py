@@ -8,7 +8,7 @@ import pytest
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.client.offsets import list_offsets, list_positions
 from kafka_protocol.errors import ProtocolError
 from kafka_protocol.messages.list_offsets import (
     EARLIEST_TIMESTAMP,
@@ -19,7 +19,9 @@ from kafka_protocol.messages.list_offsets import (
 )
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.schema import VersionRange
+from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes import faults
+from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import START_MS
 from tests.fakes.reading import PARTITION, one_partition, read
 
@@ -86,6 +88,45 @@ def test_fault_39_answers_to_list_offsets_of_the_wrong_parts(change: Any) -> Non
     with one_partition((b"a",)) as (cluster, client):
         cluster.spoil(ListOffsetsRequest, faults.only(2, faults.changed(change)))
         assert offset_of(client, LATEST_TIMESTAMP) == 1
+
+
+# --- Several positions ---------------------------------------------------------------------------
+
+
+def test_several_positions_cost_requests_by_broker_and_by_position() -> None:
+    """However many partitions there are; and no request names a partition twice."""
+    with ScriptedCluster(nodes=3) as cluster:
+        cluster.add_topic("t", partitions=30)
+        partitions = [TopicPartition("t", number) for number in range(30)]
+        for partition in partitions[:10]:
+            cluster.append(partition, b"a", b"b")
+        wanted = {partition: [LATEST_TIMESTAMP, EARLIEST_TIMESTAMP] for partition in partitions}
+        wanted[partitions[0]] = [START_MS, LATEST_TIMESTAMP, START_MS + 1, START_MS]
+        client = cluster.client()
+        try:
+            found = list_positions(client, wanted, Deadline.after(SOON_MS))
+        finally:
+            client.close()
+        assert found.pop(partitions[0]) == {START_MS: 0, START_MS + 1: -1, LATEST_TIMESTAMP: 2}
+        assert found == {
+            partition: {
+                EARLIEST_TIMESTAMP: 0,
+                LATEST_TIMESTAMP: 2 if partition.partition < 10 else 0,
+            }
+            for partition in partitions[1:]
+        }
+        asked = [request for _, request, _ in cluster.asked(ListOffsetsRequest)]
+        assert len(asked) == 3 + 3 + 1
+        for request in asked:
+            numbers = [row.partition_index for row in request.topics[0].partitions]
+            assert len(numbers) == len(set(numbers))
+
+
+def test_no_positions_at_all() -> None:
+    with one_partition() as (cluster, client):
+        assert list_positions(client, {}, Deadline.after(SOON_MS)) == {}
+        assert list_positions(client, {PARTITION: []}, Deadline.after(SOON_MS)) == {PARTITION: {}}
+        assert cluster.asked(ListOffsetsRequest) == []
 
 
 # --- Metadata ------------------------------------------------------------------------------------

@@ -1,0 +1,87 @@
+"""What a task does: one planned range -> Arrow batches, and what becomes of it on the way."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.fetch import OffsetOutOfRangeError, fetch_range
+from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.topic_partition import OffsetRange
+from kafka_spark_source.data_loss import offset_range_after_loss
+from kafka_spark_source.offsets import EARLIEST, LATEST
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class PlannedRange(NamedTuple):
+    """What travels to a task.
+
+    Attributes:
+        wanted: The range; its ends may be EARLIEST and LATEST, and are bound in the task then.
+        topic_id: What the topic was when the range was planned; None where brokers tell no ids.
+    """
+
+    wanted: OffsetRange
+    topic_id: uuid.UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class RangeReader:
+    """How to read ranges.
+
+    Attributes:
+        columns: Which columns, in which order.
+        fail_on_data_loss: Whether records that are gone are an error, or a warning.
+        poll_timeout_ms: How long to wait for records that do not come.
+    """
+
+    columns: tuple[str, ...]
+    fail_on_data_loss: bool
+    poll_timeout_ms: int
+
+    def read(self, cluster: Cluster, planned: PlannedRange) -> Iterator[pa.RecordBatch]:
+        """Read one range, as Arrow batches of about 2 MB.
+
+        Raises:
+            DataLossError: Records of the range are gone, and `fail_on_data_loss` is set.
+            KafkaError: Names topic, partition, offset and broker.
+        """
+        # Only tasks need Arrow; its import would double the time that planning takes.
+        from kafka_protocol.columnar.decode import decode_batches  # noqa: PLC0415
+
+        rest = self._bind(cluster, planned.wanted)
+        while rest.from_offset < rest.until_offset:
+            try:
+                for fetched in fetch_range(cluster, rest, self.poll_timeout_ms):
+                    yield from decode_batches(
+                        fetched.batches,
+                        fetched.window,
+                        self.columns,
+                        max_decompressed_bytes=cluster.config.max_decompressed_bytes,
+                    )
+            except OffsetOutOfRangeError as error:
+                # What is kept begins there too: the batch that holds the new offset may hold
+                # older records, which were reported as lost.
+                rest = offset_range_after_loss(
+                    error, rest, fail_on_data_loss=self.fail_on_data_loss
+                )
+            else:
+                return
+
+    def _bind(self, cluster: Cluster, wanted: OffsetRange) -> OffsetRange:
+        """Ask the log, as it is now, for ends that are bound late."""
+        tp, start, until = wanted
+        deadline = Deadline.after(cluster.config.api_timeout_ms)
+        if start == EARLIEST:
+            start = list_offsets(cluster, {tp: EARLIEST}, deadline)[tp]
+        if until == LATEST:
+            until = list_offsets(cluster, {tp: LATEST}, deadline)[tp]
+        if wanted.from_offset == EARLIEST:
+            until = max(start, until)
+        return OffsetRange(tp, start, until)
