@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as WitnessPartition
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from kafka_protocol.client.admin import NewTopic, create_topic
 from kafka_protocol.client.clock import Deadline
@@ -77,3 +79,34 @@ def consume(kafka_cluster: KafkaCluster) -> Callable[[str, int, int], list[Any]]
             consumer.close()
 
     return read
+
+
+@pytest.fixture
+def servers(kafka_cluster: KafkaCluster) -> dict[str, str]:
+    return {"kafka.bootstrap.servers": kafka_cluster.bootstrap_servers}
+
+
+@pytest.fixture
+def read(spark: SparkSession, servers: dict[str, str]) -> Callable[..., DataFrame]:
+    """`read(subscribe=topic, ...)`, with an optional `schema`."""
+
+    def load(schema: StructType | str | None = None, **options: object) -> DataFrame:
+        reader = spark.read.format("pykafka").options(**servers, **options)  # type: ignore[arg-type]
+        return (reader.schema(schema) if schema else reader).load()
+
+    return load
+
+
+@pytest.fixture
+def write(servers: dict[str, str]) -> Callable[..., None]:
+    """`write(df, topic=..., ...)`; dots in option names as underscores of `kafka_`."""
+
+    def save(df: DataFrame, **options: str) -> None:
+        named = {name.replace("_", "."): value for name, value in options.items()}
+        df.write.format("pykafka").options(**servers, **named).mode("append").save()
+
+    return save
+
+
+Read = Callable[..., DataFrame]
+Write = Callable[..., None]

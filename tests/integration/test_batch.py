@@ -11,48 +11,16 @@ from chispa import assert_df_equality
 from confluent_kafka import Producer as Librdkafka
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from kafka_protocol.client.cluster import Cluster
 from kafka_spark_source.schema import source_schema
 from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.testing import KafkaCluster
-from tests.integration.conftest import MakeTopic
+from tests.integration.conftest import MakeTopic, Read, Write
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 HEADERS = "array<struct<key:string,value:binary>>"
-
-
-@pytest.fixture
-def servers(kafka_cluster: KafkaCluster) -> dict[str, str]:
-    return {"kafka.bootstrap.servers": kafka_cluster.bootstrap_servers}
-
-
-@pytest.fixture
-def read(spark: SparkSession, servers: dict[str, str]) -> Callable[..., DataFrame]:
-    """`read(subscribe=topic, ...)`, with an optional `schema`."""
-
-    def load(schema: StructType | str | None = None, **options: object) -> DataFrame:
-        reader = spark.read.format("pykafka").options(**servers, **options)  # type: ignore[arg-type]
-        return (reader.schema(schema) if schema else reader).load()
-
-    return load
-
-
-@pytest.fixture
-def write(servers: dict[str, str]) -> Callable[..., None]:
-    """`write(df, topic=..., ...)`; dots in option names as underscores of `kafka_`."""
-
-    def save(df: DataFrame, **options: str) -> None:
-        named = {name.replace("_", "."): value for name, value in options.items()}
-        df.write.format("pykafka").options(**servers, **named).mode("append").save()
-
-    return save
-
-
-Read = Callable[..., DataFrame]
-Write = Callable[..., None]
 
 
 def orders(spark: SparkSession, count: int) -> DataFrame:

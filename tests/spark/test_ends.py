@@ -1,4 +1,4 @@
-"""What each partition is asked for. That maps must match the assignment, `test_planning` has too."""
+"""What each partition is asked for; `test_planning` has more on maps that do not match."""
 
 from __future__ import annotations
 
