@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.fetch import OffsetOutOfRangeError, fetch_range
-from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.client.fetch import (
+    LogTruncatedError,
+    OffsetOutOfRangeError,
+    TopicGoneError,
+    fetch_range,
+)
+from kafka_protocol.client.offsets import list_positions
+from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.topic_partition import OffsetRange
-from kafka_spark_source.data_loss import offset_range_after_loss
+from kafka_spark_source.data_loss import range_after_loss, range_ahead
 from kafka_spark_source.offsets import EARLIEST, LATEST
 
 if TYPE_CHECKING:
@@ -55,33 +61,44 @@ class RangeReader:
         # Only tasks need Arrow; its import would double the time that planning takes.
         from kafka_protocol.columnar.decode import decode_batches  # noqa: PLC0415
 
-        rest = self._bind(cluster, planned.wanted)
-        while rest.from_offset < rest.until_offset:
+        rest = planned.wanted
+        while True:
             try:
-                for fetched in fetch_range(cluster, rest, self.poll_timeout_ms):
+                rest = range_ahead(_bind(cluster, rest), fail_on_data_loss=self.fail_on_data_loss)
+                for fetched in fetch_range(cluster, rest, self.poll_timeout_ms, planned.topic_id):
                     yield from decode_batches(
                         fetched.batches,
                         fetched.window,
                         self.columns,
                         max_decompressed_bytes=cluster.config.max_decompressed_bytes,
                     )
-            except OffsetOutOfRangeError as error:
+            except (OffsetOutOfRangeError, LogTruncatedError, TopicGoneError) as error:
                 # What is kept begins there too: the batch that holds the new offset may hold
                 # older records, which were reported as lost.
-                rest = offset_range_after_loss(
-                    error, rest, fail_on_data_loss=self.fail_on_data_loss
-                )
+                rest = range_after_loss(error, rest, fail_on_data_loss=self.fail_on_data_loss)
             else:
                 return
 
-    def _bind(self, cluster: Cluster, wanted: OffsetRange) -> OffsetRange:
-        """Ask the log, as it is now, for ends that are bound late."""
-        tp, start, until = wanted
-        deadline = Deadline.after(cluster.config.api_timeout_ms)
-        if start == EARLIEST:
-            start = list_offsets(cluster, {tp: EARLIEST}, deadline)[tp]
-        if until == LATEST:
-            until = list_offsets(cluster, {tp: LATEST}, deadline)[tp]
-        if wanted.from_offset == EARLIEST:
-            until = max(start, until)
-        return OffsetRange(tp, start, until)
+
+def _bind(cluster: Cluster, wanted: OffsetRange) -> OffsetRange:
+    """Ask the log, as it is now, for ends that are bound late.
+
+    Raises:
+        TopicGoneError: There is no such partition any more.
+    """
+    tp, start, until = wanted
+    if start != EARLIEST and until != LATEST:
+        return wanted
+    deadline = Deadline.after(cluster.config.api_timeout_ms)
+    try:
+        log = list_positions(cluster, {tp: [EARLIEST, LATEST]}, deadline)[tp]
+    except BrokerError as error:
+        if error.error is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            raise
+        raise TopicGoneError(tp, max(start, 0), "is unknown to the brokers") from error
+    until = log[LATEST] if until == LATEST else until
+    if start == EARLIEST:
+        # What aged out before the task began was not asked for.
+        start = log[EARLIEST]
+        until = max(start, until)
+    return OffsetRange(tp, start, until)
