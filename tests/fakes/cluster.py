@@ -29,12 +29,19 @@ NEWEST = "99"  # every version that we declare
 
 
 class Partition:
-    """Who leads it, since which epoch, and what is in it."""
+    """Who leads it, since which epoch, and what is in it.
+
+    Attributes:
+        followers: Nodes that may be read instead of the leader, each with a log of its own.
+        preferred: The node that the leader sends those to who name a rack (KIP-392); None for none.
+    """
 
     def __init__(self, leader: int) -> None:
         self.leader = leader
         self.leader_epoch = 0
         self.log = Log()
+        self.followers: dict[int, Log] = {}
+        self.preferred: int | None = None
 
 
 class Topic:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tests.fakes.cluster import Partition, ScriptedCluster, Topic
 
 _MAGIC_AT = 16
+_READS_FOLLOWERS = 11
 
 
 class Asked(NamedTuple):
@@ -189,7 +190,7 @@ def _fetch(asked: Asked, request: FetchRequest) -> FetchResponse:
         topic = asked.topic(wanted.topic, wanted.topic_id)
         partitions = []
         for row in wanted.partitions:
-            data, log = _partition_data(asked, topic, row)
+            data, log = _partition_data(asked, topic, row, request.rack_id)
             if log is not None:
                 is_committed = bool(request.isolation_level)
                 data.records = log.read(
@@ -216,27 +217,66 @@ _PartitionData = FetchResponse.FetchableTopicResponse.PartitionData
 
 
 def _partition_data(
-    asked: Asked, topic: Topic | None, row: FetchRequest.FetchTopic.FetchPartition
+    asked: Asked, topic: Topic | None, row: FetchRequest.FetchTopic.FetchPartition, rack: str
 ) -> tuple[Any, Log | None]:
-    """The answer for a partition, so far without records; and its log, unless it is refused."""
+    """The answer for a partition, so far without records; and its log, if any are to be sent."""
     error, partition = asked.partition(topic, row.partition, row.current_leader_epoch)
     if error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and topic is None and asked.version >= 13:
         error = ErrorCode.UNKNOWN_TOPIC_ID
-    log = partition.log if partition is not None else Log()
-    if not error and not log.start_offset <= row.fetch_offset <= log.end_offset:
-        error = ErrorCode.OFFSET_OUT_OF_RANGE
-    data = _PartitionData(partition_index=row.partition, error_code=int(error), records=b"")
-    if not error:
-        data.high_watermark = log.high_watermark
-        data.last_stable_offset = log.last_stable_offset
-        data.log_start_offset = log.start_offset
-        return data, log
-    data.high_watermark = -1
-    if partition is not None and asked.version >= 12:
+    if partition is None:
+        return _refused(row, error), None
+    log = partition.log
+    if error is ErrorCode.NOT_LEADER_OR_FOLLOWER and asked.version >= _READS_FOLLOWERS:
+        follower = partition.followers.get(asked.node)
+        error, log = (error, log) if follower is None else (ErrorCode.NONE, follower)
+    diverging = _diverging_epoch(log, row)
+    if not error and diverging is None:
+        error = _out_of_range(log, row)
+    if error:
+        return _refused(row, error, partition if asked.version >= 12 else None), None
+    data = _PartitionData(
+        partition_index=row.partition,
+        high_watermark=log.high_watermark,
+        last_stable_offset=log.last_stable_offset,
+        log_start_offset=log.start_offset,
+        records=b"",
+    )
+    if diverging is not None:
+        data.diverging_epoch = diverging
+        return data, None
+    if rack and partition.preferred not in (None, asked.node) and asked.version >= _READS_FOLLOWERS:
+        data.preferred_read_replica = partition.preferred
+        return data, None
+    return data, log
+
+
+def _refused(
+    row: FetchRequest.FetchTopic.FetchPartition, error: ErrorCode, moved: Partition | None = None
+) -> Any:
+    """`moved`: the partition whose leader is to be named."""
+    data = _PartitionData(
+        partition_index=row.partition, error_code=int(error), high_watermark=-1, records=b""
+    )
+    if moved is not None:
         data.current_leader = _PartitionData.LeaderIdAndEpoch(
-            leader_id=partition.leader, leader_epoch=partition.leader_epoch
+            leader_id=moved.leader, leader_epoch=moved.leader_epoch
         )
-    return data, None
+    return data
+
+
+def _out_of_range(log: Log, row: FetchRequest.FetchTopic.FetchPartition) -> ErrorCode:
+    is_there = log.start_offset <= row.fetch_offset <= log.end_offset
+    return ErrorCode.NONE if is_there else ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def _diverging_epoch(log: Log, row: FetchRequest.FetchTopic.FetchPartition) -> Any:
+    """Where the log parted from what the client has read; None where it did not (KIP-320)."""
+    if row.last_fetched_epoch < 0 or row.fetch_offset < log.start_offset:
+        return None
+    epoch, end_offset = log.end_of_epoch(row.last_fetched_epoch)
+    if epoch == row.last_fetched_epoch and end_offset >= row.fetch_offset:
+        return None
+    return _PartitionData.EpochEndOffset(epoch=epoch, end_offset=end_offset)
 
 
 def _aborted(log: Log, offset: int) -> list[Any]:

@@ -106,7 +106,8 @@ class Log:
     def append_at(self, base_offset: int, batch: bytes | memoryview, leader_epoch: int = 0) -> None:
         """Take a batch at an offset, with a gap before it, whatever else is wrong with it."""
         front = base_offset.to_bytes(8, "big") + bytes(batch[8:12])
-        stored = front + leader_epoch.to_bytes(4, "big") + bytes(batch[16:])
+        epoch = leader_epoch.to_bytes(4, "big", signed=True)
+        stored = front + epoch + bytes(batch[16:])
         last_offset_delta = int.from_bytes(stored[23:27], "big")
         self._batches.append(stored)
         self._next_offsets.append(base_offset + last_offset_delta + 1)
@@ -128,6 +129,22 @@ class Log:
         gone = bisect_right(self._next_offsets, offset)
         del self._batches[:gone], self._next_offsets[:gone]
         self.start_offset = offset
+
+    def truncate(self, offset: int) -> None:
+        """What the election of a replica that lags does: batches from `offset` on are gone."""
+        kept = bisect_right(self._next_offsets, offset)
+        del self._batches[kept:], self._next_offsets[kept:]
+        self.high_watermark = self.end_offset
+
+    def end_of_epoch(self, epoch: int) -> tuple[int, int]:
+        """The last epoch up to that one, and the offset behind its last record (KIP-320)."""
+        known, end_offset = -1, self.start_offset
+        for batch, next_offset in zip(self._batches, self._next_offsets, strict=True):
+            of_batch = int.from_bytes(batch[12:16], "big", signed=True)
+            if of_batch > epoch:
+                break
+            known, end_offset = of_batch, next_offset
+        return known, end_offset
 
     def read(self, offset: int, until: int, max_bytes: int, *, first_whole: bool) -> bytes:
         """What a Fetch gets: from the batch with `offset` on, cut where `max_bytes` end.

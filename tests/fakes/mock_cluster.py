@@ -45,6 +45,11 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "rd_kafka_mock_cluster_bootstraps": (_TEXT, [_POINTER]),
     "rd_kafka_mock_topic_create": (ctypes.c_int, [_POINTER, _TEXT, ctypes.c_int, ctypes.c_int]),
     "rd_kafka_mock_partition_set_leader": (ctypes.c_int, [_POINTER, _TEXT, _INT32, _INT32]),
+    "rd_kafka_mock_partition_set_follower": (ctypes.c_int, [_POINTER, _TEXT, _INT32, _INT32]),
+    "rd_kafka_mock_partition_set_follower_wmarks": (
+        ctypes.c_int,
+        [_POINTER, _TEXT, _INT32, ctypes.c_int64, ctypes.c_int64],
+    ),
     "rd_kafka_mock_push_request_errors_array": (
         None,
         [_POINTER, _INT16, ctypes.c_size_t, ctypes.POINTER(ctypes.c_int)],
@@ -113,6 +118,21 @@ class MockCluster:
         """-1 for no leader at all."""
         topic, number = topic_partition
         self._do("partition_set_leader", topic.encode(), number, broker)
+
+    def set_follower(
+        self, topic_partition: TopicPartition, broker: int, log: tuple[int, int] | None = None
+    ) -> None:
+        """The leader names another broker to read from; what that one has of the log, if not all.
+
+        Args:
+            topic_partition: Whose leader.
+            broker: Any number; -1 for nobody.
+            log: The first offset that it has, and the one behind the last.
+        """
+        topic, number = topic_partition
+        self._do("partition_set_follower", topic.encode(), number, broker)
+        if log is not None:
+            self._do("partition_set_follower_wmarks", topic.encode(), number, *log)
 
     def move_group(self, group_id: str, broker: int) -> None:
         """Another broker becomes a group's coordinator."""

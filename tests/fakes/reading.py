@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -40,10 +41,12 @@ def read(
     *,
     idle_ms: int = 5_000,
     topic_partition: TopicPartition = PARTITION,
+    topic_id: uuid.UUID | None = None,
 ) -> list[tuple[int, bytes | None]]:
     """The records of a range of offsets: offset and value."""
     records: list[tuple[int, bytes | None]] = []
-    for window, batches in fetch_range(client, OffsetRange(topic_partition, start, until), idle_ms):
+    wanted = OffsetRange(topic_partition, start, until)
+    for window, batches in fetch_range(client, wanted, idle_ms, topic_id):
         assert batches, "what is handed out has batches"
         records += [
             (record.offset, record.value)

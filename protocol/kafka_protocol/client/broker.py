@@ -7,12 +7,13 @@ answer that came late would be taken for the answer to something else.
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from typing import NamedTuple, TypeVar
 
 from kafka_protocol.client.authenticate import authenticate
 from kafka_protocol.client.bring_up import bring_up
-from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.clock import Deadline, pause
 from kafka_protocol.client.config import Address, ClientConfig
 from kafka_protocol.client.transport import ClosedByPeerError
 from kafka_protocol.client.wire import Wire
@@ -24,10 +25,17 @@ from kafka_protocol.errors import (
     ProtocolError,
     UnsupportedVersionError,
 )
+from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.negotiation import BrokerVersions
 from kafka_protocol.schema import Request, Response, VersionRange
 
 R = TypeVar("R", bound=Response)
+
+_log = logging.getLogger(__name__)
+
+# Brokers that serve that version of Fetch answer at once, and say how long not to ask again;
+# older ones have waited before they answered (KIP-219).
+_FETCH_OF_THROTTLED_CLIENTS = 8
 
 
 class Sent(NamedTuple):
@@ -70,6 +78,7 @@ class Broker:
             raise _named(error, f"ApiVersions to {self}") from error
         # Answers that came before anybody waited for them, with their correlation ids.
         self._early: deque[tuple[int, Response]] = deque()
+        self._throttled = Deadline.after(0)
         self._authenticate(deadline)
 
     def __repr__(self) -> str:
@@ -83,6 +92,11 @@ class Broker:
     def in_flight(self) -> int:
         """How many requests wait for an answer."""
         return self._wire.connection.in_flight + len(self._early)
+
+    @property
+    def is_throttled(self) -> bool:
+        """Whether a quota was exceeded here, so that `send` would wait."""
+        return not self._throttled.has_passed
 
     @property
     def versions(self) -> BrokerVersions:
@@ -108,6 +122,8 @@ class Broker:
     ) -> Sent:
         """Write a request; what is returned gets its answer from `receive`.
 
+        Where the broker throttles the client, for a quota that was exceeded, it waits first.
+
         Args:
             request: What to ask.
             deadline: When the write must be done.
@@ -118,6 +134,7 @@ class Broker:
             AuthenticationError: Likewise; the session had to be renewed.
             UnsupportedVersionError: Nothing was sent.
         """
+        self._wait_for_quota(request, deadline)
         limit = deadline.or_sooner(self._config.request_timeout_ms)
         self._renew_session(limit)
         try:
@@ -176,13 +193,37 @@ class Broker:
         limit = deadline.or_sooner(self._config.request_timeout_ms)
         waited_ms = limit.remaining_ms
         try:
-            return self._wire.receive(limit)
+            response = self._wire.receive(limit)
         except KafkaTimeoutError as error:
             self.close()
             raise _no_answer(what, waited_ms) from error
         except KafkaError as error:
             self.close()
             raise _named(error, what, self._hint(error)) from error
+        self._note_quota(response)
+        return response
+
+    def _note_quota(self, response: Response) -> None:
+        throttle_ms = getattr(response, "throttle_time_ms", 0)
+        if throttle_ms <= 0:
+            return
+        served = self.versions.range_of(FetchRequest)
+        if served is not None and served.highest >= _FETCH_OF_THROTTLED_CLIENTS:
+            _log.debug("%s throttles this client for %d ms, for a quota", self, throttle_ms)
+            self._throttled = Deadline.after(throttle_ms)
+
+    def _wait_for_quota(self, request: Request, deadline: Deadline) -> None:
+        """The broker does not read from this connection before that (KIP-219)."""
+        if not self.is_throttled:
+            return
+        throttled_ms, left_ms = self._throttled.remaining_ms, deadline.remaining_ms
+        if throttled_ms > left_ms:
+            raise KafkaTimeoutError(
+                f"{request.api_name} to {self}: the broker throttles this client for another "
+                f"{throttled_ms:.0f} ms, for a quota that was exceeded, and {left_ms:.0f} ms are "
+                "left"
+            )
+        pause(throttled_ms)
 
     def _authenticate(self, deadline: Deadline) -> None:
         what = f"SASL to {self}"

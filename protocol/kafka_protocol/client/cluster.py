@@ -16,6 +16,7 @@ from typing import TypeVar
 from kafka_protocol.client.broker import Broker
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.config import Address, ClientConfig
+from kafka_protocol.client.leaders import NewestLeaders
 from kafka_protocol.client.metadata import (
     NO_LEADER,
     Leader,
@@ -60,6 +61,7 @@ class Cluster:
         self.config = config
         self._addresses: dict[int, Address] = {}  # as metadata advertises them
         self._topics: dict[str, Topic] = {}
+        self._newest = NewestLeaders(config.topic_propagation_max_ms)
         self._brokers: dict[int, Broker] = {}
         self._bootstrap: Broker | None = None
         self._replaced: list[Broker] = []  # whose last answers are waited for
@@ -195,6 +197,7 @@ class Cluster:
     def _candidates(self) -> list[Callable[[Deadline], Broker]]:
         """How to reach brokers: connected ones, then advertised ones, then bootstrap servers."""
         connected = [b for b in self._brokers.values() if not b.is_closed and not b.in_flight]
+        random.shuffle(connected)  # one of them may be behind the others
         if self._bootstrap is not None and not self._bootstrap.is_closed:
             connected.append(self._bootstrap)
         places: list[tuple[int | None, Address]] = [*self._addresses.items()]
@@ -214,7 +217,7 @@ class Cluster:
             if topic.error_code:
                 self.forget(name)
             else:
-                self._topics[name] = topic
+                topics[name] = self._topics[name] = self._newest.merge(topic)
         return topics
 
     # --- Connections -----------------------------------------------------------------------------

@@ -93,6 +93,13 @@ class ClientConfig:
         "client.id", str, "pykafka", "The name that brokers log, and count quotas by."
     )
     security: SecurityOptions = SecurityOptions()
+    client_rack: str = option(
+        "client.rack",
+        str.strip,
+        "",
+        "Where this client is, as brokers name racks. A replica nearby is read where the brokers' "
+        "`replica.selector.class` chooses one (KIP-392).",
+    )
     isolation_level: str = option(
         "isolation.level", one_of(*ISOLATION_LEVELS), "read_uncommitted", "Which records to read."
     )
@@ -129,6 +136,12 @@ class ClientConfig:
         integer(1),
         60_000,
         "How long to try one operation, for example listing offsets, with all its retries.",
+    )
+    topic_propagation_max_ms: int = option(
+        "topic.metadata.propagation.max.ms",
+        integer(0),
+        30_000,
+        "How long a topic that is read may be unknown to the brokers before it counts as deleted.",
     )
     retry_backoff_ms: int = option(
         "retry.backoff.ms", integer(0), 100, "The first pause before a retry; then it doubles."
@@ -236,7 +249,7 @@ _WITHOUT_EFFECT: Final = SECURITY_WITHOUT_EFFECT | frozenset(
 )
 
 # Prefixes of options that change what a user gets, and that are not there yet.
-_NOT_YET: Final = ("transactional.id", "enable.idempotence", "client.rack")
+_NOT_YET: Final = ("transactional.id", "enable.idempotence")
 
 
 def _refusal(name: str, known: Iterable[str]) -> str:

@@ -5,6 +5,9 @@ the headers of the batches, so the next Fetch is sent before anything is unpacke
 moves, a broker that dies and whatever else may pass are retried from the same offset, so nothing
 comes twice and nothing is left out. What is gone for good is an error; whether to go on without
 it is the caller's decision.
+
+What an answer is worth says `fetch_answer`, whom to ask `replica`, whether the topic is still the
+same one `presence`.
 """
 
 from __future__ import annotations
@@ -13,31 +16,54 @@ import uuid
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from kafka_protocol.client.broker import Sent
+from kafka_protocol.client.broker import Broker, Sent
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.metadata import Leader, Topic, has_topic_id
-from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.client.fetch_answer import (
+    UNKNOWN_EPOCH,
+    Cut,
+    PartitionData,
+    cut,
+    partition_data,
+)
+from kafka_protocol.client.loss import (
+    EpochEnd,
+    LogTruncatedError,
+    OffsetOutOfRangeError,
+    TopicGoneError,
+)
+from kafka_protocol.client.metadata import Leader, Topic
+from kafka_protocol.client.offsets import list_positions
+from kafka_protocol.client.presence import Presence, is_doubtful
+from kafka_protocol.client.replica import ReadReplica
 from kafka_protocol.errors import (
     BrokerError,
     CorruptRecordError,
-    DataLossError,
     ErrorCode,
     KafkaError,
     KafkaTimeoutError,
-    OutOfStepError,
     ProtocolError,
 )
 from kafka_protocol.messages.fetch import ISOLATION_LEVELS, FetchRequest, FetchResponse
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
-from kafka_protocol.records.batch import RecordBatch, check_crc, read_batches
-from kafka_protocol.records.transactions import AbortedTransaction, AbortedTransactions
+from kafka_protocol.records.batch import RecordBatch
 from kafka_protocol.schema import VersionRange
-from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_protocol.topic_partition import OffsetRange
+
+__all__ = [
+    "Fetched",
+    "LogTruncatedError",
+    "OffsetOutOfRangeError",
+    "TopicGoneError",
+    "fetch_range",
+]
 
 # v13 speaks of topics by id only.
-_BY_NAME: Final = VersionRange(0, 12)
-_BY_ID: Final = FetchRequest.versions
+_FIRST_BY_ID: Final = 13
+_BY_NAME: Final = VersionRange(0, _FIRST_BY_ID - 1)
+_ANY: Final = FetchRequest.versions
+# Older versions cannot say which epoch the read knows.
+_COMPARES_EPOCHS: Final = 12
 
 # What stands around the records of a Fetch answer, at the most.
 _ANSWER_OVERHEAD_BYTES: Final = 1024
@@ -46,10 +72,8 @@ _ANSWER_OVERHEAD_BYTES: Final = 1024
 _MAX_IDLE_ANSWERS: Final = 10
 
 # Kafka does not call them retriable, but a read can be tried again without harm: a broker that
-# stumbled, and a leader whose word about its log was checked and found wrong.
+# stumbled, and a leader whose word about its log is to be checked.
 _RETRIED: Final = frozenset({ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.OFFSET_OUT_OF_RANGE})
-
-_PartitionData = FetchResponse.FetchableTopicResponse.PartitionData
 
 
 class Fetched(NamedTuple):
@@ -63,33 +87,12 @@ class Fetched(NamedTuple):
     batches: Sequence[RecordBatch]
 
 
-class OffsetOutOfRangeError(KafkaError):
-    """An offset is not, or no longer, in the log.
-
-    Args:
-        topic_partition: Where.
-        offset: What was asked for.
-        earliest: The first offset that is there.
-        latest: The offset behind the last one that is there.
-    """
-
-    def __init__(
-        self, topic_partition: TopicPartition, offset: int, earliest: int, latest: int
-    ) -> None:
-        self.topic_partition = topic_partition
-        self.offset = offset
-        self.earliest = earliest
-        self.latest = latest
-        super().__init__(topic_partition, offset, earliest, latest)
-
-    def __str__(self) -> str:
-        return (
-            f"offset {self.offset} of {self.topic_partition} is not in the log, which holds "
-            f"[{self.earliest}, {self.latest})"
-        )
-
-
-def fetch_range(cluster: Cluster, wanted: OffsetRange, idle_timeout_ms: int) -> Iterator[Fetched]:
+def fetch_range(
+    cluster: Cluster,
+    wanted: OffsetRange,
+    idle_timeout_ms: int,
+    topic_id: uuid.UUID | None = None,
+) -> Iterator[Fetched]:
     """Read the batches that hold a range.
 
     Args:
@@ -97,6 +100,9 @@ def fetch_range(cluster: Cluster, wanted: OffsetRange, idle_timeout_ms: int) -> 
         wanted: The range. With isolation.level=read_committed it ends at the last stable offset
             at the latest.
         idle_timeout_ms: How long to go on without coming nearer to the end.
+        topic_id: The id of the topic when the range was planned, so that a topic of the same name
+            that was created since is not taken for it. None or ZERO_UUID where brokers told none
+            (below Kafka 2.8): the first id that is met counts.
 
     Yields:
         The batches of one answer at a time, without the markers of transactions, and without
@@ -104,12 +110,16 @@ def fetch_range(cluster: Cluster, wanted: OffsetRange, idle_timeout_ms: int) -> 
 
     Raises:
         OffsetOutOfRangeError: A part of the range is not in the log.
-        DataLossError: The topic was deleted and re-created meanwhile.
+        TopicGoneError: The topic or the partition was unknown to the brokers for
+            topic.metadata.propagation.max.ms, which may be longer than `idle_timeout_ms`; or the
+            topic was re-created under another id, which is told within about a second.
+        LogTruncatedError: What was handed out is not in the log any more; brokers tell since
+            Kafka 2.7 (KIP-320). A new call at its `offset` goes on without what came instead.
         CorruptRecordError: A batch is damaged.
         KafkaTimeoutError: Nothing came for `idle_timeout_ms`.
         BrokerError, BrokerConnectionError: A failure that did not pass in that time.
     """
-    fetcher = _Fetcher(cluster, wanted, idle_timeout_ms)
+    fetcher = _Fetcher(cluster, wanted, idle_timeout_ms, topic_id)
     try:
         while fetched := fetcher.next_batches():
             yield fetched
@@ -120,16 +130,29 @@ def fetch_range(cluster: Cluster, wanted: OffsetRange, idle_timeout_ms: int) -> 
 class _Fetcher:
     """The state of one range: where it is, and whether a Fetch is on its way."""
 
-    def __init__(self, cluster: Cluster, wanted: OffsetRange, idle_timeout_ms: int) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        wanted: OffsetRange,
+        idle_timeout_ms: int,
+        topic_id: uuid.UUID | None,
+    ) -> None:
+        config = cluster.config
         self._cluster = cluster
         self._wanted = wanted
         self._position = wanted.from_offset
+        self._epoch = UNKNOWN_EPOCH  # of the batch before the position
         self._idle_timeout_ms = idle_timeout_ms
         # An answer is more than its records.
-        self._largest = max(1, cluster.config.max_response_bytes - _ANSWER_OVERHEAD_BYTES)
-        self._max_bytes = min(cluster.config.max_partition_fetch_bytes, self._largest)
-        self._topic_id: uuid.UUID | None = None
+        self._largest = max(1, config.max_response_bytes - _ANSWER_OVERHEAD_BYTES)
+        self._max_bytes = min(config.max_partition_fetch_bytes, self._largest)
+        self._presence = Presence(config, wanted.topic_partition, topic_id)
+        self._replica = ReadReplica(wanted.topic_partition, config.client_rack)
         self._sent: Sent | None = None  # the Fetch that is on its way
+        # What a leader said of its log. It may be a stale one, so both are to be checked.
+        self._is_out_of_range = False
+        self._is_truncated = False
+        self._may_be_old = self._presence.has_id  # what metadata is cached
         self._idle_answers = 0
         self._made_progress()
 
@@ -140,22 +163,26 @@ class _Fetcher:
         """The batches of the next answer that has any; None at the end of the range."""
         self._made_progress()  # the time since the last call was the caller's
         while self._position < self._wanted.until_offset:
+            rest = self._wanted._replace(from_offset=self._position)
             try:
                 if self._sent is None:
                     self._send()
-                before = self._position
-                batches = self._take(self._receive())
+                broker, data = self._receive()
+                found = cut(data, rest, check_crcs=self._cluster.config.check_crcs)
+                self._advance(found, data)
             except KafkaError as error:
                 self._recover(error)
                 continue
-            if batches:
+            if found.batches:
                 if self._position < self._wanted.until_offset:
-                    self._send_ahead()
-                return Fetched(self._wanted._replace(from_offset=before), batches)
-            if self._position > before:
+                    self._send_ahead(broker)
+                return Fetched(rest, found.batches)
+            if self._position > rest.from_offset:
                 self._made_progress()  # nothing but what transactions hide
-            else:
-                self._idle()
+            elif broker.is_throttled:
+                continue  # the next `send` waits
+            elif not self._replica.follow(data.preferred_read_replica, broker.node_id):
+                self._idle(data)
         return None
 
     def close(self) -> None:
@@ -168,38 +195,39 @@ class _Fetcher:
 
     def _send(self) -> None:
         leader, topic = self._cluster.leader(self._wanted.topic_partition, self._deadline)
-        broker = self._cluster.broker(leader.node_id, self._deadline)
-        needed = _BY_ID if has_topic_id(topic) else _BY_NAME
-        self._refuse_another_topic(topic)
-        self._asked_until = Deadline.after(self._cluster.config.fetch_max_wait_ms / 2)
-        self._sent = broker.send(self._request(leader, topic), self._deadline, needed)
-
-    def _refuse_another_topic(self, topic: Topic) -> None:
-        """A topic that was deleted and re-created has other records at the same offsets."""
-        if not has_topic_id(topic):
+        self._presence.check(topic)
+        if self._is_out_of_range:
+            self._refuse_if_gone()
+        broker = self._cluster.broker(self._replica.choose(leader.node_id), self._deadline)
+        needed = _ANY if self._presence.has_id else _BY_NAME
+        version = broker.choose(FetchRequest, needed)
+        if self._may_be_old and version < _FIRST_BY_ID:
+            # Asked by name, a topic is only what metadata says now; what is cached may be older.
+            self._may_be_old = False
+            self._cluster.forget(topic.name)
+            self._send()
             return
-        if self._topic_id not in (None, topic.topic_id):
-            raise DataLossError(
-                "PARTITIONS_DELETED",
-                f"Topic {topic.name} was deleted and re-created while partition "
-                f"{self._wanted.topic_partition} was read; offset {self._position} is another "
-                "record now.",
-            )
-        self._topic_id = topic.topic_id
+        self._asked_until = Deadline.after(self._cluster.config.fetch_max_wait_ms / 2)
+        self._sent = broker.send(self._request(leader, topic, version), self._deadline, needed)
 
-    def _send_ahead(self) -> None:
+    def _send_ahead(self, answered: Broker) -> None:
+        if answered.is_throttled:
+            return  # it would wait, and the caller can use that time
         try:
             self._send()
         except KafkaError:
             # The batches at hand come first; the next call meets the same error, or none.
             self._cluster.forget(self._wanted.topic_partition.topic)
 
-    def _request(self, leader: Leader, topic: Topic) -> FetchRequest:
+    def _request(self, leader: Leader, topic: Topic, version: int) -> FetchRequest:
         config = self._cluster.config
+        # No checksum covers the epoch of a batch; one that no leader had yet is not believed.
+        is_known = version >= _COMPARES_EPOCHS and self._epoch <= leader.epoch
         partition = FetchRequest.FetchTopic.FetchPartition(
             partition=self._wanted.topic_partition.partition,
             current_leader_epoch=leader.epoch,
             fetch_offset=self._position,
+            last_fetched_epoch=self._epoch if is_known else UNKNOWN_EPOCH,
             partition_max_bytes=self._max_bytes,
         )
         return FetchRequest(
@@ -209,110 +237,42 @@ class _Fetcher:
             isolation_level=ISOLATION_LEVELS[config.isolation_level],
             topics=[
                 FetchRequest.FetchTopic(
-                    topic=topic.name, topic_id=topic.topic_id, partitions=[partition]
+                    topic=topic.name, topic_id=self._presence.topic_id, partitions=[partition]
                 )
             ],
+            rack_id=self._replica.rack,
         )
 
-    def _receive(self) -> _PartitionData:
+    def _receive(self) -> tuple[Broker, PartitionData]:
         sent, self._sent = self._sent, None
         if sent is None:
             raise ProtocolError("no Fetch is on its way")
         patience = Deadline.after(self._cluster.config.request_timeout_ms)
         response = sent.broker.receive(sent, FetchResponse, patience)
-        context = (
-            f"Fetch of {self._wanted.topic_partition} at offset {self._position} to {sent.broker}"
+        data = partition_data(
+            response,
+            self._wanted.topic_partition,
+            self._presence.topic_id,
+            self._context(sent.broker),
         )
-        if response.error_code:
-            raise BrokerError(response.error_code, context)
-        number = self._wanted.topic_partition.partition
-        answers = [
-            data
-            for topic in response.responses
-            if self._is_wanted(topic)
-            for data in topic.partitions
-            if data.partition_index == number
-        ]
-        if not answers:
-            raise OutOfStepError(f"{context}: the answer lacks the partition")
-        if answers[0].error_code:
-            raise BrokerError(answers[0].error_code, context)
-        return answers[0]
+        self._presence.confirmed()
+        self._refuse_truncated(data)
+        return sent.broker, data
 
-    def _is_wanted(self, topic: FetchResponse.FetchableTopicResponse) -> bool:
-        """Whether it is the topic that was asked for; v13+ answers by id alone."""
-        if topic.topic:
-            return topic.topic == self._wanted.topic_partition.topic
-        return topic.topic_id == self._topic_id
+    def _context(self, broker: Broker) -> str:
+        return f"Fetch of {self._wanted.topic_partition} at offset {self._position} to {broker}"
 
     # --- Answers ---------------------------------------------------------------------------------
 
-    def _take(self, data: _PartitionData) -> Sequence[RecordBatch]:
-        """The batches of an answer that hold a part of the range; moves the position past them."""
-        if not data.records:
-            return ()
-        try:
-            return self._cut(memoryview(data.records), data)
-        except CorruptRecordError as error:
-            raise CorruptRecordError(
-                error.reason, offset=error.offset, topic_partition=self._wanted.topic_partition
-            ) from error
-
-    def _cut(self, records: memoryview, data: _PartitionData) -> Sequence[RecordBatch]:
-        wanted: list[RecordBatch] = []
-        hidden = AbortedTransactions(
-            AbortedTransaction(aborted.producer_id, aborted.first_offset)
-            for aborted in data.aborted_transactions or ()
-        )
-        start, found = self._position, 0
-        unstable = None
-        for batch in read_batches(records, self._wanted.until_offset):
-            found += 1
-            unstable = self._refuse_misplaced(batch, data, start)
-            if unstable is not None:
-                break
-            if batch.header.base_offset >= self._wanted.until_offset:
-                # Compaction took what was left of the range; what follows nobody asked for.
-                self._position = self._wanted.until_offset
-                break
-            if self._cluster.config.check_crcs:
-                check_crc(batch)
-            is_hidden = hidden.hides(batch)
-            if batch.header.next_offset <= self._position:
-                continue
-            if not is_hidden:
-                wanted.append(batch)
-            self._position = batch.header.next_offset
-            if self._position >= self._wanted.until_offset:
-                # What follows can be newer than the high watermark that the answer states.
-                break
-        if not found:
-            self._ask_for_more(len(records))
-        elif self._position == start:
-            self._count_idle_answer(unstable)
-        return wanted
-
-    def _refuse_misplaced(
-        self, batch: RecordBatch, data: _PartitionData, start: int
-    ) -> CorruptRecordError | None:
-        """No checksum covers a batch's offset, so it is held against what is known otherwise.
-
-        Returns:
-            An error to raise if it happens again and again: a broker notes its high watermark
-            before it reads its log, so the next answer has a later one.
-        """
-        offset = batch.header.stated_offset
-        goes_back = self._position > start and offset < self._position
-        if not goes_back and offset < data.high_watermark:
-            return None
-        error = CorruptRecordError(
-            f"a batch begins there, while the read is at offset {self._position} and the high "
-            f"watermark at {data.high_watermark}",
-            offset=offset,
-        )
-        if goes_back:
-            raise error
-        return error
+    def _advance(self, found: Cut, data: PartitionData) -> None:
+        """Go on behind the batches of an answer."""
+        if data.records and found.is_empty:
+            self._ask_for_more(len(data.records))
+        elif found.position > self._position:
+            self._position, self._epoch = found.position, found.epoch
+            self._is_truncated = False
+        elif data.records:
+            self._count_idle_answer(found.doubt)
 
     def _count_idle_answer(self, error: KafkaError | None) -> None:
         """Batches came, and none of them is of use: once is odd, again and again is a fault."""
@@ -337,31 +297,59 @@ class _Fetcher:
 
     def _made_progress(self) -> None:
         self._idle_answers = 0
+        self._begin_to_wait()
+
+    def _begin_to_wait(self) -> None:
         self._deadline = Deadline.after(self._idle_timeout_ms)
         self._retry = Retry(self._cluster.config, self._deadline, self._idle_timeout_ms)
 
-    def _idle(self) -> None:
+    def _idle(self, data: PartitionData) -> None:
         """An answer without progress is normal for a while: the records are still to come."""
+        if not self._replica.is_leader:
+            self._replica.leave("it lags behind")
+            return
         if self._deadline.has_passed:
             raise KafkaTimeoutError(
                 f"Cannot fetch record for offset {self._position} of "
                 f"{self._wanted.topic_partition} in {self._idle_timeout_ms} milliseconds; "
-                f"the range ends at {self._wanted.until_offset}"
+                f"the range ends at {self._wanted.until_offset}{self._why_idle(data)}"
             )
         if not self._asked_until.has_passed:
             # The broker did not wait as long as it was asked to.
             self._retry.pause()
+
+    def _why_idle(self, data: PartitionData) -> str:
+        is_committed = self._cluster.config.isolation_level == "read_committed"
+        if not is_committed or not 0 <= data.last_stable_offset < data.high_watermark:
+            return ""
+        return (
+            f". An open transaction holds the last stable offset at {data.last_stable_offset}, "
+            f"below the high watermark {data.high_watermark}, and kafka.isolation.level is "
+            "read_committed: end the transaction (kafka-transactions.sh finds who hangs), or read "
+            "uncommitted records"
+        )
 
     # --- Failures --------------------------------------------------------------------------------
 
     def _recover(self, error: KafkaError) -> None:
         """Make the next try possible, or raise what makes it pointless."""
         self.close()
-        self._cluster.forget(self._wanted.topic_partition.topic)
+        topic = self._wanted.topic_partition.topic
+        if not self._replica.is_leader:
+            # Only the leader's word counts: what a follower lacks, it may not have got yet.
+            self._cluster.forget_after(error, topic)
+            self._replica.leave(error)
+            return
+        self._cluster.forget(topic)
+        if is_doubtful(error):
+            self._presence.wait_after(error, self._position)
+            self._begin_to_wait()
+            return
         code = error.error if isinstance(error, BrokerError) else ErrorCode.NONE
-        if code is ErrorCode.OFFSET_OUT_OF_RANGE:
-            self._refuse_if_gone()
-        if code in _RETRIED:
+        self._is_out_of_range |= code is ErrorCode.OFFSET_OUT_OF_RANGE
+        is_first_word = isinstance(error, LogTruncatedError) and not self._is_truncated
+        self._is_truncated |= is_first_word
+        if code in _RETRIED or is_first_word:
             self._retry.wait(error)
         else:
             self._retry.wait_after(error)
@@ -369,12 +357,19 @@ class _Fetcher:
     def _refuse_if_gone(self) -> None:
         """Raise if the position is really not in the log; a stale leader may have said so."""
         topic_partition = self._wanted.topic_partition
-        self._cluster.forget(topic_partition.topic)
-        bounds = [
-            list_offsets(self._cluster, {topic_partition: position}, self._deadline)[
-                topic_partition
-            ]
-            for position in (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP)
-        ]
-        if not bounds[0] <= self._position <= bounds[1]:
-            raise OffsetOutOfRangeError(topic_partition, self._position, *bounds)
+        positions = (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP)
+        patience = self._deadline.or_sooner(self._cluster.config.request_timeout_ms)
+        found = list_positions(self._cluster, {topic_partition: positions}, patience)
+        earliest, latest = (found[topic_partition][position] for position in positions)
+        if not earliest <= self._position <= latest:
+            raise OffsetOutOfRangeError(topic_partition, self._position, earliest, latest)
+        self._is_out_of_range = False
+        # A broker that has no epochs of its own says out of range, too.
+        self._epoch = UNKNOWN_EPOCH
+
+    def _refuse_truncated(self, data: PartitionData) -> None:
+        """A leader whose log has less of our epoch than we read has lost it (KIP-320)."""
+        agreed = EpochEnd(data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
+        if agreed.end_offset >= 0:
+            topic_partition = self._wanted.topic_partition
+            raise LogTruncatedError(topic_partition, self._position, self._epoch, agreed)

@@ -131,3 +131,13 @@ def test_options_of_other_machinery_are_accepted_with_a_warning(
 
 def test_is_a_key() -> None:
     assert len({config_of(), config_of(), config_of(acks="all", client_id="x")}) == 2
+
+
+def test_where_the_client_is() -> None:
+    assert config_of().client_rack == ""
+    assert config_of(client_rack=" rack-1 ").client_rack == "rack-1"
+
+
+def test_how_long_word_of_a_topic_may_take() -> None:
+    assert config_of().topic_propagation_max_ms == 30_000
+    assert config_of(topic_metadata_propagation_max_ms="0").topic_propagation_max_ms == 0

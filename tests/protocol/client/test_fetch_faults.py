@@ -11,8 +11,10 @@ from typing import Any
 import crc32c
 import pytest
 
+from kafka_protocol.client import broker
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.fetch import fetch_range
 from kafka_protocol.client.offsets import list_offsets
 from kafka_protocol.errors import (
     BrokerError,
@@ -32,6 +34,7 @@ from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.records.transactions import ABORT
 from kafka_protocol.schema import Request, VersionRange
+from kafka_protocol.topic_partition import OffsetRange
 from tests.fakes import faults
 from tests.fakes.log import Log, batch_of, in_transaction
 from tests.fakes.reading import PARTITION, one_partition, read, write
@@ -241,6 +244,24 @@ def test_fault_36_an_open_transaction_hides_what_follows_it() -> None:
         assert levels == {1}
 
 
+def test_fault_36_who_waits_for_an_open_transaction_is_told_so() -> None:
+    with one_partition(*((value,) for _, value in ABC), isolation_level="read_committed") as (
+        cluster,
+        client,
+    ):
+        cluster.log(PARTITION).first_unstable_offset = 1
+        with pytest.raises(
+            KafkaTimeoutError,
+            match=r"offset 1 of t-0 .*open transaction holds the last stable offset at 1, below "
+            r"the high watermark 3, and kafka\.isolation\.level is read_committed",
+        ):
+            read(client, 0, 3, idle_ms=50)
+        cluster.log(PARTITION).first_unstable_offset = None
+        with pytest.raises(KafkaTimeoutError) as caught:
+            read(client, 3, 5, idle_ms=50)
+        assert "transaction" not in str(caught.value)
+
+
 def test_fault_36_read_uncommitted_sees_open_transactions() -> None:
     with one_partition((b"a",), (b"b",), (b"c",)) as (cluster, client):
         cluster.log(PARTITION).first_unstable_offset = 1
@@ -414,6 +435,99 @@ def test_fault_40_an_error_of_the_whole_answer_makes_no_hot_loop(error: ErrorCod
         with pytest.raises(BrokerError, match=error.name):
             read(client, 0, 1, idle_ms=300)
         assert len(cluster.asked(FetchRequest)) <= 20
+
+
+# --- Quotas --------------------------------------------------------------------------------------
+
+
+def throttling(ms: int) -> faults.Fault:
+    def change(response: FetchResponse) -> None:
+        response.throttle_time_ms = ms
+
+    return faults.changed(change)
+
+
+def test_fault_41_a_throttled_read_waits_and_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the same connection, before each request but the first."""
+    pauses: list[float] = []
+    monkeypatch.setattr(broker, "pause", pauses.append)
+    with one_partition(*((value,) for _, value in ABC), max_partition_fetch_bytes=1) as (
+        cluster,
+        client,
+    ):
+        cluster.spoil(FetchRequest, throttling(5_000))
+        assert read(client, 0, 3, idle_ms=10_000) == ABC
+        assert [round(ms, -3) for ms in pauses] == [5_000, 5_000]
+        assert cluster.nodes[1].broker.connections == 2  # the first contact, and the leader
+
+
+@pytest.mark.parametrize(("version", "waits"), [(7, False), (8, True)])
+def test_fault_41_brokers_below_2_0_have_waited_themselves(
+    version: int, waits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(broker, "pause", pauses.append)
+    with one_partition(*((value,) for _, value in ABC), max_partition_fetch_bytes=1) as (
+        cluster,
+        client,
+    ):
+        cluster.offer(FetchRequest, VersionRange(0, version))
+        cluster.spoil(FetchRequest, throttling(5_000))
+        assert read(client, 0, 3, idle_ms=10_000) == ABC
+        assert bool(pauses) is waits
+
+
+def over_quota(ms: int) -> faults.Fault:
+    """What brokers since 2.0 do: they say how long, and hand out nothing."""
+
+    def change(response: FetchResponse) -> None:
+        response.throttle_time_ms = ms
+        response.responses.clear()
+
+    return faults.changed(change)
+
+
+@pytest.mark.parametrize("rack", ["", "here"])
+def test_fault_41_an_answer_of_a_throttle_time_only_is_no_error(
+    rack: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(broker, "pause", pauses.append)
+    with one_partition(*((value,) for _, value in ABC), nodes=2, client_rack=rack) as (
+        cluster,
+        client,
+    ):
+        partition = cluster.partition(PARTITION)
+        partition.preferred, partition.followers[2] = 2, partition.log
+        node = 2 if rack else 1
+        cluster.spoil(FetchRequest, faults.only(3, over_quota(5_000)), node)
+        assert read(client, 0, 3, idle_ms=10_000) == ABC
+        assert [round(ms, -3) for ms in pauses] == [5_000] * 3
+        # It is no reason to ask another replica, or for metadata.
+        assert [n for n, _, _ in cluster.asked(FetchRequest)].count(node) == 4
+        assert len(cluster.asked(MetadataRequest)) == 1
+
+
+def test_fault_41_throttled_for_ever() -> None:
+    with one_partition((b"a",)) as (cluster, client):
+        cluster.spoil(FetchRequest, over_quota(10))
+        with pytest.raises(KafkaError, match=r"Fetch to broker 1 .*throttles|Cannot fetch record"):
+            read(client, 0, 1, idle_ms=100)
+        assert len(cluster.asked(FetchRequest)) <= 12
+
+
+def test_fault_41_the_caller_gets_its_records_before_the_wait() -> None:
+    """Nothing is sent ahead then, so that decoding has the time."""
+    with one_partition(*((value,) for _, value in ABC), max_partition_fetch_bytes=1) as (
+        cluster,
+        client,
+    ):
+        cluster.spoil(FetchRequest, throttling(60_000))
+        range_ = fetch_range(client, OffsetRange(PARTITION, 0, 3), 100)
+        assert len(next(range_).batches) == 1
+        with pytest.raises(KafkaTimeoutError, match=r"Fetch to broker 1 .*throttles .*quota"):
+            next(range_)
+        assert len(cluster.asked(FetchRequest)) == 1
 
 
 # --- Replicas and epochs -------------------------------------------------------------------------

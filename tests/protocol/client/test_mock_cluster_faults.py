@@ -17,6 +17,7 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer
 from confluent_kafka import TopicPartition as WitnessPartition
 
+from kafka_protocol.client import replica
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.config import ClientConfig
@@ -212,6 +213,49 @@ def test_fault_19_a_broker_that_is_down_for_a_while() -> None:
             assert read_all(client) == [*ABC, (3, b"d")]
         finally:
             restart.join(timeout=10)
+
+
+def nodes_asked(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What was said about whom to read from."""
+    return [r.getMessage() for r in caplog.records if r.name == replica.__name__]
+
+
+@pytest.mark.parametrize("rack", ["", "here"])
+def test_fault_21_a_replica_that_the_leader_names(
+    rack: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The mock names it whether a rack is told or not."""
+    with filled(client_rack=rack) as (mock, client), caplog.at_level("DEBUG"):
+        follower = leader_of(client) % 3 + 1
+        mock.set_follower(PARTITION, follower)
+        assert read_all(client) == ABC
+        assert nodes_asked(caplog) == [f"t-0 is read from broker {follower}, as its leader asks"]
+
+
+@pytest.mark.parametrize("log", [(0, 0), (0, 1), (0, 2), (1, 3), (2, 3), (3, 3)])
+def test_fault_21_a_follower_that_has_only_a_part_of_the_log(log: tuple[int, int]) -> None:
+    """Out of range there is no loss: the leader has the records, once it is told no rack."""
+    with filled(client_rack="here") as (mock, client):
+        mock.set_follower(PARTITION, leader_of(client) % 3 + 1, log)
+        withdraw = threading.Timer(0.3, mock.set_follower, (PARTITION, -1))
+        withdraw.start()
+        try:
+            assert read_all(client) == ABC
+        finally:
+            withdraw.join(timeout=10)
+
+
+def test_fault_21_a_replica_that_is_down() -> None:
+    with filled(client_rack="here") as (mock, client):
+        follower = leader_of(client) % 3 + 1
+        mock.stop(follower)
+        mock.set_follower(PARTITION, follower)
+        withdraw = threading.Timer(0.3, mock.set_follower, (PARTITION, -1))
+        withdraw.start()
+        try:
+            assert read_all(client) == ABC
+        finally:
+            withdraw.join(timeout=10)
 
 
 PASSING = [

@@ -122,6 +122,24 @@ def test_several_positions_cost_requests_by_broker_and_by_position() -> None:
             assert len(numbers) == len(set(numbers))
 
 
+def test_planning_ten_thousand_partitions_takes_few_requests() -> None:
+    with ScriptedCluster(nodes=3) as cluster:
+        cluster.add_topic("t", partitions=10_000)
+        client = cluster.client()
+        deadline = Deadline.after(60_000)
+        try:
+            numbers = client.topics(["t"], deadline)["t"].partitions
+            wanted = {
+                TopicPartition("t", n): (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP) for n in numbers
+            }
+            found = list_positions(client, wanted, deadline)
+        finally:
+            client.close()
+        assert len(found) == 10_000
+        assert len(cluster.asked(MetadataRequest)) == 1
+        assert len(cluster.asked(ListOffsetsRequest)) == 2 * 3
+
+
 def test_no_positions_at_all() -> None:
     with one_partition() as (cluster, client):
         assert list_positions(client, {}, Deadline.after(SOON_MS)) == {}
