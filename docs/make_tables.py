@@ -17,7 +17,7 @@ from kafka_protocol.features import FEATURES, Feature
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.releases import first_release, parse_release
 from kafka_protocol.schema import Request
-from kafka_spark_source.option_table import NOT_YET, OPTIONS, Use
+from kafka_spark_source.option_table import NOT_YET, OPTIONS, STREAM_ONLY, Use
 
 HERE = Path(__file__).parent
 
@@ -52,10 +52,16 @@ of librdkafka.
 | option | default | meaning |
 | --- | --- | --- |
 """
+_STREAM_ONLY = """
+## Of streams only
+
+Accepted in a batch read with a warning, as Spark's own connector does, and without effect there:
+
+"""
 _NOT_YET = """
 ## Not there yet
 
-Options of Spark's own connector, and announced ones, that are refused by name:
+Announced, and refused by name:
 
 """
 
@@ -73,9 +79,12 @@ def options_page() -> str:
         )
         for option in OPTIONS
     ]
-    not_yet = ", ".join(f"`{name}`" for name in NOT_YET)
+    stream_only, not_yet = (
+        ", ".join(f"`{name}`" for name in names) + "\n" for names in (STREAM_ONLY, NOT_YET)
+    )
     client, security = _client_rows(ClientConfig), _client_rows(SecurityOptions)
-    return "".join([_HEAD, *rows, _CLIENT, *client, _SECURITY, *security, _NOT_YET, not_yet, "\n"])
+    client_tables = [_CLIENT, *client, _SECURITY, *security]
+    return "".join([_HEAD, *rows, *client_tables, _STREAM_ONLY, stream_only, _NOT_YET, not_yet])
 
 
 def _client_rows(table: type[ClientConfig | SecurityOptions]) -> list[str]:
