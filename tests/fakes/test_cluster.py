@@ -139,7 +139,7 @@ def test_a_broker_that_waits_can_be_stopped() -> None:
 def test_ten_thousand_partitions() -> None:
     with ScriptedCluster(nodes=3) as cluster:
         cluster.add_topic("t", partitions=10_000)
-        client = cluster.client()
+        client = cluster.client(connection_setup_timeout_ms=60_000)
         try:
             positions = {TopicPartition("t", n): LATEST_TIMESTAMP for n in range(10_000)}
             found = list_offsets(client, positions, Deadline.after(60_000))

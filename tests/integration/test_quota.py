@@ -18,7 +18,7 @@ from kafka_spark_source.testing import KafkaCluster
 from tests.fakes.reading import read, write
 from tests.integration.conftest import SOON_MS, MakeTopic, connect
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 COUNT = 12
 VALUE = bytes(10_000)

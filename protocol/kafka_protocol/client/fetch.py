@@ -152,7 +152,7 @@ class _Fetcher:
         # What a leader said of its log. It may be a stale one, so both are to be checked.
         self._is_out_of_range = False
         self._is_truncated = False
-        self._may_be_old = self._presence.has_id  # what metadata is cached
+        self._may_be_old = self._presence.has_id  # the metadata that is cached
         self._idle_answers = 0
         self._made_progress()
 
@@ -179,9 +179,9 @@ class _Fetcher:
                 return Fetched(rest, found.batches)
             if self._position > rest.from_offset:
                 self._made_progress()  # nothing but what transactions hide
-            elif broker.is_throttled:
-                continue  # the next `send` waits
-            elif not self._replica.follow(data.preferred_read_replica, broker.node_id):
+            elif self._replica.follow(data.preferred_read_replica, broker.node_id):
+                continue
+            elif not broker.is_throttled:  # or the next `send` waits
                 self._idle(data)
         return None
 

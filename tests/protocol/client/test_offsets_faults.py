@@ -125,7 +125,7 @@ def test_several_positions_cost_requests_by_broker_and_by_position() -> None:
 def test_planning_ten_thousand_partitions_takes_few_requests() -> None:
     with ScriptedCluster(nodes=3) as cluster:
         cluster.add_topic("t", partitions=10_000)
-        client = cluster.client()
+        client = cluster.client(connection_setup_timeout_ms=60_000)
         deadline = Deadline.after(60_000)
         try:
             numbers = client.topics(["t"], deadline)["t"].partitions
