@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import platform
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.fetch import (
     LogTruncatedError,
@@ -15,8 +16,8 @@ from kafka_protocol.client.fetch import (
     TopicGoneError,
     fetch_range,
 )
-from kafka_protocol.client.offsets import list_positions
-from kafka_protocol.errors import BrokerError, ErrorCode
+from kafka_protocol.client.log_ends import ends_of_log
+from kafka_protocol.errors import BrokerConnectionError, KafkaTimeoutError
 from kafka_protocol.topic_partition import OffsetRange
 from kafka_spark_source.data_loss import range_after_loss, range_ahead
 from kafka_spark_source.offsets import EARLIEST, LATEST
@@ -64,14 +65,17 @@ class RangeReader:
         rest = planned.wanted
         while True:
             try:
-                rest = range_ahead(_bind(cluster, rest), fail_on_data_loss=self.fail_on_data_loss)
-                for fetched in fetch_range(cluster, rest, self.poll_timeout_ms, planned.topic_id):
-                    yield from decode_batches(
-                        fetched.batches,
-                        fetched.window,
-                        self.columns,
-                        max_decompressed_bytes=cluster.config.max_decompressed_bytes,
-                    )
+                with _said_by_a_task(rest):
+                    rest = self._bound(cluster, rest, planned.topic_id)
+                    for fetched in fetch_range(
+                        cluster, rest, self.poll_timeout_ms, planned.topic_id
+                    ):
+                        yield from decode_batches(
+                            fetched.batches,
+                            fetched.window,
+                            self.columns,
+                            max_decompressed_bytes=cluster.config.max_decompressed_bytes,
+                        )
             except (OffsetOutOfRangeError, LogTruncatedError, TopicGoneError) as error:
                 # What is kept begins there too: the batch that holds the new offset may hold
                 # older records, which were reported as lost.
@@ -79,26 +83,36 @@ class RangeReader:
             else:
                 return
 
+    def _bound(
+        self, cluster: Cluster, wanted: OffsetRange, topic_id: uuid.UUID | None
+    ) -> OffsetRange:
+        """The range with offsets at both ends: those that are bound late, as the log is now.
 
-def _bind(cluster: Cluster, wanted: OffsetRange) -> OffsetRange:
-    """Ask the log, as it is now, for ends that are bound late.
+        Raises:
+            TopicGoneError: There is no such partition any more, or it is one of another topic.
+            DataLossError: The log ends before the range begins, and `fail_on_data_loss` is set.
+        """
+        tp, start, until = wanted
+        if start != EARLIEST and until != LATEST:
+            return wanted
+        log = ends_of_log(cluster, tp, topic_id)
+        until = log.latest if until == LATEST else until
+        if start == EARLIEST:
+            # What aged out before the task began was not asked for.
+            start = log.earliest
+            until = max(start, until)
+        return range_ahead(OffsetRange(tp, start, until), fail_on_data_loss=self.fail_on_data_loss)
 
-    Raises:
-        TopicGoneError: There is no such partition any more.
-    """
-    tp, start, until = wanted
-    if start != EARLIEST and until != LATEST:
-        return wanted
-    deadline = Deadline.after(cluster.config.api_timeout_ms)
+
+@contextmanager
+def _said_by_a_task(reading: OffsetRange) -> Iterator[None]:
+    """Let an error of the network say which side it comes from: executors may have another one."""
     try:
-        log = list_positions(cluster, {tp: [EARLIEST, LATEST]}, deadline)[tp]
-    except BrokerError as error:
-        if error.error is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            raise
-        raise TopicGoneError(tp, max(start, 0), "is unknown to the brokers") from error
-    until = log[LATEST] if until == LATEST else until
-    if start == EARLIEST:
-        # What aged out before the task began was not asked for.
-        start = log[EARLIEST]
-        until = max(start, until)
-    return OffsetRange(tp, start, until)
+        yield
+    except (BrokerConnectionError, KafkaTimeoutError) as error:
+        kind = (
+            BrokerConnectionError if isinstance(error, BrokerConnectionError) else KafkaTimeoutError
+        )
+        raise kind(
+            f"In a task on {platform.node()}, reading {reading.topic_partition}: {error}"
+        ) from error

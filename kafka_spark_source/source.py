@@ -63,7 +63,7 @@ class KafkaDataSource(DataSource):
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
-        # With a schema of the user's, this is all of ours that `load()` runs.
+        # With a schema of the user's, nothing else of ours runs before there is a plan.
         if _STRATEGIES & {name.lower() for name in options}:
             self._read_options()
 

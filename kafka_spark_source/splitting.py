@@ -51,7 +51,7 @@ def _split_by_share(ranges: Sequence[OffsetRange], min_partitions: int) -> list[
         for part in (
             [each]
             if each.topic_partition in left_alone
-            else _evenly(each, _share(each, rest, wanted))
+            else _evenly(each, min(_share(each, rest, wanted), _size(each)))
         )
     ]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import pickle
+import platform
 import uuid
 
 import pytest
 
 from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.errors import DataLossError
+from kafka_protocol.errors import BrokerConnectionError, DataLossError
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.topic_partition import OffsetRange
 from kafka_spark_source.offsets import EARLIEST, LATEST
@@ -88,10 +89,32 @@ def test_another_topic_of_the_same_name_is_not_read(caplog: pytest.LogCaptureFix
 
 
 def test_a_topic_that_is_gone_before_its_end_is_bound(caplog: pytest.LogCaptureFixture) -> None:
-    with one_partition((b"a", b"b"), api_timeout_ms=500) as (cluster, client):
+    with one_partition((b"a", b"b"), topic_propagation_max_ms=300) as (cluster, client):
         del cluster.topics["t"]
         with pytest.raises(DataLossError, match="PARTITIONS_DELETED"):
             offsets(client, EARLIEST, LATEST)
         with caplog.at_level(logging.WARNING):
             assert offsets(client, EARLIEST, LATEST, LENIENT) == []
-        assert "Topic-partition t-0 is unknown to the brokers" in caplog.text
+        assert "Topic-partition t-0 is unknown to the brokers for 300 ms" in caplog.text
+
+
+def test_another_topic_is_not_read_even_where_it_is_empty(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with one_partition((b"a", b"b")) as (cluster, client):
+        planned_id = cluster.topics["t"].topic_id
+        assert offsets(client, EARLIEST, LATEST, topic_id=planned_id) == [0, 1]
+        cluster.add_topic("t")
+        with pytest.raises(DataLossError, match="PARTITIONS_DELETED"):
+            offsets(client, EARLIEST, LATEST, topic_id=planned_id)
+        with caplog.at_level(logging.WARNING):
+            assert offsets(client, EARLIEST, LATEST, LENIENT, topic_id=planned_id) == []
+        assert "re-created" in caplog.text
+
+
+def test_an_error_of_the_network_says_that_it_is_a_task_s() -> None:
+    with one_partition((b"a", b"b"), connection_setup_timeout_ms=200) as (cluster, client):
+        cluster.stop(1)
+        with pytest.raises(BrokerConnectionError) as caught:
+            offsets(client, EARLIEST, LATEST)
+    assert str(caught.value).startswith(f"In a task on {platform.node()}, reading t-0: No broker")

@@ -53,6 +53,8 @@ VECTORS = [
     # Empty ranges are nobody's work, and nothing is split that need not be.
     ([(4, 4), (0, 9)], 1, None, [(0, 9)]),
     ([(0, 3), (0, 9)], 2, None, [(0, 3), (0, 9)]),
+    # Nothing is smaller than one offset, however many partitions are wished for.
+    ([(0, 3), (7, 8)], 2**31 - 1, None, [(0, 1), (1, 2), (2, 3), (7, 8)]),
     ([], 3, 5, []),
 ]
 

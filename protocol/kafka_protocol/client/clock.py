@@ -76,6 +76,7 @@ class Retry:
         self._max_ms = config.retry_backoff_max_ms
         self._deadline = deadline
         self._unreachable_ms = unreachable_ms
+        self._before: KafkaError | None = None
         self.succeeded()
 
     def succeeded(self) -> None:
@@ -110,7 +111,8 @@ class Retry:
         """The same where the caller knows that another try can help, whatever the error says.
 
         Raises:
-            KafkaError: `error` itself, where the time is up.
+            KafkaError: `error` itself, where the time is up; the one before it, where it was over
+                in the middle of the last try, which says nothing then.
         """
         # At least 1 ms, or a back-off of 0 would neither pause nor end.
         pause_ms = max(1.0, min(self._max_ms, self._initial_ms * 2 ** min(self._failures, 30)))
@@ -121,5 +123,6 @@ class Retry:
             # the request's own time-out.
             self._unreachable = Deadline.after(self._unreachable_ms)
         if min(self._deadline.remaining_ms, self._unreachable.remaining_ms) < pause_ms:
-            raise error
+            raise (self._deadline.has_passed and self._before) or error
+        self._before = error
         time.sleep(pause_ms / 1000)

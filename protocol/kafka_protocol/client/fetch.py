@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, NoReturn
 
 from kafka_protocol.client.broker import Broker, Sent
 from kafka_protocol.client.clock import Deadline, Retry
@@ -109,7 +109,8 @@ def fetch_range(
         aborted records under read_committed; never without any. Windows do not overlap.
 
     Raises:
-        OffsetOutOfRangeError: A part of the range is not in the log.
+        OffsetOutOfRangeError: A part of the range is not in the log; of its end, this is known
+            only after `idle_timeout_ms`.
         TopicGoneError: The topic or the partition was unknown to the brokers for
             topic.metadata.propagation.max.ms, which may be longer than `idle_timeout_ms`; or the
             topic was re-created under another id, which is told within about a second.
@@ -309,16 +310,27 @@ class _Fetcher:
             self._replica.leave("it lags behind")
             return
         if self._deadline.has_passed:
-            raise KafkaTimeoutError(
-                f"Cannot fetch record for offset {self._position} of "
-                f"{self._wanted.topic_partition} in {self._idle_timeout_ms} milliseconds; "
-                f"the range ends at {self._wanted.until_offset}{self._why_idle(data)}"
-            )
+            self._give_up(data)
         if not self._asked_until.has_passed:
             # The broker did not wait as long as it was asked to.
             self._retry.pause()
 
-    def _why_idle(self, data: PartitionData) -> str:
+    def _give_up(self, data: PartitionData) -> NoReturn:
+        """Nothing came: either the log ends here, or the broker does not hand out what follows."""
+        topic_partition, _, until = self._wanted
+        open_transaction = self._open_transaction(data)
+        if not open_transaction and 0 <= data.high_watermark <= self._position:
+            earliest = max(0, data.log_start_offset)
+            raise OffsetOutOfRangeError(
+                topic_partition, self._position, earliest, data.high_watermark
+            )
+        raise KafkaTimeoutError(
+            f"Cannot fetch record for offset {self._position} of {topic_partition} in "
+            f"{self._idle_timeout_ms} milliseconds; the range ends at {until}{open_transaction}"
+        )
+
+    def _open_transaction(self, data: PartitionData) -> str:
+        """Who holds the read back, where it is a transaction."""
         is_committed = self._cluster.config.isolation_level == "read_committed"
         if not is_committed or not 0 <= data.last_stable_offset < data.high_watermark:
             return ""

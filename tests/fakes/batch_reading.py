@@ -1,0 +1,125 @@
+"""A batch read as Spark runs it, without Spark: planned here, pickled, and read task by task.
+
+What a driver and its tasks share is what travels between them, and nothing else.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final, NamedTuple, TypeAlias
+
+import pyarrow as pa
+
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.config import Address, ClientConfig
+from kafka_protocol.client.pool import close_shared_clusters
+from kafka_spark_source.batch_reader import KafkaBatchReader
+from kafka_spark_source.source import KafkaDataSource
+from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.mock_cluster import MockCluster
+from tests.fakes.reading import PARTITION, write
+
+# Offset and value.
+Rows: TypeAlias = list[tuple[int, bytes | None]]
+
+ABC: Rows = [(0, b"a"), (1, b"b"), (2, b"c")]
+IN_THREE = ((b"a",), (b"b",), (b"c",))
+TWELVE: Rows = [(number, b"%d" % number) for number in range(12)]
+IN_TWELVE = [(value,) for _, value in TWELVE]
+
+# One batch in each answer.
+ONE_BY_ONE: Final = {"kafka_max_partition_fetch_bytes": 1}
+
+# Tries follow each other soon, and time-outs are those of a test.
+_QUICK = {
+    "kafka.retry.backoff.ms": "1",
+    "kafka.retry.backoff.max.ms": "10",
+    "kafka.socket.connection.setup.timeout.ms": "2000",
+    "kafka.topic.metadata.propagation.max.ms": "2000",
+    "kafkaConsumer.pollTimeoutMs": "5000",
+}
+
+
+class Task(NamedTuple):
+    """One task's work, as it travels."""
+
+    pickled: bytes
+
+    def arrow(self) -> Iterator[pa.RecordBatch]:
+        """What Spark gets."""
+        reader, partition = pickle.loads(self.pickled)
+        yield from reader.read(partition)
+
+    def batches(self) -> Iterator[Rows]:
+        """The rows of one Arrow batch at a time."""
+        for batch in self.arrow():
+            yield [*zip(batch["offset"].to_pylist(), batch["value"].to_pylist(), strict=True)]
+
+    def rows(self) -> Rows:
+        """All of them."""
+        return [row for batch in self.batches() for row in batch]
+
+
+def plan(servers: Iterable[Address | str], **options: object) -> list[Task]:
+    """Plan on the driver.
+
+    Args:
+        servers: The brokers to ask first.
+        options: Those of the source; in names that begin with `kafka_` underscores are dots.
+    """
+    named = {
+        name.replace("_", ".") if name.startswith("kafka_") else name: str(value)
+        for name, value in options.items()
+    }
+    defaults = {"kafka.bootstrap.servers": ",".join(map(str, servers)), **_QUICK}
+    if "assign" not in named:
+        defaults["subscribe"] = PARTITION.topic
+    source = KafkaDataSource(defaults | named)
+    reader = source.reader(source.schema())
+    assert isinstance(reader, KafkaBatchReader)
+    return [Task(pickle.dumps((reader, partition))) for partition in reader.partitions()]
+
+
+def read(servers: Iterable[Address | str], **options: object) -> Rows:
+    """Plan, and run the tasks one after the other in one worker."""
+    return [row for task in plan(servers, **options) for row in task.rows()]
+
+
+@contextmanager
+def filled(*batches: tuple[bytes, ...], nodes: int = 1) -> Iterator[ScriptedCluster]:
+    """A scripted cluster with the partition t-0 and these batches."""
+    with ScriptedCluster(nodes) as cluster:
+        cluster.add_topic(PARTITION.topic)
+        for values in batches:
+            cluster.append(PARTITION, *values)
+        try:
+            yield cluster
+        finally:
+            close_shared_clusters()
+
+
+@contextmanager
+def filled_mock(*batches: tuple[bytes, ...], brokers: int = 3) -> Iterator[MockCluster]:
+    """The same with brokers that somebody else wrote."""
+    with MockCluster(brokers) as mock:
+        mock.add_topic(PARTITION.topic)
+        client = Cluster(ClientConfig(bootstrap_servers=mock.addresses))
+        for values in batches:
+            write(client, *values)
+        client.close()
+        try:
+            yield mock
+        finally:
+            close_shared_clusters()
+
+
+@contextmanager
+def planned(
+    *batches: tuple[bytes, ...], nodes: int = 3, **options: object
+) -> Iterator[tuple[ScriptedCluster, Task]]:
+    """A cluster with one partition, and the one task that reads it, answer by answer."""
+    with filled(*batches, nodes=nodes) as cluster:
+        (task,) = plan(cluster.bootstrap_servers, **(ONE_BY_ONE | options))
+        yield cluster, task

@@ -1,0 +1,203 @@
+"""Faults of a batch read that are about Spark: lost workers, two networks, options, new partitions.
+
+The numbers are those of the list of faults.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyspark
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, DataFrameReader, Row, SparkSession
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+)
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.testing import KafkaCluster
+from tests.fakes.batch_reading import IN_THREE, filled
+from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.reading import write
+from tests.integration.conftest import SOON_MS, MakeTopic, Read
+from tests.integration.test_bad_input import first_line
+from tests.own_process import run_module
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+
+def soon() -> Deadline:
+    return Deadline.after(SOON_MS)
+
+
+# --- Partitions that are added -------------------------------------------------------------------
+
+
+def add_partitions(cluster: Cluster, topic: str, count: int) -> None:
+    Topic = CreatePartitionsRequest.CreatePartitionsTopic
+    request = CreatePartitionsRequest(
+        topics=[Topic(name=topic, count=count, assignments=None)], timeout_ms=SOON_MS
+    )
+    controller = cluster.controller(CreatePartitionsRequest, soon())
+    answer = controller.request(request, CreatePartitionsResponse, soon())
+    assert [result.error_code for result in answer.results] == [0], answer
+    deadline = soon()
+    while len(cluster.settled_topics([topic], deadline)[topic].partitions) < count:
+        assert not deadline.has_passed, "brokers never heard of the partition"
+
+
+def in_order(rows: list[Row]) -> list[tuple[int, int, bytes]]:
+    # Before 4.1 binary values are bytearrays.
+    return sorted((partition, offset, bytes(value)) for partition, offset, value in rows)
+
+
+def test_fault_25_a_partition_that_is_added_during_a_query(
+    cluster: Cluster, read: Read, make_topic: MakeTopic
+) -> None:
+    """A plan has the partitions of its time; the next one reads the new one from its beginning."""
+    topic = make_topic()
+    columns = ["partition", "offset", "value"]
+
+    def rows(df: DataFrame) -> list[tuple[int, int, bytes]]:
+        return in_order(df.select(columns).collect())
+
+    write(cluster, b"a", b"b", topic_partition=TopicPartition(topic, 0))
+    df = read(subscribe=topic)
+    planned = df.select(columns).rdd
+    assert planned.getNumPartitions() == 1
+    add_partitions(cluster, topic, 2)
+    write(cluster, b"c", b"d", topic_partition=TopicPartition(topic, 1))
+    write(cluster, b"e", topic_partition=TopicPartition(topic, 0))
+    old = [(0, 0, b"a"), (0, 1, b"b"), (0, 2, b"e")]
+    assert in_order(planned.collect()) == old
+    all_of_them = [*old, (1, 0, b"c"), (1, 1, b"d")]
+    assert rows(read(subscribe=topic)) == all_of_them
+    # Newer ones ask a Python source for its partitions once for each `load()`.
+    plans_anew = pyspark.__version__.startswith("4.0.")
+    assert rows(df) == (all_of_them if plans_anew else old)
+
+
+# --- Workers that die ----------------------------------------------------------------------------
+
+
+def test_fault_55_a_task_that_loses_a_worker_is_done_again(
+    kafka_cluster: KafkaCluster, cluster: Cluster, make_topic: MakeTopic, tmp_path: Path
+) -> None:
+    """The one that reads, or one behind it: the same rows again, and none of the first attempt."""
+    topic = make_topic()
+    values = [b"%d" % number * 200 for number in range(10_000)]
+    for first in range(0, len(values), 500):
+        part = values[first : first + 500]
+        write(cluster, *part, topic_partition=TopicPartition(topic, 0))
+    arguments = (kafka_cluster.bootstrap_servers, topic, str(tmp_path))
+    found = run_module(tmp_path, "tests.jobs.lost_workers", *arguments)
+    expected = [(offset, hashlib.md5(value).hexdigest()) for offset, value in enumerate(values)]
+    for name in ("reader", "udf"):
+        assert (tmp_path / name).exists(), "no worker was lost"
+        assert [(offset, value) for offset, value, _ in sorted(found[name])] == expected
+        assert {attempt for _, _, attempt in found[name]} == {1}
+
+
+# --- Two networks --------------------------------------------------------------------------------
+
+
+UNREACHABLE = {
+    "kafka.socket.connection.setup.timeout.ms": "500",
+    "kafka.default.api.timeout.ms": "500",
+    "kafkaConsumer.pollTimeoutMs": "500",
+    "fetchOffset.numRetries": "1",
+}
+
+
+@pytest.fixture
+def scripted(spark: SparkSession) -> Iterator[tuple[ScriptedCluster, DataFrame]]:
+    """A cluster that can be made unreachable, and a read of it."""
+    with filled(*IN_THREE) as cluster:
+        servers = ",".join(map(str, cluster.bootstrap_servers))
+        reader = spark.read.format("pykafka").options(**UNREACHABLE, subscribe="t")
+        yield cluster, reader.option("kafka.bootstrap.servers", servers).load()
+
+
+def test_fault_58_brokers_that_the_driver_reaches_and_tasks_do_not(
+    scripted: tuple[ScriptedCluster, DataFrame],
+) -> None:
+    cluster, df = scripted
+    planned = df.rdd
+    assert planned.getNumPartitions() == 1
+    cluster.stop(1)
+    with pytest.raises(PySparkException) as caught:
+        planned.collect()
+    line = first_line(caught.value)
+    assert f"{cluster.nodes[1].broker.address}: connection refused" in line
+    assert "task" in line
+    assert socket.gethostname() in line
+    assert "t-0" in line
+
+
+def test_fault_58_brokers_that_the_driver_does_not_reach(
+    scripted: tuple[ScriptedCluster, DataFrame],
+) -> None:
+    cluster, df = scripted
+    cluster.stop(1)
+    with pytest.raises(PySparkException) as caught:
+        df.collect()
+    line = first_line(caught.value)
+    assert f"{cluster.nodes[1].broker.address}: connection refused" in line
+    assert "Failed to generate Python data source read partitions" in line
+    assert "task" not in line
+
+
+# --- Options -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"assign": '{"t":[0]}'}, "Only one of the following options can be specified"),
+        ({"subscribePattern": "t.*"}, "Of subscribe and subscribePattern, keep one"),
+        ({"kafka.auto.offset.reset": "latest"}, "Kafka option 'auto.offset.reset' is not supp"),
+        ({"kafka.enable.auto.commit": "true"}, "Kafka option 'enable.auto.commit' is not supp"),
+        ({"kafka.key.deserializer": "x"}, "Kafka option 'key.deserializer' is not supported"),
+        ({"startingOfsets": "latest"}, "did you mean 'startingOffsets'"),
+        ({"failOnDataloss ": "no"}, "did you mean 'failOnDataLoss'"),
+        ({"minPartition": "3"}, "did you mean 'minPartitions'"),
+        ({"kafka.isolation.levle": "read_committed"}, "did you mean 'kafka.isolation.level'"),
+        ({"kafka.bootstrap.server": "a:1"}, "did you mean 'kafka.bootstrap.servers'"),
+        ({"failOnDataLoss": "perhaps"}, "failOnDataLoss"),
+        ({"kafka.isolation.level": "read_all"}, "kafka.isolation.level"),
+        ({"startingOffsets": "latest"}, "starting offset can't be latest for batch queries"),
+        ({"startingOffsets": '{"t":{"0":-1}}'}, "startingOffsets for t-0 can't be latest"),
+        ({"endingOffsets": "earliest"}, "ending offset can't be earliest for batch queries"),
+        ({"minPartitions": "0"}, "minPartitions"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_fault_60_options_are_refused_at_load(
+    spark: SparkSession, options: dict[str, str], words: str
+) -> None:
+    """Nobody is asked for anything: no broker has that address."""
+    with pytest.raises(PySparkException) as caught:
+        nowhere(spark).options(**options).load()
+    assert words in first_line(caught.value)
+    assert "Traceback" not in str(caught.value)
+
+
+def test_fault_60_with_a_schema_of_the_user_s_at_the_first_action(spark: SparkSession) -> None:
+    """Spark makes no source before that, and still no broker is asked."""
+    options = {"assign": '{"t":[0]}'}
+    df = nowhere(spark).options(**options).schema("offset long").load()
+    with pytest.raises(PySparkException, match="Only one of the following options") as caught:
+        df.collect()
+    assert "Traceback" not in str(caught.value)
+
+
+def nowhere(spark: SparkSession) -> DataFrameReader:
+    options = {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "t"}
+    return spark.read.format("pykafka").options(**options)

@@ -1,0 +1,93 @@
+"""How large Spark's Python worker becomes by reading topics, one after the other.
+
+    python -m tests.jobs.task_memory localhost:9092 topic another
+
+Prints for each how many rows came, and how many bytes more were resident until then, at the most,
+than when the worker had run a trivial source, with Arrow and all. Needs Linux.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+
+class TrivialSource(DataSource, DataSourceReader):
+    """One row that stands there already."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "trivial"
+
+    def schema(self) -> str:
+        return "value binary"
+
+    def reader(self, schema: object) -> DataSourceReader:
+        return self
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        yield pa.RecordBatch.from_pydict({"value": [b""]})
+
+
+def main(servers: str, *topics: str) -> None:
+    # One task at a time, so one worker, which lives as long as the session.
+    spark = SparkSession.builder.master("local[1]").getOrCreate()
+    spark.dataSource.register(TrivialSource)
+    read_all(spark.read.format("trivial").load())
+    idle = largest_peak_bytes()
+    reader = spark.read.format("pykafka").option("kafka.bootstrap.servers", servers)
+    found = []
+    for topic in topics:
+        rows = read_all(reader.option("subscribe", topic).load())
+        found.append((rows, largest_peak_bytes() - idle))
+    spark.stop()
+    print(json.dumps(found))
+
+
+def read_all(df: DataFrame) -> int:
+    """Brings every column to the JVM, and counts the rows there."""
+    seen = Observation()
+    df.observe(seen, F.count("value").alias("rows")).write.format("noop").mode("overwrite").save()
+    return int(seen.get["rows"])
+
+
+def largest_peak_bytes() -> int:
+    """The peak of the largest of our descendants that is a Python worker of Spark's."""
+    found = {int(path.name): status(path) for path in Path("/proc").glob("[0-9]*")}
+    return max(
+        int(of_worker["VmHWM"].removesuffix(" kB")) * 1024
+        for pid, of_worker in found.items()
+        if is_ours(pid, found) and is_worker(pid)
+    )
+
+
+def status(process: Path) -> dict[str, str]:
+    try:
+        lines = (process / "status").read_text().splitlines()
+    except OSError:
+        return {}  # it ended meanwhile
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def is_ours(pid: int, found: dict[int, dict[str, str]]) -> bool:
+    while found.get(pid):
+        pid = int(found[pid]["PPid"])
+        if pid == os.getpid():
+            return True
+    return False
+
+
+def is_worker(pid: int) -> bool:
+    return b"pyspark.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
