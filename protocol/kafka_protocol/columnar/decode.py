@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from kafka_protocol.columnar.headers import decode_headers
 from kafka_protocol.columnar.message_rows import locate_messages
-from kafka_protocol.columnar.record_rows import locate_records
-from kafka_protocol.columnar.rows import Rows
+from kafka_protocol.columnar.record_rows import locate_offsets, locate_records
+from kafka_protocol.columnar.rows import Slices
 from kafka_protocol.columnar.schema import HEADERS_TYPE, RECORD_SCHEMA, record_schema
 from kafka_protocol.columnar.slices import take_slices
 from kafka_protocol.errors import CorruptRecordError, DecodeError
@@ -60,41 +60,51 @@ def decode_batches(
         CorruptRecordError: With topic, partition and offset.
     """
     schema = record_schema(columns)
-    group = _Group([], [])
-    size = 0
+    from_headers = _IN_HEADERS.issuperset(columns)
+    group = _Group(locate_records)
     for batch in batches:
-        if not _is_wanted(batch.header, window):
+        header = batch.header
+        if not _is_wanted(header, window):
             continue
-        if size >= target_bytes or not group.takes(batch.header):
+        if from_headers and isinstance(header, BatchHeader) and header.is_dense:
+            locate: _Locate = locate_offsets
+            payload: Buffer = batch.payload
+        else:
+            locate = _LOCATE[type(header)]
+            payload = _unpack(batch, window, max_decompressed_bytes)
+        if group.size >= target_bytes or group.locate is not locate:
             yield from _decode_group(group, window, schema)
-            group, size = _Group([], []), 0
-        payload = _unpack(batch, window, max_decompressed_bytes)
-        group.headers.append(batch.header)
-        group.payloads.append(payload)
-        size += len(payload)
-    if group.headers:
-        yield from _decode_group(group, window, schema)
+            group = _Group(locate)
+        group.add(header, payload)
+    yield from _decode_group(group, window, schema)
 
 
 _Header: TypeAlias = "BatchHeader | MessageSetHeader"
+_Locate: TypeAlias = "Callable[[Any, Sequence[Buffer]], Any]"
 
+# What the headers of batches tell where there are no gaps.
+_IN_HEADERS: Final = frozenset({"topic", "partition", "offset", "timestampType"})
 
-class _Group(NamedTuple):
-    """Batches that become one Arrow batch: all of magic 2, or all older."""
-
-    headers: list[_Header]
-    payloads: list[Buffer]
-
-    def takes(self, header: _Header) -> bool:
-        """Whether the batch with that header may join."""
-        return not self.headers or type(self.headers[0]) is type(header)
-
-
-# By the type of the headers.
-_LOCATE: Final[dict[type, Callable[[Any, Sequence[Buffer]], Rows]]] = {
+_LOCATE: Final[dict[type, _Locate]] = {
     BatchHeader: locate_records,
     MessageSetHeader: locate_messages,
 }
+
+
+class _Group:
+    """Batches that become one Arrow batch, since their records are found in the same way."""
+
+    def __init__(self, locate: _Locate) -> None:
+        self.locate = locate
+        self.headers: list[_Header] = []
+        self.payloads: list[Buffer] = []
+        self.size = 0
+
+    def add(self, header: _Header, payload: Buffer) -> None:
+        """Put a batch behind the others."""
+        self.headers.append(header)
+        self.payloads.append(payload)
+        self.size += len(payload)
 
 
 def _is_wanted(header: _Header, window: OffsetRange) -> bool:
@@ -132,9 +142,11 @@ def _located(reason: str, offset: int, window: OffsetRange) -> CorruptRecordErro
 def _decode_group(
     group: _Group, window: OffsetRange, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
+    if not group.headers:
+        return
     first = group.headers[0]
     try:
-        rows = _inside(_LOCATE[type(first)](*group), window)
+        rows = _inside(group.locate(group.headers, group.payloads), window)
         table = _Table(rows, window.topic_partition)
         arrays = [_COLUMNS[name](table) for name in schema.names]
     except CorruptRecordError as error:
@@ -150,29 +162,31 @@ def _decode_group(
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _inside(rows: Rows, window: OffsetRange) -> Rows:
+def _inside(rows: Any, window: OffsetRange) -> Any:
     inside = (rows.offset >= window.from_offset) & (rows.offset < window.until_offset)
-    return rows if inside.all() else rows.take(np.flatnonzero(inside))
+    return rows if inside.all() else rows.where(inside)
 
 
 class _Table(NamedTuple):
     """What the columns are made of."""
 
-    rows: Rows
+    rows: Any  # Rows, or HeaderRows for columns that are in headers
     topic_partition: TopicPartition
 
 
 # --- The columns ---------------------------------------------------------------------------------
 
 
+def _binary(table: _Table, slices: Slices) -> pa.Array:
+    return take_slices(table.rows.data, slices.start, slices.length, pa.binary())
+
+
 def _key(table: _Table) -> pa.Array:
-    rows = table.rows
-    return take_slices(rows.data, rows.key_start, rows.key_length, pa.binary())
+    return _binary(table, table.rows.key)
 
 
 def _value(table: _Table) -> pa.Array:
-    rows = table.rows
-    return take_slices(rows.data, rows.value_start, rows.value_length, pa.binary())
+    return _binary(table, table.rows.value)
 
 
 def _topic(table: _Table) -> pa.Array:
@@ -208,9 +222,10 @@ def _timestamp_type(table: _Table) -> pa.Array:
 
 def _headers(table: _Table) -> pa.Array:
     rows = table.rows
-    if rows.headers_start is None:
+    headers = rows.headers
+    if headers is None:
         return pa.nulls(len(rows.offset), HEADERS_TYPE)
-    return decode_headers(rows.data, rows.headers_start, rows.end)
+    return decode_headers(rows.data, headers.start, headers.stop)
 
 
 _COLUMNS: Final[dict[str, Callable[[_Table], Any]]] = {

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from kafka_protocol.columnar.rows import RowRanges, Rows, lay_out
-from kafka_protocol.columnar.varints import Bytes, Longs
+from kafka_protocol.columnar.rows import RowRanges, Slices, lay_out
+from kafka_protocol.columnar.varints import Bools, Bytes, Longs
 from kafka_protocol.errors import CorruptRecordError
 from kafka_protocol.records.attributes import CODEC_MASK, LOG_APPEND_TIME
 from kafka_protocol.records.compression import Buffer
@@ -21,7 +22,30 @@ from kafka_protocol.records.message_set import (
 )
 
 
-def locate_messages(headers: Sequence[MessageSetHeader], payloads: Sequence[Buffer]) -> Rows:
+class MessageRows(NamedTuple):
+    """Rows of message sets."""
+
+    data: bytes
+    offset: Longs
+    timestamp: Longs
+    timestamp_type: Longs
+    key: Slices
+    value: Slices
+    headers: None = None
+
+    def where(self, wanted: Bools) -> MessageRows:
+        """Some of the rows."""
+        return MessageRows(
+            self.data,
+            self.offset[wanted],
+            self.timestamp[wanted],
+            self.timestamp_type[wanted],
+            self.key.where(wanted),
+            self.value.where(wanted),
+        )
+
+
+def locate_messages(headers: Sequence[MessageSetHeader], payloads: Sequence[Buffer]) -> MessageRows:
     """Find the fields of the messages of message sets.
 
     Args:
@@ -35,17 +59,15 @@ def locate_messages(headers: Sequence[MessageSetHeader], payloads: Sequence[Buff
     start, end, ranges = _boundaries(begins, headers, payloads)
     view = np.frombuffer(data, dtype=np.uint8)
     key_at = start + ranges.repeat(KEY_AT[header.magic] for header in headers)
-    key_length = _read_big_endian(view, key_at, 4)
-    key_start = key_at + 4
-    value_at = key_start + np.maximum(key_length, 0)
-    value_length = _read_big_endian(view, value_at, 4)
-    value_start = value_at + 4
+    key = Slices(key_at + 4, _read_big_endian(view, key_at, 4))
+    value_at = key.stop
+    value = Slices(value_at + 4, _read_big_endian(view, value_at, 4))
     broken = (
         (view[start + MAGIC_AT] != ranges.repeat(header.magic for header in headers))
         | (view[start + ATTRIBUTES_AT] & CODEC_MASK != 0)
-        | (key_length < -1)
-        | (value_length < -1)
-        | (value_start + np.maximum(value_length, 0) != end)
+        | (key.length < -1)
+        | (value.length < -1)
+        | (value.stop != end)
     )
     if broken.any():
         header = headers[ranges.batch_of(np.argmax(broken))]
@@ -54,17 +76,13 @@ def locate_messages(headers: Sequence[MessageSetHeader], payloads: Sequence[Buff
             "is not as long as its key and value",
             offset=header.stated_offset,
         )
-    return Rows(
+    return MessageRows(
         data=data,
         offset=_offsets(_read_big_endian(view, start, 8), headers, ranges),
         timestamp=_timestamps(_read_big_endian(view, start + TIMESTAMP_AT, 8), headers, ranges),
         timestamp_type=ranges.repeat(header.timestamp_type for header in headers),
-        key_start=key_start,
-        key_length=key_length,
-        value_start=value_start,
-        value_length=value_length,
-        end=end,
-        headers_start=None,
+        key=key,
+        value=value,
     )
 
 

@@ -1,23 +1,48 @@
-"""Record batches of magic 2 -> rows: numpy reads the same field of all records together."""
+"""Record batches of magic 2 -> rows: numpy reads the same field of all records together.
+
+Where a field lies is known when those before it are read. So a field that is not asked for is
+stepped over at the most, and one behind the last that is asked for is not looked at.
+"""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
+from kafka_protocol.columnar.chains import find_ends
 from kafka_protocol.columnar.record_ends import append_record_ends
-from kafka_protocol.columnar.rows import RowRanges, Rows, lay_out
-from kafka_protocol.columnar.varints import MAX_VARLONG_BYTES, Longs, read_varints, skip_varints
+from kafka_protocol.columnar.rows import HeaderRows, RowRanges, Slices, lay_out
+from kafka_protocol.columnar.varints import (
+    MAX_VARLONG_BYTES,
+    Bools,
+    Bytes,
+    Longs,
+    read_varints,
+    skip_varints,
+)
 from kafka_protocol.errors import CorruptRecordError, DecodeError
 from kafka_protocol.records.attributes import LOG_APPEND_TIME
 from kafka_protocol.records.batch import BatchHeader
 from kafka_protocol.records.compression import Buffer
 
 
-def locate_records(headers: Sequence[BatchHeader], payloads: Sequence[Buffer]) -> Rows:
-    """Find the fields of the records of batches, which have at least one each.
+def locate_offsets(headers: Sequence[BatchHeader], _payloads: Sequence[Buffer]) -> HeaderRows:
+    """The rows of batches without gaps, whose headers leave no choice what their offsets are."""
+    ranges = RowRanges.of(header.records_count for header in headers)
+    # What the first row of each batch is behind its number among all rows.
+    ahead = np.array([header.base_offset for header in headers]) - ranges.firsts
+    return HeaderRows(
+        np.arange(ranges.total) + np.repeat(ahead, ranges.counts),
+        ranges.repeat(header.timestamp_type for header in headers),
+    )
+
+
+def locate_records(headers: Sequence[BatchHeader], payloads: Sequence[Buffer]) -> RecordRows:
+    """Find the records of batches, which have at least one each.
 
     Args:
         headers: The batches' headers.
@@ -35,41 +60,112 @@ def locate_records(headers: Sequence[BatchHeader], payloads: Sequence[Buffer]) -
     start[ranges.firsts] = begins
 
     view = np.frombuffer(data, dtype=np.uint8)
-    pos = skip_varints(view, start) + 1  # the length, and the attributes, which nothing uses so far
-    timestamp_delta, pos = read_varints(view, pos, MAX_VARLONG_BYTES)
-    offset_delta, pos = read_varints(view, pos)
-    key_length, key_start = read_varints(view, pos)
-    pos = key_start + np.maximum(key_length, 0)
-    value_length, value_start = read_varints(view, pos)
-    headers_start = value_start + np.maximum(value_length, 0)
-    broken = (key_length < -1) | (value_length < -1) | (headers_start >= end)
-    if broken.any():
-        header = headers[ranges.batch_of(np.argmax(broken))]
-        raise CorruptRecordError(
-            "a record is shorter than its key and value", offset=header.base_offset
-        )
-    _check_offsets(offset_delta, headers, ranges)
-    return Rows(
-        data=data,
-        offset=ranges.repeat(header.base_offset for header in headers) + offset_delta,
-        timestamp=_timestamps(timestamp_delta, headers, ranges),
-        timestamp_type=ranges.repeat(header.timestamp_type for header in headers),
-        key_start=key_start,
-        key_length=key_length,
-        value_start=value_start,
-        value_length=value_length,
-        end=end,
-        headers_start=headers_start,
+    # Behind the length are the attributes, which nothing uses so far.
+    timestamp_at = skip_varints(view, start) + 1
+    offset_delta_at = skip_varints(view, timestamp_at, MAX_VARLONG_BYTES)
+    offset_delta, key_at = read_varints(view, offset_delta_at)
+    rows = RecordRows(
+        headers,
+        data,
+        _Records(
+            batch=np.repeat(np.arange(len(headers)), ranges.counts),
+            offset=ranges.repeat(header.base_offset for header in headers) + offset_delta,
+            timestamp_at=timestamp_at,
+            key_at=key_at,
+            end=end,
+        ),
     )
+    rows.refuse(key_at >= end)
+    _check_offsets(offset_delta, headers, ranges)
+    return rows
+
+
+class _Records(NamedTuple):
+    """What is known of each record once it is found. Positions are those of the buffer."""
+
+    batch: Longs  # number
+    offset: Longs
+    timestamp_at: Longs
+    key_at: Longs  # where its length stands
+    end: Longs
+
+
+class RecordRows:
+    """Rows of record batches, which read their fields when they are asked for."""
+
+    def __init__(self, headers: Sequence[BatchHeader], data: bytes, records: _Records) -> None:
+        self.data = data
+        self.offset = records.offset
+        self._headers = headers
+        self._records = records
+        self._view: Bytes = np.frombuffer(data, dtype=np.uint8)
+
+    def where(self, wanted: Bools) -> RecordRows:
+        """Some of the rows."""
+        records = _Records._make(column[wanted] for column in self._records)
+        return RecordRows(self._headers, self.data, records)
+
+    @property
+    def timestamp(self) -> Longs:
+        """The base with each delta, or under LOG_APPEND_TIME the batch's one timestamp."""
+        batch = self._records.batch
+        delta, _ = read_varints(self._view, self._records.timestamp_at, MAX_VARLONG_BYTES)
+        created = np.array([header.base_timestamp for header in self._headers])[batch] + delta
+        appended = [header.timestamp_type == LOG_APPEND_TIME for header in self._headers]
+        if not any(appended):
+            return created
+        highest = np.array([header.max_timestamp for header in self._headers])
+        return np.where(np.array(appended)[batch], highest[batch], created)
+
+    @property
+    def timestamp_type(self) -> Longs:
+        """What the timestamps are, which a batch says for all of its records."""
+        types = np.array([header.timestamp_type for header in self._headers])
+        return types[self._records.batch]
+
+    @cached_property
+    def key(self) -> Slices:
+        """Keys."""
+        return self._slices(self._records.key_at)
+
+    @cached_property
+    def value(self) -> Slices:
+        """Values."""
+        return self._slices(self.key.stop)
+
+    @property
+    def headers(self) -> Slices:
+        """What is behind the value, from the number of headers on."""
+        start = self.value.stop
+        return Slices(start, self._records.end - start)
+
+    def refuse(self, broken: Bools) -> None:
+        """Raise CorruptRecordError if a row is broken."""
+        if broken.any():
+            header = self._headers[self._records.batch[np.argmax(broken)]]
+            raise CorruptRecordError(
+                "a record is shorter than its key and value", offset=header.base_offset
+            )
+
+    def _slices(self, at: Longs) -> Slices:
+        length, start = read_varints(self._view, at)
+        slices = Slices(start, length)
+        self.refuse((length < -1) | (slices.stop >= self._records.end))
+        return slices
 
 
 def _record_ends(
     data: bytes, begins: Sequence[int], headers: Sequence[BatchHeader], payloads: Sequence[Buffer]
 ) -> Longs:
+    stops = [begin + len(payload) for begin, payload in zip(begins, payloads, strict=True)]
+    counts = [header.records_count for header in headers]
+    found = find_ends(data, np.array(begins), np.array(stops), np.array(counts))
+    if found is not None:
+        return found
     ends = array("q")
-    for begin, header, payload in zip(begins, headers, payloads, strict=True):
+    for header, begin, stop in zip(headers, begins, stops, strict=True):
         try:
-            append_record_ends(data, begin, begin + len(payload), header.records_count, ends)
+            append_record_ends(data, begin, stop, header.records_count, ends)
         except DecodeError as error:
             raise CorruptRecordError(str(error), offset=header.base_offset) from error
     return np.frombuffer(ends, dtype=np.int64)
@@ -89,16 +185,3 @@ def _check_offsets(delta: Longs, headers: Sequence[BatchHeader], ranges: RowRang
             f"an offset delta is outside of 0 to {header.last_offset_delta}",
             offset=header.base_offset,
         )
-
-
-def _timestamps(delta: Longs, headers: Sequence[BatchHeader], ranges: RowRanges) -> Longs:
-    """The base with each delta, or under LOG_APPEND_TIME the batch's one timestamp."""
-    created = ranges.repeat(header.base_timestamp for header in headers) + delta
-    appended = [header.timestamp_type == LOG_APPEND_TIME for header in headers]
-    if not any(appended):
-        return created
-    return np.where(
-        np.repeat(appended, ranges.counts),
-        ranges.repeat(header.max_timestamp for header in headers),
-        created,
-    )

@@ -7,35 +7,79 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from kafka_protocol.columnar.varints import Longs
+from kafka_protocol.columnar.varints import Bools, Longs
 from kafka_protocol.primitives import MAX_INT32
 from kafka_protocol.records.compression import Buffer
 
 
-class Rows(NamedTuple):
-    """One row a record. Positions are those of `data`; a length of -1 is a null."""
+class Slices(NamedTuple):
+    """Parts of a buffer, one a row; a length of -1 is a null."""
 
-    data: bytes
+    start: Longs
+    length: Longs
+
+    @property
+    def stop(self) -> Longs:
+        """Where each ends."""
+        return self.start + np.maximum(self.length, 0)
+
+    def where(self, wanted: Bools) -> Slices:
+        """Some of them."""
+        return Slices(self.start[wanted], self.length[wanted])
+
+
+class HeaderRows(NamedTuple):
+    """What the headers of batches tell about their records."""
+
     offset: Longs
-    timestamp: Longs  # ms
     timestamp_type: Longs
-    key_start: Longs
-    key_length: Longs
-    value_start: Longs
-    value_length: Longs
-    end: Longs
-    headers_start: Longs | None  # None where the format has no headers
 
-    def take(self, rows: Longs) -> Rows:
+    def where(self, wanted: Bools) -> HeaderRows:
         """Some of the rows."""
-        data, *columns = self
-        taken = (None if column is None else column[rows] for column in columns)
-        return Rows._make((data, *taken))
+        return HeaderRows(self.offset[wanted], self.timestamp_type[wanted])
+
+
+class Rows(Protocol):
+    """One row a record.
+
+    A field may be looked for when it is asked for, and raise CorruptRecordError or DecodeError.
+    """
+
+    @property
+    def data(self) -> bytes:
+        """What the slices are of."""
+
+    @property
+    def offset(self) -> Longs:
+        """Offsets."""
+
+    @property
+    def timestamp(self) -> Longs:
+        """Timestamps, in ms."""
+
+    @property
+    def timestamp_type(self) -> Longs:
+        """-1 for none, 0 for CREATE_TIME, 1 for LOG_APPEND_TIME."""
+
+    @property
+    def key(self) -> Slices:
+        """Keys."""
+
+    @property
+    def value(self) -> Slices:
+        """Values."""
+
+    @property
+    def headers(self) -> Slices | None:
+        """From the header count to the record's end; None where the format has no headers."""
+
+    def where(self, wanted: Bools) -> Rows:
+        """Some of the rows."""
 
 
 def lay_out(payloads: Sequence[Buffer]) -> tuple[bytes, list[int]]:
@@ -71,6 +115,11 @@ class RowRanges(NamedTuple):
     counts: Longs  # at least one each
     firsts: Longs
     lasts: Longs
+
+    @property
+    def total(self) -> int:
+        """How many rows there are."""
+        return int(self.lasts[-1]) + 1
 
     @classmethod
     def of(cls, counts: Iterable[int]) -> RowRanges:

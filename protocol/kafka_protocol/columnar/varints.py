@@ -16,6 +16,7 @@ from kafka_protocol.errors import DecodeError
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Longs: TypeAlias = npt.NDArray[np.int64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
 
 MAX_VARINT_BYTES: Final = 5
 MAX_VARLONG_BYTES: Final = 10
@@ -57,14 +58,22 @@ def read_varints(
     return signed, after
 
 
-def skip_varints(data: Bytes, positions: Longs) -> Longs:
-    """The positions behind varints that are known to be whole."""
+def skip_varints(data: Bytes, positions: Longs, max_bytes: int = MAX_VARINT_BYTES) -> Longs:
+    """The positions behind the varints that `read_varints` would read.
+
+    Raises:
+        DecodeError: One of them is longer than `max_bytes`.
+    """
     after = positions + 1
-    rows = np.flatnonzero(data[positions] >= 0x80)
-    while rows.size:
-        more = data[after[rows]] >= 0x80
+    rows = np.flatnonzero(data.take(positions, mode="clip") >= 0x80)
+    for _ in range(max_bytes - 1):
+        if not rows.size:
+            return after
+        more = data.take(after[rows], mode="clip") >= 0x80
         after[rows] += 1
         rows = rows[more]
+    if rows.size:
+        raise DecodeError(f"a varint is longer than {max_bytes} bytes")
     return after
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
 from kafka_protocol.errors import CorruptRecordError
@@ -83,6 +84,11 @@ class BatchHeader(NamedTuple):
     def is_empty(self) -> bool:
         """Whether compaction took all of the records, and left the header."""
         return self.records_count == 0
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether there is a record for each offset."""
+        return self.records_count == self.last_offset_delta + 1
 
     @property
     def is_transactional(self) -> bool:
@@ -203,12 +209,12 @@ def _check_header(header: BatchHeader) -> None:
         reason = f"the base offset is {header.base_offset}"
     elif header.last_offset_delta < 0:
         reason = f"the last offset delta is {header.last_offset_delta}"
-    elif header.records_count < 0 or header.records_count > header.last_offset_delta + 1:
+    elif not 0 <= header.records_count <= header.last_offset_delta + 1:
         reason = (
             f"{header.records_count} records are announced for {header.last_offset_delta + 1} "
             "offsets"
         )
-    elif header.codec == CompressionCodec.NONE and header.records_count > most:
+    elif header.records_count > most and header.codec == CompressionCodec.NONE:
         reason = f"{header.records_count} records are announced in {payload_bytes} bytes"
     else:
         return
@@ -216,11 +222,17 @@ def _check_header(header: BatchHeader) -> None:
 
 
 def _crc32c(front: bytes, payload: Piece) -> int:
+    crc32c = _library()
+    return crc32c(payload, crc32c(front))
+
+
+@cache
+def _library() -> Callable[..., int]:
     # Imported at the first batch: it looks its own version up, which takes 40 ms, and planning
     # reads no records.
     from crc32c import crc32c  # noqa: PLC0415
 
-    checksum: int = crc32c(payload, crc32c(front))
+    checksum: Callable[..., int] = crc32c
     return checksum
 
 

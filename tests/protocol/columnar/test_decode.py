@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_protocol.columnar.decode import decode_batches
-from kafka_protocol.columnar.schema import RECORD_SCHEMA, record_schema
+from kafka_protocol.columnar.encode import RecordColumns, encode_batches
+from kafka_protocol.columnar.schema import HEADERS_TYPE, RECORD_SCHEMA, record_schema
 from kafka_protocol.errors import CorruptRecordError
 from kafka_protocol.records.batch import RecordBatch, check_crc, read_batches
 from kafka_protocol.records.compression import CompressionCodec, compress
@@ -148,6 +150,65 @@ def test_projection_of_one_column(name: str, piece: tuple[bytes, list[Record]]) 
     if name == "timestamp":
         rows = with_ms(rows)
     assert rows == [{name: row_of(record)[name]} for record in records]
+
+
+@st.composite
+def dense_batches(draw: st.DrawFn) -> tuple[RecordBatch, list[int]]:
+    """Without gaps, or with one, and which offsets it holds. The records cannot be read."""
+    base, count, missing = draw(st.tuples(st.integers(0, 50), st.integers(1, 20), st.booleans()))
+    offsets = [base + number for number in range(count + missing) if not missing or number != 1]
+    records = [Record(offset, 0, b"key", None) for offset in offsets]
+    payload = encode_records(records, base, 0) if missing else b"?" * 7 * count
+    codec = draw(st.sampled_from([CompressionCodec.NONE, CompressionCodec.LZ4]))
+    header = header_of(
+        base_offset=base,
+        attributes=int(codec) | draw(st.sampled_from([0, 8])),
+        last_offset_delta=max(count - 1, offsets[-1] - base),
+        records_count=len(offsets),
+    )
+    packed = compress(codec, payload) if missing else payload
+    return RecordBatch(header, memoryview(packed)), offsets
+
+
+@given(
+    pieces=st.lists(dense_batches(), min_size=1, max_size=6),
+    edges=st.tuples(st.integers(0, 70), st.integers(0, 70)),
+    target=st.sampled_from([1, 100, 10**6]),
+)
+def test_offsets_without_gaps_come_from_the_headers(
+    pieces: list[tuple[RecordBatch, list[int]]], edges: tuple[int, int], target: int
+) -> None:
+    """Which leave no choice; nothing is unpacked."""
+    start, stop = sorted(edges)
+    rows = decoded(
+        [batch for batch, _ in pieces],
+        OffsetRange(PARTITION, start, stop),
+        ["timestampType", "offset", "topic"],
+        target_bytes=target,
+    )
+    assert rows == [
+        {"timestampType": batch.header.timestamp_type, "offset": offset, "topic": PARTITION.topic}
+        for batch, offsets in pieces
+        for offset in offsets
+        if start <= offset < stop
+    ]
+
+
+@pytest.mark.parametrize("max_batch_bytes", [500, 5_000, 50_000, 500_000])
+def test_many_records_equal_the_reference_codec(max_batch_bytes: int) -> None:
+    random = np.random.default_rng(3)
+    noise = random.integers(0, 256, 2_000, dtype=np.uint8).tobytes()
+    sizes = random.integers(0, 140, 5_000).tolist()
+    headers = [[("h", noise[:5])] * (size % 4) for size in sizes]
+    columns = RecordColumns(
+        pa.array([noise[: size % 9] if size % 5 else None for size in sizes], pa.binary()),
+        pa.array([noise[size : 2 * size] if size % 7 else None for size in sizes], pa.binary()),
+        1_700_000_000_000 + random.integers(0, 10**6, len(sizes)),
+        pa.array(headers, HEADERS_TYPE),
+    )
+    encoded = encode_batches(columns, CompressionCodec.NONE, max_batch_bytes)
+    batches = read_all([b"".join(batch.data for batch in encoded)])
+    assert with_ms(decoded(batches)) == reference_rows(batches)
 
 
 def test_projection_keeps_the_asked_order() -> None:
