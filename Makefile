@@ -1,22 +1,58 @@
-# Two commands do all set-up: `make demo` and `make test`. Everything they make is in .venv.
+# Two commands do all set-up: `make demo` and `make test`. Everything they make is in .venv, and in
+# .venv-spark-* for releases of Spark other than the newest.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all bench fuzz lint format docs clean
+# Releases of PySpark beside the newest, and the one that Spark's own connector is made for.
+OLDEST_SPARK := 4.0.0
+OTHER_SPARKS := 4.1.0 4.2.0
+CONNECTOR_SPARK := 4.2.0
+
+# Which tests. What touches Spark runs with the oldest release too, a part of it with the others.
+SPEED = not slow
+SPARK_TESTS = tests/spark tests/integration --ignore=tests/spark/testing \
+	--ignore=tests/spark/test_cli.py -m "($(SPEED)) and (spark or not integration)"
+SMOKE_TESTS = tests/spark/test_source.py tests/integration/test_batch.py \
+	tests/integration/test_pushdown.py
+
+TESTS_ON_OTHERS := $(OTHER_SPARKS:%=test-spark-%)
+
+.PHONY: demo test test-all test-newest test-oldest $(TESTS_ON_OTHERS) test-conformance bench
+.PHONY: bench-read fuzz lint format docs clean
+# Two Sparks at a time are more than a small machine bears.
+.NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/python examples/demo.py
 
-test: lint
-	$(BIN)/python -m pytest -m "not slow"
+test: lint test-newest test-oldest $(TESTS_ON_OTHERS) test-conformance
 
-test-all: lint
-	$(BIN)/python -m pytest
+# The slow ones too, and all that touches Spark with every release.
+test-all: SPEED = slow or not slow
+test-all: SMOKE_TESTS = $(SPARK_TESTS)
+test-all: test
+
+test-newest: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m "$(SPEED)"
+
+test-oldest: .venv-spark-$(OLDEST_SPARK)/.installed
+	.venv-spark-$(OLDEST_SPARK)/bin/python -m pytest $(SPARK_TESTS)
+
+$(TESTS_ON_OTHERS): test-spark-%: .venv-spark-%/.installed
+	.venv-spark-$*/bin/python -m pytest $(SMOKE_TESTS)
+
+# The same queries through Spark's own connector: in a process of their own, for its jars.
+test-conformance: .venv-spark-$(CONNECTOR_SPARK)/.installed
+	.venv-spark-$(CONNECTOR_SPARK)/bin/python -m pytest tests/conformance -m "$(SPEED)"
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/clients.py
+
+# Beside Spark's own connector, which runs under this release of PySpark only.
+bench-read: .venv-spark-$(CONNECTOR_SPARK)/.installed
+	.venv-spark-$(CONNECTOR_SPARK)/bin/python benchmarks/read.py
 
 # For how long: `make fuzz FUZZ_SECONDS=60`.
 FUZZ_SECONDS ?= 600
@@ -38,7 +74,7 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/python docs/make_tables.py
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) .venv-spark-*
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed: make PYTHON=python3.11 ...")'

@@ -1,8 +1,8 @@
 """Spark's batch reader: plan on the driver, read ranges in tasks. Holds no arithmetic of its own.
 
-`partitions()` runs on the driver: which partitions, which offsets. Since PySpark 4.1 that is once for
-each `load()`, before for each run of a query. `read()` runs in a task for each of them. What travels
-between the two is one small pickle per partition, and the reader itself.
+`partitions()` runs on the driver: which partitions, which offsets. Since PySpark 4.1 that is once
+for each `load()`, before for each run of a query. `read()` runs in a task for each of them. What
+travels between the two is one small pickle per partition, and the reader itself.
 """
 
 from __future__ import annotations

@@ -28,6 +28,9 @@ _SHOWN = ("pyspark", "pyarrow", "numpy", "crc32c", "lz4", "zstandard", "confluen
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(SecretCheck())
+    if metadata.version("pyspark").startswith(("4.0.", "4.1.")):
+        # They leave the sockets open through which rows come from the JVM.
+        config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
 
 
 def pytest_report_header() -> str:

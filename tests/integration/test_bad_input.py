@@ -23,7 +23,7 @@ LIMIT_SECONDS = 15
 
 def first_line(error: PySparkException) -> str:
     """What a user sees first, behind Spark's own words."""
-    lines = str(error).splitlines()
+    lines = str(error).strip().splitlines()
     is_task = lines[0].startswith("An exception was thrown from the Python worker")
     return lines[1] if is_task else lines[0]
 
@@ -161,7 +161,7 @@ def test_missing_partition(read_refuses: Refuses, make_topic: MakeTopic) -> None
         ({}, "One of the following options must be specified"),
         ({"subscribe": "t", "startingOfsets": "latest"}, "did you mean 'startingOffsets'"),
         ({"subscribe": "t", "kafka__bootstrap__servers": "localhost"}, "is no host:port"),
-        ({"subscribe": "t", "minPartitions": "3"}, "'minPartitions' is not supported yet"),
+        ({"subscribe": "t", "minPartitions": "0"}, "minPartitions must be positive, got '0'"),
     ],
 )
 def test_options(read_refuses: Refuses, options: dict[str, str], words: str) -> None:

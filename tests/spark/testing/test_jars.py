@@ -80,7 +80,7 @@ def test_a_cache_of_another_set_of_jars_is_replaced(resolving: Resolving) -> Non
 def test_a_changed_jar_in_the_cache_is_named(resolving: Resolving) -> None:
     changed = find() / "two-2.0.jar"
     changed.write_bytes(b"something else")
-    with pytest.raises(JarError, match=r"two-2\.0\.jar is not the jar of jars\.lock\.json"):
+    with pytest.raises(JarError, match=r"two-2\.0\.jar is not the jar that is locked"):
         find()
 
 
@@ -98,6 +98,14 @@ def test_a_wrong_download_never_reaches_the_cache(
 def test_a_jar_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(JarError, match=r"one-1\.0\.jar is missing"):
         jars.verify(tmp_path, {Coordinates("org.example", "one", "1.0"): "00"})
+
+
+def test_any_locked_set_of_jars_has_a_folder_of_its_own(resolving: Resolving) -> None:
+    locked = {each: hashlib.sha256(text).hexdigest() for each, text in CONTENTS.items()}
+    folder = jars.find_locked_jars("others", locked, JAVA, lambda _what: None)
+    assert folder == cache_folder() / "others"
+    assert find() != folder
+    assert resolving.count == 2
 
 
 def test_a_version_without_a_lock_is_said(resolving: Resolving) -> None:

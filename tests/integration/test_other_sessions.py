@@ -1,0 +1,78 @@
+"""The same job on Spark's own cluster and through Spark Connect: nothing in it has to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer as Librdkafka
+
+from kafka_spark_source.testing import KafkaCluster
+from tests.integration.conftest import MakeTopic
+from tests.own_process import run_module
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+PARTITIONS = 6
+COUNT = 500  # in each
+
+Written = dict[int, list[tuple[bytes | None, bytes | None]]]
+
+
+def records_of(partition: int) -> list[tuple[bytes | None, bytes | None]]:
+    """Keys that say nothing about the partition, and nulls."""
+    return [
+        (b"key %d" % (number % 7) if number % 3 else None, b"%d-%d" % (partition, number))
+        for number in range(COUNT - 1)
+    ] + [(b"last", None)]
+
+
+@pytest.fixture
+def source(kafka_cluster: KafkaCluster, make_topic: MakeTopic) -> str:
+    topic = make_topic(partitions=PARTITIONS)
+    producer = Librdkafka({"bootstrap.servers": kafka_cluster.bootstrap_servers})
+    for partition in range(PARTITIONS):
+        for key, value in records_of(partition):
+            producer.produce(topic, value, key, partition)
+    assert producer.flush(30) == 0
+    return topic
+
+
+@pytest.mark.parametrize(
+    ("kind", "url", "executors"),
+    [("master", "local-cluster[2,1,1024]", 2), ("remote", "local[2]", 1)],
+    ids=["Spark's own cluster", "Spark Connect"],
+)
+def test_the_same_job_elsewhere(
+    tmp_path: Path,
+    kafka_cluster: KafkaCluster,
+    source: str,
+    make_topic: MakeTopic,
+    consume: Callable[[str, int, int], list[Any]],
+    kind: str,
+    url: str,
+    executors: int,
+) -> None:
+    target = make_topic(partitions=PARTITIONS)
+    rows = run_module(
+        tmp_path,
+        "tests.jobs.copy_topic",
+        kind,
+        url,
+        kafka_cluster.bootstrap_servers,
+        source,
+        target,
+    )
+    read = sorted(tuple(row[:4]) for row in rows)
+    assert read == [
+        (partition, offset, key and key.decode(), value and value.decode())
+        for partition in range(PARTITIONS)
+        for offset, (key, value) in enumerate(records_of(partition))
+    ]
+    assert len({row[4] for row in rows}) == executors
+    # The sink places rows by their partition column, and keeps their order.
+    for partition in range(PARTITIONS):
+        copies = consume(target, partition, COUNT)
+        assert [(each.key(), each.value()) for each in copies] == records_of(partition)

@@ -1,0 +1,98 @@
+"""A task's memory is bounded by what it fetches at a time, not by how much it reads."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.produce import Producer
+from kafka_protocol.columnar.encode import RecordColumns, encode_batches
+from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.testing import KafkaCluster
+from tests.integration.conftest import MakeTopic
+from tests.own_process import run_module
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.spark,
+    pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from /proc"),
+]
+
+MB = 1_000_000
+LIMIT_BYTES = 200 * MB
+TOTAL_BYTES = 300 * MB
+BLOCK_BYTES = 8 * MB
+NONE, ZSTD = CompressionCodec.NONE, CompressionCodec.ZSTD
+
+
+class Records(NamedTuple):
+    """What a topic holds.
+
+    Attributes:
+        values: One block of them, which is repeated up to TOTAL_BYTES.
+        codec: How they are compressed.
+        batch_bytes: How large a batch may be before it is compressed.
+    """
+
+    values: pa.Array
+    codec: CompressionCodec
+    batch_bytes: int = 1 * MB
+
+
+def values_of(*sizes: int) -> pa.Array:
+    """Half noise and half the same, as JSON compresses."""
+    random = np.random.default_rng(1)
+    halves = (size // 2 for size in sizes)
+    return pa.array([random.bytes(half) + b"x" * half for half in halves], pa.binary())
+
+
+def topics() -> list[Records]:
+    small = values_of(*[100] * (BLOCK_BYTES // 100))
+    large = values_of(*[MB] * (BLOCK_BYTES // MB))
+    one_large = values_of(*[100] * 30_000, 5 * MB)
+    # Brokers count a batch's bytes as they come: one Fetch could bring a gigabyte of these.
+    all_the_same = pa.array([b"x" * 100] * (BLOCK_BYTES // 100), pa.binary())
+    by_codec = [
+        Records(values, codec) for values in (small, large, one_large) for codec in (NONE, ZSTD)
+    ]
+    return [*by_codec, Records(all_the_same, ZSTD, BLOCK_BYTES)]
+
+
+@pytest.fixture
+def fill(cluster: Cluster, make_topic: MakeTopic) -> Callable[[Records], tuple[str, int]]:
+    """Makes a topic, and says how many records it holds."""
+
+    def produce(records: Records) -> tuple[str, int]:
+        topic = make_topic(max_message_bytes=str(10 * MB))
+        count = len(records.values)
+        times = np.full(count, 1_760_000_000_000, dtype=np.int64)
+        columns = RecordColumns(pa.nulls(count, pa.binary()), records.values, times)
+        batches = [*encode_batches(columns, records.codec, records.batch_bytes)]
+        blocks = TOTAL_BYTES // records.values.nbytes
+        producer = Producer(cluster)
+        for _ in range(blocks):
+            for batch in batches:
+                producer.add(TopicPartition(topic, 0), batch.data)
+            producer.flush()
+        return topic, blocks * count
+
+    return produce
+
+
+def test_a_task_stays_small(
+    tmp_path: Path, kafka_cluster: KafkaCluster, fill: Callable[[Records], tuple[str, int]]
+) -> None:
+    names, counts = zip(*map(fill, topics()), strict=True)
+    servers = kafka_cluster.bootstrap_servers
+    found = run_module(tmp_path, "tests.jobs.task_memory", servers, *names)
+    rows, grown_bytes = zip(*found, strict=True)
+    assert rows == counts
+    assert 0 < max(grown_bytes) < LIMIT_BYTES, grown_bytes

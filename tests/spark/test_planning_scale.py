@@ -1,0 +1,42 @@
+"""Planning many partitions: what is asked grows with the brokers, not with the partitions."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from kafka_protocol.messages.list_offsets import ListOffsetsRequest
+from kafka_spark_source.source import KafkaDataSource
+from tests.fakes.cluster import ScriptedCluster
+
+NODES = 3
+
+
+def asked_for(partitions: int, options: dict[str, str]) -> Counter[type]:
+    """How many requests of each kind it takes to plan so many partitions."""
+    with ScriptedCluster(NODES) as cluster:
+        cluster.add_topic("t", partitions)
+        servers = ",".join(map(str, cluster.bootstrap_servers))
+        source = KafkaDataSource({"kafka.bootstrap.servers": servers, "subscribe": "t"} | options)
+        assert len(source.reader(source.schema()).partitions()) == partitions
+        return Counter(
+            type(request) for node in cluster.nodes.values() for request, _ in node.broker.requests
+        )
+
+
+@pytest.mark.parametrize(
+    ("options", "positions"),
+    [
+        # Both ends are bound in the tasks.
+        ({}, 0),
+        ({"startingOffsets": "latest-10"}, 2),
+        ({"startingOffsets": "-1h"}, 3),
+    ],
+)
+def test_requests_grow_with_brokers_not_with_partitions(
+    options: dict[str, str], positions: int
+) -> None:
+    many = asked_for(10_000, options)
+    assert many == asked_for(100, options)
+    assert many[ListOffsetsRequest] == positions * NODES
