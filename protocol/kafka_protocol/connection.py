@@ -119,6 +119,15 @@ class Connection:
         """Store bytes as they were read."""
         self._frames.receive_data(data)
 
+    @property
+    def room(self) -> memoryview | None:
+        """Where the missing bytes can be read to; None where they have to be received."""
+        return self._frames.room
+
+    def received(self, count: int) -> None:
+        """Count bytes that were read to the beginning of `room`."""
+        self._frames.received(count)
+
     def next_response(self) -> Response | None:
         """The next answer, in the order of the requests; None while bytes are missing.
 

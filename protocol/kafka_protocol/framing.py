@@ -103,6 +103,21 @@ def _refuse_size(prefix: bytes, size: int, highest: int) -> ProtocolError:
     )
 
 
+# Buffers of this size are used again; smaller ones cost nothing, and larger ones are rare.
+_KEPT_FROM_BYTES: Final = 64 * 1024
+_KEPT_UP_TO_BYTES: Final = 16 * 1024 * 1024
+
+
+def _is_free(buffer: bytearray) -> bool:
+    """Whether nobody looks at a buffer: Python refuses to resize one that somebody does."""
+    try:
+        buffer.append(0)
+    except BufferError:
+        return False
+    buffer.pop()
+    return True
+
+
 class FrameBuffer:
     """Cuts a stream of bytes into frames.
 
@@ -112,9 +127,11 @@ class FrameBuffer:
 
     def __init__(self, max_frame_bytes: int) -> None:
         self._max_frame_bytes = max_frame_bytes
-        self._chunks: list[bytes] = []
+        self._chunks: list[bytes | bytearray] = []
         self._buffered = 0
         self._size: int | None = None
+        self._frame: memoryview | None = None  # of a buffer that is used again
+        self._used: list[bytearray] = []
 
     def __repr__(self) -> str:
         return f"<FrameBuffer {self._buffered} of {self._size} bytes>"
@@ -130,6 +147,15 @@ class FrameBuffer:
         self._chunks.append(data)
         self._buffered += len(data)
 
+    @property
+    def room(self) -> memoryview | None:
+        """Where the missing bytes can be put directly; None where they have to be received."""
+        return self._frame[self._buffered :] if self._frame and not self._chunks else None
+
+    def received(self, count: int) -> None:
+        """Count bytes that were put in `room`, from its beginning on."""
+        self._buffered += count
+
     def next_frame(self) -> memoryview | None:
         """The next whole frame without its size, or None while bytes are missing.
 
@@ -142,23 +168,56 @@ class FrameBuffer:
             self._join()
             self._size = self._read_size()
         end = 4 + self._size
+        if self._frame is None:
+            self._use_again(end)
         if self._buffered < end:
             return None
-        self._join()
-        data = self._chunks[0]
-        frame = memoryview(data)[4:end]
-        rest = data[end:]
+        data = self._whole(end)
+        frame = memoryview(data)[4:end].toreadonly()
+        rest = bytes(memoryview(data)[end:])
         self._chunks = [rest] if rest else []
         self._buffered = len(rest)
-        self._size = None
+        self._size = self._frame = None
         return frame
 
     def _join(self) -> None:
         if len(self._chunks) > 1:
             self._chunks = [b"".join(self._chunks)]
 
+    def _use_again(self, end: int) -> None:
+        """Receive the rest of a frame in a buffer that is large enough and free, if there is one.
+
+        A new one costs as much as reading does, since its pages do not exist yet. None is made
+        before all bytes of a frame are there: a size is soon announced.
+        """
+        if self._buffered >= end or end < _KEPT_FROM_BYTES:
+            return
+        free = next((used for used in self._used if len(used) >= end and _is_free(used)), None)
+        if free is not None:
+            self._join()
+            self._frame = memoryview(free)[:end]
+            for chunk in self._chunks:
+                self._frame[: self._buffered] = chunk
+            self._chunks = []
+
+    def _whole(self, end: int) -> bytes | bytearray | memoryview:
+        """The frame with its size in front, and with what was received behind it."""
+        if self._frame is not None:
+            behind = b"".join(self._chunks)
+            filled = self._buffered - len(behind)
+            self._frame[filled:end] = behind[: end - filled]
+            self._chunks, self._buffered = [], end
+            rest = behind[end - filled :]
+            return self._frame if not rest else bytes(self._frame) + rest
+        if _KEPT_FROM_BYTES <= end <= _KEPT_UP_TO_BYTES:
+            joined = bytearray().join(self._chunks)
+            self._used = [*self._used[-1:], joined]
+            return joined
+        self._join()
+        return self._chunks[0]
+
     def _read_size(self) -> int:
-        prefix = self._chunks[0][:4]
+        prefix = bytes(self._chunks[0][:4])
         size: int = _SIZE.unpack(prefix)[0]
         if not 4 <= size <= self._max_frame_bytes:
             raise _refuse_size(prefix, size, self._max_frame_bytes)

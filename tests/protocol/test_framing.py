@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -215,6 +218,64 @@ def test_frames_in_any_pieces(stream: bytes, frames: list[bytes], data: st.DataO
         stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)
     ]
     assert frames_of(pieces) == frames
+
+
+def received_directly(buffer: FrameBuffer, stream: bytes, sizes: Iterator[int]) -> list[bytes]:
+    """All frames of a stream that is read as a transport reads it, so many bytes at a time."""
+    frames = []
+    at = 0
+    while True:
+        while (frame := buffer.next_frame()) is not None:
+            frames.append(bytes(frame))
+        if at == len(stream):
+            return frames
+        room = buffer.room
+        piece = stream[at : at + next(sizes)]
+        if room is None:
+            buffer.receive_data(piece)
+        else:
+            piece = piece[: len(room)]
+            room[: len(piece)] = piece
+            buffer.received(len(piece))
+        at += len(piece)
+
+
+@given(st.lists(st.sampled_from([10, 70_000, 70_001, 90_000]), max_size=6), st.integers(1, 100_000))
+def test_frames_are_the_same_where_buffers_are_used_again(lengths: list[int], size: int) -> None:
+    contents = [bytes([number]) * length for number, length in enumerate(lengths)]
+    stream = b"".join(len(each).to_bytes(4, "big") + each for each in contents)
+    buffer = FrameBuffer(1_000_000)
+    assert received_directly(buffer, stream, itertools.repeat(size)) == contents
+
+
+def test_a_buffer_that_somebody_looks_at_is_left_alone() -> None:
+    buffer = FrameBuffer(1_000_000)
+    kept = []
+    for number in range(5):
+        buffer.receive_data((70_000).to_bytes(4, "big"))
+        assert buffer.next_frame() is None
+        content = bytes([number]) * 70_000
+        room = buffer.room
+        if room is None:
+            buffer.receive_data(content)
+        else:
+            room[:] = content
+            room.release()
+            buffer.received(len(content))
+        kept.append(buffer.next_frame())
+        assert [bytes(frame) for frame in kept] == [bytes([n]) * 70_000 for n in range(number + 1)]
+
+
+def test_large_buffers_are_used_again() -> None:
+    buffer = FrameBuffer(1_000_000)
+    rooms = []
+    for _ in range(3):
+        buffer.receive_data((70_000).to_bytes(4, "big"))
+        assert buffer.next_frame() is None
+        rooms.append(buffer.room is not None)
+        buffer.receive_data(bytes(70_000))
+        assert len(buffer.next_frame() or b"") == 70_000
+    assert rooms == [False, True, True]
 
 
 def test_nothing_is_parsed_before_it_is_asked_for() -> None:

@@ -93,6 +93,18 @@ class Transport:
             raise ClosedByPeerError(f"{self._address} closed the connection")
         return data
 
+    def read_into(self, room: memoryview, deadline: Deadline) -> int:
+        """Read what is there, as `read` does, to where the caller wants it.
+
+        Returns:
+            How many bytes came, at least one.
+        """
+        wanted = room[: self._max_read_bytes]
+        count = self._within(deadline, "read from", lambda: self._sock.recv_into(wanted))
+        if not count:
+            raise ClosedByPeerError(f"{self._address} closed the connection")
+        return count
+
     def close(self) -> None:
         """Close the stream; safe to call again."""
         self._sock.close()

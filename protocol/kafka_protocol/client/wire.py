@@ -65,8 +65,12 @@ class Wire:
             BrokerConnectionError, KafkaTimeoutError: Nothing came.
         """
         while (response := self.connection.next_response()) is None:
-            data = self.transport.read(self.connection.missing_bytes, deadline)
-            self.connection.receive_data(data)
+            room = self.connection.room
+            if room is not None:
+                self.connection.received(self.transport.read_into(room, deadline))
+            else:
+                data = self.transport.read(self.connection.missing_bytes, deadline)
+                self.connection.receive_data(data)
         return response
 
     def close(self) -> None:

@@ -89,7 +89,8 @@ def lay_out(payloads: Sequence[Buffer]) -> tuple[bytes, list[int]]:
     copied together.
     """
     frame = _exporter(payloads[0])
-    fits = isinstance(frame, bytes) and len(frame) <= MAX_INT32  # which Arrow's offsets are
+    # Arrow's offsets are of 32 bits.
+    fits = isinstance(frame, bytes | bytearray) and len(frame) <= MAX_INT32
     if fits and all(_exporter(payload) is frame for payload in payloads):
         base = _address(frame)
         begins = [_address(payload) - base for payload in payloads]
