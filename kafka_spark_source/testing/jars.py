@@ -1,8 +1,8 @@
 """Kafka's jars: resolved once into the user's cache, and checked against the lock file each time.
 
-The cache holds one folder for each version, `<cache>/pyspark-pykafka/<version>/`. A folder appears
-there by one rename, when all its jars are in it and checked; a file lock keeps processes that
-start at once from doing it twice. Nothing here starts a broker.
+The cache holds one folder for each set of jars, `<cache>/pyspark-pykafka/<version>/` for a release.
+A folder appears there by one rename, when all its jars are in it and checked; a file lock keeps
+processes that start at once from doing it twice. Nothing here starts a broker.
 """
 
 from __future__ import annotations
@@ -41,15 +41,31 @@ def find_jars(version: str, java: Path, on_progress: Callable[[str], None]) -> P
     Raises:
         JarError: The jars cannot be resolved, or one is not what the lock file says.
     """
-    locked = read_lock(LOCK_FILE, version)
-    folder = cache_folder() / version
+    return find_locked_jars(version, read_lock(LOCK_FILE, version), java, on_progress)
+
+
+def find_locked_jars(
+    name: str, locked: LockedJars, java: Path, on_progress: Callable[[str], None]
+) -> Path:
+    """The folder `name` of the cache with exactly these jars, resolved first where it is not there.
+
+    Args:
+        name: What the folder is called; of one name there is one set of jars.
+        locked: The jars and their checksums.
+        java: Runs Ivy where there is no Maven.
+        on_progress: Told what takes long.
+
+    Raises:
+        JarError: The jars cannot be resolved, or one is not what its checksum says.
+    """
+    folder = cache_folder() / name
     if _holds_exactly(folder, locked):
         verify(folder, locked)
         return folder
     cache_folder().mkdir(parents=True, exist_ok=True)
-    with _held(cache_folder() / f"{version}.lock", on_progress):
+    with _held(cache_folder() / f"{name}.lock", on_progress):
         if not _holds_exactly(folder, locked):
-            _fill(folder, version, locked, java, on_progress)
+            _fill(folder, locked, java, on_progress)
     verify(folder, locked)
     return folder
 
@@ -82,7 +98,7 @@ def verify(folder: Path, locked: Mapping[Coordinates, str]) -> None:
         actual = sha256(jar)
         if actual != checksum:
             raise JarError(
-                f"{jar} is not the jar of {LOCK_FILE.name}: its SHA-256 is {actual}, not "
+                f"{jar} is not the jar that is locked: its SHA-256 is {actual}, not "
                 f"{checksum}; remove {folder} and start again"
             )
 
@@ -101,15 +117,9 @@ def _holds_exactly(folder: Path, locked: Mapping[Coordinates, str]) -> bool:
     return {jar.name for jar in folder.glob("*.jar")} == {each.file_name for each in locked}
 
 
-def _fill(
-    folder: Path,
-    version: str,
-    locked: LockedJars,
-    java: Path,
-    on_progress: Callable[[str], None],
-) -> None:
-    on_progress(f"Kafka {version} is not in the cache yet")
-    with tempfile.TemporaryDirectory(prefix=f".{version}-", dir=folder.parent) as work:
+def _fill(folder: Path, locked: LockedJars, java: Path, on_progress: Callable[[str], None]) -> None:
+    on_progress(f"Kafka's jars ({folder.name}) are not in the cache yet")
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as work:
         fresh = Path(work) / "jars"
         fresh.mkdir()
         resolve(list(locked), fresh, available_resolvers(java), on_progress)

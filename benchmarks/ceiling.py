@@ -1,0 +1,98 @@
+"""The fastest that a Python data source can be: it yields ready-made Arrow batches.
+
+What it reads is no topic; columns, row sizes and batch sizes are those of a benchmark's topic. It
+must do nothing for each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from kafka_spark_source.schema import source_schema
+
+BATCH_BYTES: Final = 2 * 1024 * 1024
+_KEY_BYTES: Final = 7
+_HEADERS: Final = [("trace", b"0123456789abcdef"), ("kind", b"order")]
+_HEADER_TYPE: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+
+
+def _binary(count: int, width: int) -> pa.Array:
+    offsets = np.arange(count + 1, dtype=np.int32) * width
+    noise = np.random.default_rng(1).integers(0, 256, count * width, dtype=np.uint8)
+    return pa.Array.from_buffers(
+        pa.binary(), count, [None, pa.py_buffer(offsets), pa.py_buffer(noise)]
+    )
+
+
+_MAKERS: Final[dict[str, Callable[[int, int], pa.Array]]] = {
+    "key": lambda count, _: _binary(count, _KEY_BYTES),
+    "value": _binary,
+    "topic": lambda count, _: pa.array(["read-1"] * count, pa.string()),
+    "partition": lambda count, _: pa.array(np.zeros(count, dtype=np.int32)),
+    "offset": lambda count, _: pa.array(np.arange(count, dtype=np.int64)),
+    "timestamp": lambda count, _: pa.array(
+        np.full(count, 1_760_000_000_000_000), pa.timestamp("us", "UTC")
+    ),
+    "timestampType": lambda count, _: pa.array(np.zeros(count, dtype=np.int32)),
+    "headers": lambda count, _: pa.array([_HEADERS] * count, _HEADER_TYPE),
+}
+
+
+# Once for each worker, which Spark uses again in later rounds.
+@cache
+def ready_made(columns: tuple[str, ...], value_bytes: int) -> pa.RecordBatch:
+    """A batch of about `BATCH_BYTES`, however few columns it has."""
+    first = _batch(columns, value_bytes, 1_000)
+    return _batch(columns, value_bytes, max(1, BATCH_BYTES * 1_000 // first.nbytes))
+
+
+def _batch(columns: tuple[str, ...], value_bytes: int, count: int) -> pa.RecordBatch:
+    return pa.record_batch([_MAKERS[name](count, value_bytes) for name in columns], [*columns])
+
+
+class Ceiling(DataSource):
+    """Options: rows, partitions, valueBytes, includeHeaders."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What `format()` takes."""
+        return "ceiling"
+
+    def schema(self) -> StructType:
+        """The columns of a topic."""
+        return source_schema(self.options.get("includeHeaders") == "true")
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """A reader of the columns asked for."""
+        rows, partitions = int(self.options["rows"]), int(self.options["partitions"])
+        return _Reader(
+            tuple(schema.names), int(self.options["valueBytes"]), rows // partitions, partitions
+        )
+
+
+class _Reader(DataSourceReader):
+    def __init__(
+        self, columns: tuple[str, ...], value_bytes: int, rows: int, partitions: int
+    ) -> None:
+        self._columns = columns
+        self._value_bytes = value_bytes
+        self._rows = rows
+        self._partitions = partitions
+
+    def partitions(self) -> list[InputPartition]:
+        return [InputPartition(number) for number in range(self._partitions)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+        batch = ready_made(self._columns, self._value_bytes)
+        whole, rest = divmod(self._rows, batch.num_rows)
+        for _ in range(whole):
+            yield batch
+        if rest:
+            yield batch.slice(0, rest)

@@ -1,0 +1,30 @@
+"""The Spark session of the benchmarks: two cores, quiet, with Spark's own Kafka connector."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+QUIET = Path(__file__).with_name("log4j2.properties")
+
+
+def start(jars: str = "") -> SparkSession:
+    """A session in which nothing but queries takes time.
+
+    Args:
+        jars: The value of `spark.jars`.
+    """
+    # Else the workers are whatever `python3` is on the PATH.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    return (
+        SparkSession.builder.master("local[2]")
+        .config("spark.jars", jars)
+        .config("spark.driver.memory", "2g")
+        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={QUIET.as_uri()}")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )

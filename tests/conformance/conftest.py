@@ -1,0 +1,58 @@
+"""A session with both connectors, a broker with messy topics, and what compares the two."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kafka_spark_source.testing import KafkaCluster
+from kafka_spark_source.testing.plugin import ClusterFactory
+from tests.conformance.sides import Sides
+from tests.conformance.topics import Topics
+from tests.jvm_connector import PYSPARK, spark_jars
+
+if metadata.version("pyspark") != PYSPARK:
+    collect_ignore_glob = ["test_*.py"]
+
+
+@pytest.fixture(scope="session")
+def kafka(kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
+    """A broker that cleans its logs without delay."""
+    return kafka_cluster_factory(config={"log.cleaner.backoff.ms": "100"})
+
+
+@pytest.fixture(scope="session")
+def topics(kafka: KafkaCluster) -> Topics:
+    """Topics of every kind, each filled when a test asks for it first."""
+    return Topics(kafka.bootstrap_servers)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A session that has both connectors. None may have been started before it in this process."""
+    # Else the workers are whatever `python3` is on the PATH.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("pykafka conformance")
+        .config("spark.jars", spark_jars(lambda _what: None))
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def sides(spark: SparkSession, kafka: KafkaCluster) -> Sides:
+    """Asks both connectors the same."""
+    return Sides(spark, kafka.bootstrap_servers)

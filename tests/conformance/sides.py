@@ -1,0 +1,122 @@
+"""Both connectors, asked the same: their rows, their tasks, their errors. Knows no topics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import itemgetter
+from typing import Final, NamedTuple
+
+import pytest
+from py4j.java_gateway import JavaObject, is_instance_of
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, DataFrameReader, Row, SparkSession
+from pyspark.sql import functions as F
+
+THEIRS: Final = "kafka"
+OURS: Final = "pykafka"
+FORMATS: Final = (THEIRS, OURS)
+
+PARTITION: Final = itemgetter("topic", "partition")
+POSITION: Final = itemgetter("topic", "partition", "offset")
+
+
+class Piece(NamedTuple):
+    """What one task read of one topic-partition: from which offset to which, and how many rows."""
+
+    topic: str
+    partition: int
+    first: int
+    last: int
+    rows: int
+
+
+class Sides:
+    """Reads the same topics through both connectors.
+
+    Args:
+        spark: A session that has both.
+        servers: Where the topics are.
+    """
+
+    def __init__(self, spark: SparkSession, servers: str) -> None:
+        self._spark = spark
+        self._options = {"kafka.bootstrap.servers": servers}
+
+    def reader(self, connector: str, options: Mapping[str, str | None]) -> DataFrameReader:
+        """A reader of one of them; an option of None is left out."""
+        merged = self._options | dict(options)
+        given = {name: value for name, value in merged.items() if value is not None}
+        return self._spark.read.format(connector).options(**given)
+
+    def load(self, connector: str, options: Mapping[str, str | None]) -> DataFrame:
+        """The rows of one of them."""
+        return self.reader(connector, options).load()
+
+    def rows(self, **options: str) -> list[Row]:
+        """The rows of both, which must be equal; `kafka__isolation__level` has dots for `__`.
+
+        Every column is compared, and within a partition both must yield them by offset.
+        """
+        theirs, ours = (in_order(self.load(each, dotted(options))) for each in FORMATS)
+        assert ours == theirs
+        return theirs
+
+    def pieces(self, **options: str) -> set[Piece]:
+        """What each task of both read, which must be equal. Tasks without rows do not show."""
+        theirs, ours = (pieces_of(self.load(each, dotted(options))) for each in FORMATS)
+        assert ours == theirs
+        return theirs
+
+    def tasks(self, **options: str) -> list[int]:
+        """How many tasks each of them makes."""
+        return [self.load(each, dotted(options)).rdd.getNumPartitions() for each in FORMATS]
+
+    def error(self, connector: str, options: Mapping[str, str | None]) -> str:
+        """What one of them says when it fails, as it must."""
+        with pytest.raises((PySparkException, Py4JJavaError)) as caught:
+            self.load(connector, options).collect()
+        return text_of(caught.value)
+
+
+def error_of(df: DataFrame) -> str:
+    """What a query says when it fails, as it must."""
+    with pytest.raises((PySparkException, Py4JJavaError)) as caught:
+        df.collect()
+    return text_of(caught.value)
+
+
+def text_of(error: Exception) -> str:
+    """What stands in an error, and the conditions of its causes, which Java's text leaves out."""
+    parts = [str(error)]
+    cause = getattr(error, "java_exception", None)
+    while cause is not None:
+        parts.append(str(cause.getCondition()) if _has_condition(cause) else "")
+        cause = cause.getCause()
+    return "\n".join(parts)
+
+
+def _has_condition(throwable: JavaObject) -> bool:
+    context = SparkContext._active_spark_context
+    assert context is not None
+    return bool(is_instance_of(context._gateway, throwable, "org.apache.spark.SparkThrowable"))
+
+
+def dotted(options: Mapping[str, str]) -> dict[str, str]:
+    """`kafka__isolation__level` -> `kafka.isolation.level`."""
+    return {name.replace("__", "."): value for name, value in options.items()}
+
+
+def in_order(df: DataFrame) -> list[Row]:
+    """All rows by partition and offset, after a look at the order in which they came."""
+    by_partition = sorted(df.collect(), key=PARTITION)
+    assert by_partition == sorted(by_partition, key=POSITION)
+    return by_partition
+
+
+def pieces_of(df: DataFrame) -> set[Piece]:
+    """What each task read."""
+    ends = F.min("offset"), F.max("offset"), F.count("*")
+    grouped = df.groupBy(F.spark_partition_id(), "topic", "partition").agg(*ends)
+    return {Piece(*row[1:]) for row in grouped.collect()}

@@ -1,0 +1,290 @@
+"""What one refuses, the other refuses: with the same condition or sentence, or for a reason.
+
+The tables say all that is known to differ. Texts are looked for anywhere in an error: Spark wraps
+them, each side in its own way, and pykafka's sentences go on to say what to do.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final, NamedTuple
+
+import pytest
+from pyspark.errors import AnalysisException
+
+from tests.conformance.sides import FORMATS, OURS, THEIRS, Sides, in_order
+from tests.conformance.topics import START_MS, Topics
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+TOPIC: Final = "created"
+FAR_MS: Final = str(START_MS + 10**9)
+
+
+def of(*positions: object) -> str:
+    """The JSON that maps partition 0, 1, ... of the topic to these."""
+    return json.dumps({TOPIC: {str(number): each for number, each in enumerate(positions)}})
+
+
+Options = dict[str, "str | None"]
+READ: Final[Options] = {"subscribe": TOPIC}
+
+OFFSETS: Final = 'Expected e.g. {"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}, got '
+PARTITIONS: Final = 'Expected e.g. {"topicA":[0,1],"topicB":[0,1]}, got '
+ONE_LONG: Final = "Expected a single long value, got soon"
+NO_MATCH: Final = "No offset matched from request of topic-partition created-"
+SAME_PARTITIONS: Final = "should have the same topic-partitions"
+NOT_SUPPORTED: Final = "Kafka option '{}' is not supported"
+
+# Options, and what both say.
+SAME: Final[list[tuple[Options, str]]] = [
+    ({}, "One of the following options must be specified for Kafka source: subscribe"),
+    (READ | {"assign": "{}"}, "Only one of the following options can be specified for Kafka"),
+    ({"subscribe": " , "}, "No topics to subscribe to as specified value for option 'subscribe'"),
+    ({"subscribePattern": " "}, "Pattern to subscribe is empty as specified value for option"),
+    ({"assign": TOPIC}, "No topicpartitions to assign as specified value for option 'assign'"),
+    ({"assign": '{"t":0}'}, PARTITIONS + '{"t":0}'),
+    ({"assign": '{"t":["x"]}'}, PARTITIONS + '{"t":["x"]}'),
+    (
+        READ | {"kafka.bootstrap.servers": None},
+        "Option 'kafka.bootstrap.servers' must be specified for configuring Kafka consumer",
+    ),
+    (READ | {"startingOffsets": "latest"}, "starting offset can't be latest for batch queries"),
+    (
+        READ | {"startingOffsets": of(0, -1, 0)},
+        "startingOffsets for created-1 can't be latest for batch queries on Kafka",
+    ),
+    ({"startingOffsets": "latest"}, "starting offset can't be latest for batch queries"),
+    (READ | {"endingOffsets": "earliest"}, "ending offset can't be earliest for batch queries"),
+    (
+        READ | {"endingOffsets": of(0, -2, 0)},
+        "ending offset for created-1 can't be earliest for batch queries on Kafka",
+    ),
+    (READ | {"startingOffsets": "{"}, OFFSETS + "{"),
+    (READ | {"startingOffsets": "soon"}, OFFSETS + "soon"),
+    (READ | {"endingOffsets": "{"}, OFFSETS + "{"),
+    (READ | {"startingOffsets": of(0, 0)}, "KAFKA_START_OFFSET_DOES_NOT_MATCH_ASSIGNED"),
+    (READ | {"startingOffsets": of(0, 0, 0, 0)}, "KAFKA_START_OFFSET_DOES_NOT_MATCH_ASSIGNED"),
+    (READ | {"endingOffsets": of(1, 1)}, "KAFKA_START_OFFSET_DOES_NOT_MATCH_ASSIGNED"),
+    (READ | {"startingOffsets": of(0, 0, 0), "endingOffsets": of(1, 1)}, SAME_PARTITIONS),
+    (
+        READ | {"startingOffsets": of(5, 0, 0), "endingOffsets": of(4, 1, 0)},
+        "The specified start offset 5 is greater than the end offset 4 for topic created "
+        "partition 0",
+    ),
+    (
+        READ
+        | {
+            "startingOffsetsByTimestamp": of(5, 0, 0),
+            "endingOffsetsByTimestamp": of(4, 1, 0),
+        },
+        "The specified start timestamp 5 is greater than the end timestamp 4 for topic created",
+    ),
+    (
+        READ | {"startingOffsetsByTimestamp": of(5, 0, 0), "endingOffsetsByTimestamp": of(6, 1)},
+        SAME_PARTITIONS,
+    ),
+    (
+        READ | {"startingOffsets": of(10, 0, 0), "endingTimestamp": str(START_MS)},
+        "RESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET",
+    ),
+    (
+        READ | {"startingOffsets": of(65, 0, 0)},
+        "The resolved start offset 65 is greater than the resolved end offset 60 for topic created",
+    ),
+    (READ | {"startingTimestamp": "soon"}, ONE_LONG),
+    (READ | {"endingTimestamp": "soon"}, ONE_LONG),
+    (
+        READ | {"startingOffsetsByTimestamp": of(0)},
+        "KAFKA_TIMESTAMP_OFFSET_DOES_NOT_MATCH_ASSIGNED",
+    ),
+    (READ | {"endingOffsetsByTimestamp": of(0)}, "KAFKA_TIMESTAMP_OFFSET_DOES_NOT_MATCH_ASSIGNED"),
+    (READ | {"startingTimestamp": FAR_MS}, NO_MATCH),
+    (READ | {"startingOffsetsByTimestamp": of(int(FAR_MS), 0, 0)}, NO_MATCH),
+    (READ | {"minPartitions": "0"}, "minPartitions must be positive"),
+    (READ | {"minPartitions": "-1"}, "minPartitions must be positive"),
+    *(
+        (READ | {f"kafka.{name}": "x"}, NOT_SUPPORTED.format(name))
+        for name in (
+            "auto.offset.reset",
+            "key.deserializer",
+            "value.deserializer",
+            "enable.auto.commit",
+            "interceptor.classes",
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "text"), SAME)
+def test_the_same_error(sides: Sides, topics: Topics, options: Options, text: str) -> None:
+    assert topics.created == TOPIC
+    assert text in sides.error(THEIRS, options)
+    assert text in sides.error(OURS, options)
+
+
+class OtherWords(NamedTuple):
+    """Both fail, for the same thing, and say it differently."""
+
+    options: Options
+    theirs: str
+    ours: str
+    reason: str
+
+
+def not_a_number(option: str, text: str) -> OtherWords:
+    return OtherWords(
+        READ | {option: text},
+        f'For input string: "{text}"',
+        f"Option '{option}' must be",
+        "an error names the option",
+    )
+
+
+TIMESTAMPS: Final = 'Expected e.g. {"topicA": {"0": 123456789, "1": 123456789},'
+LIKELY_TIMESTAMPS: Final = 'Expected e.g. {"topicA":{"0":1760000000000,"1":1760000000000}'
+
+OTHER_WORDS: Final = [
+    *(
+        not_a_number(option, text)
+        for option, text in (
+            ("failOnDataLoss", "maybe"),
+            ("includeHeaders", "maybe"),
+            ("minPartitions", "a"),
+            ("minPartitions", "1.0"),
+            ("maxRecordsPerPartition", "a"),
+            ("fetchOffset.numRetries", "x"),
+            ("fetchOffset.retryIntervalMs", "x"),
+            ("kafkaConsumer.pollTimeoutMs", "x"),
+        )
+    ),
+    OtherWords(
+        READ | {"maxRecordsPerPartition": "0"},
+        "maxrecordsperpartition must be positive",
+        "maxRecordsPerPartition must be positive",
+        "options are spelt as in the manual",
+    ),
+    OtherWords(
+        {"subscribePattern": "["},
+        "Unclosed character class",
+        "Option 'subscribePattern' must be a regular expression",
+        "an error names the option",
+    ),
+    OtherWords(
+        {"subscribe": "no-such-topic", "fetchOffset.numRetries": "1"},
+        "This server does not host this topic-partition",
+        "Cannot read topic 'no-such-topic' of the option 'subscribe'",
+        "an error names the topic",
+    ),
+    *(
+        OtherWords(
+            READ | {option: "{"}, TIMESTAMPS, LIKELY_TIMESTAMPS, "a time that is one of our days"
+        )
+        for option in ("startingOffsetsByTimestamp", "endingOffsetsByTimestamp")
+    ),
+    OtherWords(
+        READ | {"startingOffsets": of(0, -3, 0)},
+        "earliest offset -3 does not equal -2",
+        "for created-1 it holds -3, which is neither an offset nor -1 (latest) nor -2 (earliest)",
+        "at load(), not in a task",
+    ),
+    OtherWords(
+        READ | {"endingOffsets": of(0, -3, 0)},
+        "latest offset -3 does not equal -1",
+        "for created-1 it holds -3, which is neither an offset nor -1 (latest) nor -2 (earliest)",
+        "at load(), not in a task",
+    ),
+    OtherWords(
+        READ | {"startingOffsetsByTimestampStrategy": "soon"},
+        "No value found for 'SOON'",
+        "Option 'startingOffsetsByTimestampStrategy' must be error or latest, got 'soon'",
+        "an error names the option",
+    ),
+    OtherWords(
+        READ | {"kafka.isolation.level": "x"},
+        "Invalid value x for configuration isolation.level",
+        "Option 'kafka.isolation.level' has the value 'x'",
+        "at load(), not in a task",
+    ),
+    OtherWords(
+        READ | {"kafka.max.partition.fetch.bytes": "x"},
+        "Invalid value x for configuration max.partition.fetch.bytes",
+        "Option 'kafka.max.partition.fetch.bytes' has the value 'x'",
+        "at load(), not in a task",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", OTHER_WORDS)
+def test_the_same_error_in_other_words(sides: Sides, topics: Topics, case: OtherWords) -> None:
+    assert topics.created == TOPIC
+    assert case.theirs in sides.error(THEIRS, case.options)
+    assert case.ours in sides.error(OURS, case.options)
+
+
+# What Spark's connector takes, and pykafka refuses: options, our sentence, the reason.
+REFUSED: Final[list[tuple[Options, str, str]]] = [
+    (
+        {"assign": json.dumps({TOPIC: [0, 9]})},
+        "Partition created-9 does not exist",
+        "the connector drops it without a word",
+    ),
+    (
+        READ | {"startingOffsets": of(1.5, 0, 0)},
+        "for created-0 it holds 1.5, which is neither an offset",
+        "the connector reads from 1",
+    ),
+    (
+        READ | {"startingOffset": "earliest"},
+        "Option 'startingoffset' is not known to pykafka: did you mean 'startingOffsets'?",
+        "the connector ignores it, and reads something else than was meant",
+    ),
+    (
+        READ | {"kafka.bootstrap.severs": "x"},
+        "Option 'kafka.bootstrap.severs' is not known; did you mean 'kafka.bootstrap.servers'?",
+        "Java's client ignores it with a warning",
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "text", "reason"), REFUSED)
+def test_what_only_pykafka_refuses(
+    sides: Sides, topics: Topics, options: Options, text: str, reason: str
+) -> None:
+    assert topics.created == TOPIC
+    assert sides.load(THEIRS, options).count()
+    assert text in sides.error(OURS, options)
+
+
+# What pykafka takes, and Spark's connector refuses: options, its sentence, the reason.
+TAKEN: Final[list[tuple[Options, str, str]]] = [
+    (
+        READ | {"kafka.isolation.level": "READ_COMMITTED"},
+        "Invalid value READ_COMMITTED for configuration isolation.level",
+        "the driver of the connector takes any case, its tasks do not",
+    ),
+    (
+        READ | {"minOffsetsPerTrigger": "20", "maxOffsetsPerTrigger": "10"},
+        "The value of minOffsetPerTrigger(20) is higher than the maxOffsetsPerTrigger(10)",
+        "neither has an effect in a batch, which a warning says",
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "text", "reason"), TAKEN)
+def test_what_only_pykafka_takes(
+    sides: Sides, topics: Topics, options: Options, text: str, reason: str
+) -> None:
+    assert topics.created == TOPIC
+    assert text in sides.error(THEIRS, options)
+    assert in_order(sides.load(OURS, options)) == in_order(sides.load(THEIRS, READ))
+
+
+def test_a_schema_is_a_projection_in_pykafka_only(sides: Sides, topics: Topics) -> None:
+    theirs, ours = (
+        sides.reader(each, {"subscribe": topics.created}).schema("offset long, value binary")
+        for each in FORMATS
+    )
+    with pytest.raises(AnalysisException, match="user-specified schema"):
+        theirs.load()
+    assert ours.load().count() == 90

@@ -1,0 +1,46 @@
+"""Spark's own Kafka connector, to compare with: its jars, and which PySpark can run them.
+
+Each jar is taken without what it depends on. Nothing but `tests/conformance` and the benchmarks may
+use this; the connector is never a part of pykafka.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from kafka_spark_source.testing.jars import LockedJars, find_locked_jars
+from kafka_spark_source.testing.java import find_java
+from kafka_spark_source.testing.resolvers import Coordinates
+
+PYSPARK: Final = "4.2.0"
+"""The release of PySpark that the connector is made for."""
+
+# The token provider of 4.0.0 serves 4.2.0 as well: the connector asks it for nothing newer.
+LOCKED: Final[LockedJars] = {
+    Coordinates.parse(name): checksum
+    for name, checksum in {
+        f"org.apache.spark:spark-sql-kafka-0-10_2.13:{PYSPARK}": (
+            "64539c45e5d39f7ddb747312c239f38f5208d08c1a0ddf7d70beb2fbd9373705"
+        ),
+        "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0": (
+            "f2be3b76f9e6cbe63379d4e4e0dc14f59dbf056ae2ad16ff15ac108004c86767"
+        ),
+        "org.apache.kafka:kafka-clients:3.9.1": (
+            "7568b998572d256f0b7bc0afdc1b7a2588b8b08415c62ce314c864a6851ae9d9"
+        ),
+        "org.apache.commons:commons-pool2:2.12.0": (
+            "6d3bd18df8410f3e31b031aca582cc109342358a62a2759ebd0c4cdf30d06f8b"
+        ),
+    }.items()
+}
+
+
+def spark_jars(on_progress: Callable[[str], None]) -> str:
+    """The value of `spark.jars` that brings the connector, resolved first where it is not cached.
+
+    Raises:
+        JarError: The jars cannot be resolved, or one is not what its checksum says.
+    """
+    folder = find_locked_jars(f"connector-{PYSPARK}", LOCKED, find_java(), on_progress)
+    return ",".join(str(folder / each.file_name) for each in LOCKED)
