@@ -11,15 +11,23 @@ import json
 import sys
 import time
 
+from benchmarks.ceiling import Ceiling
 from benchmarks.session import start
+
+# As small as the topic.
+CEILING = {"rows": "1000", "partitions": "4", "valueBytes": "100"}
 
 
 def main(connector: str, servers: str, topic: str, jars: str = "") -> None:
     begun = time.perf_counter()
     spark = start(jars)
     ready = time.perf_counter()
-    reader = spark.read.format(connector).option("kafka.bootstrap.servers", servers)
-    reader.option("subscribe", topic).load().write.format("noop").mode("overwrite").save()
+    options = {"kafka.bootstrap.servers": servers, "subscribe": topic}
+    if connector == "ceiling":
+        spark.dataSource.register(Ceiling)
+        options = CEILING
+    reader = spark.read.format(connector).options(**options)
+    reader.load().write.format("noop").mode("overwrite").save()
     done = time.perf_counter()
     print(json.dumps({"query": done - ready, "with_session": done - begun}))
     spark.stop()

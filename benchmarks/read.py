@@ -240,7 +240,7 @@ def summary(
 
 def measure_cold(servers: str, jars: str) -> list[dict[str, object]]:
     """Seconds of a first query in a process of its own."""
-    jars_of = {"kafka": jars, "pykafka": ""}
+    jars_of = {"kafka": jars, "pykafka": "", "ceiling": ""}
     seconds: dict[str, list[dict[str, float]]] = {name: [] for name in jars_of}
     with filled_topic(servers, Workload("cold"), COLD_ROWS, 16_384) as topic:
         for _ in range(COLD_ROUNDS):
