@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Final, Generic, TypeVar
 
 from kafka_protocol.errors import KafkaConfigError
@@ -85,10 +86,10 @@ def _parse_text(name: str, text: str) -> str:  # noqa: ARG001 -- a parser like t
     return text.strip()
 
 
-def _parse_positive(name: str, text: str) -> int:
-    """A whole number from 1 to Java's largest long, as Java's own parser takes it."""
+def _parse_positive(name: str, text: str, bits: int = 64) -> int:
+    """A whole number from 1 to Java's largest of so many bits, as Java's own parser takes it."""
     digits = text.strip()
-    if not re.fullmatch("[+-]?[0-9]{1,19}", digits) or int(digits) >= 2**63:
+    if not re.fullmatch("[+-]?[0-9]{1,19}", digits) or int(digits) >= 2 ** (bits - 1):
         raise KafkaConfigError(f"Option '{name}' must be a whole number, got '{text}'.")
     if int(digits) <= 0:
         raise KafkaConfigError(f"{name} must be positive, got '{text}'.")
@@ -198,7 +199,7 @@ class Table:
     )
     MIN_PARTITIONS: Final = Option(
         "minPartitions",
-        _parse_positive,
+        partial(_parse_positive, bits=32),
         None,
         _READ,
         "How many input partitions to make at least, roughly: larger ranges of offsets are split. "

@@ -262,6 +262,11 @@ def test_a_typing_error_of_a_stream_s_option_is_refused() -> None:
         ("minPartitions", "-1", "minPartitions must be positive, got '-1'."),
         ("minPartitions", "1.0", "Option 'minPartitions' must be a whole number, got '1.0'."),
         ("minPartitions", "a", "Option 'minPartitions' must be a whole number, got 'a'."),
+        (
+            "minPartitions",
+            "2147483648",
+            "Option 'minPartitions' must be a whole number, got '2147483648'.",
+        ),
         ("maxRecordsPerPartition", "0", "maxRecordsPerPartition must be positive, got '0'."),
         (
             "maxRecordsPerPartition",
