@@ -6,7 +6,6 @@ And what holds for each: none shows a secret.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from importlib import metadata
 
@@ -15,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
 from tests.secret_check import SecretCheck
+from tests.spark_session import run_session
 
 # On a loaded machine time says nothing, and the first example imports numpy and pyarrow.
 settings.register_profile(
@@ -40,17 +40,4 @@ def pytest_report_header() -> str:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session that knows of the format only what Spark finds by itself."""
-    # Else the workers are whatever `python3` is on the PATH.
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        SparkSession.builder.master("local[2]")
-        .appName("pykafka tests")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
+    yield from run_session("pykafka tests")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 from importlib import metadata
 
@@ -15,6 +13,7 @@ from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.conformance.sides import Sides
 from tests.conformance.topics import Topics
 from tests.jvm_connector import PYSPARK, spark_jars
+from tests.spark_session import run_session
 
 if metadata.version("pyspark") != PYSPARK:
     collect_ignore_glob = ["test_*.py"]
@@ -35,21 +34,7 @@ def topics(kafka: KafkaCluster) -> Topics:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session that has both connectors. None may have been started before it in this process."""
-    # Else the workers are whatever `python3` is on the PATH.
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        SparkSession.builder.master("local[2]")
-        .appName("pykafka conformance")
-        .config("spark.jars", spark_jars(lambda _what: None))
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
+    yield from run_session("pykafka conformance", spark_jars=spark_jars(lambda _what: None))
 
 
 @pytest.fixture
