@@ -158,7 +158,7 @@ class ClientConfig:
     max_partition_fetch_bytes: int = option(
         "max.partition.fetch.bytes",
         integer(1),
-        2 * 1024 * 1024,
+        4 * 1024 * 1024,
         "How much to ask for in one Fetch. A larger batch comes whole all the same.",
     )
     fetch_min_bytes: int = option(
