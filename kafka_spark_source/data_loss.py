@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from kafka_protocol.client.fetch import LogTruncatedError, OffsetOutOfRangeError, TopicGoneError
 from kafka_protocol.errors import DataLossError
-from kafka_protocol.topic_partition import OffsetRange
-from kafka_spark_source.planning import DataLoss, LogBounds
+from kafka_protocol.topic_partition import LogBounds, OffsetRange
+from kafka_spark_source.planning import DataLoss
 
 _log = logging.getLogger(__name__)
 

@@ -10,22 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from kafka_protocol.errors import DataLossError, KafkaConfigError
-from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_protocol.topic_partition import LogBounds, OffsetRange, TopicPartition
 from kafka_spark_source.ends import End, Ends, Since
 from kafka_spark_source.offsets import EARLIEST, LATEST, join_partitions
 from kafka_spark_source.positions import BeforeLatest
 from kafka_spark_source.predicates import EVERYTHING, Predicates
 from kafka_spark_source.splitting import split
-
-
-class LogBounds(NamedTuple):
-    """What a partition's log holds: offsets from `earliest` up to, not including, `latest`."""
-
-    earliest: int
-    latest: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,13 +172,11 @@ class FrameBuffer:
             self._use_again(end)
         if self._buffered < end:
             return None
-        data = self._whole(end)
-        frame = memoryview(data)[4:end].toreadonly()
-        rest = bytes(memoryview(data)[end:])
+        whole, rest = self._whole(end)
         self._chunks = [rest] if rest else []
         self._buffered = len(rest)
         self._size = self._frame = None
-        return frame
+        return whole[4:].toreadonly()
 
     def _join(self) -> None:
         if len(self._chunks) > 1:
@@ -194,27 +192,24 @@ class FrameBuffer:
             return
         free = next((used for used in self._used if len(used) >= end and _is_free(used)), None)
         if free is not None:
-            self._join()
             self._frame = memoryview(free)[:end]
-            for chunk in self._chunks:
-                self._frame[: self._buffered] = chunk
+            self._frame[: self._buffered] = b"".join(self._chunks)
             self._chunks = []
 
-    def _whole(self, end: int) -> bytes | bytearray | memoryview:
-        """The frame with its size in front, and with what was received behind it."""
+    def _whole(self, end: int) -> tuple[memoryview, bytes]:
+        """The frame with its size in front, and what was received behind it."""
         if self._frame is not None:
-            behind = b"".join(self._chunks)
-            filled = self._buffered - len(behind)
-            self._frame[filled:end] = behind[: end - filled]
-            self._chunks, self._buffered = [], end
-            rest = behind[end - filled :]
-            return self._frame if not rest else bytes(self._frame) + rest
+            came = b"".join(self._chunks)
+            filled = self._buffered - len(came)
+            self._frame[filled:end] = came[: end - filled]
+            return self._frame, came[end - filled :]
         if _KEPT_FROM_BYTES <= end <= _KEPT_UP_TO_BYTES:
             joined = bytearray().join(self._chunks)
             self._used = [*self._used[-1:], joined]
-            return joined
+            self._chunks = [joined]
         self._join()
-        return self._chunks[0]
+        data = memoryview(self._chunks[0])
+        return data[:end], bytes(data[end:])
 
     def _read_size(self) -> int:
         prefix = bytes(self._chunks[0][:4])

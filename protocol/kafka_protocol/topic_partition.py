@@ -1,4 +1,4 @@
-"""What everything is addressed by: a partition, and a range of its offsets. Nothing else."""
+"""What everything is addressed by: a partition, a range of its offsets, its log. Nothing else."""
 
 from __future__ import annotations
 
@@ -21,3 +21,10 @@ class OffsetRange(NamedTuple):
     topic_partition: TopicPartition
     from_offset: int
     until_offset: int
+
+
+class LogBounds(NamedTuple):
+    """What a partition's log holds: offsets from `earliest` up to, not including, `latest`."""
+
+    earliest: int
+    latest: int

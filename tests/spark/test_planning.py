@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_protocol.errors import DataLossError, KafkaConfigError
-from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_protocol.topic_partition import LogBounds, OffsetRange, TopicPartition
 from kafka_spark_source.ends import ends_of
 from kafka_spark_source.offsets import EARLIEST, LATEST
-from kafka_spark_source.planning import BatchPlan, BatchRequest, LogBounds, Parts, log_bounds, plan
+from kafka_spark_source.planning import BatchPlan, BatchRequest, Parts, log_bounds, plan
 from kafka_spark_source.positions import (
     FROM_EARLIEST,
     TO_LATEST,

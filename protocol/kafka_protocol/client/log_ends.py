@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from typing import NamedTuple
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster
@@ -12,19 +11,12 @@ from kafka_protocol.client.offsets import list_positions
 from kafka_protocol.client.presence import Presence, is_doubtful
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
-from kafka_protocol.topic_partition import TopicPartition
-
-
-class LogEnds(NamedTuple):
-    """Offsets from `earliest` up to, not including, `latest` are in the log."""
-
-    earliest: int
-    latest: int
+from kafka_protocol.topic_partition import LogBounds, TopicPartition
 
 
 def ends_of_log(
     cluster: Cluster, topic_partition: TopicPartition, topic_id: uuid.UUID | None
-) -> LogEnds:
+) -> LogBounds:
     """Ask for both ends of a log.
 
     An empty log is never fetched from, so whether it is the right one is asked for here.
@@ -57,7 +49,7 @@ def ends_of_log(
         else:
             earliest, latest = (found[topic_partition][position] for position in positions)
             # The two are not of the same moment: the log may have lost its head in between.
-            return LogEnds(earliest, max(earliest, latest))
+            return LogBounds(earliest, max(earliest, latest))
 
 
 def _ask_for_topic(cluster: Cluster, topic_partition: TopicPartition, deadline: Deadline) -> Topic:
