@@ -17,7 +17,7 @@ from kafka_protocol.features import FEATURES, Feature
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.releases import first_release, parse_release
 from kafka_protocol.schema import Request
-from kafka_spark_source.option_table import NOT_YET, OPTIONS, STREAM_ONLY, Use
+from kafka_spark_source.option_table import OPTIONS, STREAM_ONLY, Use
 
 HERE = Path(__file__).parent
 
@@ -53,19 +53,11 @@ of librdkafka.
 | --- | --- | --- |
 """
 _STREAM_ONLY = """
-## Of streams only
+## In a batch read
 
-Accepted in a batch read with a warning, as Spark's own connector does, and without effect there:
-
-"""
-_NOT_YET = """
-## Not there yet
-
-Announced, and refused by name:
-
-"""
-
-_USES = {Use.BATCH_READ: "read", Use.BATCH_WRITE: "write"}
+Options of streams are accepted in a batch read with a warning, as Spark's own connector does, and
+without effect there: """
+_USES = {Use.BATCH_READ: "batch", Use.STREAM_READ: "stream", Use.BATCH_WRITE: "write"}
 
 
 def options_page() -> str:
@@ -79,12 +71,10 @@ def options_page() -> str:
         )
         for option in OPTIONS
     ]
-    stream_only, not_yet = (
-        ", ".join(f"`{name}`" for name in names) + "\n" for names in (STREAM_ONLY, NOT_YET)
-    )
+    stream_only = ", ".join(f"`{name}`" for name in STREAM_ONLY) + ".\n"
     client, security = _client_rows(ClientConfig), _client_rows(SecurityOptions)
     client_tables = [_CLIENT, *client, _SECURITY, *security]
-    return "".join([_HEAD, *rows, *client_tables, _STREAM_ONLY, stream_only, _NOT_YET, not_yet])
+    return "".join([_HEAD, *rows, *client_tables, _STREAM_ONLY, stream_only])
 
 
 def _client_rows(table: type[ClientConfig | SecurityOptions]) -> list[str]:

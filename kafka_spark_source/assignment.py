@@ -29,14 +29,22 @@ class Assignment:
     topic_ids: Mapping[str, uuid.UUID]
 
 
-def resolve(cluster: Cluster, strategy: Strategy, deadline: Deadline) -> Assignment:
+def resolve(
+    cluster: Cluster, strategy: Strategy, deadline: Deadline, known: Collection[str] = ()
+) -> Assignment:
     """Ask a cluster for the partitions that a strategy means.
+
+    Args:
+        cluster: Whom to ask.
+        strategy: Which topics, which partitions.
+        deadline: When to give up.
+        known: Topics that were there before; that one is not any more is no error here.
 
     Raises:
         BrokerError: A topic that is named does not exist, or one may not be read.
         BrokerConnectionError, KafkaTimeoutError: No broker can be reached, or none answers.
     """
-    topics = [*_topics(cluster, strategy, deadline)]
+    topics = [*_topics(cluster, strategy, deadline, known)]
     found = {TopicPartition(topic.name, number) for topic in topics for number in topic.partitions}
     assigned = set(strategy.partitions) if isinstance(strategy, Assign) else found
     return Assignment(
@@ -46,7 +54,9 @@ def resolve(cluster: Cluster, strategy: Strategy, deadline: Deadline) -> Assignm
     )
 
 
-def _topics(cluster: Cluster, strategy: Strategy, deadline: Deadline) -> Iterable[Topic]:
+def _topics(
+    cluster: Cluster, strategy: Strategy, deadline: Deadline, known: Collection[str]
+) -> Iterable[Topic]:
     match strategy:
         case SubscribePattern():
             option = "subscribePattern"
@@ -57,10 +67,11 @@ def _topics(cluster: Cluster, strategy: Strategy, deadline: Deadline) -> Iterabl
             topics = [*cluster.settled_topics(names, deadline).values()]
         case Assign(partitions):
             option = "assign"
-            named = cluster.settled_topics({tp.topic for tp in partitions}, deadline).values()
             # A topic that is not there lacks all of its partitions, which planning reports.
-            missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            topics = [each for each in named if each.error_code != missing]
+            known = {tp.topic for tp in partitions}
+            topics = [*cluster.settled_topics(known, deadline).values()]
+    missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    topics = [each for each in topics if each.error_code != missing or each.name not in known]
     for topic in topics:
         if topic.error_code:
             raise BrokerError(

@@ -23,7 +23,7 @@ from kafka_protocol.errors import KafkaError
 from kafka_spark_source.assignment import resolve
 from kafka_spark_source.ends import ends_of
 from kafka_spark_source.errors import one_sentence
-from kafka_spark_source.options import ReadOptions
+from kafka_spark_source.options import BatchReadOptions
 from kafka_spark_source.planning import BatchRequest, plan
 from kafka_spark_source.predicates import EVERYTHING, predicates_of
 from kafka_spark_source.range_reader import PlannedRange, RangeReader
@@ -50,7 +50,7 @@ class KafkaBatchReader(DataSourceReader):
         schema: The columns to read, in their order.
     """
 
-    def __init__(self, options: ReadOptions, config: ClientConfig, schema: StructType) -> None:
+    def __init__(self, options: BatchReadOptions, config: ClientConfig, schema: StructType) -> None:
         self._options = options
         self._config = config
         self._predicates = EVERYTHING

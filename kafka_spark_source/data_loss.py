@@ -1,4 +1,4 @@
-"""failOnDataLoss in a task: the one place that raises, or warns and goes on."""
+"""failOnDataLoss, once a read runs: the one place that raises, or warns and goes on."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def range_after_loss(error: Loss, asked: OffsetRange, *, fail_on_data_loss: bool
         loss = DataLoss(
             asked._replace(from_offset=error.offset), LogBounds(error.earliest, error.latest)
         )
-        _raise_or_warn(loss.error, fail_on_data_loss, error)
+        raise_or_warn(loss.error, fail_on_data_loss, error)
         is_ahead = error.offset < error.earliest < asked.until_offset
         return asked._replace(from_offset=error.earliest if is_ahead else asked.until_offset)
-    _raise_or_warn(error, fail_on_data_loss, None)
+    raise_or_warn(error, fail_on_data_loss)
     # In a log that was cut back nothing comes twice from there on; a deleted one has no more.
     until = asked.until_offset if isinstance(error, LogTruncatedError) else error.offset
     return asked._replace(from_offset=error.offset, until_offset=until)
@@ -57,11 +57,18 @@ def range_ahead(bound: OffsetRange, *, fail_on_data_loss: bool) -> OffsetRange:
         "PARTITION_OFFSET_CHANGED",
         f"Partition {topic_partition} offset was changed from {start} to {until}.",
     )
-    _raise_or_warn(error, fail_on_data_loss, None)
+    raise_or_warn(error, fail_on_data_loss)
     return bound._replace(from_offset=until)
 
 
-def _raise_or_warn(error: DataLossError, fail_on_data_loss: bool, cause: Exception | None) -> None:
+def raise_or_warn(
+    error: DataLossError, fail_on_data_loss: bool, cause: Exception | None = None
+) -> None:
+    """Raise what is lost, or log it.
+
+    Raises:
+        DataLossError: `fail_on_data_loss` is set.
+    """
     if fail_on_data_loss:
         raise error from cause
     _log.warning("%s Going on without them, since failOnDataLoss is false.", error.reason)

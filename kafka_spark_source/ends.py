@@ -16,6 +16,7 @@ from kafka_spark_source.positions import (
     Ago,
     BeforeLatest,
     Bound,
+    Committed,
     Everywhere,
     Position,
     SpecificOffsets,
@@ -32,7 +33,7 @@ class Since(NamedTuple):
 
 
 # An offset, EARLIEST, LATEST, or one of these.
-End: TypeAlias = int | Since | BeforeLatest
+End: TypeAlias = int | Since | BeforeLatest | Committed
 
 
 class Ends(NamedTuple):

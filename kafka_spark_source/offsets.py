@@ -109,14 +109,44 @@ def parse_assignment(option: str, text: str) -> tuple[TopicPartition, ...]:
 
 
 def offsets_to_json(offsets: Mapping[TopicPartition, int]) -> str:
-    """Write offsets as Spark's Python runner writes them, `{"t": {"0": 4, "10": 7}}`.
+    """Write offsets as Spark's Python runner writes them, `{"t": {"0": 4, "10": 7}}`."""
+    return json.dumps(offsets_to_log(offsets))
+
+
+def offsets_to_log(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
+    """Offsets as Spark takes them, to put them into the log of a stream.
 
     Spark compares offsets as text, so topics and partition numbers always come sorted.
     """
     topics: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
         topics.setdefault(topic, {})[str(partition)] = offset
-    return json.dumps(topics)
+    return topics
+
+
+def offsets_from_log(logged: object) -> dict[TopicPartition, int]:
+    """What `offsets_to_log`, or Spark's own connector, has put into the log of a stream.
+
+    Raises:
+        KafkaConfigError: It is something else, so the checkpoint is one of another source.
+    """
+    try:
+        return {
+            topic_partition: _as_offset(offset, topic_partition)
+            for topic, mapped in _as_object(logged, "the offset").items()
+            for topic_partition, offset in partitions_of(topic, mapped)
+        }
+    except ValueError as error:
+        raise KafkaConfigError(
+            f"The checkpoint holds {_quote(json.dumps(logged))}, which are no offsets of Kafka "
+            f"({error}): use a checkpointLocation of this query's own."
+        ) from error
+
+
+def _as_offset(value: object, topic_partition: TopicPartition) -> int:
+    if not is_long(value, 0):
+        raise ValueError(f"for {topic_partition} it holds {json.dumps(value)}, which is no offset")
+    return value
 
 
 def join_partitions(partitions: Iterable[TopicPartition]) -> str:

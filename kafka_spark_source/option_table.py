@@ -1,6 +1,6 @@
 """Every option of the source and the sink in one table; the manual is made from it.
 
-Adding an option means adding a row here, and a field to `options.ReadOptions` or `WriteOptions`.
+Adding an option means adding a row here, and a field to one of the values of `options`.
 Names and defaults are those of Spark's Kafka connector. Pure: no I/O, no Spark.
 """
 
@@ -34,12 +34,15 @@ class Use(Enum):
     """What an option can be given to."""
 
     BATCH_READ = "a batch read"
+    STREAM_READ = "a streaming read"
     BATCH_WRITE = "a batch write"
 
 
-_READ: Final = frozenset({Use.BATCH_READ})
+_BATCH: Final = frozenset({Use.BATCH_READ})
+_STREAM: Final = frozenset({Use.STREAM_READ})
+_READ: Final = _BATCH | _STREAM
 _WRITE: Final = frozenset({Use.BATCH_WRITE})
-_BOTH: Final = _READ | _WRITE
+_ALL: Final = _READ | _WRITE
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,8 @@ class Option(Generic[T]):
     Attributes:
         name: As Spark's guide spells it. Users may write it in any case.
         parse: (name, text) -> value; raises KafkaConfigError.
-        default: What holds where it is not given, as text; None where there is no default.
+        default: What holds where it is not given, as text; None where there is no default, or
+            where it depends on the use.
         uses: What it can be given to.
         doc: One line for the manual.
     """
@@ -96,6 +100,29 @@ def _parse_positive(name: str, text: str, bits: int = 64) -> int:
     return int(digits)
 
 
+def _parse_time(name: str, text: str) -> int:
+    """A time in ms, as Spark writes times: `15m`, `1500` (ms)."""
+    match = re.fullmatch(r"([0-9]{1,15})\s*([a-z]*)", text.strip().lower())
+    if match is None or match[2] not in _UNITS_US:
+        raise KafkaConfigError(
+            f"Option '{name}' must be a time such as 15m, 30s or 500ms, got '{text}'."
+        )
+    return int(match[1]) * _UNITS_US[match[2]] // 1_000
+
+
+# The units of `JavaUtils.timeStringAs`.
+_UNITS_US: Final = {
+    "us": 1,
+    "": 1_000,
+    "ms": 1_000,
+    "s": 1_000_000,
+    "m": 60_000_000,
+    "min": 60_000_000,
+    "h": 3_600_000_000,
+    "d": 86_400_000_000,
+}
+
+
 def _parse_strategy(name: str, text: str) -> bool:
     """Whether it is an error that no record is as young as a timestamp."""
     strategy = {"error": True, "latest": False}.get(text.strip().lower())
@@ -111,14 +138,14 @@ class Table:
         "kafka.bootstrap.servers",
         _parse_text,
         None,
-        _BOTH,
+        _ALL,
         "Required. The brokers to ask first: `host:port,host:port`.",
     )
     CLIENT: Final = Option(
         "kafka.*",
         _parse_text,
         None,
-        _BOTH,
+        _ALL,
         "Any option of the Kafka client, by its own name behind `kafka.`.",
     )
     SUBSCRIBE: Final[Option[Strategy]] = Option(
@@ -160,11 +187,14 @@ class Table:
     STARTING_OFFSETS: Final[Option[Position]] = Option(
         "startingOffsets",
         parse_position,
-        "earliest",
+        None,
         _READ,
         'Where to start: `earliest`, or `{"topicA":{"0":23,"1":-2},"topicB":"earliest"}` (-2: '
         "earliest), or relative: `-10m` (the last ten minutes; ms, s, h, d too), `latest-100` (a "
-        'hundred offsets before the end), in the JSON as strings: `{"topicA":{"0":"latest-100"}}`.',
+        'hundred offsets before the end), in the JSON as strings: `{"topicA":{"0":"latest-100"}}`. '
+        "A batch starts at `earliest` where nothing is said. A stream starts at `latest` then, and "
+        "can also start at `latest` (-1) and at `group`: where the group of `kafka.group.id` "
+        "stands, else at `earliest`. It counts for a new query; a checkpoint goes before it.",
     )
     STARTING_STRATEGY: Final = Option(
         "startingOffsetsByTimestampStrategy",
@@ -178,7 +208,7 @@ class Table:
         "endingTimestamp",
         parse_timestamp,
         None,
-        _READ,
+        _BATCH,
         "Where to end, exclusive, in all partitions: the first record that is as young as this, in "
         "ms since 1970, else the end. Goes before the next two options.",
     )
@@ -186,14 +216,14 @@ class Table:
         "endingOffsetsByTimestamp",
         parse_timestamps,
         None,
-        _READ,
+        _BATCH,
         "The same for each partition.",
     )
     ENDING_OFFSETS: Final[Option[Position]] = Option(
         "endingOffsets",
         parse_position,
         "latest",
-        _READ,
+        _BATCH,
         'Where to end, exclusive: `latest`, or `{"topicA":{"0":50,"1":-1},"topicB":"latest"}` (-1: '
         "latest), or relative, as for startingOffsets.",
     )
@@ -216,7 +246,7 @@ class Table:
         "pushDownPredicate",
         _parse_boolean,
         "false",
-        _READ,
+        _BATCH,
         "Whether filters on `topic`, `partition`, `offset` and `timestamp` decide what is read at "
         "all. Use it for one query for each `load()` only: see [performance](performance.md).",
     )
@@ -224,7 +254,7 @@ class Table:
         "includeHeaders",
         _parse_boolean,
         "false",
-        _BOTH,
+        _ALL,
         "Whether to read the records' headers too. Writing takes them from the column `headers`, "
         "whatever this says.",
     )
@@ -264,6 +294,44 @@ class Table:
         _READ,
         "Accepted, and without effect: reading uses no consumer group.",
     )
+    MAX_OFFSETS_PER_TRIGGER: Final = Option(
+        "maxOffsetsPerTrigger",
+        _parse_positive,
+        None,
+        _STREAM,
+        "How many offsets a micro-batch may span, in all; shared out in proportion to what each "
+        "partition has to offer.",
+    )
+    MAX_BYTES_PER_TRIGGER: Final = Option(
+        "maxBytesPerTrigger",
+        _parse_positive,
+        None,
+        _STREAM,
+        "About how many bytes a micro-batch may span, as they are in the log, so compressed; "
+        "estimated from the records that come next.",
+    )
+    MIN_OFFSETS_PER_TRIGGER: Final = Option(
+        "minOffsetsPerTrigger",
+        _parse_positive,
+        None,
+        _STREAM,
+        "How many new offsets a micro-batch waits for, `maxTriggerDelay` at the longest.",
+    )
+    MAX_TRIGGER_DELAY: Final = Option(
+        "maxTriggerDelay",
+        _parse_time,
+        "15m",
+        _STREAM,
+        "How long to wait for `minOffsetsPerTrigger`: `15m`, `30s`, or a number of ms.",
+    )
+    COMMIT_OFFSETS_TO_GROUP: Final = Option(
+        "commitOffsetsToGroup",
+        _parse_boolean,
+        "false",
+        _STREAM,
+        "Whether to commit what was processed to the group of `kafka.group.id`, for lag tools to "
+        "see. The query itself goes by its checkpoint.",
+    )
     TOPIC: Final = Option(
         "topic",
         _parse_text,
@@ -277,8 +345,5 @@ OPTIONS: Final[tuple[Option[object], ...]] = tuple(
     row for row in vars(Table).values() if isinstance(row, Option)
 )
 
-# For streams, in Spark's connector, which accepts them in a batch and goes on without them.
-STREAM_ONLY: Final = ("maxOffsetsPerTrigger", "maxTriggerDelay", "minOffsetsPerTrigger")
-
-# Announced by us, and not there yet.
-NOT_YET: Final = ("commitOffsetsToGroup", "maxBytesPerTrigger")
+# Accepted in a batch, and of no effect there, as in Spark's connector.
+STREAM_ONLY: Final = tuple(row.name for row in OPTIONS if row.uses == _STREAM)

@@ -11,17 +11,19 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypedDict
 
 from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.admission import Limits
 from kafka_spark_source.offsets import EARLIEST, LATEST
-from kafka_spark_source.option_table import NOT_YET, OPTIONS, STREAM_ONLY, Option, Table, Use
+from kafka_spark_source.option_table import OPTIONS, STREAM_ONLY, Option, Table, Use
 from kafka_spark_source.planning import Parts
 from kafka_spark_source.positions import (
     FROM_EARLIEST,
     TO_LATEST,
     Position,
     SpecificOffsets,
+    asks_group,
     check_limits,
 )
 from kafka_spark_source.strategies import Strategy
@@ -32,21 +34,23 @@ _CLIENT_PREFIX: Final = "kafka."
 _SPARKS_OWN: Final = frozenset({"path", "paths"})
 
 # Options of the Kafka client that would contradict what we do, and what to do instead.
+_FORBIDDEN_TO_READ: Final = {
+    "auto.offset.reset": (
+        "Instead set the source option 'startingOffsets' to 'earliest' or to offsets to say "
+        "where to start."
+    ),
+    "key.deserializer": (
+        "Keys are read as binary: use DataFrame operations to deserialize the column 'key'."
+    ),
+    "value.deserializer": (
+        "Values are read as binary: use DataFrame operations to deserialize the column 'value'."
+    ),
+    "enable.auto.commit": "Reading commits no offsets: remove it.",
+    "interceptor.classes": "Java classes cannot be loaded: use DataFrame operations instead.",
+}
 _FORBIDDEN: Final[Mapping[Use, Mapping[str, str]]] = {
-    Use.BATCH_READ: {
-        "auto.offset.reset": (
-            "Instead set the source option 'startingOffsets' to 'earliest' or to offsets to say "
-            "where to start."
-        ),
-        "key.deserializer": (
-            "Keys are read as binary: use DataFrame operations to deserialize the column 'key'."
-        ),
-        "value.deserializer": (
-            "Values are read as binary: use DataFrame operations to deserialize the column 'value'."
-        ),
-        "enable.auto.commit": "Reading commits no offsets: remove it.",
-        "interceptor.classes": "Java classes cannot be loaded: use DataFrame operations instead.",
-    },
+    Use.BATCH_READ: _FORBIDDEN_TO_READ,
+    Use.STREAM_READ: _FORBIDDEN_TO_READ,
     Use.BATCH_WRITE: {
         "key.serializer": (
             "Keys are written as they are: make the column 'key' a string or binary before."
@@ -57,35 +61,35 @@ _FORBIDDEN: Final[Mapping[Use, Mapping[str, str]]] = {
     },
 }
 
-_CLIENT_KIND: Final = {Use.BATCH_READ: "consumer", Use.BATCH_WRITE: "producer"}
+_CLIENT_KIND: Final = {
+    Use.BATCH_READ: "consumer",
+    Use.STREAM_READ: "consumer",
+    Use.BATCH_WRITE: "producer",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What a batch read was asked for.
+    """What a read was asked for, be it a batch or a stream.
 
     Attributes:
         strategy: Which topics and partitions.
-        starting: Where to start; never latest, as a whole or for one partition.
-        ending: Where to end, exclusive; never earliest.
+        starting: Where to start.
         fail_on_no_match: Whether a starting timestamp without a record as young is an error.
         parts: How many input partitions to make.
-        push_down_predicate: Whether filters decide what is read.
         include_headers: Whether the schema has the column `headers`.
         fail_on_data_loss: Whether missing records are an error or a warning.
         poll_timeout_ms: How long a task waits for records that do not come.
         planning_attempts: How often to try to plan, in all.
         planning_interval_ms: How long to wait between two tries.
-        ignored: Options that only a stream heeds, as the user may have spelt them.
+        ignored: Options that are given and have no effect, by the table's names.
         kafka: The client's options without `kafka.`, names in lower case. Secrets: kept from repr.
     """
 
     strategy: Strategy
     starting: Position
-    ending: Position
     fail_on_no_match: bool
     parts: Parts
-    push_down_predicate: bool
     include_headers: bool
     fail_on_data_loss: bool
     poll_timeout_ms: int
@@ -93,6 +97,34 @@ class ReadOptions:
     planning_interval_ms: int
     ignored: tuple[str, ...]
     kafka: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReadOptions(ReadOptions):
+    """What a batch read was asked for. It never starts at latest, in no partition.
+
+    Attributes:
+        ending: Where to end, exclusive; never earliest.
+        push_down_predicate: Whether filters decide what is read.
+    """
+
+    ending: Position
+    push_down_predicate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StreamReadOptions(ReadOptions):
+    """What a streaming read was asked for.
+
+    Attributes:
+        limits: How much a micro-batch reads.
+        group_id: The consumer group whose offsets are read or committed; None where none is.
+        commit_to_group: Whether to commit there what was processed.
+    """
+
+    limits: Limits
+    group_id: str | None
+    commit_to_group: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +141,7 @@ class WriteOptions:
     kafka: Mapping[str, str] = field(repr=False)
 
 
-def parse_read_options(options: Mapping[str, str]) -> ReadOptions:
+def parse_batch_options(options: Mapping[str, str]) -> BatchReadOptions:
     """Read the options of `spark.read`, in the order in which Spark's connector checks them.
 
     Raises:
@@ -117,27 +149,91 @@ def parse_read_options(options: Mapping[str, str]) -> ReadOptions:
     """
     given = _by_key(options)
     _check_names(given, Use.BATCH_READ)
-    starting = _bounded(_START, _first_given(_START_OPTIONS, given))
-    ending = _bounded(_END, _first_given(_END_OPTIONS, given))
+    starting = _bounded(_START, _first_given(_START_OPTIONS, given, FROM_EARLIEST))
+    ending = _bounded(_END, _first_given(_END_OPTIONS, given, TO_LATEST))
+    return BatchReadOptions(
+        **_read_options(given, Use.BATCH_READ, starting, ending),
+        ending=ending,
+        push_down_predicate=Table.PUSH_DOWN_PREDICATE.value_in(given),
+    )
+
+
+def parse_stream_options(options: Mapping[str, str]) -> StreamReadOptions:
+    """Read the options of `spark.readStream`, in the order in which Spark's connector checks them.
+
+    Raises:
+        KafkaConfigError: As from `parse_batch_options`.
+    """
+    given = _by_key(options)
+    for row, message in _NOT_IN_STREAMS.items():
+        if row.key in given:
+            raise KafkaConfigError(f"{message}: remove the option '{row.name}'.")
+    _check_names(given, Use.STREAM_READ)
+    starting = _first_given(_START_OPTIONS, given, TO_LATEST)
+    read = _read_options(given, Use.STREAM_READ, starting)
+    limits = Limits(
+        max_offsets=Table.MAX_OFFSETS_PER_TRIGGER.value_if_in(given),
+        max_bytes=Table.MAX_BYTES_PER_TRIGGER.value_if_in(given),
+        min_offsets=Table.MIN_OFFSETS_PER_TRIGGER.value_if_in(given),
+        max_delay_ms=Table.MAX_TRIGGER_DELAY.value_in(given),
+    )
+    limits.check()
+    commit_to_group = Table.COMMIT_OFFSETS_TO_GROUP.value_in(given)
+    needs_group = commit_to_group or asks_group(starting)
+    # The client has no use for it.
+    group_id = read["kafka"].pop("group.id", None) if needs_group else None
+    if needs_group and not group_id:
+        option = Table.COMMIT_OFFSETS_TO_GROUP if commit_to_group else Table.STARTING_OFFSETS
+        raise KafkaConfigError(
+            f"Option '{option.name}' needs a consumer group: set kafka.group.id to its name."
+        )
+    return StreamReadOptions(
+        **read, limits=limits, group_id=group_id, commit_to_group=commit_to_group
+    )
+
+
+_NOT_IN_STREAMS: Final = {
+    Table.ENDING_OFFSETS: "ending offset not valid in streaming queries",
+    Table.ENDING_OFFSETS_BY_TIMESTAMP: "ending timestamp not valid in streaming queries",
+}
+
+
+class _ReadFields(TypedDict):
+    """The fields of ReadOptions."""
+
+    strategy: Strategy
+    starting: Position
+    fail_on_no_match: bool
+    parts: Parts
+    include_headers: bool
+    fail_on_data_loss: bool
+    poll_timeout_ms: int
+    planning_attempts: int
+    planning_interval_ms: int
+    ignored: tuple[str, ...]
+    kafka: dict[str, str]
+
+
+def _read_options(
+    given: Mapping[str, str], use: Use, starting: Position, ending: Position = TO_LATEST
+) -> _ReadFields:
     strategy = _strategy_in(given)
     parts = Parts(
         Table.MIN_PARTITIONS.value_if_in(given), Table.MAX_RECORDS_PER_PARTITION.value_if_in(given)
     )
-    kafka = _client_options(given, Use.BATCH_READ)
+    kafka = _client_options(given, use)
     check_limits(starting, ending)
-    return ReadOptions(
+    return _ReadFields(
         strategy=strategy,
         starting=starting,
-        ending=ending,
         fail_on_no_match=Table.STARTING_STRATEGY.value_in(given),
         parts=parts,
-        push_down_predicate=Table.PUSH_DOWN_PREDICATE.value_in(given),
         include_headers=Table.INCLUDE_HEADERS.value_in(given),
         fail_on_data_loss=Table.FAIL_ON_DATA_LOSS.value_in(given),
         poll_timeout_ms=Table.POLL_TIMEOUT_MS.value_in(given),
         planning_attempts=Table.FETCH_OFFSET_ATTEMPTS.value_in(given),
         planning_interval_ms=Table.FETCH_OFFSET_INTERVAL_MS.value_in(given),
-        ignored=tuple(name for name in STREAM_ONLY if name.lower() in given),
+        ignored=tuple(name for name in _IGNORED[use] if name.lower() in given),
         kafka=kafka,
     )
 
@@ -155,10 +251,12 @@ _END_OPTIONS: Final = (
 )
 
 
-def _first_given(rows: Sequence[Option[Position]], given: Mapping[str, str]) -> Position:
-    """The value of the first option that is given, else of the last one's default."""
-    chosen = next((row for row in rows if row.key in given), rows[-1])
-    return chosen.value_in(given)
+def _first_given(
+    rows: Sequence[Option[Position]], given: Mapping[str, str], default: Position
+) -> Position:
+    """The value of the first option that is given, else the default."""
+    chosen = next((row for row in rows if row.key in given), None)
+    return default if chosen is None else chosen.value_in(given)
 
 
 def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
@@ -181,28 +279,30 @@ def _by_key(options: Mapping[str, str]) -> dict[str, str]:
 
 def _check_names(given: Mapping[str, str], use: Use) -> None:
     known = {option.key: option for option in OPTIONS}
-    not_yet = {name.lower(): name for name in NOT_YET}
-    passed_over = set(map(str.lower, STREAM_ONLY)) if use is Use.BATCH_READ else set()
-    for key in sorted(given.keys() - _SPARKS_OWN - passed_over):
+    ignored = {name.lower() for name in _IGNORED[use]}
+    for key in sorted(given.keys() - _SPARKS_OWN - ignored):
         if key.startswith(_CLIENT_PREFIX):
             continue
-        if key in not_yet:
-            raise KafkaConfigError(
-                f"Option '{not_yet[key]}' is not supported yet by this version of pykafka: "
-                "remove it."
-            )
         if key not in known:
             raise _unknown(key, use)
         if use not in known[key].uses:
-            (other,) = known[key].uses
+            others = " or ".join(other.value for other in Use if other in known[key].uses)
             raise KafkaConfigError(
-                f"Option '{known[key].name}' is for {other.value}, not for {use.value}: remove it."
+                f"Option '{known[key].name}' is for {others}, not for {use.value}: remove it."
             )
+
+
+# Accepted with a warning, since Spark's connector lets them pass.
+_IGNORED: Final[Mapping[Use, tuple[str, ...]]] = {
+    Use.BATCH_READ: STREAM_ONLY,
+    Use.STREAM_READ: (Table.ENDING_TIMESTAMP.name,),
+    Use.BATCH_WRITE: (),
+}
 
 
 def _unknown(key: str, use: Use) -> KafkaConfigError:
     usable = [option.name for option in OPTIONS if use in option.uses]
-    spelled = {name.lower(): name for name in (*usable, *STREAM_ONLY, *NOT_YET)}
+    spelled = {name.lower(): name for name in (*usable, *_IGNORED[use])}
     nearest = difflib.get_close_matches(key, spelled, n=1, cutoff=0.75)
     advice = (
         f"did you mean '{spelled[nearest[0]]}'?"
@@ -243,6 +343,8 @@ _END: Final = _Limit(
 
 
 def _bounded(limit: _Limit, position: Position) -> Position:
+    if asks_group(position):
+        raise KafkaConfigError("The position 'group' is for streams, where it is a start.")
     if position == limit.impossible:
         raise KafkaConfigError(f"{limit.whole}: {limit.advice}")
     if isinstance(position, SpecificOffsets):

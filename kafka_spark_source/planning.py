@@ -15,7 +15,7 @@ from kafka_protocol.errors import DataLossError, KafkaConfigError
 from kafka_protocol.topic_partition import LogBounds, OffsetRange, TopicPartition
 from kafka_spark_source.ends import End, Ends, Since
 from kafka_spark_source.offsets import EARLIEST, LATEST, join_partitions
-from kafka_spark_source.positions import BeforeLatest
+from kafka_spark_source.positions import BeforeLatest, Committed
 from kafka_spark_source.predicates import EVERYTHING, Predicates
 from kafka_spark_source.splitting import split
 
@@ -69,7 +69,7 @@ class BatchPlan:
         """A sentence about each thing that was asked for and will not be read."""
         lost = [loss.warning for loss in self.losses]
         if self.missing:
-            lost.insert(0, f"{_missing(self.missing)}: skipped, since failOnDataLoss is false.")
+            lost.insert(0, missing_warning(self.missing))
         return tuple(lost)
 
 
@@ -143,10 +143,7 @@ def plan(request: BatchRequest, known: Mapping[TopicPartition, Mapping[int, int]
     """
     missing = tuple(sorted(request.wanted.keys() - set(request.existing)))
     if missing and request.fail_on_data_loss:
-        raise KafkaConfigError(
-            f"{_missing(missing)}: correct the options 'subscribe' or 'assign', or set "
-            "failOnDataLoss to false to read without them."
-        )
+        raise missing_error(missing)
     useful, wanted, parts = request.useful, request.wanted, request.parts
     logs = {tp: log_bounds(known[tp]) for tp in useful if tp in known}
     asked = [_resolve(tp, wanted[tp], log, known[tp]) for tp, log in logs.items()]
@@ -175,11 +172,43 @@ def log_bounds(known: Mapping[int, int]) -> LogBounds:
     return LogBounds(known[EARLIEST], max(known.values()))
 
 
+def offset_of(
+    bound: End, topic_partition: TopicPartition, bounds: LogBounds, known: Mapping[int, int]
+) -> int:
+    """What one end of a range comes to.
+
+    Args:
+        bound: The end; where a group stands is the caller's to know.
+        topic_partition: Where.
+        bounds: What the log holds.
+        known: Position -> offset, as brokers answered, for each timestamp in the bound.
+
+    Raises:
+        KafkaConfigError: No record is as young as a starting timestamp.
+    """
+    match bound:
+        case BeforeLatest(count):
+            return max(bounds.earliest, bounds.latest - count)
+        case Since(ms, fail_if_none):
+            if known[ms] >= 0:
+                return known[ms]
+            if fail_if_none:
+                raise KafkaConfigError(
+                    f"No offset matched from request of topic-partition {topic_partition} and "
+                    f"timestamp {ms}: no record is as young as that. Choose an earlier one, or "
+                    "set startingOffsetsByTimestampStrategy to latest."
+                )
+            return bounds.latest
+        case Committed():
+            return bounds.earliest
+    return {EARLIEST: bounds.earliest, LATEST: bounds.latest}.get(bound, bound)
+
+
 def _resolve(
     topic_partition: TopicPartition, wanted: Ends, bounds: LogBounds, known: Mapping[int, int]
 ) -> OffsetRange:
     """The range as asked for, in offsets."""
-    start, end = (_offset(bound, topic_partition, bounds, known) for bound in wanted)
+    start, end = (offset_of(bound, topic_partition, bounds, known) for bound in wanted)
     if start > end:
         raise KafkaConfigError(
             f"[RESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET] The resolved start offset "
@@ -188,24 +217,6 @@ def _resolve(
             f"[{bounds.earliest}, {bounds.latest}): correct where the read starts or ends."
         )
     return OffsetRange(topic_partition, start, end)
-
-
-def _offset(
-    bound: End, topic_partition: TopicPartition, bounds: LogBounds, known: Mapping[int, int]
-) -> int:
-    if isinstance(bound, BeforeLatest):
-        return max(bounds.earliest, bounds.latest - bound.count)
-    if isinstance(bound, Since):
-        if known[bound.ms] >= 0:
-            return known[bound.ms]
-        if bound.fail_if_none:
-            raise KafkaConfigError(
-                f"No offset matched from request of topic-partition {topic_partition} and "
-                f"timestamp {bound.ms}: no record is as young as that. Choose an earlier one, or "
-                "set startingOffsetsByTimestampStrategy to latest."
-            )
-        return bounds.latest
-    return {EARLIEST: bounds.earliest, LATEST: bounds.latest}.get(bound, bound)
 
 
 def _is_within(asked: OffsetRange, bounds: LogBounds) -> bool:
@@ -254,6 +265,19 @@ def _bind_late(
         from_earliest = start == first and wanted[tp].start == EARLIEST
         to_latest = until == last and wanted[tp].end == LATEST
         yield OffsetRange(tp, EARLIEST if from_earliest else start, LATEST if to_latest else until)
+
+
+def missing_error(partitions: Collection[TopicPartition]) -> KafkaConfigError:
+    """What assigned partitions that do not exist are while failOnDataLoss is true."""
+    return KafkaConfigError(
+        f"{_missing(partitions)}: correct the options 'subscribe' or 'assign', or set "
+        "failOnDataLoss to false to read without them."
+    )
+
+
+def missing_warning(partitions: Collection[TopicPartition]) -> str:
+    """What they are while failOnDataLoss is false."""
+    return f"{_missing(partitions)}: skipped, since failOnDataLoss is false."
 
 
 def _missing(partitions: Collection[TopicPartition]) -> str:

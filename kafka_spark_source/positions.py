@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -46,8 +46,13 @@ class BeforeLatest:
     count: int
 
 
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """Where a consumer group stands; the beginning of the log where it has committed nothing."""
+
+
 # One end of one partition's range: an offset, EARLIEST, LATEST, or one of these.
-Bound: TypeAlias = int | Timestamp | Ago | BeforeLatest
+Bound: TypeAlias = int | Timestamp | Ago | BeforeLatest | Committed
 
 
 # By partition, or for a whole topic by its name.
@@ -94,7 +99,11 @@ Position: TypeAlias = Everywhere | SpecificOffsets | SpecificTimestamps
 FROM_EARLIEST: Final = Everywhere(EARLIEST)
 TO_LATEST: Final = Everywhere(LATEST)
 
-_WORDS: Final[Mapping[str, int]] = {"earliest": EARLIEST, "latest": LATEST}
+_WORDS: Final[Mapping[str, Bound]] = {
+    "earliest": EARLIEST,
+    "latest": LATEST,
+    "group": Committed(),
+}
 _UNITS_MS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 # At most 18 digits, so that no number leaves 64 bits before it is compared.
 _AGO: Final = re.compile(rf"-([0-9]{{1,9}})\s*({'|'.join(_UNITS_MS)})")
@@ -107,10 +116,10 @@ _TIMESTAMPS_EXAMPLE: Final = (
 
 
 def parse_position(option: str, text: str) -> Everywhere | SpecificOffsets:
-    """Read `earliest`, `latest`, a relative position, or a JSON of offsets.
+    """Read `earliest`, `latest`, `group`, a relative position, or a JSON of offsets.
 
     Relative are `-10m` (the last ten minutes; also ms, s, h, d) and `latest-100` (a hundred
-    offsets before the end). In a JSON they are strings, which -1 and -2 never are.
+    offsets before the end). In a JSON words are strings, which -1 and -2 never are.
 
     Args:
         option: The option's name, for the error.
@@ -182,6 +191,16 @@ def check_limits(starting: Position, ending: Position) -> None:
             )
 
 
+def bounds_of(position: Position) -> Collection[Bound]:
+    """Every bound of a position."""
+    return [position.bound] if isinstance(position, Everywhere) else position.bounds.values()
+
+
+def asks_group(position: Position) -> bool:
+    """Whether a position, or a part of it, is where a consumer group stands."""
+    return any(isinstance(bound, Committed) for bound in bounds_of(position))
+
+
 _KINDS: Final = {
     SpecificOffsets: ("offset", ("startingOffsets", "endingOffsets")),
     SpecificTimestamps: ("timestamp", ("startingOffsetsByTimestamp", "endingOffsetsByTimestamp")),
@@ -224,7 +243,7 @@ def _read_bounds(topic: str, mapped: object) -> Iterable[tuple[TopicPartition | 
         return
     for topic_partition, value in partitions_of(topic, mapped):
         bound = _read_word(value) if isinstance(value, str) else value
-        if isinstance(bound, Ago | BeforeLatest) or is_long(bound, EARLIEST):
+        if isinstance(bound, Ago | BeforeLatest | Committed) or is_long(bound, EARLIEST):
             yield topic_partition, bound
         else:
             raise ValueError(

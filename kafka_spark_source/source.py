@@ -15,7 +15,6 @@ from pyspark.sql.datasource import (
     DataSourceStreamReader,
     DataSourceStreamWriter,
     DataSourceWriter,
-    InputPartition,
 )
 from pyspark.sql.types import StructType
 
@@ -24,9 +23,18 @@ from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.batch_reader import FilteringBatchReader, KafkaBatchReader
 from kafka_spark_source.batch_writer import KafkaBatchWriter
 from kafka_spark_source.errors import one_sentence
-from kafka_spark_source.option_table import Table
-from kafka_spark_source.options import ReadOptions, parse_read_options, parse_write_options
+from kafka_spark_source.option_table import STREAM_ONLY, Table
+from kafka_spark_source.options import (
+    BatchReadOptions,
+    ReadOptions,
+    StreamReadOptions,
+    parse_batch_options,
+    parse_stream_options,
+    parse_write_options,
+)
+from kafka_spark_source.plain_stream_reader import PlainStreamReader
 from kafka_spark_source.schema import check_projection, check_sink_schema, source_schema
+from kafka_spark_source.stream_reader import KafkaStreamReader
 
 _STRATEGIES = {Table.SUBSCRIBE.key, Table.SUBSCRIBE_PATTERN.key, Table.ASSIGN.key}
 
@@ -65,7 +73,7 @@ class KafkaDataSource(DataSource):
         super().__init__(options)
         # With a schema of the user's, nothing else of ours runs before there is a plan.
         if _STRATEGIES & {name.lower() for name in options}:
-            self._read_options()
+            self._check_read()
 
     @classmethod
     def name(cls) -> str:
@@ -74,12 +82,11 @@ class KafkaDataSource(DataSource):
 
     def schema(self) -> StructType:
         """The columns of a read, as Spark's own connector names and orders them."""
-        options, _ = self._read_options()
-        return source_schema(options.include_headers)
+        return source_schema(self._check_read().include_headers)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Read a batch. `schema` is the user's where there is one, so a projection."""
-        options, config = self._read_options()
+        options, config = self._batch_options()
         with one_sentence():
             check_projection(schema, options.include_headers)
             if not options.push_down_predicate:
@@ -103,9 +110,15 @@ class KafkaDataSource(DataSource):
             config = ClientConfig.from_options(options.kafka)
         return KafkaBatchWriter(columns, options.topic, config)
 
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002
-        """Not there yet."""
-        return _NoStreamReader()
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """Read a stream. `schema` is as for `reader`."""
+        try:
+            options = parse_stream_options(self.options)
+            config = ClientConfig.from_options(options.kafka)
+            check_projection(schema, options.include_headers)
+        except KafkaConfigError as error:
+            return _RefusedStreamReader(error)
+        return _stream_reader_class()(options, config, schema)
 
     def streamWriter(
         self,
@@ -116,23 +129,54 @@ class KafkaDataSource(DataSource):
         with one_sentence():
             raise KafkaConfigError(_NO_STREAMS)
 
-    def _read_options(self) -> tuple[ReadOptions, ClientConfig]:
+    def _batch_options(self) -> tuple[BatchReadOptions, ClientConfig]:
         with one_sentence():
-            options = parse_read_options(self.options)
+            options = parse_batch_options(self.options)
             return options, ClientConfig.from_options(options.kafka)
+
+    def _check_read(self) -> ReadOptions:
+        """The options of a read of either kind: at `load()` Spark does not say which it will be."""
+        with one_sentence():
+            try:
+                options: ReadOptions = parse_batch_options(self.options)
+            except KafkaConfigError as error:
+                options = self._stream_options_or(error)
+            ClientConfig.from_options(options.kafka)
+            return options
+
+    def _stream_options_or(self, error: KafkaConfigError) -> StreamReadOptions:
+        try:
+            return parse_stream_options(self.options)
+        except KafkaConfigError as streams_error:
+            is_stream = any(name.lower() in self.options for name in STREAM_ONLY)
+            raise (streams_error if is_stream else error) from None
+
+
+def _stream_reader_class() -> type[KafkaStreamReader]:
+    if not hasattr(DataSourceStreamReader, "getDefaultReadLimit"):
+        return PlainStreamReader
+    from kafka_spark_source.limited_stream_reader import LimitedStreamReader  # noqa: PLC0415
+
+    return LimitedStreamReader
+
+
+class _RefusedStreamReader(DataSourceStreamReader):
+    """Says why a stream cannot be read, as soon as Spark asks it for anything.
+
+    What `streamReader()` itself raises, Spark hides behind an error of its own.
+    """
+
+    def __init__(self, reason: KafkaConfigError) -> None:
+        self._reason = reason
+
+    def _refuse(self, *_arguments: object) -> NoReturn:
+        with one_sentence():
+            raise self._reason
+
+    getDefaultReadLimit = prepareForTriggerAvailableNow = initialOffset = _refuse
+    latestOffset = partitions = read = _refuse  # type: ignore[assignment]
 
 
 _NO_STREAMS = (
-    "Streams are not supported yet by this version of pykafka: use spark.read and df.write"
+    "Streams cannot be written yet by this version of pykafka: use df.write, in foreachBatch"
 )
-
-
-class _NoStreamReader(DataSourceStreamReader):
-    """Says so. Spark hides what `streamReader` itself raises behind an error of its own."""
-
-    def initialOffset(self) -> NoReturn:
-        with one_sentence():
-            raise KafkaConfigError(_NO_STREAMS)
-
-    def read(self, partition: InputPartition) -> NoReturn:  # noqa: ARG002
-        self.initialOffset()

@@ -48,6 +48,17 @@ class Assign:
 Strategy: TypeAlias = Subscribe | SubscribePattern | Assign
 
 
+def names_of(strategy: Strategy) -> list[str]:
+    """The topics that a strategy names, sorted; a pattern stands for itself."""
+    match strategy:
+        case Subscribe(topics):
+            return sorted(topics)
+        case SubscribePattern(pattern):
+            return [pattern]
+        case Assign(partitions):
+            return sorted({tp.topic for tp in partitions})
+
+
 def parse_subscribe(option: str, text: str) -> Subscribe:
     """Read `topicA,topicB`; blanks around the names do not count, nor do repetitions.
 

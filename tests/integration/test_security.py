@@ -38,7 +38,7 @@ from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafka_protocol.negotiation import BrokerVersions
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
-from kafka_spark_source.options import parse_read_options
+from kafka_spark_source.options import parse_batch_options
 from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
@@ -508,7 +508,7 @@ def test_what_spark_shows_holds_no_secret(sasl: KafkaCluster, spark: SparkSessio
     shown = [frame._jdf.queryExecution().toString(), repr(frame)]  # type: ignore[operator]
     with pytest.raises(Exception, match="the broker refused: Authentication failed") as caught:
         frame.collect()
-    kafka = parse_read_options(options)
+    kafka = parse_batch_options(options)
     config = ClientConfig.from_options(kafka.kafka)
     source = KafkaDataSource(options)
     shown += [str(caught.value), repr(source), repr(source.reader(source.schema()))]

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.option_table import NOT_YET, OPTIONS, Option, Table
+from kafka_spark_source.option_table import OPTIONS, Option, Table
 
 
 def test_names_differ_in_more_than_case() -> None:
-    keys = [*(option.key for option in OPTIONS), *(name.lower() for name in NOT_YET)]
+    keys = [option.key for option in OPTIONS]
     assert len(set(keys)) == len(keys)
 
 

@@ -6,11 +6,10 @@ import pytest
 
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.option_table import NOT_YET
 from kafka_spark_source.options import (
-    ReadOptions,
+    BatchReadOptions,
     WriteOptions,
-    parse_read_options,
+    parse_batch_options,
     parse_write_options,
 )
 from kafka_spark_source.planning import Parts
@@ -32,7 +31,7 @@ T0 = TopicPartition("t", 0)
 
 def read_error(options: dict[str, str]) -> str:
     with pytest.raises(KafkaConfigError) as caught:
-        parse_read_options(options)
+        parse_batch_options(options)
     return str(caught.value)
 
 
@@ -43,7 +42,7 @@ def write_error(options: dict[str, str]) -> str:
 
 
 def test_a_read_needs_brokers_and_topics_only() -> None:
-    assert parse_read_options(READ) == ReadOptions(
+    assert parse_batch_options(READ) == BatchReadOptions(
         strategy=Subscribe(("t",)),
         starting=FROM_EARLIEST,
         ending=TO_LATEST,
@@ -82,7 +81,7 @@ def test_all_that_a_read_can_be_given() -> None:
         "Paths": '["ignored"]',
     }
     topic_partition = TopicPartition("Topic", 0)
-    assert parse_read_options(options) == ReadOptions(
+    assert parse_batch_options(options) == BatchReadOptions(
         strategy=Subscribe(("Topic",)),
         starting=SpecificOffsets({topic_partition: 3}),
         ending=SpecificOffsets({topic_partition: 5}),
@@ -108,7 +107,7 @@ def test_all_that_a_read_can_be_given() -> None:
     ],
 )
 def test_each_strategy_is_read(name: str, value: str, strategy: Strategy) -> None:
-    assert parse_read_options({**BROKERS, name: value}).strategy == strategy
+    assert parse_batch_options({**BROKERS, name: value}).strategy == strategy
 
 
 def test_all_that_a_write_can_be_given() -> None:
@@ -119,7 +118,7 @@ def test_all_that_a_write_can_be_given() -> None:
 
 def test_secrets_do_not_show_but_travel() -> None:
     secret = {"kafka.sasl.jaas.config": "hunter2"}
-    for options in (parse_read_options(READ | secret), parse_write_options(BROKERS | secret)):
+    for options in (parse_batch_options(READ | secret), parse_write_options(BROKERS | secret)):
         assert "hunter2" not in repr(options)
         assert pickle.loads(pickle.dumps(options)).kafka["sasl.jaas.config"] == "hunter2"
 
@@ -298,18 +297,11 @@ PRECEDENCE = [
 def test_the_highest_of_the_options_counts_and_the_others_are_not_read(
     given: dict[str, str], position: Position
 ) -> None:
-    starting = parse_read_options({**READ, **{f"starting{k}": v for k, v in given.items()}})
-    ending = parse_read_options({**READ, **{f"ending{k}": v for k, v in given.items()}})
+    starting = parse_batch_options({**READ, **{f"starting{k}": v for k, v in given.items()}})
+    ending = parse_batch_options({**READ, **{f"ending{k}": v for k, v in given.items()}})
     assert starting.starting == ending.ending == position
     assert starting.ending == TO_LATEST
     assert ending.starting == FROM_EARLIEST
-
-
-@pytest.mark.parametrize("name", NOT_YET)
-def test_what_is_to_come_is_refused_by_its_name(name: str) -> None:
-    message = f"Option '{name}' is not supported yet by this version of pykafka: remove it."
-    assert read_error({**READ, name.upper(): "1"}) == message
-    assert write_error({**BROKERS, name.lower(): "1"}) == message
 
 
 @pytest.mark.parametrize(
@@ -335,7 +327,8 @@ def test_what_is_to_come_is_refused_by_its_name(name: str) -> None:
         ),
         pytest.param(
             {**BROKERS, "SubscribePattern": "t"},
-            "Option 'subscribePattern' is for a batch read, not for a batch write: remove it.",
+            "Option 'subscribePattern' is for a batch read or a streaming read, not for a batch "
+            "write: remove it.",
             id="an option for reading",
         ),
         pytest.param(
@@ -350,7 +343,7 @@ def test_a_write_is_refused(options: dict[str, str], message: str) -> None:
 
 
 def test_what_is_forbidden_to_one_side_is_allowed_to_the_other() -> None:
-    read = parse_read_options({**READ, "kafka.key.serializer": "x"})
+    read = parse_batch_options({**READ, "kafka.key.serializer": "x"})
     write = parse_write_options({**BROKERS, "kafka.enable.auto.commit": "x"})
     assert read.kafka["key.serializer"] == write.kafka["enable.auto.commit"] == "x"
 
@@ -376,4 +369,4 @@ def test_errors_come_in_the_order_of_sparks_connector() -> None:
     for message, correction in corrections:
         assert read_error(options).startswith(message)
         options = {k: v for k, v in {**options, **correction}.items() if v is not None}
-    parse_read_options(options)
+    parse_batch_options(options)

@@ -70,12 +70,33 @@ def test_overwrite_is_refused() -> None:
         KafkaDataSource(SERVERS | {"topic": "t"}).writer(VALUE, overwrite=True)
 
 
-def test_streams_are_refused_in_a_sentence() -> None:
-    source = KafkaDataSource(READ)
+@pytest.mark.parametrize("method", ["initialOffset", "getDefaultReadLimit"])
+def test_a_stream_that_cannot_be_read_says_why_when_it_is_asked(method: str) -> None:
+    """At `load()` nobody knows yet that it is to be a stream."""
+    source = KafkaDataSource(READ | {"endingOffsets": "latest"})
     reader = source.streamReader(source.schema())
-    with pytest.raises(KafkaConfigError, match="Streams are not supported yet"):
-        reader.initialOffset()
-    with pytest.raises(KafkaConfigError, match="Streams are not supported yet"):
+    with pytest.raises(KafkaConfigError, match="ending offset not valid in streaming queries"):
+        getattr(reader, method)()
+
+
+def test_what_neither_a_batch_nor_a_stream_can_be_is_refused_at_load() -> None:
+    with pytest.raises(KafkaConfigError, match="maxOffsetsPerTrigger must be positive"):
+        KafkaDataSource(READ | {"maxOffsetsPerTrigger": "0", "startingOffsets": "latest"}).schema()
+
+
+def test_what_only_a_stream_can_be_is_refused_when_a_batch_is_made_of_it() -> None:
+    source = KafkaDataSource(READ | {"startingOffsets": "latest"})
+    with pytest.raises(KafkaConfigError, match="starting offset can't be latest"):
+        source.reader(source.schema())
+
+
+def test_a_stream_reader_travels_without_what_it_has_planned() -> None:
+    source = KafkaDataSource(READ)
+    assert len(pickle.dumps(source.streamReader(source.schema()))) < 4_000
+
+
+def test_streams_are_not_written_yet() -> None:
+    with pytest.raises(KafkaConfigError, match="Streams cannot be written yet"):
         KafkaDataSource(SERVERS).streamWriter(VALUE, overwrite=False)
 
 

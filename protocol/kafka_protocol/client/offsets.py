@@ -12,7 +12,8 @@ from typing import Final
 
 from kafka_protocol.client.broker import Broker, Sent
 from kafka_protocol.client.clock import Deadline, Retry
-from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.cluster import TOPIC_GRACE_MS, Cluster
+from kafka_protocol.client.presence import is_doubtful
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, OutOfStepError
 from kafka_protocol.messages.fetch import ISOLATION_LEVELS
 from kafka_protocol.messages.list_offsets import (
@@ -49,19 +50,23 @@ def list_offsets(
         one is the last stable offset under isolation.level=read_committed.
 
     Raises:
-        BrokerError: A partition does not exist, may not be read, or stays without a leader.
+        BrokerError: A partition has not been known for TOPIC_GRACE_MS, may not be read, or stays
+            without a leader.
         BrokerConnectionError, KafkaTimeoutError: A leader cannot be reached.
         UnsupportedVersionError: A leader is too old for such a position.
     """
     found: dict[TopicPartition, int] = {}
     retry = Retry(cluster.config, deadline, cluster.config.connection_setup_timeout_ms)
+    grace = Retry(cluster.config, deadline.or_sooner(TOPIC_GRACE_MS), TOPIC_GRACE_MS)
     while missing := {tp: position for tp, position in positions.items() if tp not in found}:
         failures = _ask_leaders(cluster, missing, found, deadline)
         for topic_partition, error in failures.items():
             cluster.forget_after(error, topic_partition.topic)
         if final := [error for error in failures.values() if not _may_pass(error)]:
             raise final[0]
-        if failures:
+        if doubts := [error for error in failures.values() if is_doubtful(error)]:
+            grace.wait(doubts[0])
+        elif failures:
             retry.wait(next(iter(failures.values())))
     return found
 

@@ -1,0 +1,50 @@
+"""The streaming reader for PySpark since 4.2, which tells where a micro-batch starts.
+
+It tells which limits count as well: none with Trigger.Once. Must not be imported below 4.2.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+
+from kafka_spark_source.errors import one_sentence
+from kafka_spark_source.offsets import offsets_from_log, offsets_to_log
+from kafka_spark_source.stream_reader import KafkaStreamReader
+
+_NO_LIMIT: Final = 2**63 - 1
+
+
+class LimitedStreamReader(KafkaStreamReader, SupportsTriggerAvailableNow):
+    """Reads a stream; its arguments are those of KafkaStreamReader."""
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """What Spark hands to `latestOffset`, but for Trigger.Once."""
+        return ReadMaxRows(self.options.limits.max_offsets or _NO_LIMIT)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Read what is there at the first look, and nothing that comes later."""
+        self.batches.stop_at_what_is_there()
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, dict[str, int]]:
+        """How far the next micro-batch goes.
+
+        Raises:
+            KafkaError: In one sentence; a DataLossError where failOnDataLoss is true.
+        """
+        is_once = isinstance(limit, ReadAllAvailable)
+        with one_sentence():
+            end = self.batches.next_end(
+                offsets_from_log(start), is_limited=not is_once, may_be_only_one=is_once
+            )
+            return self.logged(end)
+
+    def reportLatestOffset(self) -> dict[str, dict[str, int]] | None:
+        """Where the logs ended at the last look, for the query's progress."""
+        return offsets_to_log(self.batches.latest) if self.batches.latest else None

@@ -1,0 +1,273 @@
+"""The driver's side of one streaming query: where it starts, how far each micro-batch goes.
+
+One object lives as long as the query runs, and remembers nothing that a restart would need: that
+is in Spark's checkpoint. Knows no Spark; `stream_reader` is what Spark calls.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+from collections.abc import Set as AbstractSet
+from typing import TypeVar
+
+from kafka_protocol.client.clock import Deadline, pause
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.config import ClientConfig
+from kafka_protocol.client.record_sizes import bytes_per_offset
+from kafka_protocol.errors import KafkaError
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.admission import Offsets, within_bytes, within_offsets
+from kafka_spark_source.data_loss import raise_or_warn
+from kafka_spark_source.group_commits import GroupCommits
+from kafka_spark_source.options import StreamReadOptions
+from kafka_spark_source.planning import missing_error, missing_warning
+from kafka_spark_source.range_reader import PlannedRange
+from kafka_spark_source.splitting import split
+from kafka_spark_source.stream_logs import Ends, StreamLogs
+from kafka_spark_source.stream_planning import check_available_now, deleted, plan_stream
+from kafka_spark_source.stream_start import Start, check_pinnable, find_start
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+# How often a log that seems to have become shorter is looked at before that is believed: a broker
+# that has just become its leader may be behind.
+_LOOKS_AT_SHORTER_LOGS = 3
+
+
+class MicroBatches:
+    """One query's micro-batches, one after the other.
+
+    Args:
+        options: What to read.
+        config: How to talk to the cluster.
+    """
+
+    def __init__(self, options: StreamReadOptions, config: ClientConfig) -> None:
+        self._options = options
+        self._config = config
+        self._cluster = Cluster(config)
+        self._logs = StreamLogs(self._cluster, options.strategy)
+        self._commits = (
+            GroupCommits(self._cluster, options.group_id)
+            if options.commit_to_group and options.group_id
+            else None
+        )
+        self._start: Start | None = None  # of a new query, or of one whose first batch is run again
+        self._has_looked = False
+        self._is_first = False
+        self._gone: set[TopicPartition] = set()
+        self._stops_at_target = False
+        self._target: Offsets | None = None
+        self._earliest: dict[TopicPartition, int] = {}  # of partitions that are new
+        self._may_wait = Deadline.after(0)  # for minOffsetsPerTrigger: until then
+        self.latest: Offsets | None = None
+        """Where the logs ended at the last look."""
+
+    def __repr__(self) -> str:
+        return f"<MicroBatches of {self._logs!r}>"
+
+    def close(self) -> None:
+        """Close every connection; the next call opens them again."""
+        self._cluster.close()
+
+    def stop_at_what_is_there(self) -> None:
+        """Read what is there at the next look, and nothing that comes later."""
+        self._stops_at_target = True
+
+    def start(self) -> Offsets:
+        """Where the query starts: looked up once, so that two callers get the same answer.
+
+        Raises:
+            KafkaConfigError: There is no such start, or a partition that is named does not exist.
+            KafkaError: The cluster cannot be asked.
+        """
+        if self._start is None:
+            self._start = self._patiently(self._find_start)
+            self._is_first = True
+        return self._start.offsets
+
+    def next_end(self, start: Offsets, *, is_limited: bool, may_be_only_one: bool) -> Offsets:
+        """How far the next micro-batch goes.
+
+        Args:
+            start: Where it begins; all before it is done.
+            is_limited: Whether the options' limits count.
+            may_be_only_one: Whether the run may have no other, so that what this one does not read
+                would not be read at all.
+
+        Returns:
+            The end; `start` itself where there is nothing to read (yet).
+
+        Raises:
+            DataLossError: Something between the two is gone, and failOnDataLoss is true.
+            KafkaError: The cluster cannot be asked.
+        """
+        if not self._is_first:
+            self.processed(start)
+        pinned = self._pinned(may_be_only_one)
+        end = self._patiently(lambda left: self._next_end(start, is_limited, pinned, left))
+        self._has_looked = True
+        return end
+
+    def plan(self, start: Offsets, end: Offsets) -> list[PlannedRange]:
+        """What the tasks of a micro-batch read.
+
+        Args:
+            start: Where it begins.
+            end: Where it ends.
+
+        Raises:
+            DataLossError: Something between the two is gone, and failOnDataLoss is true.
+            AvailableNowError: Something is gone in a run that has to read all that was there.
+            KafkaError: The cluster cannot be asked.
+        """
+        is_empty = start == end
+        ranges = [] if is_empty else self._patiently(lambda left: self._plan(start, end, left))
+        self._is_first = False
+        self._earliest.clear()
+        return ranges
+
+    def processed(self, offsets: Offsets) -> None:
+        """Tell the consumer group, if there is one, that all before these offsets is done."""
+        if self._commits is not None and offsets:
+            self._commits.commit(offsets)
+
+    # --- Where it starts -------------------------------------------------------------------------
+
+    def _find_start(self, deadline: Deadline) -> Start:
+        found = self._logs.assignment(deadline)
+        if missing := set(found.assigned) - set(found.existing):
+            if self._options.fail_on_data_loss:
+                raise missing_error(missing)
+            _log.warning(missing_warning(missing))
+        return find_start(self._cluster, found, self._options, deadline)
+
+    # --- How far a micro-batch goes --------------------------------------------------------------
+
+    def _next_end(
+        self, start: Offsets, is_limited: bool, pinned: Offsets, deadline: Deadline
+    ) -> Offsets:
+        ends = self._look(start, deadline)
+        self._find_earliest(ends.latest.keys() - start.keys(), deadline)
+        begin = {tp: at for tp, at in {**self._earliest, **start}.items() if tp in ends.latest}
+        latest = {tp: ends.latest[tp] for tp in begin}
+        if not latest or (is_limited and self._waits_for_more(start, latest)):
+            return start
+        end = self._limited(begin, latest, deadline) if is_limited else latest
+        end = {**end, **pinned, **self._begun_anew(ends.recreated, latest, deadline)}
+        if self._options.fail_on_data_loss:
+            # Before Spark logs the end, or every restart would meet the same failure again.
+            for loss in plan_stream(start, end, self._earliest).losses:
+                raise loss
+        return end
+
+    def _look(self, start: Offsets, deadline: Deadline) -> Ends:
+        """Where the logs end: now, or when a run began that stops there."""
+        if self._target is not None:
+            return Ends(self._target, ())
+        known = start.keys() - self._gone
+        for _ in range(_LOOKS_AT_SHORTER_LOGS):
+            ends = self._logs.ends(known, deadline)
+            if ends.recreated or all(ends.latest.get(tp, at) >= at for tp, at in start.items()):
+                break
+            pause(self._config.retry_backoff_ms)
+        self._gone |= known - ends.latest.keys()
+        came_back = self._gone & ends.latest.keys()
+        self._gone -= came_back
+        self.latest = ends.latest
+        if self._stops_at_target:
+            self._target = ends.latest
+        return ends._replace(recreated={*ends.recreated, *(tp.topic for tp in came_back)})
+
+    def _find_earliest(self, new: AbstractSet[TopicPartition], deadline: Deadline) -> None:
+        if unknown := new - self._earliest.keys():
+            self._earliest |= self._logs.earliest(unknown, deadline)
+
+    def _waits_for_more(self, start: Offsets, latest: Offsets) -> bool:
+        if self._stops_at_target:
+            return False  # no more will come
+        limits = self._options.limits
+        if not self._may_wait.has_passed and limits.is_too_little(start, latest):
+            return True
+        self._may_wait = Deadline.after(limits.max_delay_ms)
+        return False
+
+    def _limited(
+        self, begin: Offsets, latest: Offsets, deadline: Deadline
+    ) -> dict[TopicPartition, int]:
+        limits = self._options.limits
+        end = dict(latest)
+        if limits.max_offsets is not None:
+            end = within_offsets(begin, end, limits.max_offsets)
+        if limits.max_bytes is not None:
+            next_ones = {tp: at for tp, at in begin.items() if at < end[tp]}
+            sizes = bytes_per_offset(self._cluster, next_ones, deadline)
+            end = within_bytes(begin, end, sizes, limits.max_bytes)
+        return end
+
+    def _pinned(self, may_be_only_one: bool) -> dict[TopicPartition, int]:
+        """Where the first micro-batch reads nothing, so that its end keeps the start."""
+        if self._start is None or not self._is_first:
+            return {}
+        if may_be_only_one:
+            check_pinnable(self._options.starting)
+        pinned = self._start.moving | (set() if may_be_only_one else self._start.timed)
+        return {tp: self._start.offsets[tp] for tp in pinned}
+
+    def _begun_anew(
+        self, topics: Collection[str], latest: Offsets, deadline: Deadline
+    ) -> dict[TopicPartition, int]:
+        """Where to go on in topics that were deleted and re-created: at the beginning.
+
+        That is an end of its own, so that Spark's log tells where the next micro-batch begins.
+        """
+        partitions = {tp for tp in latest if tp.topic in topics}
+        if not partitions:
+            return {}
+        raise_or_warn(
+            deleted(partitions, ", and their topics re-created"), self._options.fail_on_data_loss
+        )
+        return self._logs.earliest(partitions, deadline)
+
+    # --- What it reads ---------------------------------------------------------------------------
+
+    def _plan(self, start: Offsets, end: Offsets, deadline: Deadline) -> list[PlannedRange]:
+        if self._start is not None and not self._has_looked:
+            start = self._start.before(end)
+        if self._target is not None:
+            self.latest = self._logs.ends(end.keys(), deadline).latest
+            check_available_now(end, self._target, self.latest)
+        self._find_earliest(end.keys() - start.keys(), deadline)
+        planned = plan_stream(start, end, self._earliest)
+        for loss in planned.losses:
+            raise_or_warn(loss, self._options.fail_on_data_loss)
+        ranges, parts = [*planned.ranges], self._options.parts
+        if parts.must_split(len(ranges)):
+            ranges = split(ranges, parts.at_least, parts.max_records)
+        ids = self._logs.topic_ids({range_.topic_partition for range_ in ranges}, deadline)
+        return [PlannedRange(each, ids.get(each.topic_partition.topic)) for each in ranges]
+
+    # --- Failures --------------------------------------------------------------------------------
+
+    def _patiently(self, work: Callable[[Deadline], T]) -> T:
+        """Do something, again where it failed for a reason that may pass.
+
+        A new query is to tell soon that an address is wrong. One that runs outlasts the restart of
+        a broker.
+        """
+        patience = Deadline.after(self._config.api_timeout_ms if self._has_looked else 0)
+        tries = 1
+        while True:
+            try:
+                return work(Deadline.after(self._config.api_timeout_ms))
+            except KafkaError as error:
+                is_over = tries >= self._options.planning_attempts and patience.has_passed
+                if is_over or not error.retriable:
+                    raise
+                _log.warning("The next micro-batch cannot be planned yet: %s", error)
+                pause(self._options.planning_interval_ms)
+            self._cluster.close()
+            tries += 1

@@ -1,0 +1,157 @@
+"""What the cluster holds of a stream's partitions, as a running query asks for it on the driver.
+
+Connections live as long as the query. Partitions are looked for again every second, ends of logs
+whenever they are asked for. What is missing, or another topic of the same name, is asked for until
+word has had time to spread: one broker's word is not enough.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Final, NamedTuple
+
+from kafka_protocol.client.clock import Deadline, Retry
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.client.presence import is_doubtful
+from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.admission import Offsets
+from kafka_spark_source.assignment import Assignment, resolve
+from kafka_spark_source.offsets import EARLIEST, LATEST, join_partitions
+from kafka_spark_source.strategies import Strategy
+
+# So a trigger a second later sees what is new, and one after the other asks for offsets only.
+_PARTITIONS_ARE_FRESH_MS: Final = 1_000
+
+# How many answers in a row must tell another id, as for a task (`client.presence`).
+_WORDS_FOR_ANOTHER: Final = 3
+
+
+class Ends(NamedTuple):
+    """Where logs end.
+
+    Attributes:
+        latest: The latest offset of each partition that exists.
+        recreated: Topics that are others than before, of the same name.
+    """
+
+    latest: Offsets
+    recreated: Collection[str]
+
+
+class StreamLogs:
+    """The partitions of one query. Not for several threads at once.
+
+    Args:
+        cluster: Whom to ask; kept, and never closed here.
+        strategy: Which partitions.
+    """
+
+    def __init__(self, cluster: Cluster, strategy: Strategy) -> None:
+        self._cluster = cluster
+        self._strategy = strategy
+        self._found: Assignment | None = None
+        self._fresh_until = Deadline.after(0)
+        self._ids: dict[str, uuid.UUID] = {}  # of the topics that the query reads
+
+    def __repr__(self) -> str:
+        count = "unknown" if self._found is None else len(self._found.existing)
+        return f"<StreamLogs of {count} partitions, {self._cluster!r}>"
+
+    def assignment(self, deadline: Deadline, known: Iterable[TopicPartition] = ()) -> Assignment:
+        """The partitions of the query.
+
+        Args:
+            deadline: When to give up.
+            known: Partitions that were there before; that one is not any more is no error here.
+        """
+        if self._found is None or self._fresh_until.has_passed:
+            topics = {tp.topic for tp in known}
+            self._found = resolve(self._cluster, self._strategy, deadline, topics)
+            self._fresh_until = Deadline.after(_PARTITIONS_ARE_FRESH_MS)
+            for topic, topic_id in self._found.topic_ids.items():
+                self._ids.setdefault(topic, topic_id)
+        return self._found
+
+    def topic_ids(
+        self, partitions: Collection[TopicPartition], deadline: Deadline
+    ) -> Mapping[str, uuid.UUID]:
+        """The ids of the topics of partitions that the query reads, where brokers tell them."""
+        if any(tp.topic not in self._ids for tp in partitions):
+            self.assignment(deadline, partitions)
+        return self._ids
+
+    def ends(self, known: AbstractSet[TopicPartition], deadline: Deadline) -> Ends:
+        """Where the logs end now.
+
+        Args:
+            known: The partitions that were read before.
+            deadline: When to give up.
+
+        Returns:
+            The ends of all partitions that exist. One of `known` is missing only if brokers have
+            not known it for topic.metadata.propagation.max.ms; a topic counts as re-created after
+            a second, and that is told once.
+
+        Raises:
+            KafkaError: A broker refuses, or the cluster cannot be asked.
+        """
+        config = self._cluster.config
+        patience: Retry | None = None
+        others = 0
+        while True:
+            try:
+                found = self.assignment(deadline, known)
+                recreated = self._other_topics(found, known)
+                others = others + 1 if recreated else 0
+                if not recreated:
+                    _expect_all(known, found)
+                if not 0 < others < _WORDS_FOR_ANOTHER:
+                    return self._ask(found, recreated, deadline)
+                doubt: KafkaError = _doubt(f"topics {', '.join(sorted(recreated))} have other ids")
+            except BrokerError as error:
+                if not is_doubtful(error):
+                    raise
+                doubt = error
+            self._fresh_until = Deadline.after(0)
+            if patience is None:
+                propagation_ms = config.topic_propagation_max_ms
+                patience = Retry(config, Deadline.after(propagation_ms), propagation_ms)
+            try:
+                patience.wait(doubt)
+            except KafkaError:
+                return self._ask(self.assignment(deadline, known), (), deadline)
+
+    def earliest(
+        self, partitions: Collection[TopicPartition], deadline: Deadline
+    ) -> dict[TopicPartition, int]:
+        """Where logs begin; without those that do not exist (any more)."""
+        there = set(partitions) & set(self.assignment(deadline, partitions).existing)
+        return list_offsets(self._cluster, dict.fromkeys(there, EARLIEST), deadline)
+
+    def _other_topics(self, found: Assignment, known: Iterable[TopicPartition]) -> list[str]:
+        if found.topic_ids == self._ids:
+            return []
+        return [
+            topic
+            for topic in {tp.topic for tp in known} & found.topic_ids.keys()
+            if self._ids[topic] != found.topic_ids[topic]
+        ]
+
+    def _ask(self, found: Assignment, recreated: Collection[str], deadline: Deadline) -> Ends:
+        latest = list_offsets(self._cluster, dict.fromkeys(found.existing, LATEST), deadline)
+        self._ids = {**found.topic_ids}
+        return Ends(latest, recreated)
+
+
+def _expect_all(known: AbstractSet[TopicPartition], found: Assignment) -> None:
+    missing = known - set(found.existing)
+    if missing:
+        raise _doubt(f"partitions {join_partitions(missing)} are missing")
+
+
+def _doubt(what: str) -> BrokerError:
+    return BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Metadata: {what}")

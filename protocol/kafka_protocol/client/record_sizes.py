@@ -1,0 +1,118 @@
+"""How large the next records of many partitions are, estimated by a look at a few of each.
+
+One small Fetch per leader, all in flight together; only the headers of batches are read. What
+fails is the caller's to try again.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from kafka_protocol.client.broker import Sent
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.fetch_answer import partition_data
+from kafka_protocol.client.metadata import Leader, Topic, has_topic_id
+from kafka_protocol.errors import KafkaError
+from kafka_protocol.messages.fetch import ISOLATION_LEVELS, FetchRequest, FetchResponse
+from kafka_protocol.records.batch import read_batches
+from kafka_protocol.schema import VersionRange
+from kafka_protocol.topic_partition import TopicPartition
+
+# How much to look at in each partition; brokers since 0.10.1 hand out one batch at the least.
+_SAMPLE_BYTES: Final = 16_384
+
+# v13 speaks of topics by id only.
+_BY_NAME: Final = VersionRange(0, 12)
+
+
+def bytes_per_offset(
+    cluster: Cluster, offsets: Mapping[TopicPartition, int], deadline: Deadline
+) -> dict[TopicPartition, float]:
+    """Estimate how large the records are that come next.
+
+    Args:
+        cluster: Whom to ask.
+        offsets: Where to look in each partition. There should be a record.
+        deadline: When to give up.
+
+    Returns:
+        For each partition, how many bytes an offset takes in the log, so compressed, with its
+        share of its batch. 0 where nothing came.
+
+    Raises:
+        BrokerError: A partition does not exist, may not be read, or has no leader now.
+        BrokerConnectionError, KafkaTimeoutError: A leader cannot be reached.
+        CorruptRecordError: What came is no batch.
+    """
+    try:
+        return _ask_leaders(cluster, offsets, deadline)
+    except KafkaError as error:
+        for topic in {tp.topic for tp in offsets}:
+            cluster.forget_after(error, topic)
+        raise
+
+
+def _ask_leaders(
+    cluster: Cluster, offsets: Mapping[TopicPartition, int], deadline: Deadline
+) -> dict[TopicPartition, float]:
+    by_node: dict[int, list[_Look]] = defaultdict(list)
+    for tp, offset in offsets.items():
+        leader, topic = cluster.leader(tp, deadline)
+        by_node[leader.node_id].append(_Look(tp, offset, leader, topic))
+    asked: list[tuple[Sent, list[_Look]]] = []
+    for node_id, looks in by_node.items():
+        needed = FetchRequest.versions if all(has_topic_id(x.topic) for x in looks) else _BY_NAME
+        broker = cluster.broker(node_id, deadline)
+        asked.append((broker.send(_request(cluster, looks), deadline, needed), looks))
+    sizes = {}
+    for sent, looks in asked:
+        response = sent.broker.receive(sent, FetchResponse, deadline)
+        for tp, offset, _, topic in looks:
+            context = f"Fetch of {tp} at offset {offset} to {sent.broker}"
+            data = partition_data(response, tp, topic.topic_id, context)
+            sizes[tp] = _bytes_per_offset(memoryview(data.records or b""))
+    return sizes
+
+
+class _Look(NamedTuple):
+    """What to look at, and whom to ask."""
+
+    topic_partition: TopicPartition
+    offset: int
+    leader: Leader
+    topic: Topic
+
+
+def _request(cluster: Cluster, looks: Iterable[_Look]) -> FetchRequest:
+    topics: dict[str, FetchRequest.FetchTopic] = {}
+    for (name, number), offset, leader, topic in looks:
+        asked = topics.setdefault(
+            name, FetchRequest.FetchTopic(topic=name, topic_id=topic.topic_id, partitions=[])
+        )
+        asked.partitions.append(
+            FetchRequest.FetchTopic.FetchPartition(
+                partition=number,
+                current_leader_epoch=leader.epoch,
+                fetch_offset=offset,
+                partition_max_bytes=_SAMPLE_BYTES,
+            )
+        )
+    return FetchRequest(
+        max_wait_ms=0,
+        min_bytes=0,
+        max_bytes=cluster.config.max_response_bytes // 2,
+        isolation_level=ISOLATION_LEVELS[cluster.config.isolation_level],
+        topics=[*topics.values()],
+    )
+
+
+def _bytes_per_offset(records: memoryview) -> float:
+    batches = [*read_batches(records)]
+    if not batches:
+        # Not one is whole: then the first record may be as large as that.
+        return float(len(records))
+    offsets = batches[-1].header.next_offset - batches[0].header.base_offset
+    return sum(len(batch.payload) for batch in batches) / max(1, offsets)
