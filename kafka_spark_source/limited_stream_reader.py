@@ -40,10 +40,9 @@ class LimitedStreamReader(KafkaStreamReader, SupportsTriggerAvailableNow):
         """
         is_once = isinstance(limit, ReadAllAvailable)
         with one_sentence():
-            end = self.batches.next_end(
-                offsets_from_log(start), is_limited=not is_once, may_be_only_one=is_once
-            )
-            return self.logged(end)
+            begin = offsets_from_log(start)
+            end = self.batches.next_end(begin, is_limited=not is_once, may_be_only_one=is_once)
+            return start if end == begin else self.logged(end)
 
     def reportLatestOffset(self) -> dict[str, dict[str, int]] | None:
         """Where the logs ended at the last look, for the query's progress."""

@@ -148,7 +148,8 @@ class KafkaDataSource(DataSource):
         try:
             return parse_stream_options(self.options)
         except KafkaConfigError as streams_error:
-            is_stream = any(name.lower() in self.options for name in STREAM_ONLY)
+            given = {name.lower() for name in self.options}
+            is_stream = not given.isdisjoint(map(str.lower, STREAM_ONLY))
             raise (streams_error if is_stream else error) from None
 
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.client.offsets import OffsetsPoll, list_offsets
 from kafka_protocol.client.presence import is_doubtful
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
 from kafka_protocol.topic_partition import TopicPartition
@@ -56,6 +56,8 @@ class StreamLogs:
         self._found: Assignment | None = None
         self._fresh_until = Deadline.after(0)
         self._ids: dict[str, uuid.UUID] = {}  # of the topics that the query reads
+        self._poll: OffsetsPoll | None = None
+        self._polled: Assignment | None = None
 
     def __repr__(self) -> str:
         count = "unknown" if self._found is None else len(self._found.existing)
@@ -142,7 +144,10 @@ class StreamLogs:
         ]
 
     def _ask(self, found: Assignment, recreated: Collection[str], deadline: Deadline) -> Ends:
-        latest = list_offsets(self._cluster, dict.fromkeys(found.existing, LATEST), deadline)
+        if self._poll is None or self._polled is not found:
+            self._poll = OffsetsPoll(self._cluster, dict.fromkeys(found.existing, LATEST))
+            self._polled = found
+        latest = self._poll.ask(deadline)
         self._ids = {**found.topic_ids}
         return Ends(latest, recreated)
 

@@ -20,6 +20,7 @@ from kafka_protocol.framing import (
     FrameBuffer,
     encode_request,
     read_response_header,
+    renumber,
     response_header_version,
 )
 from kafka_protocol.messages.api_versions import ApiVersionsResponse
@@ -30,6 +31,9 @@ from kafka_protocol.schema import Request, Response, VersionRange
 # The broker's own limit for requests (socket.request.max.bytes), librdkafka's for responses.
 DEFAULT_MAX_RESPONSE_BYTES: Final = 100 * 1024 * 1024
 
+# Whoever polls gets the same answer again and again; larger ones are read once.
+_LARGEST_KEPT_BYTES: Final = 64 * 1024
+
 
 class _InFlight(NamedTuple):
     """A request that waits for its answer."""
@@ -39,8 +43,28 @@ class _InFlight(NamedTuple):
     version: int
 
 
+class _Asked(NamedTuple):
+    """A request, with its frame."""
+
+    request: Request
+    version: int
+    frame: bytes
+
+
+class _Answer(NamedTuple):
+    """An answer, with the bytes that it came in."""
+
+    kind: type[Response]
+    version: int
+    body: bytes
+    response: Response
+
+
 class Connection:
     """One side of one connection.
+
+    Requests that were sent and answers are values, not to be changed: the same request may give
+    the same bytes again, and the same bytes the same answer.
 
     Args:
         client_id: Sent with each request; brokers log it and count quotas by it.
@@ -56,6 +80,8 @@ class Connection:
         self._in_flight: deque[_InFlight] = deque()
         self._next_correlation_id = 0
         self._received_frames = 0
+        self._asked = _Asked(Request(), -1, b"")  # the last small request
+        self._before = _Answer(Response, -1, b"", Response())  # the last small answer
 
     def __repr__(self) -> str:
         return (
@@ -110,10 +136,21 @@ class Connection:
                 raise ProtocolError("versions are negotiated before anything else is sent")
             version = self.versions.choose(type(request), needed)
         correlation_id = self._next_correlation_id
-        frame = encode_request(request, version, correlation_id, self._client_id)
+        frame = self._encode(request, version, correlation_id)
         self._next_correlation_id = (correlation_id + 1) & p.MAX_INT32
         self._in_flight.append(_InFlight(correlation_id, request.response, version))
         return frame
+
+    def _encode(self, request: Request, version: int, correlation_id: int) -> Out:
+        """Encode a request, but for one that is sent again, as by a poll."""
+        before, its_version, frame = self._asked
+        if before is request and its_version == version:
+            return renumber(frame, correlation_id)
+        pieces = encode_request(request, version, correlation_id, self._client_id)
+        if sum(map(len, pieces)) > _LARGEST_KEPT_BYTES:
+            return pieces
+        self._asked = _Asked(request, version, b"".join(pieces))
+        return [self._asked.frame]
 
     def receive_data(self, data: bytes) -> None:
         """Store bytes as they were read."""
@@ -151,7 +188,17 @@ class Connection:
         body = frame[pos:]
         if expected.response is ApiVersionsResponse and _is_refusal(body):
             return _read_refusal(body)
-        return read_message(expected.response, expected.version, body)
+        return self._decode(expected, body)
+
+    def _decode(self, expected: _InFlight, body: memoryview) -> Response:
+        """Decode an answer, but for one that is the same as the one before, as of a poll."""
+        kind, version, before, response = self._before
+        if kind is expected.response and version == expected.version and body == before:
+            return response
+        response = read_message(expected.response, expected.version, body)
+        if len(body) <= _LARGEST_KEPT_BYTES:
+            self._before = _Answer(expected.response, expected.version, bytes(body), response)
+        return response
 
 
 def _is_refusal(body: memoryview) -> bool:

@@ -20,6 +20,8 @@ from kafka_protocol.primitives import Out
 from kafka_protocol.schema import Message, Request
 
 _SIZE: Final = struct.Struct(">i")
+# Behind the size, the API key and its version, in every request.
+_CORRELATION_ID_AT: Final = 8
 
 
 def request_header_version(message: type[Message], version: int) -> int:
@@ -59,6 +61,13 @@ def encode_request(request: Request, version: int, correlation_id: int, client_i
         raise EncodeError(f"{request.api_name} request of {size} bytes does not fit in a frame")
     frame[0] = _SIZE.pack(size)
     return frame
+
+
+def renumber(frame: bytes, correlation_id: int) -> Out:
+    """The frame of a request, to be sent again under another correlation id."""
+    renumbered: Out = [frame[:_CORRELATION_ID_AT]]
+    p.write_int32(renumbered, correlation_id)
+    return [*renumbered, frame[_CORRELATION_ID_AT + 4 :]]
 
 
 def read_response_header(frame: memoryview, header_version: int) -> tuple[int, int]:

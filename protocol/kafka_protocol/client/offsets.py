@@ -7,8 +7,9 @@ again, alone. Which positions are wanted is the caller's business.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from typing import Final
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import is_
+from typing import Final, NamedTuple
 
 from kafka_protocol.client.broker import Broker, Sent
 from kafka_protocol.client.clock import Deadline, Retry
@@ -105,6 +106,59 @@ def _may_pass(error: KafkaError) -> bool:
     return error.retriable or is_stumble
 
 
+class OffsetsPoll:
+    """Asks for the same position of the same partitions again and again, at little cost.
+
+    Requests are built once, for the leaders that are known then. What fails is asked anew.
+
+    Args:
+        cluster: Whom to ask.
+        positions: As for `list_offsets`.
+    """
+
+    def __init__(self, cluster: Cluster, positions: Mapping[TopicPartition, int]) -> None:
+        self._cluster = cluster
+        self._positions = positions
+        self._questions: list[_Question] | None = None
+        self._answers: list[ListOffsetsResponse] = []
+        self._found: dict[TopicPartition, int] = {}
+
+    def __repr__(self) -> str:
+        return f"<OffsetsPoll of {len(self._positions)} partitions>"
+
+    def ask(self, deadline: Deadline) -> Mapping[TopicPartition, int]:
+        """The offset of each partition now; not to be changed.
+
+        Raises:
+            KafkaError: As from `list_offsets`.
+        """
+        failures: dict[TopicPartition, KafkaError] = {}
+        if self._questions is None:
+            self._questions = _questions(self._cluster, self._positions, failures, deadline)
+        answers = _exchange(self._cluster, self._questions, failures, deadline)
+        responses = [response for _, _, response in answers]
+        if not failures and _are_same(responses, self._answers):
+            return self._found
+        found: dict[TopicPartition, int] = {}
+        for question, broker, response in answers:
+            _sort_answers(response, broker, question.positions, found, failures)
+        if failures:
+            self._questions, self._answers = None, []
+            for topic_partition, error in failures.items():
+                self._cluster.forget_after(error, topic_partition.topic)
+            missing = {tp: at for tp, at in self._positions.items() if tp not in found}
+            return found | list_offsets(self._cluster, missing, deadline)
+        self._answers, self._found = responses, found
+        return found
+
+
+def _are_same(
+    answers: Sequence[ListOffsetsResponse], before: Sequence[ListOffsetsResponse]
+) -> bool:
+    """Whether they are the very same objects, which connections give for the same bytes."""
+    return len(answers) == len(before) and all(map(is_, answers, before))
+
+
 def _ask_leaders(
     cluster: Cluster,
     positions: Mapping[TopicPartition, int],
@@ -113,35 +167,73 @@ def _ask_leaders(
 ) -> dict[TopicPartition, KafkaError]:
     """One round: put what is learnt into `found`, and return what failed."""
     failures: dict[TopicPartition, KafkaError] = {}
-    by_leader = _group_by_leader(cluster, positions, failures, deadline)
+    questions = _questions(cluster, positions, failures, deadline)
+    for question, broker, response in _exchange(cluster, questions, failures, deadline):
+        _sort_answers(response, broker, question.positions, found, failures)
+    return failures
+
+
+class _Question(NamedTuple):
+    """What one leader is asked."""
+
+    node_id: int
+    request: ListOffsetsRequest
+    needed: VersionRange
+    positions: Mapping[TopicPartition, int]
+
+
+def _questions(
+    cluster: Cluster,
+    positions: Mapping[TopicPartition, int],
+    failures: dict[TopicPartition, KafkaError],
+    deadline: Deadline,
+) -> list[_Question]:
+    return [
+        _Question(
+            node_id,
+            _request(cluster, positions, epochs, deadline),
+            _needed(positions[tp] for tp in epochs),
+            {tp: positions[tp] for tp in epochs},
+        )
+        for node_id, epochs in _group_by_leader(cluster, positions, failures, deadline).items()
+    ]
+
+
+def _exchange(
+    cluster: Cluster,
+    questions: Collection[_Question],
+    failures: dict[TopicPartition, KafkaError],
+    deadline: Deadline,
+) -> list[tuple[_Question, Broker, ListOffsetsResponse]]:
+    """Ask all leaders, then wait for all of them."""
     setup = deadline.or_sooner(cluster.config.connection_setup_timeout_ms)
-    asked: list[tuple[Sent, Collection[TopicPartition]]] = []
-    for i, (node_id, epochs) in enumerate(by_leader.items()):
-        share = setup.or_sooner(setup.remaining_ms / (len(by_leader) - i))
+    asked: list[tuple[_Question, Sent]] = []
+    for i, question in enumerate(questions):
+        share = setup.or_sooner(setup.remaining_ms / (len(questions) - i))
         try:
-            broker = cluster.broker(node_id, share)
-            needed = _needed(positions[tp] for tp in epochs)
-            request = _request(cluster, positions, epochs, deadline)
-            if broker.choose(ListOffsetsRequest, needed) >= _KNOWS_TRANSACTIONS:
-                request.isolation_level = ISOLATION_LEVELS[cluster.config.isolation_level]
-            sent = broker.send(request, deadline, needed)
+            broker = cluster.broker(question.node_id, share)
+            if broker.choose(ListOffsetsRequest, question.needed) >= _KNOWS_TRANSACTIONS:
+                question.request.isolation_level = ISOLATION_LEVELS[cluster.config.isolation_level]
+            sent = broker.send(question.request, deadline, question.needed)
         except KafkaError as error:
-            failures.update(dict.fromkeys(epochs, error))
+            failures.update(dict.fromkeys(question.positions, error))
         else:
-            asked.append((sent, epochs))
-    for sent, partitions in asked:
+            asked.append((question, sent))
+    answers = []
+    for question, sent in asked:
         try:
             response = sent.broker.receive(sent, ListOffsetsResponse, deadline)
         except KafkaError as error:
-            failures.update(dict.fromkeys(partitions, error))
+            failures.update(dict.fromkeys(question.positions, error))
         else:
-            asked_for = {tp: positions[tp] for tp in partitions}
-            _sort_answers(response, sent.broker, asked_for, found, failures)
-    return failures
+            answers.append((question, sent.broker, response))
+    return answers
 
 
 # Older brokers know no transactions; what they hold is committed.
 _KNOWS_TRANSACTIONS: Final = 2
+
+
 # The first version that understands a position; times of records came with 0.10.1 (KIP-79).
 _SINCE: Final = {
     LATEST_TIMESTAMP: 0,
