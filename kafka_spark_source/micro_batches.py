@@ -7,7 +7,7 @@ is in Spark's checkpoint. Knows no Spark; `stream_reader` is what Spark calls.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
@@ -15,7 +15,7 @@ from kafka_protocol.client.clock import Deadline, pause
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.config import ClientConfig
 from kafka_protocol.client.record_sizes import bytes_per_offset
-from kafka_protocol.errors import KafkaError
+from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.admission import Offsets, within_bytes, within_offsets
 from kafka_spark_source.data_loss import raise_or_warn
@@ -24,8 +24,8 @@ from kafka_spark_source.options import StreamReadOptions
 from kafka_spark_source.planning import missing_error, missing_warning
 from kafka_spark_source.range_reader import PlannedRange
 from kafka_spark_source.splitting import split
-from kafka_spark_source.stream_logs import Ends, StreamLogs
-from kafka_spark_source.stream_planning import check_available_now, deleted, plan_stream
+from kafka_spark_source.stream_logs import StreamLogs
+from kafka_spark_source.stream_planning import Ends, check_available_now, deleted, plan_stream
 from kafka_spark_source.stream_start import Start, check_pinnable, find_start
 
 T = TypeVar("T")
@@ -58,7 +58,8 @@ class MicroBatches:
         self._start: Start | None = None  # of a new query, or of one whose first batch is run again
         self._has_looked = False
         self._is_first = False
-        self._gone: set[TopicPartition] = set()
+        self._gone: set[TopicPartition] = set()  # though they may still be in Spark's log
+        self._recreated: set[str] = set()  # topics to begin anew
         self._stops_at_target = False
         self._target: Offsets | None = None
         self._earliest: dict[TopicPartition, int] = {}  # of partitions that are new
@@ -103,6 +104,7 @@ class MicroBatches:
 
         Raises:
             DataLossError: Something between the two is gone, and failOnDataLoss is true.
+            AvailableNowError: Something is gone in a run that has to read all that was there.
             KafkaError: The cluster cannot be asked.
         """
         if not self._is_first:
@@ -121,7 +123,6 @@ class MicroBatches:
 
         Raises:
             DataLossError: Something between the two is gone, and failOnDataLoss is true.
-            AvailableNowError: Something is gone in a run that has to read all that was there.
             KafkaError: The cluster cannot be asked.
         """
         is_empty = start == end
@@ -138,7 +139,7 @@ class MicroBatches:
     # --- Where it starts -------------------------------------------------------------------------
 
     def _find_start(self, deadline: Deadline) -> Start:
-        found = self._logs.assignment(deadline)
+        found = self._logs.at_first(deadline)
         if missing := set(found.assigned) - set(found.existing):
             if self._options.fail_on_data_loss:
                 raise missing_error(missing)
@@ -150,37 +151,46 @@ class MicroBatches:
     def _next_end(
         self, start: Offsets, is_limited: bool, pinned: Offsets, deadline: Deadline
     ) -> Offsets:
-        ends = self._look(start, deadline)
-        self._find_earliest(ends.latest.keys() - start.keys(), deadline)
-        begin = {tp: at for tp, at in {**self._earliest, **start}.items() if tp in ends.latest}
-        latest = {tp: ends.latest[tp] for tp in begin}
-        if not latest or (is_limited and self._waits_for_more(start, latest)):
+        now = self._look(start, deadline)
+        target = self._target
+        if self._stops_at_target and target is None:
+            self._target = now.latest
+        anew = {} if target else self._begun_anew(now.latest, deadline)
+        available = target or now.latest
+        self._find_earliest(available.keys() - start.keys(), deadline)
+        begin = {tp: at for tp, at in {**self._earliest, **start}.items() if tp in available}
+        latest = {tp: available[tp] for tp in begin}
+        if not latest or (is_limited and not anew and self._waits_for_more(start, latest)):
             return start
         end = self._limited(begin, latest, deadline) if is_limited else latest
-        end = {**end, **pinned, **self._begun_anew(ends.recreated, latest, deadline)}
+        end = {**end, **pinned, **anew}
+        # Before Spark logs the end, or every restart would meet the same failure again.
+        if target:
+            check_available_now(end, target, now._replace(recreated=self._recreated))
         if self._options.fail_on_data_loss:
-            # Before Spark logs the end, or every restart would meet the same failure again.
             for loss in plan_stream(start, end, self._earliest).losses:
                 raise loss
+        self._recreated.clear()
         return end
 
     def _look(self, start: Offsets, deadline: Deadline) -> Ends:
-        """Where the logs end: now, or when a run began that stops there."""
-        if self._target is not None:
-            return Ends(self._target, ())
+        """Where the logs end now. What was deleted, and what was re-created, is kept in mind."""
         known = start.keys() - self._gone
         for _ in range(_LOOKS_AT_SHORTER_LOGS):
-            ends = self._logs.ends(known, deadline)
-            if ends.recreated or all(ends.latest.get(tp, at) >= at for tp, at in start.items()):
+            now = self._logs.ends(known, deadline)
+            self._recreated.update(now.recreated)
+            if now.recreated or all(now.latest.get(tp, at) >= at for tp, at in start.items()):
                 break
             pause(self._config.retry_backoff_ms)
-        self._gone |= known - ends.latest.keys()
-        came_back = self._gone & ends.latest.keys()
+        if (gone := known - now.latest.keys()) and self._target is None:
+            self._gone |= gone
+            if self._options.fail_on_data_loss or not now.latest:
+                raise_or_warn(deleted(gone), self._options.fail_on_data_loss)
+        came_back = self._gone & now.latest.keys()
         self._gone -= came_back
-        self.latest = ends.latest
-        if self._stops_at_target:
-            self._target = ends.latest
-        return ends._replace(recreated={*ends.recreated, *(tp.topic for tp in came_back)})
+        self._recreated.update(tp.topic for tp in came_back)
+        self.latest = now.latest
+        return now
 
     def _find_earliest(self, new: AbstractSet[TopicPartition], deadline: Deadline) -> None:
         if unknown := new - self._earliest.keys():
@@ -204,9 +214,19 @@ class MicroBatches:
             end = within_offsets(begin, end, limits.max_offsets)
         if limits.max_bytes is not None:
             next_ones = {tp: at for tp, at in begin.items() if at < end[tp]}
-            sizes = bytes_per_offset(self._cluster, next_ones, deadline)
-            end = within_bytes(begin, end, sizes, limits.max_bytes)
+            end = within_bytes(begin, end, self._sizes(next_ones, deadline), limits.max_bytes)
         return end
+
+    def _sizes(self, offsets: Offsets, deadline: Deadline) -> Mapping[TopicPartition, float]:
+        try:
+            return bytes_per_offset(self._cluster, offsets, deadline)
+        except BrokerError as error:
+            if error.error is not ErrorCode.OFFSET_OUT_OF_RANGE:
+                raise
+        # What aged out has no size; the task that would read it tells, or raises.
+        earliest = self._logs.earliest(offsets.keys(), deadline)
+        there = {tp: max(at, earliest.get(tp, at)) for tp, at in offsets.items()}
+        return bytes_per_offset(self._cluster, there, deadline)
 
     def _pinned(self, may_be_only_one: bool) -> dict[TopicPartition, int]:
         """Where the first micro-batch reads nothing, so that its end keeps the start."""
@@ -217,14 +237,12 @@ class MicroBatches:
         pinned = self._start.moving | (set() if may_be_only_one else self._start.timed)
         return {tp: self._start.offsets[tp] for tp in pinned}
 
-    def _begun_anew(
-        self, topics: Collection[str], latest: Offsets, deadline: Deadline
-    ) -> dict[TopicPartition, int]:
+    def _begun_anew(self, latest: Offsets, deadline: Deadline) -> dict[TopicPartition, int]:
         """Where to go on in topics that were deleted and re-created: at the beginning.
 
         That is an end of its own, so that Spark's log tells where the next micro-batch begins.
         """
-        partitions = {tp for tp in latest if tp.topic in topics}
+        partitions = {tp for tp in latest if tp.topic in self._recreated}
         if not partitions:
             return {}
         raise_or_warn(
@@ -237,9 +255,6 @@ class MicroBatches:
     def _plan(self, start: Offsets, end: Offsets, deadline: Deadline) -> list[PlannedRange]:
         if self._start is not None and not self._has_looked:
             start = self._start.before(end)
-        if self._target is not None:
-            self.latest = self._logs.ends(end.keys(), deadline).latest
-            check_available_now(end, self._target, self.latest)
         self._find_earliest(end.keys() - start.keys(), deadline)
         planned = plan_stream(start, end, self._earliest)
         for loss in planned.losses:

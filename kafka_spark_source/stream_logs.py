@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Final, NamedTuple
+from typing import Final
 
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster import Cluster
@@ -18,28 +18,16 @@ from kafka_protocol.client.offsets import OffsetsPoll, list_offsets
 from kafka_protocol.client.presence import is_doubtful
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.admission import Offsets
 from kafka_spark_source.assignment import Assignment, resolve
 from kafka_spark_source.offsets import EARLIEST, LATEST, join_partitions
-from kafka_spark_source.strategies import Strategy
+from kafka_spark_source.strategies import Strategy, names_of
+from kafka_spark_source.stream_planning import Ends
 
 # So a trigger a second later sees what is new, and one after the other asks for offsets only.
 _PARTITIONS_ARE_FRESH_MS: Final = 1_000
 
 # How many answers in a row must tell another id, as for a task (`client.presence`).
 _WORDS_FOR_ANOTHER: Final = 3
-
-
-class Ends(NamedTuple):
-    """Where logs end.
-
-    Attributes:
-        latest: The latest offset of each partition that exists.
-        recreated: Topics that are others than before, of the same name.
-    """
-
-    latest: Offsets
-    recreated: Collection[str]
 
 
 class StreamLogs:
@@ -63,19 +51,29 @@ class StreamLogs:
         count = "unknown" if self._found is None else len(self._found.existing)
         return f"<StreamLogs of {count} partitions, {self._cluster!r}>"
 
-    def assignment(self, deadline: Deadline, known: Iterable[TopicPartition] = ()) -> Assignment:
-        """The partitions of the query.
+    def at_first(self, deadline: Deadline) -> Assignment:
+        """The partitions of a new query.
 
-        Args:
-            deadline: When to give up.
-            known: Partitions that were there before; that one is not any more is no error here.
+        Raises:
+            BrokerError: A topic that is named does not exist, or one may not be read.
+        """
+        return self._resolve((), deadline)
+
+    def assignment(self, deadline: Deadline) -> Assignment:
+        """The partitions of a running query; that topics are gone is no error here.
+
+        Raises:
+            BrokerError: A topic may not be read.
         """
         if self._found is None or self._fresh_until.has_passed:
-            topics = {tp.topic for tp in known}
-            self._found = resolve(self._cluster, self._strategy, deadline, topics)
-            self._fresh_until = Deadline.after(_PARTITIONS_ARE_FRESH_MS)
-            for topic, topic_id in self._found.topic_ids.items():
-                self._ids.setdefault(topic, topic_id)
+            return self._resolve(names_of(self._strategy), deadline)
+        return self._found
+
+    def _resolve(self, known: Collection[str], deadline: Deadline) -> Assignment:
+        self._found = resolve(self._cluster, self._strategy, deadline, known)
+        self._fresh_until = Deadline.after(_PARTITIONS_ARE_FRESH_MS)
+        for topic, topic_id in self._found.topic_ids.items():
+            self._ids.setdefault(topic, topic_id)
         return self._found
 
     def topic_ids(
@@ -83,7 +81,7 @@ class StreamLogs:
     ) -> Mapping[str, uuid.UUID]:
         """The ids of the topics of partitions that the query reads, where brokers tell them."""
         if any(tp.topic not in self._ids for tp in partitions):
-            self.assignment(deadline, partitions)
+            self.assignment(deadline)
         return self._ids
 
     def ends(self, known: AbstractSet[TopicPartition], deadline: Deadline) -> Ends:
@@ -106,7 +104,7 @@ class StreamLogs:
         others = 0
         while True:
             try:
-                found = self.assignment(deadline, known)
+                found = self.assignment(deadline)
                 recreated = self._other_topics(found, known)
                 others = others + 1 if recreated else 0
                 if not recreated:
@@ -125,13 +123,13 @@ class StreamLogs:
             try:
                 patience.wait(doubt)
             except KafkaError:
-                return self._ask(self.assignment(deadline, known), (), deadline)
+                return self._ask(self.assignment(deadline), (), deadline)
 
     def earliest(
         self, partitions: Collection[TopicPartition], deadline: Deadline
     ) -> dict[TopicPartition, int]:
         """Where logs begin; without those that do not exist (any more)."""
-        there = set(partitions) & set(self.assignment(deadline, partitions).existing)
+        there = set(partitions) & set(self.assignment(deadline).existing)
         return list_offsets(self._cluster, dict.fromkeys(there, EARLIEST), deadline)
 
     def _other_topics(self, found: Assignment, known: Iterable[TopicPartition]) -> list[str]:

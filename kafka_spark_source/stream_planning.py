@@ -7,8 +7,9 @@ to raise or to warn about. Source: `KafkaOffsetReader.getOffsetRangesFromResolve
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from kafka_protocol.errors import DataLossError, KafkaError
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
@@ -78,6 +79,18 @@ def _losses(start: Offsets, end: Offsets, earliest: Offsets) -> Iterator[DataLos
             )
 
 
+class Ends(NamedTuple):
+    """Where logs end.
+
+    Attributes:
+        latest: The latest offset of each partition that exists.
+        recreated: Topics that are others than before, of the same name.
+    """
+
+    latest: Offsets
+    recreated: Collection[str]
+
+
 class AvailableNowError(KafkaError):
     """What was there when a query with Trigger.AvailableNow began is not there any more.
 
@@ -85,46 +98,53 @@ class AvailableNowError(KafkaError):
     """
 
 
-def check_available_now(end: Offsets, target: Offsets, latest: Offsets) -> None:
+def check_available_now(end: Offsets, target: Offsets, now: Ends) -> None:
     """Check the end of a micro-batch before it runs under Trigger.AvailableNow.
 
     Args:
         end: Up to where it reads.
         target: Where the logs ended when the query began.
-        latest: Where they end now.
+        now: Where they end now.
 
     Raises:
-        AvailableNowError: Partitions came or went, or a log became shorter.
+        AvailableNowError: Partitions are gone, a log became shorter, or a topic is another one.
     """
+    lost = "have been lost"
     if target.keys() != end.keys():
         raise _lost(
             "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_END_OFFSET_AND_PREFETCHED",
-            f"tpsForPrefetched: {join_partitions(target)}, tpsForEndOffset: {join_partitions(end)}",
+            lost,
+            f"there were {join_partitions(target)}, and {join_partitions(end)} are to be read",
         )
-    if behind := _greater(end, target):
-        raise _lost("END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_PREFETCHED", behind)
-    if missing := end.keys() - latest.keys():
+    if missing := end.keys() - now.latest.keys():
         raise _lost(
             "LOST_TOPIC_PARTITIONS_IN_END_OFFSET_WITH_TRIGGER_AVAILABLENOW",
-            f"{join_partitions(missing)} are gone",
+            lost,
+            f"{join_partitions(missing)} do not exist any more",
         )
-    if behind := _greater(end, latest):
+    if others := [tp for tp in end if tp.topic in now.recreated]:
         raise _lost(
-            "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_LATEST_WITH_TRIGGER_AVAILABLENOW",
-            behind,
+            "LOST_TOPIC_PARTITIONS_IN_END_OFFSET_WITH_TRIGGER_AVAILABLENOW",
+            lost,
+            f"the topics of {join_partitions(others)} were deleted and re-created",
         )
+    shorter = {
+        "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_PREFETCHED": target,
+        "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_LATEST_WITH_TRIGGER_AVAILABLENOW": (
+            now.latest
+        ),
+    }
+    for condition, known in shorter.items():
+        if too_far := [tp for tp, offset in sorted(end.items()) if offset > known[tp]]:
+            what = (f"{tp} is to be read up to {end[tp]} and ends at {known[tp]}" for tp in too_far)
+            raise _lost(condition, _LESS_THAN_END, ", ".join(what))
 
 
-def _greater(end: Offsets, known: Mapping[TopicPartition, int]) -> str:
-    return ", ".join(
-        f"{tp} is to be read up to {offset} and ends at {known[tp]}"
-        for tp, offset in sorted(end.items())
-        if offset > known[tp]
-    )
+_LESS_THAN_END: Final = "report available offset which is less than end offset"
 
 
-def _lost(condition: str, what: str) -> AvailableNowError:
+def _lost(condition: str, what: str, details: str) -> AvailableNowError:
     return AvailableNowError(
-        f"[{condition}] Some of partitions in Kafka topic(s) have been lost during running query "
-        f"with Trigger.AvailableNow: {what}. Start the query again; it goes on where it stood."
+        f"[{condition}] Some of partitions in Kafka topic(s) {what} during running query with "
+        f"Trigger.AvailableNow. The error could be transient - restart your query: {details}."
     )

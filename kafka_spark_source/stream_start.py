@@ -57,14 +57,15 @@ class Start:
     def before(self, end: Offsets) -> dict[TopicPartition, int]:
         """Where the first micro-batch started that Spark has logged with this end, and runs again.
 
-        This start was looked up again: where it moved on, the end was it.
+        This start was looked up again. A moving one may be anywhere now, but that micro-batch read
+        nothing there; one with a timestamp was not pinned where it may have been the only one.
         """
-        pinned = self.moving | self.timed
-        return {
-            tp: min(offset, end[tp]) if tp in pinned else offset
-            for tp, offset in self.offsets.items()
-            if tp in end  # others are new, and found by the next micro-batch
+        again = {
+            tp: min(at, end[tp]) for tp, at in self.offsets.items() if tp in self.timed & end.keys()
         }
+        nowhere = {tp: end[tp] for tp in self.moving & end.keys()}
+        # Partitions without an end are new, and found by the next micro-batch.
+        return {tp: at for tp, at in self.offsets.items() if tp in end} | again | nowhere
 
 
 def check_pinnable(starting: Position) -> None:

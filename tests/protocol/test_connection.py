@@ -397,3 +397,62 @@ def test_correlation_ids_begin_anew_at_the_highest() -> None:
     for correlation_id in (p.MAX_INT32, 0):
         connection.send(MetadataRequest())
         assert whole(connection, answer(correlation_id, METADATA, 9)) == [METADATA]
+
+
+# --- Polls: the same request, the same answer --------------------------------------------------
+
+
+def exchange(connection: Connection, request: Request, response: Response) -> tuple[bytes, object]:
+    """Ask and be answered; both in the highest common version."""
+    sent = b"".join(connection.send(request))
+    data = answer(connection.due, response, VERSIONS.choose(type(request)))
+    return sent, whole(connection, data)[0]
+
+
+def test_a_request_that_is_sent_again_differs_in_its_number_only() -> None:
+    connection, request = connected(), MetadataRequest(topics=[])
+    first, _ = exchange(connection, request, MetadataResponse())
+    second, _ = exchange(connection, request, MetadataResponse())
+    fresh, _ = exchange(connection, MetadataRequest(topics=[]), MetadataResponse())
+    numbers = [int.from_bytes(frame[8:12], "big") for frame in (first, second, fresh)]
+    assert numbers == [0, 1, 2]
+    assert first[:8] + first[12:] == second[:8] + second[12:] == fresh[:8] + fresh[12:]
+
+
+def test_a_request_that_is_sent_again_is_written_in_the_version_that_is_wanted() -> None:
+    connection, request = connected(), MetadataRequest(topics=[])
+    frames = [b"".join(connection.send(request, version=version)) for version in (9, 1, 9)]
+    assert [int.from_bytes(frame[6:8], "big") for frame in frames] == [9, 1, 9]
+    assert len({len(frame) for frame in frames}) == 2
+
+
+def test_an_answer_that_comes_again_is_read_once() -> None:
+    connection, response = connected(), MetadataResponse(cluster_id="a")
+    (_, first), (_, second) = (exchange(connection, MetadataRequest(), response) for _ in "ab")
+    assert first is second
+    _, other = exchange(connection, MetadataRequest(), MetadataResponse(cluster_id="b"))
+    assert other == MetadataResponse(cluster_id="b")
+
+
+def test_equal_bytes_of_another_message_are_another_answer() -> None:
+    """The empty answers of several messages look alike."""
+    connection = connected()
+    mechanisms = SaslHandshakeResponse(error_code=0, mechanisms=[])
+    connection.send(SaslHandshakeRequest(mechanism="PLAIN"), version=1)
+    (first,) = whole(connection, answer(0, mechanisms, 1))
+    connection.send(SaslHandshakeRequest(mechanism="PLAIN"), version=0)
+    (second,) = whole(connection, answer(1, mechanisms, 0))
+    assert first == second == mechanisms
+    assert first is not second
+
+
+def test_large_answers_are_not_kept() -> None:
+    connection, response = connected(), MetadataResponse(cluster_id="a" * 30_000)
+    (_, first), (_, second) = (exchange(connection, MetadataRequest(), response) for _ in "ab")
+    assert first is second
+    topic = FetchResponse.FetchableTopicResponse
+    records = topic.PartitionData(records=b"x" * 70_000)
+    large = FetchResponse(responses=[topic(topic="t", partitions=[records])])
+    (_, first), (_, second) = (exchange(connection, FetchRequest(), large) for _ in "ab")
+    assert first == second
+    assert first is not second

@@ -63,8 +63,7 @@ def list_offsets(
         failures = _ask_leaders(cluster, missing, found, deadline)
         for topic_partition, error in failures.items():
             cluster.forget_after(error, topic_partition.topic)
-        if final := [error for error in failures.values() if not _may_pass(error)]:
-            raise final[0]
+        _raise_final(failures)
         if doubts := [error for error in failures.values() if is_doubtful(error)]:
             grace.wait(doubts[0])
         elif failures:
@@ -98,6 +97,12 @@ def list_positions(
         for topic_partition, offset in list_offsets(cluster, positions, deadline).items():
             found[topic_partition][positions[topic_partition]] = offset
     return found
+
+
+def _raise_final(failures: Mapping[TopicPartition, KafkaError]) -> None:
+    for error in failures.values():
+        if not _may_pass(error):
+            raise error
 
 
 def _may_pass(error: KafkaError) -> bool:
@@ -146,6 +151,7 @@ class OffsetsPoll:
             self._questions, self._answers = None, []
             for topic_partition, error in failures.items():
                 self._cluster.forget_after(error, topic_partition.topic)
+            _raise_final(failures)
             missing = {tp: at for tp, at in self._positions.items() if tp not in found}
             return found | list_offsets(self._cluster, missing, deadline)
         self._answers, self._found = responses, found

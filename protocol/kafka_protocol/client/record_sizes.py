@@ -17,7 +17,7 @@ from kafka_protocol.client.fetch_answer import partition_data
 from kafka_protocol.client.metadata import Leader, Topic, has_topic_id
 from kafka_protocol.errors import KafkaError
 from kafka_protocol.messages.fetch import ISOLATION_LEVELS, FetchRequest, FetchResponse
-from kafka_protocol.records.batch import read_batches
+from kafka_protocol.records.batch import HEADER_BYTES, BatchHeader, RecordBatch, read_batches
 from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
 
@@ -73,7 +73,7 @@ def _ask_leaders(
         for tp, offset, _, topic in looks:
             context = f"Fetch of {tp} at offset {offset} to {sent.broker}"
             data = partition_data(response, tp, topic.topic_id, context)
-            sizes[tp] = _bytes_per_offset(memoryview(data.records or b""))
+            sizes[tp] = _bytes_per_offset(memoryview(data.records or b""), offset)
     return sizes
 
 
@@ -109,10 +109,18 @@ def _request(cluster: Cluster, looks: Iterable[_Look]) -> FetchRequest:
     )
 
 
-def _bytes_per_offset(records: memoryview) -> float:
+def _bytes_per_offset(records: memoryview, offset: int) -> float:
     batches = [*read_batches(records)]
     if not batches:
         # Not one is whole: then the first record may be as large as that.
         return float(len(records))
-    offsets = batches[-1].header.next_offset - batches[0].header.base_offset
-    return sum(len(batch.payload) for batch in batches) / max(1, offsets)
+    first = batches[0].header
+    # The headers of the old formats do not say where a batch begins.
+    begin = first.base_offset if isinstance(first, BatchHeader) else offset
+    return sum(map(_size, batches)) / max(1, batches[-1].header.next_offset - begin)
+
+
+def _size(batch: RecordBatch) -> int:
+    """The bytes of a batch; only the new format's payload is without the header."""
+    in_front = HEADER_BYTES if isinstance(batch.header, BatchHeader) else 0
+    return in_front + len(batch.payload)

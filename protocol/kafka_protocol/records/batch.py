@@ -28,6 +28,7 @@ NO_PRODUCER_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1
 
 _HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+HEADER_BYTES: Final = _HEADER.size
 _PREFIX: Final = struct.Struct(">qi")  # base offset and length stand before what the length counts
 _UP_TO_CRC: Final = struct.Struct(">qiibI")
 _FROM_ATTRIBUTES: Final = struct.Struct(">hiqqqhii")  # what the CRC covers, with the records
