@@ -75,18 +75,30 @@ def ends_of(
     Raises:
         KafkaConfigError: A map of offsets or timestamps is not for exactly these partitions.
     """
-    _check_assigned(_START_SIDE, starting, assigned)
-    _check_assigned(_END_SIDE, ending, assigned)
+    check_assigned(assigned, starting, ending)
     return {
         tp: Ends(
-            _timed(starting.bound_of(tp), now_ms, fail_on_no_match),
-            _timed(ending.bound_of(tp), now_ms, False),
+            timed(starting.bound_of(tp), now_ms, fail_if_none=fail_on_no_match),
+            timed(ending.bound_of(tp), now_ms, fail_if_none=False),
         )
         for tp in assigned
     }
 
 
-def _timed(bound: Bound, now_ms: int, fail_if_none: bool) -> End:
+def check_assigned(
+    assigned: Collection[TopicPartition], starting: Position, ending: Position
+) -> None:
+    """Refuse maps of offsets or timestamps that are not for exactly these partitions.
+
+    Raises:
+        KafkaConfigError: One is not.
+    """
+    _check_side(_START_SIDE, starting, assigned)
+    _check_side(_END_SIDE, ending, assigned)
+
+
+def timed(bound: Bound, now_ms: int, *, fail_if_none: bool) -> End:
+    """A bound whose time, if it has one, is counted from 1970."""
     match bound:
         case Timestamp(ms):
             return Since(ms, fail_if_none)
@@ -126,7 +138,7 @@ _START_SIDE: Final = _side("start", "startingOffsets", "Use -2 for earliest")
 _END_SIDE: Final = _side("end", "endingOffsets", "Use -1 for latest")
 
 
-def _check_assigned(side: _Side, position: Position, assigned: Collection[TopicPartition]) -> None:
+def _check_side(side: _Side, position: Position, assigned: Collection[TopicPartition]) -> None:
     if isinstance(position, Everywhere):
         return
     condition, kind, advice = side.of[type(position)]

@@ -9,11 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import TypeVar
 
 from kafka_protocol.client.clock import Deadline, pause
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.config import ClientConfig
+from kafka_protocol.client.presence import is_doubtful
 from kafka_protocol.client.record_sizes import bytes_per_offset
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
 from kafka_protocol.topic_partition import TopicPartition
@@ -81,8 +83,10 @@ class MicroBatches:
     def start(self) -> Offsets:
         """Where the query starts: looked up once, so that two callers get the same answer.
 
+        What keeps a new query from starting there is raised by `next_end`: Spark asks here also
+        before it runs the first micro-batch of an old query again.
+
         Raises:
-            KafkaConfigError: There is no such start, or a partition that is named does not exist.
             KafkaError: The cluster cannot be asked.
         """
         if self._start is None:
@@ -103,12 +107,15 @@ class MicroBatches:
             The end; `start` itself where there is nothing to read (yet).
 
         Raises:
+            KafkaConfigError: A new query cannot start where the options say.
             DataLossError: Something between the two is gone, and failOnDataLoss is true.
             AvailableNowError: Something is gone in a run that has to read all that was there.
             KafkaError: The cluster cannot be asked.
         """
         if not self._is_first:
             self.processed(start)
+        elif self._start is not None and self._start.refusal is not None:
+            raise self._start.refusal
         pinned = self._pinned(may_be_only_one)
         end = self._patiently(lambda left: self._next_end(start, is_limited, pinned, left))
         self._has_looked = True
@@ -139,12 +146,20 @@ class MicroBatches:
     # --- Where it starts -------------------------------------------------------------------------
 
     def _find_start(self, deadline: Deadline) -> Start:
-        found = self._logs.at_first(deadline)
+        refusal: KafkaError | None = None
+        try:
+            found = self._logs.at_first(deadline)
+        except BrokerError as error:
+            if not is_doubtful(error):
+                raise
+            refusal, found = error, self._logs.assignment(deadline)
         if missing := set(found.assigned) - set(found.existing):
             if self._options.fail_on_data_loss:
-                raise missing_error(missing)
-            _log.warning(missing_warning(missing))
-        return find_start(self._cluster, found, self._options, deadline)
+                refusal = refusal or missing_error(missing)
+            else:
+                _log.warning(missing_warning(missing))
+        start = find_start(self._cluster, found, self._options, deadline)
+        return replace(start, refusal=refusal or start.refusal)
 
     # --- How far a micro-batch goes --------------------------------------------------------------
 
@@ -157,6 +172,10 @@ class MicroBatches:
             self._target = now.latest
         anew = {} if target else self._begun_anew(now.latest, deadline)
         available = target or now.latest
+        if self._is_first:
+            # What came since the start was looked up is new to the next one, as it would be if
+            # this one had to run again.
+            available = {tp: at for tp, at in available.items() if tp in start}
         self._find_earliest(available.keys() - start.keys(), deadline)
         begin = {tp: at for tp, at in {**self._earliest, **start}.items() if tp in available}
         latest = {tp: available[tp] for tp in begin}

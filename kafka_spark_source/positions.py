@@ -196,6 +196,13 @@ def bounds_of(position: Position) -> Collection[Bound]:
     return [position.bound] if isinstance(position, Everywhere) else position.bounds.values()
 
 
+def is_named(position: Position, topic_partition: TopicPartition) -> bool:
+    """Whether a position has a bound for a partition."""
+    if isinstance(position, Everywhere):
+        return True
+    return topic_partition in position.bounds or topic_partition.topic in position.bounds
+
+
 def asks_group(position: Position) -> bool:
     """Whether a position, or a part of it, is where a consumer group stands."""
     return any(isinstance(bound, Committed) for bound in bounds_of(position))

@@ -16,11 +16,11 @@ from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.groups import committed_offsets
 from kafka_protocol.client.offsets import list_positions
-from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.errors import KafkaConfigError, KafkaError
 from kafka_protocol.topic_partition import LogBounds, TopicPartition
 from kafka_spark_source.admission import Offsets
 from kafka_spark_source.assignment import Assignment
-from kafka_spark_source.ends import ends_of
+from kafka_spark_source.ends import Ends, check_assigned, timed
 from kafka_spark_source.offsets import EARLIEST, LATEST
 from kafka_spark_source.options import StreamReadOptions
 from kafka_spark_source.planning import offset_of
@@ -33,6 +33,7 @@ from kafka_spark_source.positions import (
     Position,
     Timestamp,
     bounds_of,
+    is_named,
 )
 
 # Positions that mean something else each time they are looked up, and never nothing.
@@ -48,11 +49,14 @@ class Start:
         moving: Partitions whose offset is another one each time it is looked up.
         timed: Partitions whose offset is that of a record with a timestamp: the same one again, as
             long as the log holds it.
+        refusal: Why a new query cannot start there. One whose first micro-batch runs again can:
+            partitions may have come, and records have aged out, since it was new.
     """
 
     offsets: Offsets
     moving: frozenset[TopicPartition]
     timed: frozenset[TopicPartition]
+    refusal: KafkaError | None = None
 
     def before(self, end: Offsets) -> dict[TopicPartition, int]:
         """Where the first micro-batch started that Spark has logged with this end, and runs again.
@@ -98,30 +102,37 @@ def find_start(
         deadline: When to give up.
 
     Raises:
-        KafkaConfigError: The option is for other partitions, or no record is as young as a
-            timestamp.
         KafkaError: The cluster cannot be asked.
     """
-    wanted = ends_of(
-        found.assigned,
-        options.starting,
-        TO_LATEST,
-        now_ms=now_ms(),
-        fail_on_no_match=options.fail_on_no_match,
-    )
-    existing = sorted(found.existing)
-    bounds = {tp: options.starting.bound_of(tp) for tp in existing}
-    known = list_positions(cluster, {tp: wanted[tp].positions for tp in existing}, deadline)
-    offsets = {
-        tp: offset_of(wanted[tp].start, tp, LogBounds(at[EARLIEST], at[LATEST]), at)
-        for tp, at in known.items()
-    }
+    starting, now = options.starting, now_ms()
+    refusals: list[KafkaError] = []
+    try:
+        check_assigned(found.assigned, starting, TO_LATEST)
+    except KafkaConfigError as error:
+        refusals.append(error)
+    bounds = {tp: starting.bound_of(tp) for tp in sorted(found.existing) if is_named(starting, tp)}
+    wanted = {tp: timed(bound, now, fail_if_none=True) for tp, bound in bounds.items()}
+    positions = {tp: Ends(end, LATEST).positions for tp, end in wanted.items()}
+    known = list_positions(cluster, positions, deadline)
+    offsets = {}
+    for tp, at in known.items():
+        try:
+            offsets[tp] = offset_of(wanted[tp], tp, LogBounds(at[EARLIEST], at[LATEST]), at)
+        except KafkaConfigError as error:
+            offsets[tp] = at[LATEST]
+            if options.fail_on_no_match:
+                refusals.append(error)
     group = [tp for tp, bound in bounds.items() if isinstance(bound, Committed)]
     if group and options.group_id is not None:
         offsets |= committed_offsets(cluster, options.group_id, group, deadline)
-    timed = {tp for tp, at in known.items() if _is_record(bounds[tp], at)}
+    of_records = {tp for tp, at in known.items() if _is_record(bounds[tp], at)}
     exact = {tp for tp, bound in bounds.items() if isinstance(bound, int) and bound != LATEST}
-    return Start(offsets, frozenset(bounds.keys() - exact - timed), frozenset(timed))
+    return Start(
+        offsets,
+        moving=frozenset(bounds.keys() - exact - of_records),
+        timed=frozenset(of_records),
+        refusal=next(iter(refusals), None),
+    )
 
 
 def _is_record(bound: Bound, known: Mapping[int, int]) -> bool:

@@ -1,7 +1,7 @@
 """How large the next records of many partitions are, estimated by a look at a few of each.
 
-One small Fetch per leader, all in flight together; only the headers of batches are read. What
-fails is the caller's to try again.
+One small Fetch per leader, all in flight together, and more only for partitions that an answer had
+no room for. Headers of batches are read, and nothing else. What fails is the caller's to try again.
 """
 
 from __future__ import annotations
@@ -47,17 +47,30 @@ def bytes_per_offset(
         BrokerConnectionError, KafkaTimeoutError: A leader cannot be reached.
         CorruptRecordError: What came is no batch.
     """
-    try:
-        return _ask_leaders(cluster, offsets, deadline)
-    except KafkaError as error:
-        for topic in {tp.topic for tp in offsets}:
-            cluster.forget_after(error, topic)
-        raise
+    sizes: dict[TopicPartition, float] = {}
+    while rest := {tp: offset for tp, offset in offsets.items() if tp not in sizes}:
+        try:
+            round_ = _ask_leaders(cluster, rest, deadline)
+        except KafkaError as error:
+            for topic in {tp.topic for tp in rest}:
+                cluster.forget_after(error, topic)
+            raise
+        sizes |= round_.sizes
+        if not round_.sizes and not round_.is_throttled:
+            return sizes | dict.fromkeys(rest, 0.0)
+    return sizes
+
+
+class _Round(NamedTuple):
+    """What one question to each leader brought: an answer has room for some, or for none."""
+
+    sizes: dict[TopicPartition, float]
+    is_throttled: bool
 
 
 def _ask_leaders(
     cluster: Cluster, offsets: Mapping[TopicPartition, int], deadline: Deadline
-) -> dict[TopicPartition, float]:
+) -> _Round:
     by_node: dict[int, list[_Look]] = defaultdict(list)
     for tp, offset in offsets.items():
         leader, topic = cluster.leader(tp, deadline)
@@ -67,14 +80,16 @@ def _ask_leaders(
         needed = FetchRequest.versions if all(has_topic_id(x.topic) for x in looks) else _BY_NAME
         broker = cluster.broker(node_id, deadline)
         asked.append((broker.send(_request(cluster, looks), deadline, needed), looks))
-    sizes = {}
+    sizes, is_throttled = {}, False
     for sent, looks in asked:
         response = sent.broker.receive(sent, FetchResponse, deadline)
+        is_throttled |= response.throttle_time_ms > 0
         for tp, offset, _, topic in looks:
             context = f"Fetch of {tp} at offset {offset} to {sent.broker}"
             data = partition_data(response, tp, topic.topic_id, context)
-            sizes[tp] = _bytes_per_offset(memoryview(data.records or b""), offset)
-    return sizes
+            if data.records:
+                sizes[tp] = _bytes_per_offset(memoryview(data.records), offset)
+    return _Round(sizes, is_throttled)
 
 
 class _Look(NamedTuple):
