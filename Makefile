@@ -18,14 +18,18 @@ SMOKE_TESTS = tests/spark/test_source.py tests/integration/test_batch.py \
 
 TESTS_ON_OTHERS := $(OTHER_SPARKS:%=test-spark-%)
 
-.PHONY: demo test test-all test-newest test-oldest $(TESTS_ON_OTHERS) test-conformance bench
-.PHONY: bench-read fuzz lint format docs clean
+.PHONY: demo demo-stream test test-all test-newest test-oldest $(TESTS_ON_OTHERS) test-conformance bench
+.PHONY: bench-read bench-stream fuzz lint format docs clean
 # Two Sparks at a time are more than a small machine bears.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/python examples/demo.py
+
+# Two minutes of a stream, live: its rows, and its lag in each partition.
+demo-stream: $(VENV)/.installed-demo
+	$(BIN)/python examples/live_progress.py
 
 test: lint test-newest test-oldest $(TESTS_ON_OTHERS) test-conformance
 
@@ -53,6 +57,9 @@ bench: $(VENV)/.installed-bench
 # Beside Spark's own connector, which runs under this release of PySpark only.
 bench-read: .venv-spark-$(CONNECTOR_SPARK)/.installed
 	.venv-spark-$(CONNECTOR_SPARK)/bin/python benchmarks/read.py
+
+bench-stream: .venv-spark-$(CONNECTOR_SPARK)/.installed
+	.venv-spark-$(CONNECTOR_SPARK)/bin/python benchmarks/stream.py
 
 # For how long: `make fuzz FUZZ_SECONDS=60`.
 FUZZ_SECONDS ?= 600

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from kafka_protocol.client.clock import Deadline
@@ -26,7 +26,7 @@ class Assignment:
 
     assigned: Collection[TopicPartition]
     existing: Collection[TopicPartition]
-    topic_ids: Mapping[str, uuid.UUID]
+    topic_ids: dict[str, uuid.UUID]
 
 
 def resolve(

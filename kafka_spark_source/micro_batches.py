@@ -61,7 +61,7 @@ class MicroBatches:
         self._has_looked = False
         self._is_first = False
         self._gone: set[TopicPartition] = set()  # though they may still be in Spark's log
-        self._recreated: set[str] = set()  # topics to begin anew
+        self._recreated: set[TopicPartition] = set()  # to begin anew
         self._stops_at_target = False
         self._target: Offsets | None = None
         self._earliest: dict[TopicPartition, int] = {}  # of partitions that are new
@@ -181,12 +181,13 @@ class MicroBatches:
         latest = {tp: available[tp] for tp in begin}
         if not latest or (is_limited and not anew and self._waits_for_more(start, latest)):
             return start
+        if target and latest != start:
+            others = {tp.topic for tp in self._recreated}
+            check_available_now(latest, target, now._replace(recreated=others))
         end = self._limited(begin, latest, deadline) if is_limited else latest
         end = {**end, **pinned, **anew}
-        # Before Spark logs the end, or every restart would meet the same failure again.
-        if target:
-            check_available_now(end, target, now._replace(recreated=self._recreated))
         if self._options.fail_on_data_loss:
+            # Before Spark logs the end, or every restart would meet the same failure again.
             for loss in plan_stream(start, end, self._earliest).losses:
                 raise loss
         self._recreated.clear()
@@ -194,20 +195,22 @@ class MicroBatches:
 
     def _look(self, start: Offsets, deadline: Deadline) -> Ends:
         """Where the logs end now. What was deleted, and what was re-created, is kept in mind."""
-        known = start.keys() - self._gone
         for _ in range(_LOOKS_AT_SHORTER_LOGS):
-            now = self._logs.ends(known, deadline)
-            self._recreated.update(now.recreated)
+            now = self._logs.ends(start.keys(), deadline, self._gone)
+            self._recreated.update(tp for tp in now.latest if tp.topic in now.recreated)
             if now.recreated or all(now.latest.get(tp, at) >= at for tp, at in start.items()):
                 break
+            self._logs.look_again()
             pause(self._config.retry_backoff_ms)
-        if (gone := known - now.latest.keys()) and self._target is None:
+        gone = start.keys() - self._gone - now.latest.keys()
+        if gone and self._target is None:
             self._gone |= gone
             if self._options.fail_on_data_loss or not now.latest:
                 raise_or_warn(deleted(gone), self._options.fail_on_data_loss)
         came_back = self._gone & now.latest.keys()
         self._gone -= came_back
-        self._recreated.update(tp.topic for tp in came_back)
+        ids = self._logs.topic_ids(came_back, deadline)
+        self._recreated.update(tp for tp in came_back if tp.topic not in ids)
         self.latest = now.latest
         return now
 
@@ -219,7 +222,9 @@ class MicroBatches:
         if self._stops_at_target:
             return False  # no more will come
         limits = self._options.limits
-        if not self._may_wait.has_passed and limits.is_too_little(start, latest):
+        is_shorter = any(latest.get(tp, at) < at for tp, at in start.items())
+        too_little = not is_shorter and limits.is_too_little(start, latest)
+        if too_little and not self._may_wait.has_passed:
             return True
         self._may_wait = Deadline.after(limits.max_delay_ms)
         return False
@@ -257,11 +262,11 @@ class MicroBatches:
         return {tp: self._start.offsets[tp] for tp in pinned}
 
     def _begun_anew(self, latest: Offsets, deadline: Deadline) -> dict[TopicPartition, int]:
-        """Where to go on in topics that were deleted and re-created: at the beginning.
+        """Where to go on in partitions that were deleted and re-created: at the beginning.
 
         That is an end of its own, so that Spark's log tells where the next micro-batch begins.
         """
-        partitions = {tp for tp in latest if tp.topic in self._recreated}
+        partitions = self._recreated & latest.keys()
         if not partitions:
             return {}
         raise_or_warn(

@@ -26,7 +26,8 @@ from kafka_spark_source.stream_planning import Ends
 # So a trigger a second later sees what is new, and one after the other asks for offsets only.
 _PARTITIONS_ARE_FRESH_MS: Final = 1_000
 
-# How many answers in a row must tell another id, as for a task (`client.presence`).
+# For how long, and how many times, all answers must tell another id before it is believed.
+_ANOTHER_AFTER_MS: Final = 1_000
 _WORDS_FOR_ANOTHER: Final = 3
 
 
@@ -43,7 +44,8 @@ class StreamLogs:
         self._strategy = strategy
         self._found: Assignment | None = None
         self._fresh_until = Deadline.after(0)
-        self._ids: dict[str, uuid.UUID] = {}  # of the topics that the query reads
+        self._ids: dict[str, uuid.UUID] = {}  # of the topics that the query has read
+        self._outlived: set[uuid.UUID] = set()  # of those that were re-created
         self._poll: OffsetsPoll | None = None
         self._polled: Assignment | None = None
 
@@ -63,18 +65,25 @@ class StreamLogs:
         """The partitions of a running query; that topics are gone is no error here.
 
         Raises:
-            BrokerError: A topic may not be read.
+            BrokerError: A topic may not be read, or a broker is so far behind that it tells of one
+                that was deleted.
         """
         if self._found is None or self._fresh_until.has_passed:
             return self._resolve(names_of(self._strategy), deadline)
         return self._found
 
+    def look_again(self) -> None:
+        """Look for partitions the next time, however fresh they are: something is odd."""
+        self._fresh_until = Deadline.after(0)
+
     def _resolve(self, known: Collection[str], deadline: Deadline) -> Assignment:
-        self._found = resolve(self._cluster, self._strategy, deadline, known)
+        found = resolve(self._cluster, self._strategy, deadline, known)
+        if not self._outlived.isdisjoint(found.topic_ids.values()):
+            raise _doubt("a broker tells the id of a topic that was deleted")
+        self._found = found
         self._fresh_until = Deadline.after(_PARTITIONS_ARE_FRESH_MS)
-        for topic, topic_id in self._found.topic_ids.items():
-            self._ids.setdefault(topic, topic_id)
-        return self._found
+        self._ids = {**found.topic_ids, **self._ids}
+        return found
 
     def topic_ids(
         self, partitions: Collection[TopicPartition], deadline: Deadline
@@ -84,46 +93,57 @@ class StreamLogs:
             self.assignment(deadline)
         return self._ids
 
-    def ends(self, known: AbstractSet[TopicPartition], deadline: Deadline) -> Ends:
+    def ends(
+        self,
+        known: AbstractSet[TopicPartition],
+        deadline: Deadline,
+        gone: AbstractSet[TopicPartition] = frozenset(),
+    ) -> Ends:
         """Where the logs end now.
 
         Args:
             known: The partitions that were read before.
             deadline: When to give up.
+            gone: Those of them that are not waited for.
 
         Returns:
-            The ends of all partitions that exist. One of `known` is missing only if brokers have
-            not known it for topic.metadata.propagation.max.ms; a topic counts as re-created after
-            a second, and that is told once.
+            The ends of all partitions that exist. One of the others is missing only if brokers
+            have not known it for topic.metadata.propagation.max.ms; a topic counts as re-created
+            after a second, and that is told once.
 
         Raises:
             KafkaError: A broker refuses, or the cluster cannot be asked.
         """
         config = self._cluster.config
         patience: Retry | None = None
-        others = 0
+        is_over, others, first_other = False, 0, Deadline.after(0)
         while True:
             try:
                 found = self.assignment(deadline)
                 recreated = self._other_topics(found, known)
                 others = others + 1 if recreated else 0
-                if not recreated:
-                    _expect_all(known, found)
-                if not 0 < others < _WORDS_FOR_ANOTHER:
+                if others == 1:
+                    first_other = Deadline.after(_ANOTHER_AFTER_MS)
+                missing = known - gone - set(found.existing)
+                if recreated and (others < _WORDS_FOR_ANOTHER or not first_other.has_passed):
+                    doubt = _doubt(f"topics {', '.join(recreated)} have other ids")
+                elif missing and not recreated and not is_over:
+                    doubt = _doubt(f"partitions {join_partitions(missing)} are missing")
+                else:
                     return self._ask(found, recreated, deadline)
-                doubt: KafkaError = _doubt(f"topics {', '.join(sorted(recreated))} have other ids")
             except BrokerError as error:
-                if not is_doubtful(error):
+                if is_over or not is_doubtful(error):
                     raise
                 doubt = error
-            self._fresh_until = Deadline.after(0)
+            self.look_again()
             if patience is None:
                 propagation_ms = config.topic_propagation_max_ms
                 patience = Retry(config, Deadline.after(propagation_ms), propagation_ms)
             try:
                 patience.wait(doubt)
             except KafkaError:
-                return self._ask(self.assignment(deadline), (), deadline)
+                is_over = True
+                patience.pause()
 
     def earliest(
         self, partitions: Collection[TopicPartition], deadline: Deadline
@@ -133,27 +153,23 @@ class StreamLogs:
         return list_offsets(self._cluster, dict.fromkeys(there, EARLIEST), deadline)
 
     def _other_topics(self, found: Assignment, known: Iterable[TopicPartition]) -> list[str]:
-        if found.topic_ids == self._ids:
+        if found.topic_ids.items() <= self._ids.items():
             return []
-        return [
+        read = {tp.topic for tp in known}
+        return sorted(
             topic
-            for topic in {tp.topic for tp in known} & found.topic_ids.keys()
-            if self._ids[topic] != found.topic_ids[topic]
-        ]
+            for topic, its_id in found.topic_ids.items()
+            if topic in read and self._ids[topic] != its_id
+        )
 
     def _ask(self, found: Assignment, recreated: Collection[str], deadline: Deadline) -> Ends:
         if self._poll is None or self._polled is not found:
             self._poll = OffsetsPoll(self._cluster, dict.fromkeys(found.existing, LATEST))
             self._polled = found
         latest = self._poll.ask(deadline)
-        self._ids = {**found.topic_ids}
+        self._outlived.update(self._ids[topic] for topic in recreated)
+        self._ids |= found.topic_ids
         return Ends(latest, recreated)
-
-
-def _expect_all(known: AbstractSet[TopicPartition], found: Assignment) -> None:
-    missing = known - set(found.existing)
-    if missing:
-        raise _doubt(f"partitions {join_partitions(missing)} are missing")
 
 
 def _doubt(what: str) -> BrokerError:

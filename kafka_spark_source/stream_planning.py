@@ -99,7 +99,7 @@ class AvailableNowError(KafkaError):
 
 
 def check_available_now(end: Offsets, target: Offsets, now: Ends) -> None:
-    """Check the end of a micro-batch before it runs under Trigger.AvailableNow.
+    """Check, before each micro-batch under Trigger.AvailableNow, what the run still has to read.
 
     Args:
         end: Up to where it reads.

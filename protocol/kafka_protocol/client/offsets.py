@@ -101,12 +101,12 @@ def list_positions(
 
 def _raise_final(failures: Mapping[TopicPartition, KafkaError]) -> None:
     for error in failures.values():
-        if not _may_pass(error):
+        if not may_pass(error):
             raise error
 
 
-def _may_pass(error: KafkaError) -> bool:
-    """A broker that stumbled can be asked again without harm, as Java's client does."""
+def may_pass(error: KafkaError) -> bool:
+    """Whether to ask again; a broker that stumbled can be, without harm, as Java's client does."""
     is_stumble = isinstance(error, BrokerError) and error.error is ErrorCode.UNKNOWN_SERVER_ERROR
     return error.retriable or is_stumble
 

@@ -1,7 +1,7 @@
 """How large the next records of many partitions are, estimated by a look at a few of each.
 
 One small Fetch per leader, all in flight together, and more only for partitions that an answer had
-no room for. Headers of batches are read, and nothing else. What fails is the caller's to try again.
+no room for. Headers of batches are read, and nothing else.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from kafka_protocol.client.broker import Sent
-from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.fetch_answer import partition_data
 from kafka_protocol.client.metadata import Leader, Topic, has_topic_id
+from kafka_protocol.client.offsets import may_pass
 from kafka_protocol.errors import KafkaError
 from kafka_protocol.messages.fetch import ISOLATION_LEVELS, FetchRequest, FetchResponse
 from kafka_protocol.records.batch import HEADER_BYTES, BatchHeader, RecordBatch, read_batches
@@ -43,18 +44,23 @@ def bytes_per_offset(
         share of its batch. 0 where nothing came.
 
     Raises:
-        BrokerError: A partition does not exist, may not be read, or has no leader now.
+        BrokerError: A partition does not exist, may not be read, stays without a leader, or does
+            not hold the offset.
         BrokerConnectionError, KafkaTimeoutError: A leader cannot be reached.
         CorruptRecordError: What came is no batch.
     """
     sizes: dict[TopicPartition, float] = {}
+    retry = Retry(cluster.config, deadline, cluster.config.connection_setup_timeout_ms)
     while rest := {tp: offset for tp, offset in offsets.items() if tp not in sizes}:
         try:
             round_ = _ask_leaders(cluster, rest, deadline)
         except KafkaError as error:
             for topic in {tp.topic for tp in rest}:
                 cluster.forget_after(error, topic)
-            raise
+            if not may_pass(error):
+                raise
+            retry.wait(error)
+            continue
         sizes |= round_.sizes
         if not round_.sizes and not round_.is_throttled:
             return sizes | dict.fromkeys(rest, 0.0)
