@@ -58,8 +58,9 @@ class MicroBatches:
             else None
         )
         self._start: Start | None = None  # of a new query, or of one whose first batch is run again
+        self._new: Start | None = None  # the same, until a new query has an end for its first batch
         self._has_looked = False
-        self._is_first = False
+        self._has_planned = False
         self._gone: set[TopicPartition] = set()  # though they may still be in Spark's log
         self._recreated: set[TopicPartition] = set()  # to begin anew
         self._stops_at_target = False
@@ -91,7 +92,7 @@ class MicroBatches:
         """
         if self._start is None:
             self._start = self._patiently(self._find_start)
-            self._is_first = True
+            self._new = None if self._has_planned else self._start
         return self._start.offsets
 
     def next_end(self, start: Offsets, *, is_limited: bool, may_be_only_one: bool) -> Offsets:
@@ -112,13 +113,19 @@ class MicroBatches:
             AvailableNowError: Something is gone in a run that has to read all that was there.
             KafkaError: The cluster cannot be asked.
         """
-        if not self._is_first:
+        # A query whose first micro-batch was done but not committed asks for its start as well.
+        new = self._new if self._new is not None and self._new.offsets == start else None
+        if new is None:
             self.processed(start)
-        elif self._start is not None and self._start.refusal is not None:
-            raise self._start.refusal
-        pinned = self._pinned(may_be_only_one)
-        end = self._patiently(lambda left: self._next_end(start, is_limited, pinned, left))
-        self._has_looked = True
+            pinned: Offsets = {}
+        else:
+            pinned = self._pinned(new, may_be_only_one)
+        end = self._patiently(
+            lambda left: self._next_end(
+                start, left, pinned, is_limited=is_limited, is_new=new is not None
+            )
+        )
+        self._has_looked, self._new = True, None
         return end
 
     def plan(self, start: Offsets, end: Offsets) -> list[PlannedRange]:
@@ -134,7 +141,7 @@ class MicroBatches:
         """
         is_empty = start == end
         ranges = [] if is_empty else self._patiently(lambda left: self._plan(start, end, left))
-        self._is_first = False
+        self._has_planned, self._new = True, None
         self._earliest.clear()
         return ranges
 
@@ -164,7 +171,7 @@ class MicroBatches:
     # --- How far a micro-batch goes --------------------------------------------------------------
 
     def _next_end(
-        self, start: Offsets, is_limited: bool, pinned: Offsets, deadline: Deadline
+        self, start: Offsets, deadline: Deadline, pinned: Offsets, *, is_limited: bool, is_new: bool
     ) -> Offsets:
         now = self._look(start, deadline)
         target = self._target
@@ -172,7 +179,7 @@ class MicroBatches:
             self._target = now.latest
         anew = {} if target else self._begun_anew(now.latest, deadline)
         available = target or now.latest
-        if self._is_first:
+        if is_new:
             # What came since the start was looked up is new to the next one, as it would be if
             # this one had to run again.
             available = {tp: at for tp, at in available.items() if tp in start}
@@ -252,14 +259,14 @@ class MicroBatches:
         there = {tp: max(at, earliest.get(tp, at)) for tp, at in offsets.items()}
         return bytes_per_offset(self._cluster, there, deadline)
 
-    def _pinned(self, may_be_only_one: bool) -> dict[TopicPartition, int]:
+    def _pinned(self, new: Start, may_be_only_one: bool) -> Offsets:
         """Where the first micro-batch reads nothing, so that its end keeps the start."""
-        if self._start is None or not self._is_first:
-            return {}
+        if new.refusal is not None:
+            raise new.refusal
         if may_be_only_one:
             check_pinnable(self._options.starting)
-        pinned = self._start.moving | (set() if may_be_only_one else self._start.timed)
-        return {tp: self._start.offsets[tp] for tp in pinned}
+        pinned = new.moving if may_be_only_one else new.moving | new.timed
+        return {tp: new.offsets[tp] for tp in pinned}
 
     def _begun_anew(self, latest: Offsets, deadline: Deadline) -> dict[TopicPartition, int]:
         """Where to go on in partitions that were deleted and re-created: at the beginning.
