@@ -188,7 +188,7 @@ class MicroBatches:
         latest = {tp: available[tp] for tp in begin}
         if not latest or (is_limited and not anew and self._waits_for_more(start, latest)):
             return start
-        if target and latest != start:
+        if target and not is_new and latest != start:
             others = {tp.topic for tp in self._recreated}
             check_available_now(latest, target, now._replace(recreated=others))
         end = self._limited(begin, latest, deadline) if is_limited else latest
