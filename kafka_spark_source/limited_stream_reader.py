@@ -16,7 +16,7 @@ from pyspark.sql.streaming.datasource import (
 
 from kafka_spark_source.errors import one_sentence
 from kafka_spark_source.offsets import offsets_from_log, offsets_to_log
-from kafka_spark_source.stream_reader import KafkaStreamReader
+from kafka_spark_source.stream_reader import MARK, KafkaStreamReader
 
 _NO_LIMIT: Final = 2**63 - 1
 
@@ -40,9 +40,11 @@ class LimitedStreamReader(KafkaStreamReader, SupportsTriggerAvailableNow):
         """
         is_once = isinstance(limit, ReadAllAvailable)
         with one_sentence():
-            begin = offsets_from_log(start)
-            end = self.batches.next_end(begin, is_limited=not is_once, may_be_only_one=is_once)
-            return start if end == begin else self.logged(end)
+            begin, is_new = offsets_from_log(start), start.keys() >= MARK.keys()
+            end = self.batches.next_end(
+                begin, is_new=is_new, is_limited=not is_once, may_be_only_one=is_once
+            )
+            return start if end == begin and not is_new else self.logged(end)
 
     def reportLatestOffset(self) -> dict[str, dict[str, int]] | None:
         """Where the logs ended at the last look, for the query's progress."""

@@ -58,9 +58,7 @@ class MicroBatches:
             else None
         )
         self._start: Start | None = None  # of a new query, or of one whose first batch is run again
-        self._new: Start | None = None  # the same, until a new query has an end for its first batch
         self._has_looked = False
-        self._has_planned = False
         self._gone: set[TopicPartition] = set()  # though they may still be in Spark's log
         self._recreated: set[TopicPartition] = set()  # to begin anew
         self._stops_at_target = False
@@ -90,16 +88,16 @@ class MicroBatches:
         Raises:
             KafkaError: The cluster cannot be asked.
         """
-        if self._start is None:
-            self._start = self._patiently(self._find_start)
-            self._new = None if self._has_planned else self._start
-        return self._start.offsets
+        return self._looked_up().offsets
 
-    def next_end(self, start: Offsets, *, is_limited: bool, may_be_only_one: bool) -> Offsets:
+    def next_end(
+        self, start: Offsets, *, is_new: bool, is_limited: bool, may_be_only_one: bool
+    ) -> Offsets:
         """How far the next micro-batch goes.
 
         Args:
             start: Where it begins; all before it is done.
+            is_new: Whether it is the first one of a new query, and begins at `start()`.
             is_limited: Whether the options' limits count.
             may_be_only_one: Whether the run may have no other, so that what this one does not read
                 would not be read at all.
@@ -113,19 +111,17 @@ class MicroBatches:
             AvailableNowError: Something is gone in a run that has to read all that was there.
             KafkaError: The cluster cannot be asked.
         """
-        # A query whose first micro-batch was done but not committed asks for its start as well.
-        new = self._new if self._new is not None and self._new.offsets == start else None
-        if new is None:
-            self.processed(start)
-            pinned: Offsets = {}
+        if is_new:
+            pinned = self._pinned(may_be_only_one)
         else:
-            pinned = self._pinned(new, may_be_only_one)
+            pinned = {}
+            self.processed(start)
         end = self._patiently(
-            lambda left: self._next_end(
-                start, left, pinned, is_limited=is_limited, is_new=new is not None
-            )
+            lambda left: self._next_end(start, left, pinned, is_limited=is_limited, is_new=is_new)
         )
-        self._has_looked, self._new = True, None
+        self._has_looked = True
+        if end != start:
+            self._may_wait = Deadline.after(self._options.limits.max_delay_ms)
         return end
 
     def plan(self, start: Offsets, end: Offsets) -> list[PlannedRange]:
@@ -141,7 +137,6 @@ class MicroBatches:
         """
         is_empty = start == end
         ranges = [] if is_empty else self._patiently(lambda left: self._plan(start, end, left))
-        self._has_planned, self._new = True, None
         self._earliest.clear()
         return ranges
 
@@ -151,6 +146,11 @@ class MicroBatches:
             self._commits.commit(offsets)
 
     # --- Where it starts -------------------------------------------------------------------------
+
+    def _looked_up(self) -> Start:
+        if self._start is None:
+            self._start = self._patiently(self._find_start)
+        return self._start
 
     def _find_start(self, deadline: Deadline) -> Start:
         refusal: KafkaError | None = None
@@ -228,13 +228,9 @@ class MicroBatches:
     def _waits_for_more(self, start: Offsets, latest: Offsets) -> bool:
         if self._stops_at_target:
             return False  # no more will come
-        limits = self._options.limits
-        is_shorter = any(latest.get(tp, at) < at for tp, at in start.items())
-        too_little = not is_shorter and limits.is_too_little(start, latest)
-        if too_little and not self._may_wait.has_passed:
-            return True
-        self._may_wait = Deadline.after(limits.max_delay_ms)
-        return False
+        if self._may_wait.has_passed or any(latest.get(tp, at) < at for tp, at in start.items()):
+            return False
+        return self._options.limits.is_too_little(start, latest)
 
     def _limited(
         self, begin: Offsets, latest: Offsets, deadline: Deadline
@@ -259,14 +255,15 @@ class MicroBatches:
         there = {tp: max(at, earliest.get(tp, at)) for tp, at in offsets.items()}
         return bytes_per_offset(self._cluster, there, deadline)
 
-    def _pinned(self, new: Start, may_be_only_one: bool) -> Offsets:
+    def _pinned(self, may_be_only_one: bool) -> Offsets:
         """Where the first micro-batch reads nothing, so that its end keeps the start."""
-        if new.refusal is not None:
-            raise new.refusal
+        start = self._looked_up()
+        if start.refusal is not None:
+            raise start.refusal
         if may_be_only_one:
             check_pinnable(self._options.starting)
-        pinned = new.moving if may_be_only_one else new.moving | new.timed
-        return {tp: new.offsets[tp] for tp in pinned}
+        pinned = start.moving if may_be_only_one else start.moving | start.timed
+        return {tp: start.offsets[tp] for tp in pinned}
 
     def _begun_anew(self, latest: Offsets, deadline: Deadline) -> dict[TopicPartition, int]:
         """Where to go on in partitions that were deleted and re-created: at the beginning.

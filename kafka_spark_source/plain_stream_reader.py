@@ -29,8 +29,9 @@ class PlainStreamReader(KafkaStreamReader):
             KafkaError: In one sentence; a DataLossError where failOnDataLoss is true.
         """
         with one_sentence():
+            is_new = self._position is None
             start = self.batches.start() if self._position is None else self._position
-            end = self.batches.next_end(start, is_limited=True, may_be_only_one=True)
+            end = self.batches.next_end(start, is_new=is_new, is_limited=True, may_be_only_one=True)
             return self.logged(end)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:

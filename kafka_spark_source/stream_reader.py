@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _log = logging.getLogger(__name__)
+
+# What a start that was never logged has more than one that was: a topic that cannot be, without
+# partitions. Without it the first micro-batch of a new query could not be told from the one that
+# follows a first micro-batch whose commit was lost.
+MARK: Final[dict[str, dict[str, int]]] = {"": {}}
 
 
 class KafkaStreamReader(DataSourceStreamReader):
@@ -57,7 +62,7 @@ class KafkaStreamReader(DataSourceStreamReader):
         return {**self.__dict__, "batches": None}
 
     def initialOffset(self) -> dict[str, dict[str, int]]:
-        """Where a new query starts.
+        """Where a new query starts; with a mark, since Spark does not log this one.
 
         Raises:
             KafkaError: In one sentence, within seconds.
@@ -65,7 +70,7 @@ class KafkaStreamReader(DataSourceStreamReader):
         for name in self.options.ignored:
             _log.warning("The option %s has no effect in a stream.", name)
         with one_sentence():
-            return self.logged(self.batches.start())
+            return self.logged(self.batches.start()) | MARK
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """Plan the offset ranges of a micro-batch; none where start and end are the same.
