@@ -18,8 +18,8 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import datetime, timezone
 from functools import partial
 from importlib import metadata
@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from rich.console import Console
 from rich.progress import Progress
@@ -35,29 +34,17 @@ from rich.table import Table
 
 from benchmarks.ceiling import Ceiling
 from benchmarks.session import start
-from kafka_protocol.client.admin import NewTopic, create_topic, delete_topic
-from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.produce import Producer
-from kafka_protocol.columnar.encode import RecordColumns, encode_batches
-from kafka_protocol.records.compression import CompressionCodec
-from kafka_protocol.topic_partition import TopicPartition
+from benchmarks.topics import PARTITIONS, Topic, filled_topic, rows_of
 from kafka_spark_source.testing import KafkaCluster
 from tests.jvm_connector import LOCKED, PYSPARK, spark_jars
 
 RESULTS = Path(__file__).parent / "results"
 FIRST_QUERY = Path(__file__).with_name("first_query.py")
 CONTENDERS = ("kafka", "pykafka", "ceiling")
-PARTITIONS = 4
-LONG_MS = 600_000
 LONG_SECONDS = 600
 WARM_UP = 2
 COLD_ROWS = 1_000
 COLD_ROUNDS = 3
-
-HEADERS = [("trace", b"0123456789abcdef"), ("kind", b"order")]
-HEADERS_TYPE = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 console = Console()
 
@@ -99,45 +86,13 @@ WORKLOADS = [
 ]
 
 
-class Topic(NamedTuple):
-    """A filled topic, and who can reach it."""
-
-    servers: str
-    name: str
-    rows: int
-
-
-def rows_of(count: int, workload: Workload) -> RecordColumns:
-    """Values that compress about as well as JSON does: half random, half the same."""
-    half = workload.value_bytes // 2
-    noise = np.random.default_rng(1).integers(0, 256, (count, half), dtype=np.uint8)
-    same = b"x" * (workload.value_bytes - half)
-    return RecordColumns(
-        pa.array([b"key %d" % (number % 1000) for number in range(count)], pa.binary()),
-        pa.array([row.tobytes() + same for row in noise], pa.binary()),
-        np.full(count, 1_760_000_000_000, dtype=np.int64),
-        pa.array([HEADERS] * count, HEADERS_TYPE) if workload.headers else None,
-    )
-
-
-@contextmanager
-def filled_topic(servers: str, workload: Workload, rows: int, batch_bytes: int) -> Iterator[Topic]:
+def topic_of(
+    servers: str, workload: Workload, rows: int, batch_bytes: int
+) -> AbstractContextManager[Topic]:
     """A topic with at least `rows` rows, the same in each of its partitions; gone afterwards."""
-    cluster = Cluster(ClientConfig.from_options({"bootstrap.servers": servers}))
     name = "read-" + "".join(letter if letter.isalnum() else "-" for letter in workload.name)
-    create_topic(cluster, NewTopic(name, PARTITIONS), Deadline.after(LONG_MS))
-    producer = Producer(cluster)
-    count = -(-rows // PARTITIONS)
-    codec = CompressionCodec[workload.codec.upper()]
-    for batch in encode_batches(rows_of(count, workload), codec, batch_bytes):
-        for number in range(PARTITIONS):
-            producer.add(TopicPartition(name, number), batch.data)
-        if producer.pending_bytes > 16_000_000:
-            producer.flush()
-    producer.flush()
-    yield Topic(servers, name, count * PARTITIONS)
-    delete_topic(cluster, name, Deadline.after(LONG_MS))
-    cluster.close()
+    each = rows_of(-(-rows // PARTITIONS), workload.value_bytes, headers=workload.headers)
+    return filled_topic(servers, name, each, batch_bytes, workload.codec)
 
 
 def reader_of(spark: SparkSession, contender: str, topic: Topic) -> DataFrameReader:
@@ -205,7 +160,7 @@ def measure(
         for workload in workloads:
             progress.update(bar, description=f"{workload.name}: filling the topic")
             rows = options.rows * 200 // max(200, workload.value_bytes)
-            with filled_topic(servers, workload, rows, options.batch_bytes) as topic:
+            with topic_of(servers, workload, rows, options.batch_bytes) as topic:
                 check_rows(spark, topic, workload)
                 seconds: dict[str, list[float]] = {contender: [] for contender in CONTENDERS}
                 for _ in range(WARM_UP + options.rounds):
@@ -242,7 +197,7 @@ def measure_cold(servers: str, jars: str) -> list[dict[str, object]]:
     """Seconds of a first query in a process of its own."""
     jars_of = {"kafka": jars, "pykafka": "", "ceiling": ""}
     seconds: dict[str, list[dict[str, float]]] = {name: [] for name in jars_of}
-    with filled_topic(servers, Workload("cold"), COLD_ROWS, 16_384) as topic:
+    with topic_of(servers, Workload("cold"), COLD_ROWS, 16_384) as topic:
         for _ in range(COLD_ROUNDS):
             for name, spent in seconds.items():
                 command = [

@@ -5,6 +5,7 @@ It tells which limits count as well: none with Trigger.Once. Must not be importe
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any, Final
 
 from pyspark.sql.streaming.datasource import (
@@ -14,6 +15,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
+from kafka_spark_source.admission import Offsets
 from kafka_spark_source.errors import one_sentence
 from kafka_spark_source.offsets import offsets_from_log, offsets_to_log
 from kafka_spark_source.stream_reader import MARK, KafkaStreamReader
@@ -23,6 +25,11 @@ _NO_LIMIT: Final = 2**63 - 1
 
 class LimitedStreamReader(KafkaStreamReader, SupportsTriggerAvailableNow):
     """Reads a stream; its arguments are those of KafkaStreamReader."""
+
+    _start: dict[str, Any] | None = None
+    _parsed: Offsets = MappingProxyType({})
+    _latest: Offsets | None = None
+    _reported: dict[str, dict[str, int]] | None = None
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """What Spark hands to `latestOffset`, but for Trigger.Once."""
@@ -40,7 +47,7 @@ class LimitedStreamReader(KafkaStreamReader, SupportsTriggerAvailableNow):
         """
         is_once = isinstance(limit, ReadAllAvailable)
         with one_sentence():
-            begin, is_new = offsets_from_log(start), start.keys() >= MARK.keys()
+            begin, is_new = self._parse(start), start.keys() >= MARK.keys()
             end = self.batches.next_end(
                 begin, is_new=is_new, is_limited=not is_once, may_be_only_one=is_once
             )
@@ -48,4 +55,13 @@ class LimitedStreamReader(KafkaStreamReader, SupportsTriggerAvailableNow):
 
     def reportLatestOffset(self) -> dict[str, dict[str, int]] | None:
         """Where the logs ended at the last look, for the query's progress."""
-        return offsets_to_log(self.batches.latest) if self.batches.latest else None
+        latest = self.batches.latest
+        if latest is not self._latest:
+            self._latest, self._reported = latest, offsets_to_log(latest or {}) or None
+        return self._reported
+
+    def _parse(self, start: dict[str, Any]) -> Offsets:
+        """The offsets of a start, which an idle query hands over again and again."""
+        if start != self._start:
+            self._start, self._parsed = start, offsets_from_log(start)
+        return self._parsed

@@ -1,0 +1,63 @@
+"""Catching up: `availableNow` over a backlog in ten micro-batches, into the `noop` sink."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from benchmarks.feeds import CONNECTORS, LONG_SECONDS, started, stream_of
+from benchmarks.topics import Topic
+
+BATCHES = 10
+
+
+class CatchUp(NamedTuple):
+    """One query: its seconds from start to end, those of its batches alone, and their number."""
+
+    seconds: float
+    batch_seconds: float
+    batches: int
+
+
+def backlog_of(spark: SparkSession, contender: str, topic: Topic) -> DataStreamWriter:
+    limit = topic.rows // BATCHES
+    rows = stream_of(spark, contender, topic.servers, topic.name, maxOffsetsPerTrigger=limit)
+    return rows.writeStream.trigger(availableNow=True)
+
+
+def finish(query: StreamingQuery) -> None:
+    if not query.awaitTermination(LONG_SECONDS):
+        raise RuntimeError(f"not done within {LONG_SECONDS} s")
+
+
+def check_rows(spark: SparkSession, topic: Topic) -> None:
+    """A contender that leaves out rows would be the fastest."""
+    for contender in CONNECTORS:
+        counts: list[int] = []
+        count = partial(append_count, counts)
+        with started(backlog_of(spark, contender, topic).foreachBatch(count)) as query:
+            finish(query)
+        if sum(counts) != topic.rows:
+            raise RuntimeError(f"{contender} reads {sum(counts)} rows of {topic.rows}")
+
+
+def append_count(counts: list[int], batch: DataFrame, _: int) -> None:
+    counts.append(batch.count())
+
+
+def catch_up(spark: SparkSession, contender: str, topic: Topic) -> CatchUp:
+    begun = time.perf_counter()
+    with started(backlog_of(spark, contender, topic).format("noop")) as query:
+        finish(query)
+        seconds = time.perf_counter() - begun
+        batches = [each for each in query.recentProgress if each.numInputRows]
+    rows = sum(each.numInputRows for each in batches)
+    if rows != topic.rows or len(batches) not in (BATCHES, BATCHES + 1):
+        raise RuntimeError(f"{contender} reads {rows} rows in {len(batches)} batches")
+    spent = sum(each.durationMs["triggerExecution"] for each in batches) / 1000
+    return CatchUp(seconds, spent, len(batches))

@@ -1,0 +1,138 @@
+"""Streams to measure: of a backlog, and such that get a few rows when they are told to."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from benchmarks.topics import new_topic, rows_of
+from benchmarks.trivial_stream import VALUE_BYTES
+from kafka_protocol.columnar.encode import encode_batches
+from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.testing.waiting import Deadline
+
+# Formats and their options. After each Fetch Spark's connector asks where the partition ends. At
+# the end of a log that waits behind its next Fetch, on one connection, for fetch.max.wait.ms.
+CONNECTORS: dict[str, tuple[str, dict[str, str]]] = {
+    "kafka": ("kafka", {}),
+    "kafka, tuned": ("kafka", {"kafka.fetch.max.wait.ms": "1"}),
+    "pykafka": ("pykafka", {}),
+}
+BATCH_ROWS = 3
+LONG_SECONDS = 600
+
+
+class Feed(NamedTuple):
+    """A stream that gets rows when it is told to.
+
+    Attributes:
+        stream: Its rows.
+        offsets: The name that a progress has its offsets under.
+        write: Adds `BATCH_ROWS` rows, to as many partitions; returns when they are acknowledged.
+    """
+
+    stream: DataFrame
+    offsets: str
+    write: Callable[[], None]
+
+
+def stream_of(
+    spark: SparkSession, contender: str, servers: str, topic: str, **more: object
+) -> DataFrame:
+    name, options = CONNECTORS[contender]
+    reader = spark.readStream.format(name).options(**options)
+    reader = reader.option("kafka.bootstrap.servers", servers).option("subscribe", topic)
+    reader = reader.option("startingOffsets", "earliest")
+    return reader.options(**{option: str(value) for option, value in more.items()}).load()
+
+
+@contextmanager
+def topic_feed(
+    spark: SparkSession, contender: str, servers: str, partitions: int
+) -> Iterator[Feed]:
+    """A new topic."""
+    (batch,) = encode_batches(rows_of(1, VALUE_BYTES), CompressionCodec.NONE)
+    name = f"feed-{time.monotonic_ns()}"
+    with new_topic(servers, name, partitions) as producer:
+
+        def write() -> None:
+            for number in range(BATCH_ROWS):
+                producer.add(TopicPartition(name, number), batch.data)
+            producer.flush()
+
+        yield Feed(stream_of(spark, contender, servers, name), name, write)
+
+
+@contextmanager
+def file_feed(spark: SparkSession) -> Iterator[Feed]:
+    """What the ceiling reads."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "rows")
+        file.write_text("0")
+
+        def write() -> None:
+            # Never half written.
+            new = file.with_suffix(".new")
+            new.write_text(str(int(file.read_text()) + BATCH_ROWS))
+            new.replace(file)
+
+        yield Feed(spark.readStream.format("ceiling").option("path", file).load(), "rows", write)
+
+
+def feed_of(
+    spark: SparkSession, contender: str, servers: str, partitions: int
+) -> AbstractContextManager[Feed]:
+    if contender == "ceiling":
+        return file_feed(spark)
+    return topic_feed(spark, contender, servers, partitions)
+
+
+@contextmanager
+def started(writer: DataStreamWriter) -> Iterator[StreamingQuery]:
+    """The query, on a checkpoint of its own, stopped afterwards."""
+    with TemporaryDirectory() as checkpoint:
+        query = writer.option("checkpointLocation", checkpoint).start()
+        try:
+            yield query
+        finally:
+            # Before its checkpoint goes.
+            query.stop()
+
+
+def wait_for_rows(query: StreamingQuery, feed: Feed, rows: int) -> StreamingQueryProgress:
+    """The progress of the batch after which the query has read so many rows."""
+    reached: list[StreamingQueryProgress] = []
+
+    def has_rows() -> bool:
+        if error := query.exception():
+            raise error
+        last = query.lastProgress
+        if last is not None and rows_before(last.sources[0].endOffset, feed) >= rows:
+            reached.append(last)
+        return bool(reached)
+
+    if not Deadline(LONG_SECONDS).wait_for(has_rows):
+        raise RuntimeError(f"{feed.offsets}: no {rows} rows within {LONG_SECONDS} s")
+    return reached[0]
+
+
+def rows_before(offset: str, feed: Feed) -> int:
+    return sum((json.loads(offset) or {}).get(feed.offsets, {}).values())
+
+
+def finished_at(progress: StreamingQueryProgress) -> float:
+    """When its batch was complete, commit log and all, on the clock of `time.time`."""
+    begun = datetime.fromisoformat(progress.timestamp.replace("Z", "+00:00")).timestamp()
+    return begun + progress.durationMs["triggerExecution"] / 1000

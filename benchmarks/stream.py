@@ -1,0 +1,353 @@
+"""One Spark session: Spark's own Kafka connector and pykafka as streams.
+
+    make bench-stream
+
+Three measurements. Catching up: `availableNow` over a backlog in ten micro-batches, into the `noop`
+sink. Latency: micro-batches of three rows, each written when the one before is done. Idle: what a
+query costs that asks all the time and gets nothing. Beside both connectors runs the ceiling, where
+it can: a Python source whose offset is a number in a file. Rounds alternate, since what else runs
+on a machine comes and goes; figures of different runs cannot be compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from datetime import datetime, timezone
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from benchmarks.catch_up import CatchUp, catch_up, check_rows
+from benchmarks.feeds import (
+    BATCH_ROWS,
+    CONNECTORS,
+    Feed,
+    feed_of,
+    finished_at,
+    started,
+    wait_for_rows,
+)
+from benchmarks.idle import idle
+from benchmarks.session import start
+from benchmarks.topics import PARTITIONS, filled_topic, rows_of
+from benchmarks.trivial_stream import CeilingStream
+from kafka_spark_source.testing import KafkaCluster
+from tests.jvm_connector import LOCKED, PYSPARK, spark_jars
+
+RESULTS = Path(__file__).parent / "results"
+BACKLOGS = {"100 B": 100, "1 kB": 1_000}
+WORKLOADS = (*BACKLOGS, "latency", "idle")
+CONTENDERS = (*CONNECTORS, "ceiling")
+WARM_UP = 1
+WARM_UP_BATCHES = 10
+BAR_WIDTH = 0.2
+
+Result = dict[str, Any]
+Step = Callable[[str], None]
+
+console = Console()
+
+
+def measure_catch_up(
+    spark: SparkSession, servers: str, options: argparse.Namespace, step: Step
+) -> list[Result]:
+    """A row for each size of values and connector."""
+    results: list[Result] = []
+    for name in [each for each in BACKLOGS if each in options.workload]:
+        step(f"{name}: filling the topic")
+        each = rows_of(-(-options.rows // PARTITIONS), BACKLOGS[name])
+        topic_name = f"backlog-{BACKLOGS[name]}"
+        with filled_topic(servers, topic_name, each, options.batch_bytes) as topic:
+            check_rows(spark, topic)
+            runs: dict[str, list[CatchUp]] = {contender: [] for contender in CONNECTORS}
+            for number in range(WARM_UP + options.rounds):
+                step(f"{name}: round {number}")
+                for contender, done in runs.items():
+                    done.append(catch_up(spark, contender, topic))
+        results += summary_of_catch_up(name, topic.rows, runs)
+    return results
+
+
+def summary_of_catch_up(name: str, rows: int, runs: dict[str, list[CatchUp]]) -> list[Result]:
+    results: list[Result] = []
+    for contender, all_runs in runs.items():
+        done = all_runs[WARM_UP:]
+        rates = sorted(rows / run.seconds for run in done)
+        results.append(
+            {
+                "workload": name,
+                "contender": contender,
+                "rows": rows,
+                "batches": max(run.batches for run in done),
+                "rows_per_second": round(statistics.median(rates)),
+                "slowest": round(rates[0]),
+                "fastest": round(rates[-1]),
+                "in_batches": round(rows / statistics.median(run.batch_seconds for run in done)),
+            }
+        )
+    return with_ratios(results, "rows_per_second", "in_batches")
+
+
+def with_ratios(results: list[Result], *names: str) -> list[Result]:
+    """Beside each of these figures how it stands to those of Spark's own connector."""
+    rows = {row["contender"]: row for row in results}
+    return [
+        row
+        | {f"{name}_to_kafka": round(row[name] / rows["kafka"][name], 2) for name in names}
+        | {f"{name}_to_tuned": round(row[name] / rows["kafka, tuned"][name], 2) for name in names}
+        for row in results
+    ]
+
+
+class Latency(NamedTuple):
+    """Of a micro-batch: ms from acknowledgement to completion, and those of its trigger alone."""
+
+    waited: float
+    trigger: float
+
+
+def latencies(query: StreamingQuery, feed: Feed, count: int) -> list[Latency]:
+    seen: list[Latency] = []
+    for number in range(1, WARM_UP_BATCHES + count + 1):
+        feed.write()
+        written = time.time()
+        progress = wait_for_rows(query, feed, number * BATCH_ROWS)
+        waited = (finished_at(progress) - written) * 1000
+        seen.append(Latency(waited, progress.durationMs["triggerExecution"]))
+    return seen[WARM_UP_BATCHES:]
+
+
+def measure_latency(
+    spark: SparkSession, servers: str, options: argparse.Namespace, step: Step
+) -> list[Result]:
+    """A row for each contender, over the micro-batches of all rounds."""
+    seen: dict[str, list[Latency]] = {contender: [] for contender in CONTENDERS}
+    for number in range(WARM_UP + options.rounds):
+        step(f"latency: round {number}")
+        count = options.batches if number >= WARM_UP else 0
+        for contender, kept in seen.items():
+            with (
+                feed_of(spark, contender, servers, PARTITIONS) as feed,
+                started(feed.stream.writeStream.format("noop")) as query,
+            ):
+                kept.extend(latencies(query, feed, count))
+    results = [
+        {"contender": contender, "batches": len(kept)}
+        | percentiles("", [each.waited for each in kept])
+        | percentiles("trigger_", [each.trigger for each in kept])
+        for contender, kept in seen.items()
+    ]
+    return with_ratios(results, "p50_ms", "trigger_p50_ms")
+
+
+def percentiles(prefix: str, values: list[float]) -> Result:
+    return {
+        f"{prefix}p{percent}_ms": round(float(np.percentile(values, percent)))
+        for percent in (50, 95, 99)
+    }
+
+
+def measure_idle(
+    spark: SparkSession, servers: str, options: argparse.Namespace, step: Step
+) -> list[Result]:
+    """A row for each contender: the medians of the rounds."""
+    # What `kafka, tuned` has is for tasks, and there are none.
+    contenders = [each for each in CONTENDERS if each != "kafka, tuned"]
+    seen: dict[str, list[dict[str, float]]] = {contender: [] for contender in contenders}
+    for number in range(options.rounds):
+        step(f"idle: round {number}")
+        for contender, rounds in seen.items():
+            rounds.append(idle(spark, contender, servers, options.seconds))
+    return [
+        {"contender": contender}
+        | {name: round(statistics.median(each[name] for each in rounds), 1) for name in rounds[0]}
+        for contender, rounds in seen.items()
+    ]
+
+
+MEASUREMENTS = {
+    "catch_up": (measure_catch_up, tuple(BACKLOGS)),
+    "latency": (measure_latency, ("latency",)),
+    "idle": (measure_idle, ("idle",)),
+}
+
+
+def measure(
+    spark: SparkSession, servers: str, options: argparse.Namespace
+) -> dict[str, list[Result]]:
+    with Progress(console=console, transient=True) as progress:
+        bar = progress.add_task("", total=None)
+
+        def step(what: str) -> None:
+            progress.update(bar, description=what)
+
+        return {
+            name: one(spark, servers, options, step)
+            for name, (one, workloads) in MEASUREMENTS.items()
+            if {*workloads} & {*options.workload}
+        }
+
+
+TABLES = {
+    "catch_up": {
+        "backlog": "workload",
+        "reader": "contender",
+        "rows/s": "rows_per_second",
+        "x kafka": "rows_per_second_to_kafka",
+        "x tuned": "rows_per_second_to_tuned",
+        "in batches": "in_batches",
+        "x kafka ": "in_batches_to_kafka",
+        "x tuned ": "in_batches_to_tuned",
+    },
+    "latency": {
+        "reader": "contender",
+        "p50, ms": "p50_ms",
+        "p95": "p95_ms",
+        "p99": "p99_ms",
+        "x kafka": "p50_ms_to_kafka",
+        "x tuned": "p50_ms_to_tuned",
+        "trigger's p50": "trigger_p50_ms",
+    },
+    "idle": {
+        "reader": "contender",
+        "its process, % of a core": "reader_percent",
+        "JVM, % of a core": "jvm_percent",
+        "asked, 1/s": "asked_per_second",
+    },
+}
+
+
+class Chart(NamedTuple):
+    """A part of the plot; `names` are labels of bars, and which figure each shows."""
+
+    title: str
+    unit: str
+    names: dict[str, str]
+
+
+CHARTS = {
+    "catch_up": Chart(
+        "Catching up, ten micro-batches", "rows per second", {"{workload}": "rows_per_second"}
+    ),
+    "latency": Chart(
+        "Micro-batches of three rows",
+        "ms from acknowledgement to completion",
+        {"p50": "p50_ms", "p95": "p95_ms", "p99": "p99_ms"},
+    ),
+    "idle": Chart(
+        "Idle, 100 partitions",
+        "% of a core",
+        {"reader's Python process": "reader_percent", "JVM": "jvm_percent"},
+    ),
+}
+
+
+def show(results: dict[str, list[Result]]) -> None:
+    for measurement, rows in results.items():
+        columns = TABLES[measurement]
+        table = Table(*columns, title=measurement.replace("_", " "))
+        for row in rows:
+            cells = (row.get(name, "") for name in columns.values())
+            table.add_row(*(each if isinstance(each, str) else f"{each:,}" for each in cells))
+        console.print(table)
+
+
+def heights(measurement: str, rows: list[Result]) -> dict[str, dict[str, float]]:
+    """Of the bars, by contender and label."""
+    names = CHARTS[measurement].names
+    bars: dict[str, dict[str, float]] = {}
+    for row in rows:
+        for label, name in names.items():
+            bars.setdefault(row["contender"], {})[label.format(**row)] = row[name]
+    return bars
+
+
+def plot(results: dict[str, list[Result]], file: Path) -> None:
+    """Bars: rows per second, latency, and CPU of idle queries, side by side."""
+    import matplotlib as mpl  # noqa: PLC0415 - slow to import, and only needed here
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt  # noqa: PLC0415
+
+    figure, all_axes = plt.subplots(
+        1, len(results), figsize=(5 * len(results), 4.2), layout="constrained", squeeze=False
+    )
+    drawn = {}
+    for axes, (measurement, rows) in zip(all_axes[0], results.items(), strict=True):
+        for i, (contender, bars) in enumerate(heights(measurement, rows).items()):
+            places = np.arange(len(bars)) + i * BAR_WIDTH
+            color = f"C{CONTENDERS.index(contender)}"
+            drawn[contender] = axes.bar(places, [*bars.values()], BAR_WIDTH, color=color)
+            axes.bar_label(drawn[contender], fmt="{:,.4g}", fontsize=7)
+            axes.set_xticks(np.arange(len(bars)) + BAR_WIDTH, [*bars])
+        axes.set_title(CHARTS[measurement].title, fontsize=10)
+        axes.set_ylabel(CHARTS[measurement].unit)
+    figure.legend(drawn.values(), drawn, loc="outside lower center", ncols=len(drawn))
+    figure.savefig(file, dpi=120)
+
+
+def facts(options: argparse.Namespace) -> Result:
+    """What the figures depend on."""
+    packages = ("pyspark", "pyarrow", "numpy", "crc32c", "lz4", "zstandard")
+    return {
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "processor": platform.processor() or platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+        "versions": {name: metadata.version(name) for name in packages},
+        "jars": [str(each) for each in LOCKED],
+        "contenders": CONNECTORS,
+        "rows": options.rows,
+        "rounds": options.rounds,
+        "batches": options.batches,
+        "seconds": options.seconds,
+        "batch_bytes": options.batch_bytes,
+    }
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=1_000_000, help="of a backlog")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--batches", type=int, default=30, help="of a round of latency")
+    parser.add_argument("--seconds", type=float, default=20, help="of a round of idle")
+    parser.add_argument("--batch-bytes", type=int, default=65_536, help="of a backlog's batch")
+    parser.add_argument("--workload", nargs="+", choices=WORKLOADS, default=WORKLOADS)
+    parser.add_argument("--results", type=Path, default=RESULTS, help="the folder to write into")
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = parse()
+    if metadata.version("pyspark") != PYSPARK:
+        sys.exit(f"Spark's connector needs PySpark {PYSPARK}: `make bench-stream` has it")
+    jars = spark_jars(console.print)
+    # A broker with room to breathe, so that it is not what is measured.
+    with KafkaCluster(heap="2g", jvm_flags=(), on_progress=console.print) as cluster:
+        spark = start(jars)
+        spark.dataSource.register(CeilingStream)
+        results = measure(spark, cluster.bootstrap_servers, options)
+        spark.stop()
+    show(results)
+    options.results.mkdir(exist_ok=True, parents=True)
+    plot(results, options.results / "stream.png")
+    written = facts(options) | results
+    (options.results / "stream.json").write_text(json.dumps(written, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""The topics of the benchmarks that run in Spark: made, filled, and gone afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from kafka_protocol.client.admin import NewTopic, create_topic, delete_topic
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.config import ClientConfig
+from kafka_protocol.client.produce import Producer
+from kafka_protocol.columnar.encode import RecordColumns, encode_batches
+from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.topic_partition import TopicPartition
+
+PARTITIONS = 4
+LONG_MS = 600_000
+
+HEADERS = [("trace", b"0123456789abcdef"), ("kind", b"order")]
+HEADERS_TYPE = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+
+
+class Topic(NamedTuple):
+    """A filled topic, and who can reach it."""
+
+    servers: str
+    name: str
+    rows: int
+
+
+def rows_of(count: int, value_bytes: int, *, headers: bool = False) -> RecordColumns:
+    """Values that compress about as well as JSON does: half random, half the same."""
+    half = value_bytes // 2
+    noise = np.random.default_rng(1).integers(0, 256, (count, half), dtype=np.uint8)
+    same = b"x" * (value_bytes - half)
+    return RecordColumns(
+        pa.array([b"key %d" % (number % 1000) for number in range(count)], pa.binary()),
+        pa.array([row.tobytes() + same for row in noise], pa.binary()),
+        np.full(count, 1_760_000_000_000, dtype=np.int64),
+        pa.array([HEADERS] * count, HEADERS_TYPE) if headers else None,
+    )
+
+
+@contextmanager
+def new_topic(servers: str, name: str, partitions: int = PARTITIONS) -> Iterator[Producer]:
+    """An empty topic, and who writes to it; gone afterwards."""
+    cluster = Cluster(ClientConfig.from_options({"bootstrap.servers": servers}))
+    create_topic(cluster, NewTopic(name, partitions), Deadline.after(LONG_MS))
+    yield Producer(cluster)
+    delete_topic(cluster, name, Deadline.after(LONG_MS))
+    cluster.close()
+
+
+@contextmanager
+def filled_topic(
+    servers: str, name: str, rows: RecordColumns, batch_bytes: int, codec: str = "none"
+) -> Iterator[Topic]:
+    """A topic with these rows in each of its partitions; gone afterwards."""
+    with new_topic(servers, name) as producer:
+        for batch in encode_batches(rows, CompressionCodec[codec.upper()], batch_bytes):
+            for number in range(PARTITIONS):
+                producer.add(TopicPartition(name, number), batch.data)
+            if producer.pending_bytes > 16_000_000:
+                producer.flush()
+        producer.flush()
+        yield Topic(servers, name, len(rows.value) * PARTITIONS)
