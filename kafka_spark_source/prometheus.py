@@ -6,7 +6,6 @@ Knows nothing of Spark or Kafka. Source: Prometheus' "Exposition formats", text 
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -62,7 +61,7 @@ def write_file(text: str, path: Path) -> None:
     # Not a temporary file of Python's: those can be read by their owner only.
     unfinished = path.with_name(f".{path.name}.unfinished")
     unfinished.write_bytes(_encode(text))
-    os.replace(unfinished, path)  # noqa: PTH105 -- the same, but it says that it overwrites
+    unfinished.replace(path)
 
 
 class PrometheusServer:

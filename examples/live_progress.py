@@ -1,0 +1,333 @@
+"""Two minutes of a stream, live: a real broker, orders at a rate that comes and goes, and the lag.
+
+`make demo-stream` runs it. Orders come in waves into six partitions of unequal load, a streaming
+query reads a limited number in each batch, so it falls behind on every crest and catches up after
+it. At the end all that was written must have been read. It stops everything that it started.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import math
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyspark
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from rich.bar import Bar
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+
+from kafka_protocol.client.admin import NewTopic, create_topic
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.config import ClientConfig
+from kafka_protocol.client.produce import Producer
+from kafka_protocol.columnar.encode import RecordColumns, encode_batches
+from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.lag import LagListener, PartitionLag
+from kafka_spark_source.testing import KafkaCluster, LocalBrokerError
+
+TOPIC = "orders"
+QUERY = "live"
+FIRST_ORDERS = 100  # while everything warms up
+LOADS = (8, 6, 4, 3, 2, 1)  # of the partitions, in parts of their sum
+MEAN_RATE = 3_000  # records a second
+WAVE_SECONDS = 30
+RECORDS_PER_BATCH = 4_000  # of which there is one a second
+PATIENCE_SECONDS = 120
+WRITE_SECONDS = 0.1
+REFRESH_SECONDS = 0.25
+LINE_SECONDS = 2
+RATE_SECONDS = 5  # that rates are taken over
+CURVE_WIDTH = 60
+BLOCKS = "▁▂▃▄▅▆▇█"
+
+console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+interrupted = threading.Event()
+
+
+class Moment(NamedTuple):
+    """What was known at a time: seconds since the start, records written, read and waiting."""
+
+    seconds: float
+    written: int
+    read: int
+    lag: int
+
+
+class Demo:
+    """All that the screen shows."""
+
+    def __init__(self, query: StreamingQuery, listener: LagListener) -> None:
+        self._query = query
+        self._listener = listener
+        self._started = time.monotonic()
+        self.written = FIRST_ORDERS
+        self.moments = [Moment(0, FIRST_ORDERS, FIRST_ORDERS, 0)]
+
+    @property
+    def seconds(self) -> float:
+        """The time since the start."""
+        return time.monotonic() - self._started
+
+    @property
+    def lags(self) -> Sequence[PartitionLag]:
+        """Of each partition, or nothing before the first batch."""
+        return self._listener.lags.get(QUERY, ())
+
+    @property
+    def batch(self) -> str:
+        """The newest one, in words."""
+        progress = self._query.lastProgress
+        if progress is None:
+            return "no batch yet"
+        return f"batch {progress.batchId} took {progress.batchDuration / 1_000:.1f} s"
+
+    def observe(self) -> None:
+        """Add the moment, and raise what the query died of, if it did."""
+        if not self._query.isActive:
+            self._query.awaitTermination()
+        lags = self.lags
+        read = sum(lag.consumed_offset for lag in lags)
+        behind = sum(lag.records for lag in lags)
+        self.moments.append(Moment(self.seconds, self.written, read, behind))
+
+    def rates(self) -> tuple[float, float]:
+        """Records written and read, per second, lately."""
+        last = self.moments[-1]
+        since = last.seconds - RATE_SECONDS
+        first = next(each for each in self.moments if each.seconds >= since or each is last)
+        seconds = (last.seconds - first.seconds) or math.inf
+        return (last.written - first.written) / seconds, (last.read - first.read) / seconds
+
+
+def due(seconds: float) -> int:
+    """How many records are to be written by a time: in waves, from nothing to twice the mean."""
+    turn = 2 * math.pi / WAVE_SECONDS
+    return int(MEAN_RATE * (seconds - math.sin(turn * seconds) / turn))
+
+
+def orders(first: int, count: int) -> RecordColumns:
+    numbers = range(first, first + count)
+    return RecordColumns(
+        pa.array([b"customer-%d" % (number % 500) for number in numbers], pa.binary()),
+        pa.array([b'{"order_id": %d, "quantity": 2}' % number for number in numbers], pa.binary()),
+        np.full(count, int(time.time() * 1_000), dtype=np.int64),
+        None,
+    )
+
+
+def write_orders(producer: Producer, first: int, count: int) -> None:
+    """Write orders into all partitions, by their loads, until they are acknowledged."""
+    bounds = np.rint(np.cumsum((0, *LOADS)) / sum(LOADS) * count).astype(int).tolist()
+    for number, (start, end) in enumerate(pairwise(bounds)):
+        if start < end:
+            columns = orders(first + start, end - start)
+            for batch in encode_batches(columns, CompressionCodec.LZ4):
+                producer.add(TopicPartition(TOPIC, number), batch.data)
+    producer.flush()
+
+
+def keep_writing(producer: Producer, demo: Demo, finished: threading.Event) -> None:
+    """Write what is due, ten times a second, until told to finish."""
+    while not finished.wait(WRITE_SECONDS):
+        count = FIRST_ORDERS + due(demo.seconds) - demo.written
+        write_orders(producer, demo.written, count)
+        demo.written += count
+
+
+def pause() -> None:
+    """Wait until the next refresh.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C came.
+    """
+    if interrupted.wait(REFRESH_SECONDS):
+        raise KeyboardInterrupt
+
+
+def curve(moments: Sequence[Moment]) -> str:
+    """The lag of all partitions since the start, as a line of blocks."""
+    step = -(-len(moments) // CURVE_WIDTH)
+    lags = [max(each.lag for each in moments[i : i + step]) for i in range(0, len(moments), step)]
+    highest = max(*lags, 1)
+    return "".join(BLOCKS[lag * (len(BLOCKS) - 1) // highest] for lag in lags)
+
+
+def screen(demo: Demo, seconds: int) -> Group:
+    now = demo.moments[-1]
+    written, read = demo.rates()
+    summary = Table.grid(padding=(0, 2))
+    summary.add_row("time", f"{now.seconds:.0f} s", f"orders come until {seconds} s; {demo.batch}")
+    summary.add_row("written", f"{now.written:,}", f"{written:,.0f} rows/s")
+    summary.add_row("read", f"{now.read:,}", f"{read:,.0f} rows/s")
+    summary.add_row("lag", f"{now.lag:,}", curve(demo.moments))
+    partitions = Table(width=90)
+    for name in ("partition", "consumed", "latest", "lag"):
+        partitions.add_column(name, justify="right", width=9)
+    partitions.add_column()
+    lags = demo.lags
+    most = max((lag.records for lag in lags), default=0)
+    for lag in lags:
+        partitions.add_row(
+            str(lag.partition),
+            f"{lag.consumed_offset:,}",
+            f"{lag.latest_offset:,}",
+            f"{lag.records:,}",
+            Bar(max(most, 1_000), 0, lag.records, color="green"),
+        )
+    return Group(summary, partitions)
+
+
+def line(demo: Demo) -> str:
+    now = demo.moments[-1]
+    written, read = demo.rates()
+    return (
+        f"{now.seconds:4.0f} s: written {now.written:,} ({written:,.0f}/s), "
+        f"read {now.read:,} ({read:,.0f}/s), lag {now.lag:,}, {demo.batch}"
+    )
+
+
+@contextmanager
+def display(demo: Demo, seconds: int) -> Iterator[Callable[[], None]]:
+    """Where it can be drawn on, the screen; else a line now and then. Call what is yielded."""
+    if console.is_terminal:
+        with Live(screen(demo, seconds), console=console, auto_refresh=False) as live:
+            yield lambda: live.update(screen(demo, seconds), refresh=True)
+        return
+    next_line = 0.0
+
+    def print_line() -> None:
+        nonlocal next_line
+        if demo.seconds >= next_line:
+            next_line = demo.seconds + LINE_SECONDS
+            console.print(line(demo))
+
+    yield print_line
+    console.print(line(demo))
+
+
+def watch(demo: Demo, seconds: int, writer: Future[None], finished: threading.Event) -> None:
+    """Show the stream for some seconds, end the writing, and show how the rest is read."""
+    with display(demo, seconds) as show:
+        while demo.seconds < seconds or demo.moments[-1].read < demo.written:
+            if demo.seconds > seconds + PATIENCE_SECONDS:
+                sys.exit(f"The query did not catch up within {PATIENCE_SECONDS} s: {line(demo)}")
+            if demo.seconds >= seconds or writer.done():
+                finished.set()
+                writer.result()
+            demo.observe()
+            show()
+            pause()
+
+
+def start_spark() -> SparkSession:
+    # Else Spark's workers are whatever `python3` is on the PATH, without this project in it.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .appName("pykafka live progress")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.streaming.numRecentProgressUpdates", "10000")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def start_query(spark: SparkSession, servers: str) -> StreamingQuery:
+    records = (
+        spark.readStream.format("pykafka")
+        .option("kafka.bootstrap.servers", servers)
+        .option("subscribe", TOPIC)
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", RECORDS_PER_BATCH)
+        .load()
+    )
+    writer = records.writeStream.format("noop").queryName(QUERY)
+    return writer.trigger(processingTime="1 second").start()
+
+
+def await_first_batch(query: StreamingQuery, listener: LagListener) -> None:
+    end = time.monotonic() + PATIENCE_SECONDS
+    while QUERY not in listener.lags:
+        if not query.isActive:
+            query.awaitTermination()
+        if time.monotonic() > end:
+            sys.exit(f"The query's first batch took longer than {PATIENCE_SECONDS} s")
+        pause()
+
+
+def run(seconds: int, stack: ExitStack) -> None:
+    """The demo; what it starts is stopped by the stack."""
+    console.print("Starting Apache Kafka ...")
+    kafka = KafkaCluster()
+    stack.callback(kafka.stop)
+    kafka.start()
+    cluster = Cluster(ClientConfig.from_options({"bootstrap.servers": kafka.bootstrap_servers}))
+    stack.callback(cluster.close)
+    create_topic(cluster, NewTopic(TOPIC, partitions=len(LOADS)), Deadline.after(30_000))
+    producer = Producer(cluster)
+    write_orders(producer, 0, FIRST_ORDERS)
+
+    console.print("Starting Spark ...")
+    spark = start_spark()
+    stack.callback(spark.stop)
+    # Else it raises, and in the middle of a call to Spark that breaks the connection to it.
+    signal.signal(signal.SIGINT, lambda *_: interrupted.set())
+    listener = LagListener()
+    spark.streams.addListener(listener)
+    query = start_query(spark, kafka.bootstrap_servers)
+    stack.callback(query.stop)
+    await_first_batch(query, listener)
+
+    demo = Demo(query, listener)
+    finished = threading.Event()
+    executor = stack.enter_context(ThreadPoolExecutor(1))
+    stack.callback(finished.set)
+    writer = executor.submit(keep_writing, producer, demo, finished)
+    watch(demo, seconds, writer, finished)
+    rows = sum(progress.numInputRows for progress in query.recentProgress)
+    if rows != demo.written:
+        sys.exit(f"{demo.written:,} records were written, but {rows:,} were read")
+    console.print(f"[bold green]All {rows:,} records were read[/], each once.")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=int, default=100, help="how long orders come in")
+    options = parser.parse_args()
+    if pyspark.__version__ < "4.2":
+        sys.exit("PySpark 4.2 or newer is needed: it asks a Python source for its latest offsets")
+    # pykafka's own warnings, not Spark's.
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    try:
+        with ExitStack() as stack:
+            run(options.seconds, stack)
+    except LocalBrokerError as error:
+        sys.exit(f"pykafka demo: {error}")
+    except KeyboardInterrupt:
+        console.print("Interrupted.")
+        sys.exit(130)
+    finally:
+        console.print("Everything is stopped again.")
+
+
+if __name__ == "__main__":
+    main()

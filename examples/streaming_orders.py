@@ -1,0 +1,132 @@
+"""A streaming job, whole: orders as JSON become sales per item and five minutes.
+
+pykafka broker start --port 9092
+python examples/streaming_orders.py localhost:9092 orders shop --sample 10000 --available-now
+
+An order: {"order_id": 7, "item": "pears", "quantity": 2, "event_time": "2026-01-01T00:00:07Z"}.
+Two queries read the topic, and go on where they ended when the job is started again:
+
+- Into files, `shop/sales`: each window of an item once, when it is complete. Orders that come more
+  than ten minutes late are left out. Nothing is lost or doubled, however the job ended.
+- Into Kafka, the topic `orders-sales`: each window as often as it changes, with item and window as
+  the key, so that the last record of a key is right. A crash may repeat some.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from kafka_spark_source.lag import LagListener
+
+ORDER = "order_id long, item string, quantity int, event_time timestamp"
+ITEMS = ("apples", "pears", "plums", "Äpfel", "林檎")
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("servers", help="Kafka's bootstrap servers")
+    parser.add_argument("topic", help="where the orders are")
+    parser.add_argument("output", type=Path, help="a folder for the files and the checkpoints")
+    parser.add_argument("--available-now", action="store_true", help="end with what is there now")
+    parser.add_argument("--sample", type=int, help="write so many orders first", metavar="ROWS")
+    return parser.parse_args()
+
+
+def write_sample(spark: SparkSession, rows: int, kafka: dict[str, str], topic: str) -> None:
+    """One order a second, since the beginning of 2026."""
+    items = F.array(*map(F.lit, ITEMS))
+    order = F.struct(
+        F.col("id").alias("order_id"),
+        F.get(items, F.col("id") % len(ITEMS)).alias("item"),
+        (F.col("id") % 9 + 1).alias("quantity"),
+        F.timestamp_seconds(F.lit(1_767_225_600) + F.col("id")).alias("event_time"),
+    )
+    values = spark.range(rows).select(F.to_json(order).alias("value"))
+    values.write.format("pykafka").options(**kafka, topic=topic).mode("append").save()
+
+
+def read_sales(spark: SparkSession, kafka: dict[str, str], topic: str) -> DataFrame:
+    """Sales per item and window, out of all orders since the beginning of the topic."""
+    records = (
+        spark.readStream.format("pykafka")
+        .options(**kafka, subscribe=topic, startingOffsets="earliest")
+        .load()
+    )
+    orders = records.select(F.from_json(F.col("value").cast("string"), ORDER).alias("order"))
+    return (
+        orders.select("order.*")
+        .where("event_time is not null")  # what is no order, and null values
+        .withWatermark("event_time", "10 minutes")
+        .groupBy(F.window("event_time", "5 minutes"), "item")
+        .agg(F.count("*").alias("orders"), F.sum("quantity").alias("quantity"))
+        .select("item", "window.start", "window.end", "orders", "quantity")
+    )
+
+
+def into_files(sales: DataFrame, output: Path) -> DataStreamWriter:
+    files = sales.writeStream.format("parquet").outputMode("append")
+    return files.option("path", str(output / "sales"))
+
+
+def into_kafka(sales: DataFrame, kafka: dict[str, str], topic: str) -> DataStreamWriter:
+    def write(changed: DataFrame, _batch: int) -> None:
+        key = F.concat_ws(" ", "item", F.date_format("start", "yyyy-MM-dd HH:mm"))
+        records = changed.select(key.alias("key"), F.to_json(F.struct("*")).alias("value"))
+        records.write.format("pykafka").options(**kafka, topic=topic).mode("append").save()
+
+    return sales.writeStream.foreachBatch(write).outputMode("update")
+
+
+def start(name: str, writer: DataStreamWriter, options: argparse.Namespace) -> StreamingQuery:
+    checkpoint = options.output / "checkpoints" / name
+    writer = writer.queryName(name).option("checkpointLocation", str(checkpoint))
+    if options.available_now:
+        return writer.trigger(availableNow=True).start()
+    return writer.trigger(processingTime="10 seconds").start()
+
+
+def main() -> None:
+    options = parse()
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger("kafka_spark_source.lag").setLevel(logging.INFO)  # a line for each batch
+    # Else Spark's workers are whatever `python3` is on the PATH, without this project in it.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    spark = (
+        SparkSession.builder.appName("streaming orders")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    spark.streams.addListener(LagListener())
+    kafka = {"kafka.bootstrap.servers": options.servers}
+    if options.sample:
+        write_sample(spark, options.sample, kafka, options.topic)
+
+    sales = read_sales(spark, kafka, options.topic)
+    queries = [
+        start("files", into_files(sales, options.output), options),
+        start("kafka", into_kafka(sales, kafka, f"{options.topic}-sales"), options),
+    ]
+    if options.available_now:
+        for query in queries:
+            query.awaitTermination()
+    else:
+        spark.streams.awaitAnyTermination()  # until one fails
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+"""The examples of streams, run as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import NamedTuple
+
+import pyspark
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from kafka_spark_source.cli import CONVENIENT
+from kafka_spark_source.testing import KafkaCluster
+from kafka_spark_source.testing.waiting import Deadline
+from tests.own_process import processes_of
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+ROOT = Path(__file__).parents[2]
+LIMIT_SECONDS = 250
+GOODBYE_SECONDS = 30
+
+_ENVIRONMENT = {
+    "PYSPARK_PYTHON": sys.executable,
+    # The better compiler costs short jobs more than it saves.
+    "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+SINCE_4_2 = pyspark.__version__ >= "4.2"
+needs_lag = pytest.mark.skipif(
+    not SINCE_4_2, reason="since PySpark 4.2 Spark asks a Python source for its latest offsets"
+)
+
+
+@contextmanager
+def example(*command: str) -> Iterator[subprocess.Popen[str]]:
+    """An example that runs; what it leaves behind is killed, and makes the test fail."""
+    with subprocess.Popen(
+        [sys.executable, "-u", *command],
+        cwd=ROOT,
+        env=os.environ | _ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            is_alone = Deadline(GOODBYE_SECONDS if process.poll() is not None else 0).wait_for(
+                lambda: not processes_of(process.pid)
+            )
+            for pid in processes_of(process.pid):
+                os.kill(pid, signal.SIGKILL)
+    assert is_alone, "it left processes behind"
+
+
+def run(*command: str) -> str:
+    with example(*command) as process:
+        shown, errors = process.communicate(timeout=LIMIT_SECONDS)
+    assert process.returncode == 0, shown + errors
+    return shown
+
+
+class Order(NamedTuple):
+    item: str
+    quantity: int
+    second: int  # since the beginning of 2026
+
+
+BEGINNING = datetime(2026, 1, 1, tzinfo=timezone.utc)
+ITEMS = ["apples", "pears", "plums", "Äpfel", "林檎"]
+WINDOW = 300
+DELAY = 600
+
+Sales = dict[tuple[str, int], tuple[int, int]]
+"""Orders and their quantity, by item and the beginning of the window."""
+
+
+def sales_of(orders: Iterable[Order]) -> Sales:
+    counts: Counter[tuple[str, int]] = Counter()
+    quantities: Counter[tuple[str, int]] = Counter()
+    for item, quantity, second in orders:
+        key = item, second // WINDOW * WINDOW
+        counts[key] += 1
+        quantities[key] += quantity
+    return {key: (count, quantities[key]) for key, count in counts.items()}
+
+
+def complete(sales: Sales, newest: int) -> Sales:
+    """Those of the windows that no order can come for any more that is not late."""
+    return {key: sale for key, sale in sales.items() if key[1] + WINDOW <= newest - DELAY}
+
+
+def sales_in_files(
+    spark: SparkSession, output: Path
+) -> list[tuple[tuple[str, int], tuple[int, int]]]:
+    columns = "item", "unix_seconds(start)", "unix_seconds(end)", "orders", "quantity"
+    rows = spark.read.parquet(str(output / "sales")).selectExpr(*columns).collect()
+    assert all(end - start == WINDOW for _, start, end, _, _ in rows)
+    zero = int(BEGINNING.timestamp())
+    return sorted(((item, start - zero), (count, sum_)) for item, start, _, count, sum_ in rows)
+
+
+def sales_in_kafka(spark: SparkSession, servers: str, topic: str) -> Sales:
+    """The last record of each key."""
+    reader = spark.read.format("pykafka").option("kafka.bootstrap.servers", servers)
+    records = reader.option("subscribe", topic).load()
+    rows = records.selectExpr("offset", "string(key)", "string(value)").collect()
+    newest = {key: json.loads(value) for _, key, value in sorted(rows)}
+    sales = {}
+    for key, value in newest.items():
+        start = datetime.fromisoformat(value["start"].replace("Z", "+00:00"))
+        assert key == f"{value['item']} {start:%Y-%m-%d %H:%M}"
+        second = round((start - BEGINNING).total_seconds())
+        sales[value["item"], second] = value["orders"], value["quantity"]
+    return sales
+
+
+def write(servers: str, topic: str, values: Iterable[str | None]) -> None:
+    producer = Producer({"bootstrap.servers": servers})
+    for value in values:
+        producer.produce(topic, value)
+    assert producer.flush(30) == 0
+
+
+def json_of(order: Order) -> str:
+    time = BEGINNING + timedelta(seconds=order.second)
+    return json.dumps(
+        {
+            "order_id": order.second,
+            "item": order.item,
+            "quantity": order.quantity,
+            "event_time": f"{time:%Y-%m-%dT%H:%M:%SZ}",
+        }
+    )
+
+
+@pytest.mark.timeout(2 * LIMIT_SECONDS + 60)
+def test_streaming_orders(spark: SparkSession, tmp_path: Path) -> None:
+    output = tmp_path / "shop"
+    sample = [Order(ITEMS[number % 5], number % 9 + 1, number) for number in range(3_000)]
+    more = [Order("plums", 3, second) for second in range(3_000, 6_000, 2)]
+    in_time, too_late = Order("pears", 5, 2_300), Order("pears", 7, 100)
+    with KafkaCluster(config=CONVENIENT) as kafka:
+        servers = kafka.bootstrap_servers
+        command = "examples/streaming_orders.py", servers, "orders", str(output), "--available-now"
+
+        run(*command, "--sample", "3000")
+        expected = sales_of(sample)
+        # Before 4.2 the trigger runs one batch: the next one completes windows, and knows what is
+        # late, by what this one brought.
+        newest = 2_999 if SINCE_4_2 else 0
+        assert sales_in_files(spark, output) == sorted(complete(expected, newest).items())
+        assert sales_in_kafka(spark, servers, "orders-sales") == expected
+
+        write(servers, "orders", [json_of(order) for order in (in_time, too_late, *more)])
+        write(servers, "orders", ["no order", None, "{}", '{"event_time": "x"}', "[", ""])
+        run(*command)
+        late = [] if SINCE_4_2 else [too_late]
+        expected = sales_of([*sample, in_time, *more, *late])
+        newest = 5_998 if SINCE_4_2 else 2_999
+        assert sales_in_files(spark, output) == sorted(complete(expected, newest).items())
+        assert sales_in_kafka(spark, servers, "orders-sales") == expected
+
+
+@needs_lag
+def test_live_progress() -> None:
+    shown = run("examples/live_progress.py", "--seconds", "8").splitlines()
+    lines = [line for line in shown if ": written " in line]
+    assert len(lines) >= 3
+    assert "lag 0, batch " in lines[-1]
+    assert shown[-2].startswith("All ")
+    assert shown[-2].endswith(" records were read, each once.")
+    assert shown[-1] == "Everything is stopped again."
+
+
+def family_of(pid: int) -> set[int]:
+    """A process and all that descend from it, by process id."""
+    children: dict[int, set[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(stat.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue  # it ended meanwhile
+        children.setdefault(parent, set()).add(int(stat.parent.name))
+    family = {pid}
+    while new := {child for each in family for child in children.get(each, ())} - family:
+        family |= new
+    return family
+
+
+@needs_lag
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc")
+def test_live_progress_interrupted() -> None:
+    with example("examples/live_progress.py", "--seconds", "1000") as process:
+        assert process.stdout
+        for line in process.stdout:
+            if ", batch " in line:
+                break
+        family = family_of(process.pid)
+        assert len(family) > 3  # a supervisor with its broker, and Spark
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        shown, errors = process.communicate(timeout=LIMIT_SECONDS)
+    assert process.returncode == 128 + signal.SIGINT, errors
+    assert shown.endswith("Interrupted.\nEverything is stopped again.\n")
+    assert "Traceback" not in errors
+    assert Deadline(GOODBYE_SECONDS).wait_for(
+        lambda: not any(Path(f"/proc/{pid}").exists() for pid in family)
+    )

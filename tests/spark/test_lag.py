@@ -1,0 +1,373 @@
+"""Progress -> lag: the arithmetic, the listener fed by hand, and a listener that Spark calls."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.listener import QueryProgressEvent, QueryTerminatedEvent
+
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.lag import (
+    LagListener,
+    PartitionLag,
+    lag_between,
+    parse_offsets,
+    worst_of,
+)
+from kafka_spark_source.offsets import offsets_to_json
+from kafka_spark_source.testing.waiting import Deadline
+from tests.spark.test_prometheus import parse
+
+T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
+LONG = 2**63 - 1
+
+topic_partitions = st.builds(TopicPartition, st.text(max_size=5), st.integers(0, 2**31 - 1))
+offset_maps = st.dictionaries(topic_partitions, st.integers(0, LONG), max_size=8)
+
+
+@given(offset_maps)
+def test_offsets_are_read_as_they_are_written(offsets: dict[TopicPartition, int]) -> None:
+    assert parse_offsets(offsets_to_json(offsets)) == offsets
+
+
+def test_offsets_of_spark_s_own_connector_are_read() -> None:
+    text = '{"t":{"1":9,"0":4},"u":{"0":0}}'
+    assert parse_offsets(text) == {T0: 4, T1: 9, U0: 0}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "None",
+        "null",
+        "",
+        "5",
+        "[1]",
+        '"t"',
+        '{"logOffset":3}',
+        '{"t":[1]}',
+        '{"t":{"0":"4"}}',
+        '{"t":{"0":-1}}',
+        '{"t":{"0":true}}',
+        '{"t":{"0":1.5}}',
+        '{"t":{"0":null}}',
+        '{"t":{"00":1}}',
+        '{"t":{"a":1}}',
+        '{"t":{"-1":1}}',
+        '{"t":{"2147483648":1}}',
+        '{"t":{"0":9223372036854775808}}',
+        '{"t":{"0":' + "9" * 5_000 + "}}",
+        '{"t":{"0":1}',
+        "[" * 100_000,
+        '{"t":' * 100_000,
+    ],
+    ids=lambda text: text[:30],
+)
+def test_other_texts_are_not_offsets(text: str) -> None:
+    assert parse_offsets(text) is None
+
+
+@given(st.text())
+def test_no_text_raises(text: str) -> None:
+    for each in (text, "{" + text, '{"t":{"0":' + text):
+        parse_offsets(each)
+
+
+def test_a_partition_that_nothing_was_read_of_counts_from_zero() -> None:
+    assert lag_between({T0: 4}, {T0: 9, T1: 3}) == [
+        PartitionLag("t", 0, 4, 9),
+        PartitionLag("t", 1, 0, 3),
+    ]
+
+
+def test_a_partition_without_a_latest_offset_has_no_lag() -> None:
+    assert lag_between({T0: 4, T1: 3}, {T0: 4}) == [PartitionLag("t", 0, 4, 4)]
+
+
+@pytest.mark.parametrize(
+    ("consumed", "latest", "records"), [(4, 9, 5), (9, 9, 0), (9, 4, 0), (0, LONG, LONG)]
+)
+def test_records(consumed: int, latest: int, records: int) -> None:
+    assert PartitionLag("t", 0, consumed, latest).records == records
+
+
+@given(offset_maps, offset_maps)
+def test_lag_holds_for_all_offsets(
+    consumed: dict[TopicPartition, int], latest: dict[TopicPartition, int]
+) -> None:
+    lags = lag_between(consumed, latest)
+    assert [TopicPartition(lag.topic, lag.partition) for lag in lags] == sorted(latest)
+    for lag in lags:
+        start = consumed.get(TopicPartition(lag.topic, lag.partition), 0)
+        assert lag.records >= 0
+        assert lag.records == lag.latest_offset - start or start > lag.latest_offset
+    assert worst_of(lags) == tuple(lags)
+
+
+@given(st.lists(offset_maps, max_size=3), offset_maps)
+def test_of_two_reads_of_a_partition_the_slower_counts(
+    reads: list[dict[TopicPartition, int]], latest: dict[TopicPartition, int]
+) -> None:
+    worst = worst_of(lag for consumed in reads for lag in lag_between(consumed, latest))
+    assert [TopicPartition(lag.topic, lag.partition) for lag in worst] == (
+        sorted(latest) if reads else []
+    )
+    for lag in worst:
+        key = TopicPartition(lag.topic, lag.partition)
+        slowest = min(consumed.get(key, 0) for consumed in reads)
+        assert lag.records == max(0, latest[key] - slowest)
+
+
+def source(
+    end: str | None, latest: str | None, description: str = "KafkaV2[Subscribe[t]]"
+) -> dict[str, Any]:
+    return {
+        "description": description,
+        "startOffset": "None",
+        "endOffset": str(end),
+        "latestOffset": str(latest),
+        "numInputRows": 1,
+        "inputRowsPerSecond": 1.0,
+        "processedRowsPerSecond": 1.0,
+    }
+
+
+ID, RUN = str(uuid.uuid4()), str(uuid.uuid4())
+
+
+def progress(
+    *sources: dict[str, Any], name: str | None = "orders", run: str = RUN, batch: int = 7
+) -> QueryProgressEvent:
+    return QueryProgressEvent.fromJson(
+        {
+            "progress": {
+                "id": ID,
+                "runId": run,
+                "name": name,
+                "timestamp": "2026-01-01T00:00:00.000Z",
+                "batchId": batch,
+                "batchDuration": 1,
+                "stateOperators": [],
+                "sources": list(sources),
+                "sink": {"description": "sink", "numOutputRows": 1},
+            }
+        }
+    )
+
+
+def terminated(run: str = RUN) -> QueryTerminatedEvent:
+    return QueryTerminatedEvent.fromJson(
+        {"id": ID, "runId": run, "exception": None, "errorClassOnException": None}
+    )
+
+
+BEHIND = source('{"t":{"0":4,"1":9}}', '{"t":{"0":6,"1":19}}')
+
+
+def test_the_newest_progress_counts(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    listener = LagListener()
+    assert listener.lags == {}
+    listener.onQueryProgress(progress(BEHIND))
+    assert listener.lags == {"orders": (PartitionLag("t", 0, 4, 6), PartitionLag("t", 1, 9, 19))}
+    listener.onQueryProgress(progress(source('{"t":{"0":6}}', '{"t":{"0":6}}'), batch=8))
+    assert listener.lags == {"orders": (PartitionLag("t", 0, 6, 6),)}
+    assert caplog.messages == [
+        "Query orders, batch 7: 12 records behind in 2 partitions, 10 of them in t-1",
+        "Query orders, batch 8: 0 records behind in 1 partitions, 0 of them in t-0",
+    ]
+
+
+def test_a_query_without_a_name_is_called_by_its_id() -> None:
+    listener = LagListener()
+    listener.onQueryProgress(progress(BEHIND, name=None))
+    assert list(listener.lags) == [ID]
+
+
+def test_other_sources_are_passed_over(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    listener = LagListener()
+    others = source("5", "7"), source('{"logOffset":3}', None), source("{{{", "{{{")
+    listener.onQueryProgress(progress(*others))
+    assert listener.lags == {}
+    assert caplog.messages == []
+    listener.onQueryProgress(progress(*others, BEHIND))
+    assert len(listener.lags["orders"]) == 2
+
+
+def test_numbers_that_are_no_longer_known_are_not_kept() -> None:
+    listener = LagListener()
+    listener.onQueryProgress(progress(BEHIND))
+    listener.onQueryProgress(progress(source('{"t":{"0":4}}', None)))
+    assert listener.lags == {}
+
+
+def test_a_query_that_ends_is_forgotten() -> None:
+    listener = LagListener()
+    listener.onQueryProgress(progress(BEHIND))
+    listener.onQueryProgress(progress(BEHIND, name="other", run=str(uuid.uuid4())))
+    listener.onQueryTerminated(terminated())
+    assert list(listener.lags) == ["other"]
+    listener.onQueryTerminated(terminated())
+    assert list(listener.lags) == ["other"]
+
+
+def test_the_end_of_an_earlier_run_leaves_the_next_one_alone() -> None:
+    listener = LagListener()
+    listener.onQueryProgress(progress(BEHIND))
+    again = str(uuid.uuid4())
+    listener.onQueryProgress(progress(source('{"t":{"0":6}}', '{"t":{"0":6}}'), run=again))
+    assert listener.lags == {"orders": (PartitionLag("t", 0, 6, 6),)}
+    listener.onQueryTerminated(terminated())
+    assert listener.lags == {"orders": (PartitionLag("t", 0, 6, 6),)}
+    listener.onQueryTerminated(terminated(again))
+    assert listener.lags == {}
+
+
+def test_a_source_that_reports_no_latest_offset_is_warned_of_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    offsets = '{"t": {"0": 4}}'
+    python = "org.apache.spark.sql.execution.datasources.v2.python.PythonMicroBatchStream"
+    listener = LagListener()
+    for _ in range(2):
+        listener.onQueryProgress(progress(source(offsets, offsets, f"{python}@1")))
+    assert listener.lags == {}
+    [message] = caplog.messages
+    assert "PySpark 4.2" in message
+    assert "commitOffsetsToGroup" in message
+    newer = f"{python}WithAdmissionControl@1"
+    listener.onQueryProgress(progress(source(offsets, offsets, newer)))
+    assert len(listener.lags["orders"]) == 1
+
+
+def test_the_gauges() -> None:
+    listener = LagListener()
+    listener.onQueryProgress(progress(source('{"t":{"0":4}}', '{"t":{"0":6}}'), name='a "b"'))
+    labels = {"query": 'a "b"', "topic": "t", "partition": "0"}
+    assert parse(listener.prometheus_text()) == {
+        "pykafka_lag_records": [(labels, 2)],
+        "pykafka_consumed_offset": [(labels, 4)],
+        "pykafka_latest_offset": [(labels, 6)],
+    }
+    listener.onQueryTerminated(terminated())
+    assert not any(parse(listener.prometheus_text()).values())
+
+
+@given(st.dictionaries(st.text(min_size=1), st.tuples(offset_maps, offset_maps), max_size=3))
+def test_the_gauges_say_what_the_numbers_say(
+    queries: dict[str, tuple[dict[TopicPartition, int], dict[TopicPartition, int]]],
+) -> None:
+    listener = LagListener()
+    for name, (consumed, latest) in queries.items():
+        listener.onQueryProgress(
+            progress(
+                source(offsets_to_json(consumed), offsets_to_json(latest)),
+                name=name,
+                run=str(uuid.uuid4()),
+            )
+        )
+    gauges = parse(listener.prometheus_text())
+    assert {
+        (labels["query"], labels["topic"], int(labels["partition"])): value
+        for labels, value in gauges["pykafka_lag_records"]
+    } == {
+        (query, lag.topic, lag.partition): lag.records
+        for query, lags in listener.lags.items()
+        for lag in lags
+    }
+
+
+def test_the_file_follows(tmp_path: Path) -> None:
+    path = tmp_path / "orders.prom"
+    listener = LagListener(prometheus_file=path)
+    listener.onQueryProgress(progress(BEHIND))
+    assert path.read_text() == listener.prometheus_text()
+    assert 'pykafka_lag_records{query="orders",topic="t",partition="1"} 10\n' in path.read_text()
+    listener.onQueryTerminated(terminated())
+    assert "partition" not in path.read_text().replace("partitions", "")
+
+
+def test_a_file_that_cannot_be_written_is_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    listener = LagListener(prometheus_file=str(tmp_path / "nowhere" / "orders.prom"))
+    listener.onQueryProgress(progress(BEHIND))
+    assert len(listener.lags["orders"]) == 2
+    [message] = caplog.messages
+    assert "nowhere" in message
+
+
+class Counting(DataSourceStreamReader):
+    """Six rows in each batch, of a log that is forty ahead."""
+
+    def __init__(self) -> None:
+        self._end = 0
+
+    def initialOffset(self) -> dict[str, Any]:
+        return {"t": {"0": 0}}
+
+    def getDefaultReadLimit(self) -> Any:
+        from pyspark.sql.streaming.datasource import ReadMaxRows  # noqa: PLC0415 -- 4.2 or newer
+
+        return ReadMaxRows(6)
+
+    def latestOffset(self, *_: object) -> dict[str, Any]:
+        self._end += 6
+        return {"t": {"0": self._end}}
+
+    def reportLatestOffset(self) -> dict[str, Any]:
+        return {"t": {"0": self._end + 40}}
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        return [InputPartition(end["t"]["0"])]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[int]]:
+        return iter([(partition.value,)])
+
+
+class CountingSource(DataSource):
+    @classmethod
+    def name(cls) -> str:
+        return "counting"
+
+    def schema(self) -> str:
+        return "n long"
+
+    def streamReader(self, schema: object) -> DataSourceStreamReader:
+        return Counting()
+
+
+@pytest.mark.spark
+def test_spark_calls_it(spark: SparkSession, caplog: pytest.LogCaptureFixture) -> None:
+    spark.dataSource.register(CountingSource)
+    listener = LagListener()
+    soon = Deadline(60)
+    spark.streams.addListener(listener)
+    try:
+        rows = spark.readStream.format("counting").load().writeStream.format("noop")
+        query = rows.trigger(processingTime="100 milliseconds").queryName("counting").start()
+        try:
+            assert soon.wait_for(lambda: bool(listener.lags or caplog.messages))
+            lags = listener.lags
+        finally:
+            query.stop()
+        assert soon.wait_for(lambda: not listener.lags)
+    finally:
+        spark.streams.removeListener(listener)
+    if spark.version < "4.2":
+        assert lags == {}
+        assert "PySpark 4.2" in caplog.text
+    else:
+        [lag] = lags["counting"]
+        assert (lag.topic, lag.partition, lag.records) == ("t", 0, 40)
+        assert lag.consumed_offset % 6 == 0

@@ -1,0 +1,179 @@
+"""The text format, read back by a parser that knows nothing else; the file; the server."""
+
+from __future__ import annotations
+
+import http.client
+import logging
+import re
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_spark_source.prometheus import CONTENT_TYPE, Gauge, PrometheusServer, render, write_file
+from kafka_spark_source.testing.waiting import Deadline
+
+_SAMPLE = re.compile(r"([a-z_]+)\{(.*)\} (-?[0-9]+)", re.DOTALL)
+_LABEL = re.compile(r'([a-z_]+)="((?:[^"\\\n]|\\[\\"n])*)"(,|$)')
+_ESCAPE = re.compile(r"\\(.)")
+_MEANT = {"\\": "\\", '"': '"', "n": "\n"}
+
+Samples = list[tuple[dict[str, str], int]]
+
+
+def parse(text: str) -> dict[str, Samples]:
+    """Reads gauges strictly: a HELP, a TYPE and the samples of each, and nothing else."""
+    if not text:
+        return {}
+    assert text.endswith("\n")
+    gauges: dict[str, Samples] = {}
+    lines = iter(text[:-1].split("\n"))
+    for line in lines:
+        if line.startswith("# HELP "):
+            name, _, description = line.removeprefix("# HELP ").partition(" ")
+            assert description
+            assert "\\" not in description
+            assert next(lines) == f"# TYPE {name} gauge"
+            assert gauges.setdefault(name, []) == [], "a gauge is there twice"
+            continue
+        sample = _SAMPLE.fullmatch(line)
+        assert sample, line
+        assert sample[1] == list(gauges)[-1], "a sample is not with its gauge"
+        labels = _parse_labels(sample[2])
+        assert labels not in [others for others, _ in gauges[sample[1]]], "a sample is there twice"
+        gauges[sample[1]].append((labels, int(sample[3])))
+    return gauges
+
+
+def _parse_labels(text: str) -> dict[str, str]:
+    labels: dict[str, str] = {}
+    while text:
+        label = _LABEL.match(text)
+        assert label, text
+        assert label[1] not in labels
+        labels[label[1]] = _ESCAPE.sub(lambda escape: _MEANT[escape[1]], label[2])
+        text = text[label.end() :]
+    return labels
+
+
+def test_the_text() -> None:
+    gauges = [
+        Gauge("lag", "How far behind.", [({"query": "q", "partition": "0"}, 12), ({"x": ""}, 0)]),
+        Gauge("none", "Without a sample.", []),
+    ]
+    assert render(gauges) == (
+        "# HELP lag How far behind.\n"
+        "# TYPE lag gauge\n"
+        'lag{query="q",partition="0"} 12\n'
+        'lag{x=""} 0\n'
+        "# HELP none Without a sample.\n"
+        "# TYPE none gauge\n"
+    )
+    assert render([]) == ""
+
+
+def test_label_values_are_escaped() -> None:
+    gauge = Gauge("lag", "How far behind.", [({"query": 'a\\b"c\nd\\n'}, 1)])
+    assert render([gauge]).splitlines()[-1] == r'lag{query="a\\b\"c\nd\\n"} 1'
+
+
+samples = st.lists(
+    st.tuples(
+        st.dictionaries(st.sampled_from(["query", "topic", "partition"]), st.text(max_size=8)),
+        st.integers(0, 2**64),
+    ),
+    unique_by=lambda sample: tuple(sorted(sample[0].items())),
+    max_size=5,
+)
+
+
+@given(st.dictionaries(st.from_regex(r"[a-z_]{1,5}", fullmatch=True), samples, max_size=3))
+def test_what_is_written_is_read_back(gauges: dict[str, Samples]) -> None:
+    text = render(Gauge(name, "A number.", each) for name, each in gauges.items())
+    assert parse(text) == gauges
+
+
+def test_the_file_is_replaced_and_can_be_read_by_others(tmp_path: Path) -> None:
+    path = tmp_path / "pykafka.prom"
+    ordinary = tmp_path / "ordinary"
+    ordinary.touch()
+    for text in ("first\n", "Äpfel\n", "half \ud800\n"):
+        write_file(text, path)
+        assert path.read_bytes() == text.encode(errors="replace")
+    assert sorted(tmp_path.iterdir()) == [ordinary, path]
+    assert path.stat().st_mode == ordinary.stat().st_mode
+
+
+def test_whoever_reads_the_file_sees_all_of_one_text(tmp_path: Path) -> None:
+    path = tmp_path / "pykafka.prom"
+    texts = {letter * 200_000 for letter in "ab"}
+    write_file("a" * 200_000, path)
+    finished = threading.Event()
+
+    def write() -> None:
+        for _ in range(50):
+            for text in sorted(texts):
+                write_file(text, path)
+        finished.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    while not finished.is_set():
+        assert path.read_text() in texts
+    writer.join()
+
+
+def get(port: int, path: str) -> tuple[int, str | None, str]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.headers["Content-Type"], response.read().decode()
+    finally:
+        connection.close()
+
+
+def test_the_server_serves_the_text_of_the_moment() -> None:
+    texts = iter(["lag 1\n", "Äpfel \ud800\n", "lag 3\n"])
+    with PrometheusServer(lambda: next(texts), 0) as server:
+        assert get(server.port, "/metrics") == (200, CONTENT_TYPE, "lag 1\n")
+        assert get(server.port, "/metrics?x=1") == (200, CONTENT_TYPE, "Äpfel ?\n")
+        status, _, page = get(server.port, "/")
+        assert status == 404
+        assert "The metrics are at /metrics" in page
+        assert get(server.port, "/metrics")[2] == "lag 3\n"
+
+
+def test_a_closed_server_is_gone() -> None:
+    threads = threading.active_count()
+    server = PrometheusServer(lambda: "", 0)
+    assert repr(server) == f"<PrometheusServer on port {server.port}>"
+    server.close()
+    with pytest.raises(ConnectionRefusedError):
+        get(server.port, "/metrics")
+    assert threading.active_count() == threads
+    # Its port can be had again.
+    PrometheusServer(lambda: "", server.port).close()
+
+
+def test_whoever_hangs_up_is_no_news(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with PrometheusServer(lambda: "x" * 50_000_000, 0) as server:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
+            client.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            assert client.recv(1)
+        assert Deadline(20).wait_for(lambda: bool(caplog.records))
+        assert len(get(server.port, "/metrics")[2]) == 50_000_000
+    assert {record.levelno for record in caplog.records} == {logging.DEBUG}
+    assert capfd.readouterr().err == ""
+
+
+def test_a_port_that_is_taken_is_refused() -> None:
+    with PrometheusServer(lambda: "", 0) as server:
+        with pytest.raises(OSError, match="in use"):
+            PrometheusServer(lambda: "", server.port)
