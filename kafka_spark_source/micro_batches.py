@@ -128,7 +128,7 @@ class MicroBatches:
             lambda left: self._next_end(start, left, pinned, is_limited=is_limited, is_new=is_new)
         )
         self._has_looked = True
-        if end != start:
+        if is_new or end != start:
             self._may_wait = Deadline.after(self._options.limits.max_delay_ms)
             self._idle_from = Deadline.after(_IDLE_AFTER_MS)
         return end
