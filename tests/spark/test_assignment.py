@@ -22,6 +22,11 @@ def found_by(client: Cluster, strategy: Strategy) -> Assignment:
     return resolve(client, strategy, Deadline.after(10_000))
 
 
+def deny(response: MetadataResponse) -> None:
+    for topic in response.topics:
+        topic.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+
 def two_topics(cluster: ScriptedCluster) -> None:
     cluster.add_topic("t", 2)
     cluster.add_topic("u")
@@ -60,6 +65,33 @@ def test_a_topic_that_is_named_must_exist() -> None:
             found_by(client, Subscribe(("t", "nowhere")))
 
 
+@pytest.mark.parametrize("strategy", [Subscribe(("t", "gone")), SubscribePattern("t|gone")])
+def test_a_topic_that_was_there_before_may_be_gone(
+    strategy: Strategy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kafka_protocol.client.cluster.TOPIC_GRACE_MS", 20)
+    with one_partition() as (_, client):
+        found = resolve(client, strategy, Deadline.after(10_000), known=["gone"])
+        assert found.assigned == found.existing == {T0}
+        assert found.topic_ids.keys() == {"t"}
+
+
+def test_a_topic_that_was_there_before_does_not_excuse_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kafka_protocol.client.cluster.TOPIC_GRACE_MS", 20)
+    with one_partition() as (_, client):
+        with pytest.raises(BrokerError, match="'nowhere' of the option 'subscribe'"):
+            resolve(client, Subscribe(("nowhere", "gone")), Deadline.after(10_000), ["gone"])
+
+
+def test_a_topic_that_was_there_before_is_no_less_refused() -> None:
+    with one_partition() as (cluster, client):
+        cluster.spoil(MetadataRequest, faults.changed(deny))
+        with pytest.raises(BrokerError, match="TOPIC_AUTHORIZATION_FAILED"):
+            resolve(client, Subscribe(("t",)), Deadline.after(10_000), known=["t"])
+
+
 @pytest.mark.parametrize(
     ("strategy", "option"),
     [
@@ -69,10 +101,6 @@ def test_a_topic_that_is_named_must_exist() -> None:
     ],
 )
 def test_a_topic_that_may_not_be_read_is_refused(strategy: Strategy, option: str) -> None:
-    def deny(response: MetadataResponse) -> None:
-        for topic in response.topics:
-            topic.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-
     with one_partition() as (cluster, client):
         cluster.spoil(MetadataRequest, faults.changed(deny))
         with pytest.raises(BrokerError, match=f"'t' of the option '{option}'") as caught:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,9 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.offsets import (
     EARLIEST,
     join_partitions,
+    offsets_from_log,
     offsets_to_json,
+    offsets_to_log,
     parse_assignment,
 )
 
@@ -33,6 +36,62 @@ def test_partitions_are_sorted_by_number() -> None:
     backwards = {TopicPartition("u", 2): 1, T10: 4, T0: 3}
     assert offsets_to_json(backwards) == '{"t": {"0": 3, "10": 4}, "u": {"2": 1}}'
     assert join_partitions(backwards) == "t-0, t-10, u-2"
+
+
+# --- The log of a stream -------------------------------------------------------------------------
+
+
+def test_the_log_of_a_stream_is_sorted_however_offsets_come() -> None:
+    """Spark compares offsets as text."""
+    logged = offsets_to_log({TopicPartition("u", 2): 1, T10: 4, T1: 5, T0: 3})
+    assert json.dumps(logged) == '{"t": {"0": 3, "1": 5, "10": 4}, "u": {"2": 1}}'
+    assert offsets_to_log({}) == {}
+
+
+@given(st.dictionaries(topic_partitions, st.integers(0, 2**63 - 1), max_size=8))
+def test_the_log_of_a_stream_is_read_as_it_is_written(offsets: dict[TopicPartition, int]) -> None:
+    through_spark = json.loads(json.dumps(offsets_to_log(offsets)))
+    assert offsets_from_log(through_spark) == offsets
+
+
+@pytest.mark.parametrize(
+    ("logged", "offsets"),
+    [
+        ({"t": {"10": 4, "0": 3}}, {T0: 3, T10: 4}),  # as Spark's own connector writes it
+        ({"t": {}, "none-.*": {}}, {}),  # topics without partitions, a pattern without topics
+        ({}, {}),
+        ({"t": {"2147483647": 2**63 - 1}}, {TopicPartition("t", 2**31 - 1): 2**63 - 1}),
+    ],
+)
+def test_other_logs_are_read_too(logged: Any, offsets: dict[TopicPartition, int]) -> None:
+    assert offsets_from_log(logged) == offsets
+
+
+@pytest.mark.parametrize(
+    ("logged", "reason"),
+    [
+        (None, "the offset is no JSON object"),
+        (7, "the offset is no JSON object"),
+        ([{"t": {"0": 1}}], "the offset is no JSON object"),
+        ({"t": 7}, 'what topic "t" maps to is no JSON object'),
+        ({"offset": {"x": 1}}, '"x" of topic "offset" is no partition'),
+        ({"t": {"0": -1}}, "for t-0 it holds -1, which is no offset"),
+        ({"t": {"0": 1.0}}, "for t-0 it holds 1.0, which is no offset"),
+        ({"t": {"0": True}}, "for t-0 it holds true, which is no offset"),
+        ({"t": {"0": None}}, "for t-0 it holds null, which is no offset"),
+        ({"t": {"0": 2**63}}, "for t-0 it holds 9223372036854775808, which is no offset"),
+    ],
+)
+def test_the_log_of_another_source_is_refused(logged: Any, reason: str) -> None:
+    with pytest.raises(KafkaConfigError) as caught:
+        offsets_from_log(logged)
+    assert str(caught.value) == (
+        f"The checkpoint holds {json.dumps(logged)}, which are no offsets of Kafka ({reason}): use "
+        "a checkpointLocation of this query's own."
+    )
+
+
+# --- Assignments ---------------------------------------------------------------------------------
 
 
 def test_assignments_are_read_and_sorted() -> None:

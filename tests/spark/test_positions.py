@@ -15,12 +15,16 @@ from kafka_spark_source.positions import (
     Ago,
     BeforeLatest,
     Bound,
+    Committed,
     Everywhere,
     Position,
     SpecificOffsets,
     SpecificTimestamps,
     Timestamp,
+    asks_group,
+    bounds_of,
     check_limits,
+    is_named,
     parse_position,
     parse_timestamp,
     parse_timestamps,
@@ -59,6 +63,10 @@ offset_maps = st.dictionaries(topic_partitions, st.integers(EARLIEST, 2**63 - 1)
             SpecificOffsets({T0: BeforeLatest(100), T1: Ago(600_000), T10: EARLIEST}),
         ),
         ('{"t":"latest-100"}', SpecificOffsets({"t": BeforeLatest(100)})),
+        # Where a consumer group stands.
+        (" Group ", Everywhere(Committed())),
+        ('{"t":"group"}', SpecificOffsets({"t": Committed()})),
+        ('{"t":{"0":"group","1":7}}', SpecificOffsets({T0: Committed(), T1: 7})),
     ],
 )
 def test_positions_are_read(text: str, position: Position) -> None:
@@ -81,9 +89,34 @@ def test_positions_know_the_bound_of_each_partition() -> None:
             position.bound_of(T1)
 
 
+def test_positions_know_which_partitions_they_name() -> None:
+    for position in (FROM_EARLIEST, SpecificOffsets({T0: 4}), SpecificOffsets({"t": 4})):
+        assert is_named(position, T0)
+    for other in (SpecificOffsets({T0: 4, "u": 4}), SpecificTimestamps({T0: Timestamp(4)})):
+        assert not is_named(other, T1)
+
+
 def test_bounds_of_different_kinds_are_not_the_same() -> None:
-    kinds: list[Bound] = [5, Timestamp(5), Ago(5), BeforeLatest(5)]
-    assert len(set(kinds)) == 4
+    kinds: list[Bound] = [5, Timestamp(5), Ago(5), BeforeLatest(5), Committed()]
+    assert len(set(kinds)) == 5
+
+
+@pytest.mark.parametrize(
+    ("position", "bounds", "asks"),
+    [
+        (FROM_EARLIEST, [EARLIEST], False),
+        (Everywhere(Committed()), [Committed()], True),
+        (SpecificOffsets({T0: 4, "u": Committed()}), [4, Committed()], True),
+        (SpecificOffsets({T0: 4, T1: Ago(1)}), [4, Ago(1)], False),
+        (SpecificTimestamps({T0: Timestamp(4)}), [Timestamp(4)], False),
+        (SpecificOffsets({}), [], False),
+    ],
+)
+def test_a_group_is_asked_where_any_bound_is_one_of_a_group(
+    position: Position, bounds: list[Bound], asks: bool
+) -> None:
+    assert [*bounds_of(position)] == bounds
+    assert asks_group(position) is asks
 
 
 NO_OFFSET = "which is neither an offset nor -1 (latest) nor -2 (earliest)"

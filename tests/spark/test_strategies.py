@@ -6,8 +6,10 @@ from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.strategies import (
     Assign,
+    Strategy,
     Subscribe,
     SubscribePattern,
+    names_of,
     parse_assign,
     parse_subscribe,
     parse_subscribe_pattern,
@@ -93,3 +95,17 @@ def test_a_pattern_that_is_not_the_same_in_python_is_refused(pattern: str, reaso
 def test_partitions_are_assigned() -> None:
     partitions = (TopicPartition("t", 0), TopicPartition("t", 1))
     assert parse_assign("assign", '{"t":[1,0]}') == Assign(partitions)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "names"),
+    [
+        (Subscribe(("b", "a")), ["a", "b"]),
+        (SubscribePattern("a.*"), ["a.*"]),
+        (parse_assign("assign", '{"b":[0],"a":[1,0]}'), ["a", "b"]),
+    ],
+)
+def test_topics_that_are_named_are_known_by_their_names(
+    strategy: Strategy, names: list[str]
+) -> None:
+    assert names_of(strategy) == names

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from kafka_protocol.client import offsets
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.offsets import list_offsets, list_positions
-from kafka_protocol.errors import ProtocolError
+from kafka_protocol.errors import BrokerError, ErrorCode, ProtocolError
 from kafka_protocol.messages.list_offsets import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
@@ -40,8 +41,10 @@ Answer = ListOffsetsResponse.ListOffsetsTopicResponse
 
 def answering(offset: int) -> faults.Fault:
     def change(response: ListOffsetsResponse) -> None:
-        answer = response.topics[0].partitions[0]
-        answer.offset, answer.old_style_offsets = offset, []
+        # Of none where it is asked, empty, whether it is there at all: on a slow machine.
+        for topic in response.topics:
+            for answer in topic.partitions:
+                answer.offset, answer.old_style_offsets = offset, []
 
     return faults.changed(change)
 
@@ -88,6 +91,53 @@ def test_fault_39_answers_to_list_offsets_of_the_wrong_parts(change: Any) -> Non
     with one_partition((b"a",)) as (cluster, client):
         cluster.spoil(ListOffsetsRequest, faults.only(2, faults.changed(change)))
         assert offset_of(client, LATEST_TIMESTAMP) == 1
+
+
+@pytest.mark.parametrize("unknown", [TopicPartition("t", 7), TopicPartition("nowhere", 0)])
+def test_fault_23_a_partition_that_stays_unknown_is_given_up_long_before_the_deadline(
+    monkeypatch: pytest.MonkeyPatch, unknown: TopicPartition
+) -> None:
+    monkeypatch.setattr(offsets, "TOPIC_GRACE_MS", 100)
+    wanted = dict.fromkeys([PARTITION, unknown], LATEST_TIMESTAMP)
+    with one_partition((b"a",)) as (_, client):
+        early, deadline = Deadline.after(80), Deadline.after(60_000)
+        with pytest.raises(BrokerError, match=f"{unknown}") as caught:
+            list_offsets(client, wanted, deadline)
+        assert caught.value.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert early.has_passed, "a topic that was created a moment ago has its time"
+        assert deadline.remaining_ms > 30_000
+
+
+def test_fault_23_a_leader_that_does_not_know_its_partition_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(offsets, "TOPIC_GRACE_MS", 100)
+    with one_partition((b"a",)) as (cluster, client):
+        cluster.spoil(ListOffsetsRequest, faults.refusing(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        deadline = Deadline.after(60_000)
+        with pytest.raises(BrokerError, match="ListOffsets of t-0 to broker 1"):
+            list_offsets(client, {PARTITION: LATEST_TIMESTAMP}, deadline)
+        assert deadline.remaining_ms > 30_000
+
+
+def test_fault_22_a_partition_that_is_unknown_for_a_moment_is_asked_for_again() -> None:
+    with one_partition((b"a",)) as (cluster, client):
+        unknown = faults.refusing(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        cluster.spoil(ListOffsetsRequest, faults.only(3, unknown))
+        assert offset_of(client, LATEST_TIMESTAMP) == 1
+
+
+def test_fault_18_a_partition_without_a_leader_is_asked_for_until_the_deadline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It exists, so the grace for topics that may not is none of its business."""
+    monkeypatch.setattr(offsets, "TOPIC_GRACE_MS", 20)
+    with one_partition((b"a",)) as (cluster, client):
+        cluster.move_leader(PARTITION, -1)
+        deadline = Deadline.after(200)
+        with pytest.raises(BrokerError, match="LEADER_NOT_AVAILABLE"):
+            list_offsets(client, {PARTITION: LATEST_TIMESTAMP}, deadline)
+        assert deadline.remaining_ms < 100
 
 
 # --- Several positions ---------------------------------------------------------------------------
