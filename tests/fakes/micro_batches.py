@@ -1,0 +1,62 @@
+"""Driving `MicroBatches` as Spark does, without Spark: what its tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.admission import Offsets
+from kafka_spark_source.micro_batches import MicroBatches
+from tests.fakes.cluster import ScriptedCluster
+
+T0, T1, U0 = (TopicPartition(t, p) for t, p in [("t", 0), ("t", 1), ("u", 0)])
+
+Query: TypeAlias = Callable[..., MicroBatches]
+Ranges: TypeAlias = list[tuple[TopicPartition, int, int]]
+
+EARLIEST = {"startingOffsets": "earliest"}
+TOLERANT = {"failOnDataLoss": "false"}
+
+
+def append(cluster: ScriptedCluster, partition: TopicPartition, count: int) -> None:
+    for _ in range(count):
+        cluster.append(partition, b"a")
+
+
+def first_end(batches: MicroBatches, *, once: bool = False) -> Offsets:
+    """Where the first micro-batch of a new query ends."""
+    start = batches.start()
+    return batches.next_end(start, is_new=True, is_limited=not once, may_be_only_one=once)
+
+
+def next_end(batches: MicroBatches, start: Offsets, *, once: bool = False) -> Offsets:
+    return batches.next_end(start, is_new=False, is_limited=not once, may_be_only_one=once)
+
+
+def planned(batches: MicroBatches, start: Offsets, end: Offsets) -> Ranges:
+    return [(*each.wanted,) for each in batches.plan(start, end)]
+
+
+def run_first(batches: MicroBatches, *, once: bool = False) -> tuple[Offsets, Ranges]:
+    """The first micro-batch of a new query: its end, and what it reads."""
+    end = first_end(batches, once=once)
+    return end, planned(batches, batches.start(), end)
+
+
+def run(batches: MicroBatches, start: Offsets) -> tuple[Offsets, Ranges]:
+    """Another micro-batch."""
+    end = next_end(batches, start)
+    return end, planned(batches, start, end)
+
+
+def running(batches: MicroBatches) -> Offsets:
+    """Run the first micro-batch; where it ends."""
+    return run_first(batches)[0]
+
+
+def last_end(batches: MicroBatches, start: Offsets) -> Offsets:
+    """Where a run ends."""
+    while (end := run(batches, start)[0]) != start:
+        start = end
+    return end
