@@ -38,6 +38,13 @@ _log = logging.getLogger(__name__)
 # that has just become its leader may be behind.
 _LOOKS_AT_SHORTER_LOGS = 3
 
+# Nothing in the checkpoint says which connector it was.
+_RUN_AGAIN = (
+    "The first micro-batch is run again. It reads nothing where the start is 'latest' or relative, "
+    "as pykafka logs such a micro-batch. Had Spark's own connector logged it, its records would be "
+    "left out: let that connector finish its first micro-batch before a query moves."
+)
+
 # At the default trigger Spark asks some 80 times a second. Once there has been nothing to read for
 # a while, each look waits a little: a third of the looks and of the CPU, for a few ms of latency.
 _IDLE_AFTER_MS = 1_000
@@ -294,6 +301,8 @@ class MicroBatches:
     def _plan(self, start: Offsets, end: Offsets, deadline: Deadline) -> list[PlannedRange]:
         if self._start is not None and not self._has_looked:
             start = self._start.before(end)
+            if self._start.moving:
+                _log.warning(_RUN_AGAIN)
         self._find_earliest(end.keys() - start.keys(), deadline)
         planned = plan_stream(start, end, self._earliest)
         for loss in planned.losses:
