@@ -1,0 +1,250 @@
+"""A stream as Spark runs it, without Spark: from batch to batch, on a checkpoint that outlives it.
+
+What a driver, its tasks and its successor share is what travels between them, and nothing else:
+JSON, pickles, the checkpoint. Calls come in the order of Spark's MicroBatchExecution, which is one
+order for readers that are told where a batch starts (PySpark 4.2 and newer), another for others.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, Literal, TypeAlias
+
+from pyspark.sql.datasource import InputPartition
+
+from kafka_protocol.client.config import Address
+from kafka_spark_source.source import KafkaDataSource
+from kafka_spark_source.stream_reader import KafkaStreamReader
+from tests.fakes.batch_reading import Rows, Task, filled
+from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.reading import PARTITION
+
+Trigger: TypeAlias = Literal["default", "once", "available now"]
+
+Moment: TypeAlias = Literal[
+    "start found", "end found", "end logged", "committed", "planned", "read", "written", "finished"
+]
+"""Where a driver can die in a trigger, in their order."""
+MOMENTS: Final[tuple[Moment, ...]] = (
+    "start found",
+    "end found",
+    "end logged",
+    "committed",
+    "planned",
+    "read",
+    "written",
+    "finished",
+)
+
+# Tries follow each other soon, and time-outs are those of a test.
+_QUICK: Final = {
+    "kafka.retry.backoff.ms": "1",
+    "kafka.retry.backoff.max.ms": "10",
+    "kafka.socket.connection.setup.timeout.ms": "2000",
+    "kafka.topic.metadata.propagation.max.ms": "300",
+    "kafka.default.api.timeout.ms": "4000",
+    "kafkaConsumer.pollTimeoutMs": "5000",
+    "fetchOffset.retryIntervalMs": "5",
+    "startingOffsets": "earliest",
+}
+
+
+class Checkpoint:
+    """What outlives a driver.
+
+    Attributes:
+        ends: The log of offsets: where each batch ends, as text.
+        finished: How many batches the log of commits holds.
+        written: What an idempotent sink keeps of each batch.
+    """
+
+    def __init__(self) -> None:
+        self.ends: list[str] = []
+        self.finished = 0
+        self.written: list[Rows] = []
+
+    @property
+    def rows(self) -> Rows:
+        """All that the sink holds, in the order of batches."""
+        return [row for batch in self.written for row in batch]
+
+    @property
+    def offsets(self) -> list[dict[str, dict[str, int]]]:
+        """The log of offsets, parsed."""
+        return [json.loads(end) for end in self.ends]
+
+    def write(self, batch: int, rows: Rows) -> None:
+        """Fails where a batch that is run again has other rows than the first time."""
+        if batch == len(self.written):
+            self.written.append(rows)
+        assert self.written[batch] == rows, f"batch {batch} was written with other rows before"
+
+
+class Query:
+    """A query: one driver after the other on one checkpoint.
+
+    Args:
+        servers: The brokers to ask first.
+        trigger: Of Spark's. Before PySpark 4.2 "available now" is "once" for a source in Python.
+        options: Those of the source; in names that begin with `kafka_` underscores are dots.
+    """
+
+    def __init__(
+        self,
+        servers: Iterable[Address | str],
+        trigger: Trigger = "default",
+        **options: object,
+    ) -> None:
+        self.checkpoint = Checkpoint()
+        self._trigger = trigger
+        self._options: dict[str, object] = {
+            "kafka.bootstrap.servers": ",".join(map(str, servers)),
+            **_QUICK,
+        }
+        self._readers: list[KafkaStreamReader] = []
+        self.restart(**options)
+
+    def restart(self, **options: object) -> None:
+        """The driver dies, wherever it was, and another one takes over.
+
+        Args:
+            options: What is different from now on.
+        """
+        self._options |= {
+            name.replace("_", ".") if name.startswith("kafka_") else name: value
+            for name, value in options.items()
+        }
+        named = {name: str(value) for name, value in self._options.items()}
+        if not {"assign", "subscribePattern"} & named.keys():
+            named.setdefault("subscribe", PARTITION.topic)
+        source = KafkaDataSource(named)
+        reader = source.streamReader(source.schema())
+        assert isinstance(reader, KafkaStreamReader)
+        self._readers.append(reader)
+        self.reader: Any = reader  # Any: what it is asked depends on the release of PySpark
+        self._is_told = bool(inspect.signature(self.reader.latestOffset).parameters)
+        self._is_once = self._trigger == "once" or (
+            self._trigger == "available now" and not self._is_told
+        )
+        self._begin()
+
+    def close(self) -> None:
+        """Close the connections of all drivers."""
+        for reader in self._readers:
+            reader.stop()
+
+    def run(self) -> Rows:
+        """As many triggers as there are, or until there is nothing new; their rows."""
+        found = self.trigger() or []
+        while not self._is_once and (rows := self.trigger()) is not None:
+            found = found + rows
+        return found
+
+    def trigger(
+        self, moment: Moment | None = None, befall: Callable[[], object] | None = None
+    ) -> Rows | None:
+        """One trigger: the rows of its batch, or None where there is none.
+
+        Args:
+            moment: When something befalls it, if it comes to that.
+            befall: What does.
+        """
+        before = self.checkpoint.finished
+        for reached in self.moments():
+            if befall is not None and reached == moment:
+                befall()
+        return self.checkpoint.written[before] if self.checkpoint.finished > before else None
+
+    def die_at(self, moment: Moment) -> None:
+        """One trigger, up to there. It must come to that."""
+        assert moment in self.moments(), f"the trigger does not come to {moment!r}"
+
+    def moments(self) -> Iterator[Moment]:
+        """One trigger, which goes on from one moment to the next as they are asked for."""
+        log = self.checkpoint
+        if log.finished == len(log.ends):
+            start = log.ends[-1] if log.ends else self._initial() if self._is_told else None
+            yield "start found"
+            end = self._latest(start)
+            yield "end found"
+            if log.ends and end == log.ends[-1]:
+                return
+            log.ends.append(end)
+            yield "end logged"
+            if len(log.ends) > 1:
+                self.reader.commit(json.loads(log.ends[-2]))
+            yield "committed"
+        tasks = self.tasks()
+        yield "planned"
+        rows = [row for task in tasks for row in task.rows()]
+        yield "read"
+        log.write(log.finished, rows)
+        yield "written"
+        log.finished += 1
+        yield "finished"
+
+    def tasks(self) -> Sequence[Task]:
+        """The tasks of the batch that is logged and not finished."""
+        log = self.checkpoint
+        start = log.ends[log.finished - 1] if log.finished else self._initial()
+        return self._tasks(start, log.ends[log.finished])
+
+    # --- What the reader is asked --------------------------------------------------------------
+
+    def _begin(self) -> None:
+        log = self.checkpoint
+        if self._is_told:
+            if self._trigger == "available now":
+                self.reader.prepareForTriggerAvailableNow()
+            self._limit = self.reader.getDefaultReadLimit()
+            if self._trigger == "once":
+                self._limit = _read_all()
+        elif log.ends:
+            self._tasks(log.ends[-1], log.ends[-1])
+
+    def _initial(self) -> str:
+        return json.dumps(self.reader.initialOffset())
+
+    def _latest(self, start: str | None) -> str:
+        if start is None or not self._is_told:
+            return json.dumps(self.reader.latestOffset())
+        end = json.dumps(self.reader.latestOffset(json.loads(start), self._limit))
+        json.dumps(self.reader.reportLatestOffset())
+        return end
+
+    def _tasks(self, start: str, end: str) -> list[Task]:
+        planned = self.reader.partitions(json.loads(start), json.loads(end))
+        # Spark has a task in any case.
+        travelling = planned or [InputPartition(None)]
+        return [Task(pickle.dumps((self.reader, partition))) for partition in travelling]
+
+
+@contextmanager
+def streaming(
+    *batches: tuple[bytes, ...], nodes: int = 1, trigger: Trigger = "default", **options: object
+) -> Iterator[tuple[ScriptedCluster, Query]]:
+    """A cluster with the partition t-0 and these batches, and a query that was not triggered yet.
+
+    Its options are as for Query; it reads from the earliest offset.
+    """
+    with filled(*batches, nodes=nodes) as cluster:
+        query = Query(cluster.bootstrap_servers, trigger, **options)
+        try:
+            yield cluster, query
+        finally:
+            query.close()
+
+
+def values(rows: Rows) -> list[str]:
+    """Their values, of which no two should be the same."""
+    return [(value or b"").decode() for _, value in rows]
+
+
+def _read_all() -> Any:
+    from pyspark.sql.streaming.datasource import ReadAllAvailable  # noqa: PLC0415 -- since 4.2
+
+    return ReadAllAvailable()
