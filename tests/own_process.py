@@ -27,7 +27,7 @@ def run_module(folder: Path, module: str, *arguments: str) -> Any:
     with subprocess.Popen(
         [sys.executable, "-m", module, *arguments],
         cwd=folder,
-        env=os.environ | _ENVIRONMENT,
+        env=os.environ | ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -44,7 +44,7 @@ def run_module(folder: Path, module: str, *arguments: str) -> Any:
     return json.loads(out.splitlines()[-1])
 
 
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "PYTHONPATH": str(ROOT),
     # Else the workers are whatever `python3` is on the PATH.
     "PYSPARK_PYTHON": sys.executable,

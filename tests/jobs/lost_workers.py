@@ -1,4 +1,4 @@
-"""Two reads whose tasks lose a Python worker in their first attempts.
+"""Reads, of a batch and of a stream, whose tasks lose a Python worker in their first attempts.
 
     python -m tests.jobs.lost_workers localhost:9092 topic folder
 
@@ -17,23 +17,39 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 
-def kill_itself() -> None:
+def kill_itself() -> int:
     os.kill(os.getpid(), signal.SIGKILL)
+    return 0
 
 
-def kill_reader() -> None:
-    """The process that reads the source: the other child of the daemon that forks workers."""
-    daemon = os.getppid()
-    children = Path(f"/proc/{daemon}/task/{daemon}/children").read_text().split()
-    (reader,) = {int(pid) for pid in children} - {os.getpid()}
-    os.kill(reader, signal.SIGKILL)
+def kill_reader() -> int:
+    """The process that reads the source: Spark forks workers from several daemons.
+
+    Returns:
+        How many were killed.
+    """
+    jvm = Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1]
+    daemons = [pid for pid in children(int(jvm)) if b"pyspark.worker" in command(pid)]
+    readers = {pid for daemon in daemons for pid in children(daemon)} - {os.getpid()}
+    for reader in readers:
+        os.kill(reader, signal.SIGKILL)
+    return len(readers)
 
 
-def once(kill: Callable[[], None], marker: str) -> Callable[..., Iterator[pa.RecordBatch]]:
+def children(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")  # whichever thread made them
+    return [int(child) for task in tasks for child in task.read_text().split()]
+
+
+def command(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def once(kill: Callable[[], int], marker: str) -> Callable[..., Iterator[pa.RecordBatch]]:
     """Passes batches on, and kills behind the first of them unless the marker says it was done."""
 
     def pass_on(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -45,22 +61,39 @@ def once(kill: Callable[[], None], marker: str) -> Callable[..., Iterator[pa.Rec
             yield pa.RecordBatch.from_arrays(columns, names=["offset", "value", "attempt"])
             if not Path(marker).exists():
                 Path(marker).touch()
-                kill()
+                Path(marker).write_text(f"{kill()} killed")
 
     return pass_on
 
 
+def stored(rows: DataFrame) -> list[Row]:
+    """The rows of a stream, in one micro-batch."""
+    writer = rows.writeStream.format("memory").queryName("stored").trigger(once=True)
+    query = writer.start()
+    query.awaitTermination()
+    return rows.sparkSession.table("stored").collect()
+
+
 def main(servers: str, topic: str, folder: str) -> None:
-    spark = SparkSession.builder.master("local[2,3]").getOrCreate()
+    builder = SparkSession.builder.master("local[2,3]")
+    # So the first batch is passed on while there is more to be read.
+    builder = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", "500")
+    spark = builder.getOrCreate()
     options = {"kafka.bootstrap.servers": servers, "subscribe": topic}
-    df = spark.read.format("pykafka").options(**options).load()
+    batch = spark.read.format("pykafka").options(**options).load()
+    options["startingOffsets"] = "earliest"
+    stream = spark.readStream.format("pykafka").options(**options).load()
     schema = "offset long, value binary, attempt int"
     found = {}
-    # The reader first: later on the daemon has idle children, too.
-    for name, kill in (("reader", kill_reader), ("udf", kill_itself)):
+    for name, df, kill, collect in (
+        ("reader", batch, kill_reader, DataFrame.collect),
+        ("udf", batch, kill_itself, DataFrame.collect),
+        ("reader of a stream", stream, kill_reader, stored),
+        ("udf of a stream", stream, kill_itself, stored),
+    ):
         rows = df.mapInArrow(once(kill, f"{folder}/{name}"), schema)
         rows = rows.select("offset", F.md5("value").alias("value"), "attempt")
-        found[name] = [tuple(row) for row in rows.collect()]
+        found[name] = [tuple(row) for row in collect(rows)]
     print(json.dumps(found))
     spark.stop()
 

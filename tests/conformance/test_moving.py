@@ -1,0 +1,187 @@
+"""A query into files moves from Spark's own connector to ours and back, on its checkpoint."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tests.conformance.sides import FORMATS, OURS, THEIRS
+from tests.conformance.topics import Topics
+from tests.stream_folder import LOGS, StreamFolder
+from tests.stream_records import Journal, Offsets, expect_each_once
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+MOVES = [(THEIRS, OURS), (OURS, THEIRS)]
+LIMIT = "25"  # a batch ends in the midst of what there is
+OLD = 3  # records in partition 0 that are from before LATER_MS
+LATER_MS = 1_700_000_000_000
+
+_numbers = itertools.count(1)
+
+
+class Moving:
+    """A query that goes on through either connector, and all that it has to read.
+
+    Args:
+        spark: A session that has both.
+        topics: Of the broker.
+        folder: For the checkpoint and the files.
+    """
+
+    def __init__(self, spark: SparkSession, topics: Topics, folder: Path) -> None:
+        self.folder = StreamFolder(folder)
+        self.journal = Journal(topics.servers)
+        self._spark = spark
+        self._topics = topics
+
+    def make_topic(self, partitions: int = 2, prefix: str = "moving") -> str:
+        """A topic that no other test knows."""
+        return self._topics.make(f"{prefix}-{next(_numbers)}", partitions)
+
+    def load(self, connector: str, **options: str) -> DataFrame:
+        """A stream of one of them."""
+        reader = self._spark.readStream.format(connector).option("maxOffsetsPerTrigger", LIMIT)
+        servers = {"kafka.bootstrap.servers": self._topics.servers}
+        return reader.options(**servers, **options).load()
+
+    def run(self, connector: str, **options: str) -> None:
+        """Goes on through one of them until everything is read."""
+        self.folder.run_to(self.load(connector, **options), self.journal.ends())
+
+    def expect_each_once(self, starts: Offsets | None = None) -> None:
+        """The files hold what was written from there on, or from the first record on."""
+        expect_each_once(self.folder.records(self._spark), self.journal, starts or {})
+
+
+@pytest.fixture
+def moving(spark: SparkSession, topics: Topics, tmp_path: Path) -> Moving:
+    return Moving(spark, topics, tmp_path)
+
+
+def start_at(kind: str, topic: str) -> dict[str, str]:
+    """Options of a start that can be found again: behind the old records but for `earliest`."""
+    starts = {
+        "earliest": {"startingOffsets": "earliest"},
+        "offsets": {"startingOffsets": json.dumps({topic: {"0": OLD, "1": -2}})},
+        "timestamp": {"startingTimestamp": str(LATER_MS)},
+    }
+    return {"subscribe": topic, **starts[kind]}
+
+
+STARTS: dict[str, dict[int, int]] = {"earliest": {}, "offsets": {0: OLD}, "timestamp": {0: OLD}}
+
+
+@pytest.mark.parametrize("connectors", [FORMATS * 2, FORMATS[::-1] * 2], ids=FORMATS)
+@pytest.mark.parametrize("start", ["earliest", "latest"])
+def test_there_and_back_twice(moving: Moving, connectors: tuple[str, ...], start: str) -> None:
+    topic = moving.make_topic()
+    moving.journal.write(topic, [0, 1], 5)
+    starts: Offsets = {topic: {0: 5, 1: 5}} if start == "latest" else {}
+    moving.run(connectors[0], subscribe=topic, startingOffsets=start)
+    for connector in connectors:
+        moving.journal.write(topic, [0, 1], 20)
+        moving.run(connector, subscribe=topic, startingOffsets=start)
+        moving.expect_each_once(starts)
+
+
+def test_offsets_in_another_order(moving: Moving) -> None:
+    """Spark's connector writes its maps as they come; ours sorts."""
+    sizes = {"b": 11, "B": 1, "a.c": 2, "0": 1, "moving_zz": 3}
+    topics = {moving.make_topic(size, prefix): size for prefix, size in sizes.items()}
+    options = {"subscribe": ",".join(topics), "startingOffsets": "earliest"}
+    for connector in FORMATS * 2:
+        for topic, size in topics.items():
+            moving.journal.write(topic, range(size), 1)
+        moving.run(connector, **options)
+        moving.expect_each_once()
+        logged = moving.folder.offsets(moving.folder.batches()[-1])
+        order = [(topic, [*partitions]) for topic, partitions in logged.items()]
+        assert (order == sorted(order)) == (connector == OURS)
+
+
+@pytest.mark.parametrize(("first", "second"), MOVES)
+def test_a_partition_is_added_between(moving: Moving, first: str, second: str) -> None:
+    """Read from its first record on."""
+    topic = moving.make_topic()
+    starts = {topic: {0: 5, 1: 5}}
+    moving.journal.write(topic, [0, 1], 5)
+    moving.run(first, subscribe=topic, startingOffsets="latest")
+    for partitions, connector in ((3, second), (4, first)):
+        moving.journal.add_partitions(topic, partitions)
+        moving.journal.write(topic, range(partitions))
+        moving.run(connector, subscribe=topic, startingOffsets="latest")
+        moving.expect_each_once(starts)
+
+
+@pytest.mark.parametrize(("first", "second"), MOVES)
+def test_a_pattern_finds_a_topic_between(moving: Moving, first: str, second: str) -> None:
+    prefix = f"pattern-of-{first}"
+    for connector in (first, second, first):
+        moving.journal.write(moving.make_topic(3, prefix), range(3))
+        moving.run(connector, subscribePattern=f"{prefix}-.*", startingOffsets="earliest")
+        moving.expect_each_once()
+    assert len(moving.journal.ends()) == 3
+
+
+@pytest.mark.parametrize(("first", "second"), MOVES)
+def test_a_batch_failed_before(moving: Moving, first: str, second: str) -> None:
+    """It stands in the log; the other connector reads it again, then more."""
+    topic = moving.make_topic()
+    options = {"subscribe": topic, "startingOffsets": "earliest"}
+    records = moving.journal.write(topic, [0, 1], 20)
+    value = F.col("value").cast("string")
+    bad = F.when(value == records[18].value, F.raise_error(F.lit("poison"))).otherwise(value)
+    df = moving.load(first, **options).withColumn("value", bad)
+    with pytest.raises(StreamingQueryException, match="poison"):
+        moving.folder.run_to(df, moving.journal.ends())
+    assert moving.folder.batches("offsets") > moving.folder.batches("commits")
+    moving.journal.write(topic, [0, 1], 20)
+    moving.run(second, **options)
+    moving.expect_each_once()
+
+
+@pytest.mark.parametrize(("first", "second"), MOVES)
+@pytest.mark.parametrize("start", STARTS)
+def test_a_driver_died_before(moving: Moving, first: str, second: str, start: str) -> None:
+    """In any batch that it ran, at every moment that leaves a mark; the last batch first."""
+    topic = moving.make_topic()
+    moving.journal.write(topic, [0], OLD, timestamp=LATER_MS - 1)
+    moving.journal.write(topic, [0, 1], 20, timestamp=LATER_MS)
+    options = start_at(start, topic)
+    moving.run(first, **options)
+    for state in reversed([(batch, log) for batch in moving.folder.batches() for log in LOGS]):
+        moving.folder.rewind(*state)
+        moving.journal.write(topic, [0, 1], 5)
+        moving.run(second, **options)
+        moving.expect_each_once({topic: STARTS[start]})
+
+
+def test_the_first_batch_of_latest_failed_before(moving: Moving) -> None:
+    """In Spark's connector. Ours goes on from the end of that batch, where both of them begin."""
+    topic = moving.make_topic()
+    moving.journal.write(topic, [0, 1], 5)
+    moving.run(THEIRS, subscribe=topic, startingOffsets="latest")
+    moving.folder.rewind(0, "offsets")
+    moving.journal.write(topic, [0, 1], 5)
+    moving.run(OURS, subscribe=topic, startingOffsets="latest")
+    moving.expect_each_once({topic: {0: 5, 1: 5}})
+
+
+def test_the_first_batch_of_latest_failed_in_ours(moving: Moving) -> None:
+    """Spark's connector wants a file of its own, and tells that it would lose; ours goes on."""
+    topic = moving.make_topic()
+    moving.journal.write(topic, [0, 1], 5)
+    moving.run(OURS, subscribe=topic, startingOffsets="latest")
+    moving.folder.rewind(0, "offsets")
+    moving.journal.write(topic, [0, 1], 5)
+    with pytest.raises(StreamingQueryException, match="offset was changed from 10 to 5"):
+        moving.run(THEIRS, subscribe=topic, startingOffsets="latest")
+    moving.run(OURS, subscribe=topic, startingOffsets="latest")
+    moving.expect_each_once({topic: {0: 5, 1: 5}})

@@ -1,0 +1,30 @@
+"""A stream from Kafka into files that goes on until it is killed.
+
+    python -m tests.jobs.stream_to_files pykafka folder '{"subscribe": "topic", ...}'
+
+The folder has the checkpoint and the files. Prints STARTED when the query has been started.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from tests.spark_session import run_session
+from tests.stream_folder import StreamFolder
+
+STARTED = "started"
+
+
+def main(connector: str, folder: str, options: str) -> None:
+    # All of the log is kept: tests look for the first offsets in it.
+    for spark in run_session("stream to files", spark_sql_streaming_minBatchesToRetain="100000"):
+        stream = spark.readStream.format(connector).options(**json.loads(options)).load()
+        query = StreamFolder(Path(folder)).start(stream)
+        print(STARTED, flush=True)
+        query.awaitTermination()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,81 @@
+"""The driver of a stream in a process of its own, to end it and all that it started by SIGKILL."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from kafka_spark_source.testing.waiting import Deadline
+from tests.jobs.stream_to_files import STARTED
+from tests.own_process import ENVIRONMENT, processes_of
+
+_SOON_SECONDS = 180
+
+
+class Driver:
+    """Runs `tests.jobs.stream_to_files`; the checkpoint and the files are in its folder.
+
+    Args:
+        folder: Of the query; what the process prints is there as well.
+        connector: The format of the source.
+        options: Of the source.
+    """
+
+    def __init__(self, folder: Path, connector: str, options: Mapping[str, str]) -> None:
+        self._begin = time.monotonic()
+        self._start_seconds = 0.0
+        self._printed = folder / "printed.txt"
+        module = "tests.jobs.stream_to_files"
+        with self._printed.open("w") as printed:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", module, connector, str(folder), json.dumps(options)],
+                cwd=folder,
+                env=os.environ | ENVIRONMENT,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def wait_for_start(self) -> None:
+        """Returns when the query has been started."""
+        text = f"{STARTED}\n"
+        started = Deadline(_SOON_SECONDS).wait_for(
+            lambda: text in self._printed.read_text() or self._process.poll() is not None
+        )
+        assert started, "the query does not start"
+        self.expect_running()
+        self._start_seconds = time.monotonic() - self._begin
+
+    def live_for(self, start_times: float) -> None:
+        """Lets so many times as long pass as its start took: it gets as far on a slow machine."""
+        try:
+            self._process.wait(start_times * self._start_seconds)
+        except subprocess.TimeoutExpired:
+            return
+        self.expect_running()
+
+    def expect_running(self) -> None:
+        """Fails where the query ended by itself."""
+        assert self._process.poll() is None, self._printed.read_text()
+
+    def kill(self) -> None:
+        """Ends everything at once: the driver, its JVM, their Python workers."""
+        session = self._process.pid
+
+        def is_empty() -> bool:
+            left = processes_of(session)
+            for pid in left:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass  # it ended meanwhile
+            return not left
+
+        assert Deadline(_SOON_SECONDS).wait_for(is_empty)
+        self._process.wait()

@@ -1,0 +1,107 @@
+"""A query's checkpoint and the files it writes: start it, read them, undo the last of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, Literal
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from kafka_spark_source.testing.waiting import Deadline
+from tests.stream_records import Offsets, Record
+
+Log = Literal["offsets", "sink", "commits"]
+LOGS: Final[tuple[Log, ...]] = ("offsets", "sink", "commits")
+"""What is written for each batch, in this order, with the batch's number as the file's name."""
+
+_SOON_SECONDS = 120
+_SCHEMA = "topic string, partition int, offset long, value string"
+
+
+class StreamFolder:
+    """Where a query from Kafka into files keeps all that it needs to go on.
+
+    Args:
+        folder: That exists.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._checkpoint = folder / "checkpoint"
+        self._files = folder / "files"
+        self._logs = {
+            "offsets": self._checkpoint / "offsets",
+            "sink": self._files / "_spark_metadata",
+            "commits": self._checkpoint / "commits",
+        }
+
+    def start(self, df: DataFrame) -> StreamingQuery:
+        """Starts the query, or goes on where it was; `df` has the columns of the source."""
+        rows = df.selectExpr("topic", "partition", "offset", "string(value) AS value")
+        return (
+            rows.writeStream.format("json")
+            .option("path", str(self._files))
+            .option("checkpointLocation", str(self._checkpoint))
+            .start()
+        )
+
+    def run_to(self, df: DataFrame, ends: Offsets) -> None:
+        """Goes on until a finished batch reached these offsets, and stops.
+
+        Raises:
+            StreamingQueryException: The query failed.
+        """
+        query = self.start(df)
+        try:
+            has_ended = Deadline(_SOON_SECONDS).wait_for(
+                lambda: not query.isActive or self._is_at(ends)
+            )
+        finally:
+            query.stop()
+        if error := query.exception():
+            raise error
+        assert has_ended, f"no batch goes to {ends}; {self.batches()} are logged"
+
+    def records(self, spark: SparkSession) -> list[Record]:
+        """What the sink holds: the files of finished batches, by its own log."""
+        rows = spark.read.schema(_SCHEMA).json(str(self._files)).collect()
+        return [Record(*row) for row in rows]
+
+    def batches(self, log: Log = "offsets") -> list[int]:
+        """The batches that stand in a log."""
+        return sorted(batch for file, batch in self._entries(log) if file.name[0] != ".")
+
+    def offsets_text(self, batch: int) -> str:
+        """The offset of the only source at the end of a batch, as it stands in the log."""
+        return (self._logs["offsets"] / f"{batch}").read_text().splitlines()[2]
+
+    def offsets(self, batch: int) -> Offsets:
+        """The same, parsed."""
+        topics = json.loads(self.offsets_text(batch))
+        return {
+            topic: {int(partition): offset for partition, offset in partitions.items()}
+            for topic, partitions in topics.items()
+        }
+
+    def rewind(self, batch: int, last: Log) -> None:
+        """Leaves what a driver leaves that dies right after it wrote this log of this batch."""
+        kept = batch, LOGS.index(last)
+        for order, log in enumerate(LOGS):
+            for file, of_batch in self._entries(log):
+                if (of_batch, order) > kept:
+                    file.unlink()
+
+    def _is_at(self, ends: Offsets) -> bool:
+        finished = self.batches("commits")
+        offsets = self.offsets(finished[-1]) if finished else {}
+        return all(
+            offsets.get(topic, {}).items() >= of_topic.items() for topic, of_topic in ends.items()
+        )
+
+    def _entries(self, log: Log) -> Iterator[tuple[Path, int]]:
+        """Files of a log with their batch: `7`, `9.compact`, and hidden ones such as `.7.crc`."""
+        folder = self._logs[log]
+        for file in list(folder.iterdir()) if folder.exists() else []:
+            yield file, int(file.name.lstrip(".").partition(".")[0])

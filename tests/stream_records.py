@@ -1,0 +1,161 @@
+"""Records with values that no other has, and whether a stream delivered each of them once."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka.admin import AdminClient, NewPartitions
+
+from kafka_spark_source.testing.waiting import Deadline
+
+SOON_SECONDS = 60
+_SHOWN = 10
+
+
+class Record(NamedTuple):
+    topic: str
+    partition: int
+    offset: int
+    value: str
+
+
+Offsets = dict[str, dict[int, int]]
+"""An offset for each partition of each topic."""
+
+
+class Journal:
+    """Writes records, and keeps those that the brokers acknowledged (acks=all, idempotent).
+
+    Their values are `w<writer>-<number>`.
+
+    Args:
+        servers: Where to write.
+    """
+
+    def __init__(self, servers: str) -> None:
+        self.records: list[Record] = []
+        self._servers = servers
+        self._writers = itertools.count()
+
+    def write(
+        self, topic: str, partitions: Iterable[int], count: int = 10, **options: Any
+    ) -> list[Record]:
+        """Writes so many records to each of the partitions, and returns them.
+
+        Args:
+            topic: That exists.
+            partitions: Of the topic.
+            count: Of records in each partition.
+            options: More arguments of `Producer.produce`, a timestamp for one.
+        """
+        before = len(self.records)
+        wanted = [partition for partition in partitions for _ in range(count)]
+        writer = self._writer()
+        for value, partition in zip(writer.values, wanted):  # noqa: B905 -- values have no end
+            writer.producer.produce(topic, value, partition=partition, **options)
+        writer.finish()
+        return self.records[before:]
+
+    @contextmanager
+    def writing(self, topic: str, writers: int, interval_seconds: float) -> Iterator[None]:
+        """Writes on and on, to any partitions that the topic has, as long as the block lasts."""
+        leave = threading.Event()
+
+        def write() -> None:
+            writer = self._writer()
+            while not leave.wait(interval_seconds):
+                writer.producer.produce(topic, next(writer.values))
+                writer.producer.poll(0)
+            writer.finish()
+
+        with ThreadPoolExecutor(writers) as pool:
+            threads = [pool.submit(write) for _ in range(writers)]
+            try:
+                yield
+            finally:
+                leave.set()
+        for thread in threads:
+            thread.result()
+
+    def add_partitions(self, topic: str, count: int) -> None:
+        """Lets a topic have so many partitions, and returns when the brokers show them."""
+        admin = AdminClient({"bootstrap.servers": self._servers})
+        admin.create_partitions([NewPartitions(topic, count)])[topic].result(SOON_SECONDS)
+
+        def are_there() -> bool:
+            found = admin.list_topics(topic, SOON_SECONDS).topics[topic].partitions.values()
+            return len(found) == count and all(each.leader >= 0 for each in found)
+
+        assert Deadline(SOON_SECONDS).wait_for(are_there)
+
+    def ends(self) -> Offsets:
+        """The offset behind the last record of each partition that has any."""
+        ends: Offsets = {}
+        for record in sorted(self.records):
+            ends.setdefault(record.topic, {})[record.partition] = record.offset + 1
+        return ends
+
+    def _writer(self) -> _Writer:
+        return _Writer(self._servers, next(self._writers), self._keep)
+
+    def _keep(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            raise KafkaException(error)
+        topic, partition, offset = message.topic(), message.partition(), message.offset()
+        self.records.append(Record(topic, partition, offset, message.value().decode()))
+
+
+class _Writer:
+    def __init__(self, servers: str, name: int, keep: Any) -> None:
+        self.values = (f"w{name}-{number}" for number in itertools.count())
+        self.producer = Producer(
+            {
+                "bootstrap.servers": servers,
+                "enable.idempotence": True,
+                "on_delivery": keep,
+                # New partitions are to get their share soon.
+                "topic.metadata.refresh.interval.ms": 200,
+            }
+        )
+
+    def finish(self) -> None:
+        assert self.producer.flush(SOON_SECONDS) == 0
+
+
+def expect_each_once(found: Sequence[Record], journal: Journal, starts: Offsets) -> None:
+    """Fails unless what was found is what was written, each record once.
+
+    Args:
+        found: What the stream delivered, in any order.
+        journal: What was written.
+        starts: Where the stream had to start; other partitions from their first offset.
+    """
+    expected = [
+        record
+        for record in journal.records
+        if record.offset >= starts.get(record.topic, {}).get(record.partition, 0)
+    ]
+    there, wanted = Counter(found), Counter(expected)
+    assert not wanted - there, _few("lost", wanted - there)
+    assert not there - wanted, _few("twice, or never asked for", there - wanted)
+    for (topic, partition), offsets in _by_partition(found).items():
+        start = starts.get(topic, {}).get(partition, 0)
+        assert offsets == list(range(start, start + len(offsets))), (topic, partition)
+
+
+def _few(what: str, records: Mapping[Record, int]) -> str:
+    return f"{len(records)} records {what}, such as {sorted(records)[:_SHOWN]}"
+
+
+def _by_partition(records: Iterable[Record]) -> dict[tuple[str, int], list[int]]:
+    offsets: dict[tuple[str, int], list[int]] = {}
+    for record in sorted(records):
+        offsets.setdefault((record.topic, record.partition), []).append(record.offset)
+    return offsets
