@@ -220,6 +220,8 @@ class MicroBatches:
 
     def _look(self, start: Offsets, deadline: Deadline) -> Ends:
         """Where the logs end now. What was deleted, and what was re-created, is kept in mind."""
+        if self._target is not None:
+            self._logs.look_again()  # what a run has to read may be another topic by now
         for _ in range(_LOOKS_AT_SHORTER_LOGS):
             now = self._logs.ends(start.keys(), deadline, self._gone)
             self._recreated.update(tp for tp in now.latest if tp.topic in now.recreated)

@@ -240,8 +240,10 @@ def test_what_a_run_has_to_read_is_gone(cluster: ScriptedCluster, now: MicroBatc
 
 
 def test_what_a_run_has_to_read_is_another_topic(
-    cluster: ScriptedCluster, now: MicroBatches
+    cluster: ScriptedCluster, now: MicroBatches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """However fresh the answer is that said which topic it is."""
+    monkeypatch.setattr(stream_logs, "_PARTITIONS_ARE_FRESH_MS", 60_000)
     end = running(now)
     cluster.add_topic("t", partitions=2)
     append(cluster, T0, 9)

@@ -1,0 +1,315 @@
+"""What one refuses in a stream, the other refuses: in the same words, or for a reason.
+
+When is told as well. `load()` does not tell a Python data source whether a batch or a stream is to
+be read, so pykafka refuses there what neither could do, and the rest when the query starts. Spark's
+connector reads some options at `load()` and the others when the query starts.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import IllegalArgumentException, PySparkException
+from pyspark.sql import SparkSession
+
+from kafka_spark_source.testing import KafkaCluster
+from tests.conformance.sides import FORMATS, OURS, THEIRS, text_of
+from tests.conformance.streams import Streams
+from tests.conformance.topics import START_MS, Topics
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+TOPIC: Final = "created"
+FAR_MS: Final = START_MS + 10**9
+
+AT_LOAD: Final = "at load()"
+LATER: Final = "when the query runs"
+
+
+@pytest.fixture
+def streams(spark: SparkSession, kafka: KafkaCluster, topics: Topics, tmp_path: Path) -> Streams:
+    assert topics.created == TOPIC
+    return Streams(spark, kafka.bootstrap_servers, tmp_path)
+
+
+def of(*positions: object) -> str:
+    """The JSON that maps partition 0, 1, ... of the topic to these."""
+    return json.dumps({TOPIC: {str(number): each for number, each in enumerate(positions)}})
+
+
+Options = dict[str, "str | None"]
+READ: Final[Options] = {"subscribe": TOPIC, "fetchOffset.retryIntervalMs": "10"}
+FROM_EARLIEST: Final = READ | {"startingOffsets": "earliest"}
+
+
+class Refusal(NamedTuple):
+    """When something is refused, and a part of what is said."""
+
+    when: str
+    text: str
+
+
+def assert_refused(streams: Streams, connector: str, options: Options, by: Refusal) -> None:
+    try:
+        df = streams.reader(connector, options).load()
+    except (PySparkException, Py4JJavaError) as error:
+        when, text = AT_LOAD, text_of(error)
+    else:
+        when, text = LATER, streams.of(df).error()
+    assert by.text in text
+    assert when == by.when
+
+
+OFFSETS: Final = 'Expected e.g. {"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}, got '
+ONE_LONG: Final = "Expected a single long value, got soon"
+NO_MATCH: Final = "No offset matched from request of topic-partition created-"
+NOT_SUPPORTED: Final = "Kafka option '{}' is not supported"
+HIGHER: Final = "The value of minOffsetPerTrigger(20) is higher than the maxOffsetsPerTrigger(15)"
+
+# Options, what both say, when Spark's connector says it, when pykafka does.
+SAME: Final[list[tuple[Options, str, str, str]]] = [
+    ({}, "One of the following options must be specified for Kafka source", AT_LOAD, AT_LOAD),
+    (READ | {"assign": "{}"}, "Only one of the following options can be", AT_LOAD, AT_LOAD),
+    ({"subscribe": " , "}, "No topics to subscribe to as specified value", AT_LOAD, AT_LOAD),
+    ({"assign": TOPIC}, "No topicpartitions to assign as specified value", AT_LOAD, AT_LOAD),
+    (
+        READ | {"kafka.bootstrap.servers": None},
+        "Option 'kafka.bootstrap.servers' must be specified for configuring Kafka consumer",
+        AT_LOAD,
+        AT_LOAD,
+    ),
+    (READ | {"minPartitions": "0"}, "minPartitions must be positive", AT_LOAD, AT_LOAD),
+    *(
+        (READ | {f"kafka.{name}": "x"}, NOT_SUPPORTED.format(name), AT_LOAD, AT_LOAD)
+        for name in (
+            "auto.offset.reset",
+            "key.deserializer",
+            "value.deserializer",
+            "enable.auto.commit",
+            "interceptor.classes",
+        )
+    ),
+    # What only a batch has.
+    (
+        FROM_EARLIEST | {"endingOffsets": "latest"},
+        "ending offset not valid in streaming queries",
+        AT_LOAD,
+        LATER,
+    ),
+    (
+        FROM_EARLIEST | {"endingOffsetsByTimestamp": of(1, 1, 1)},
+        "ending timestamp not valid in streaming queries",
+        AT_LOAD,
+        LATER,
+    ),
+    # What only a stream has.
+    (
+        READ | {"minOffsetsPerTrigger": "20", "maxOffsetsPerTrigger": "15"},
+        HIGHER,
+        AT_LOAD,
+        LATER,
+    ),
+    # Where to start.
+    (READ | {"startingOffsets": "soon"}, OFFSETS + "soon", LATER, AT_LOAD),
+    (READ | {"startingOffsets": "{"}, OFFSETS + "{", LATER, AT_LOAD),
+    (READ | {"startingTimestamp": "soon"}, ONE_LONG, LATER, AT_LOAD),
+    (
+        READ | {"startingOffsetsByTimestamp": of(0, 0)},
+        "KAFKA_TIMESTAMP_OFFSET_DOES_NOT_MATCH_ASSIGNED",
+        LATER,
+        LATER,
+    ),
+    (READ | {"startingTimestamp": str(FAR_MS)}, NO_MATCH, LATER, LATER),
+]
+
+
+@pytest.mark.parametrize(("options", "text", "theirs", "ours"), SAME)
+def test_the_same_error(
+    streams: Streams, options: Options, text: str, theirs: str, ours: str
+) -> None:
+    assert_refused(streams, THEIRS, options, Refusal(theirs, text))
+    assert_refused(streams, OURS, options, Refusal(ours, text))
+
+
+class OtherWords(NamedTuple):
+    """Both refuse the same thing, and say it differently."""
+
+    options: Options
+    theirs: Refusal
+    ours: Refusal
+    reason: str
+
+
+NAMED: Final = "an error names the option"
+NOT_A_NUMBER: Final = 'For input string: "{}"'
+TIMESTAMPS: Final = 'Expected e.g. {"topicA": {"0": 123456789, "1": 123456789},'
+LIKELY_TIMESTAMPS: Final = 'Expected e.g. {"topicA":{"0":1760000000000,"1":1760000000000}'
+
+
+def bad(option: str, value: str, theirs: Refusal, ours: str) -> OtherWords:
+    return OtherWords(
+        FROM_EARLIEST | {option: value}, theirs, Refusal(ours, f"Option '{option}' must be"), NAMED
+    )
+
+
+OTHER_WORDS: Final = [
+    *(
+        bad(option, value, Refusal(theirs, NOT_A_NUMBER.format(value)), ours)
+        for option, value, theirs, ours in (
+            ("includeHeaders", "maybe", AT_LOAD, AT_LOAD),
+            ("minPartitions", "a", AT_LOAD, AT_LOAD),
+            ("maxRecordsPerPartition", "a", AT_LOAD, AT_LOAD),
+            ("failOnDataLoss", "maybe", LATER, AT_LOAD),
+            ("fetchOffset.numRetries", "x", LATER, AT_LOAD),
+            ("fetchOffset.retryIntervalMs", "x", LATER, AT_LOAD),
+            ("kafkaConsumer.pollTimeoutMs", "x", LATER, AT_LOAD),
+            ("maxOffsetsPerTrigger", "a", LATER, LATER),
+        )
+    ),
+    bad("maxTriggerDelay", "soon", Refusal(LATER, "Failed to parse time string: soon"), LATER),
+    bad(
+        "startingOffsetsByTimestampStrategy",
+        "soon",
+        Refusal(LATER, "No value found for 'SOON'"),
+        AT_LOAD,
+    ),
+    OtherWords(
+        {"subscribePattern": "["},
+        Refusal(LATER, "Unclosed character class"),
+        Refusal(AT_LOAD, "Option 'subscribePattern' must be a regular expression"),
+        NAMED,
+    ),
+    OtherWords(
+        READ | {"startingOffsetsByTimestamp": "{"},
+        Refusal(LATER, TIMESTAMPS),
+        Refusal(AT_LOAD, LIKELY_TIMESTAMPS),
+        "a time that is one of our days",
+    ),
+    OtherWords(
+        READ | {"startingOffsets": of(0, 0)},
+        Refusal(LATER, "If startingOffsets contains specific offsets, you must specify all"),
+        Refusal(LATER, "KAFKA_START_OFFSET_DOES_NOT_MATCH_ASSIGNED"),
+        "the condition that the connector has for it in a batch",
+    ),
+    OtherWords(
+        READ | {"startingOffsets": of(0, -3, 0)},
+        Refusal(LATER, "-3"),
+        Refusal(AT_LOAD, "for created-1 it holds -3, which is neither an offset"),
+        "before a task runs",
+    ),
+    OtherWords(
+        {"subscribe": "no-such-topic", "fetchOffset.numRetries": "1"},
+        Refusal(LATER, "This server does not host this topic-partition"),
+        Refusal(LATER, "Cannot read topic 'no-such-topic' of the option 'subscribe'"),
+        "an error names the topic",
+    ),
+    OtherWords(
+        FROM_EARLIEST | {"kafka.isolation.level": "x"},
+        Refusal(LATER, "No enum constant org.apache.kafka.common.IsolationLevel.X"),
+        Refusal(AT_LOAD, "Option 'kafka.isolation.level' has the value 'x'"),
+        NAMED,
+    ),
+    OtherWords(
+        FROM_EARLIEST | {"kafka.max.partition.fetch.bytes": "x"},
+        Refusal(LATER, "Invalid value x for configuration max.partition.fetch.bytes"),
+        Refusal(AT_LOAD, "Option 'kafka.max.partition.fetch.bytes' has the value 'x'"),
+        "before a task runs",
+    ),
+    OtherWords(
+        FROM_EARLIEST | {"endingOffsets": "soon"},
+        Refusal(AT_LOAD, "ending offset not valid in streaming queries"),
+        Refusal(AT_LOAD, OFFSETS + "soon"),
+        "no batch could read it either",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", OTHER_WORDS)
+def test_the_same_error_in_other_words(streams: Streams, case: OtherWords) -> None:
+    assert_refused(streams, THEIRS, case.options, case.theirs)
+    assert_refused(streams, OURS, case.options, case.ours)
+
+
+# What Spark's connector takes, and pykafka refuses: options, our refusal, the reason, and how many
+# rows the connector reads.
+REFUSED: Final[list[tuple[Options, Refusal, str, int]]] = [
+    (
+        FROM_EARLIEST | {"maxOffsetsPerTrigger": "0"},
+        Refusal(LATER, "maxOffsetsPerTrigger must be positive"),
+        "the connector reads nothing for ever, and says nothing",
+        0,
+    ),
+    (
+        FROM_EARLIEST | {"minOffsetsPerTrigger": "-1"},
+        Refusal(LATER, "minOffsetsPerTrigger must be positive"),
+        "it has no meaning",
+        90,
+    ),
+    (
+        READ | {"startingTimestamp": "-1", "startingOffsetsByTimestampStrategy": "latest"},
+        Refusal(AT_LOAD, "Expected a single long value, got -1"),
+        "the connector asks the brokers for it, to whom it means latest",
+        0,
+    ),
+    (
+        {"assign": json.dumps({TOPIC: [0, 9]}), "startingOffsets": "earliest"},
+        Refusal(LATER, "Partition created-9 does not exist"),
+        "the connector drops it without a word",
+        60,
+    ),
+    (
+        READ | {"startingOffsets": of(1.5, 0, 0)},
+        Refusal(AT_LOAD, "for created-0 it holds 1.5, which is neither an offset"),
+        "the connector reads from 1",
+        89,
+    ),
+    (
+        READ | {"startingOffset": "earliest"},
+        Refusal(AT_LOAD, "Option 'startingoffset' is not known to pykafka: did you mean"),
+        "the connector ignores it, and reads something else than was meant",
+        0,
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "refusal", "reason", "count"), REFUSED)
+def test_what_only_pykafka_refuses(
+    streams: Streams, options: Options, refusal: Refusal, reason: str, count: int
+) -> None:
+    assert_refused(streams, OURS, options, refusal)
+    theirs = streams.of(streams.reader(THEIRS, options).load()).run()
+    assert len(theirs.rows) == count
+
+
+# What pykafka takes, and Spark's connector refuses: options, its refusal, the reason.
+TAKEN: Final[list[tuple[Options, Refusal, str]]] = [
+    (
+        FROM_EARLIEST | {"kafka.isolation.level": "READ_COMMITTED"},
+        Refusal(LATER, "Invalid value READ_COMMITTED for configuration isolation.level"),
+        "the driver of the connector takes any case, its tasks do not",
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "refusal", "reason"), TAKEN)
+def test_what_only_pykafka_takes(
+    streams: Streams, options: Options, refusal: Refusal, reason: str
+) -> None:
+    assert_refused(streams, THEIRS, options, refusal)
+    assert len(streams.of(streams.reader(OURS, options).load()).run().rows) == 90
+
+
+def test_a_schema_is_a_projection_in_pykafka_only(streams: Streams) -> None:
+    theirs, ours = (
+        streams.reader(each, dict(FROM_EARLIEST)).schema("offset long, partition int, topic string")
+        for each in FORMATS
+    )
+    with pytest.raises(IllegalArgumentException, match="Kafka source has a fixed schema"):
+        theirs.load()
+    rows = streams.of(ours.load()).run().rows
+    assert rows[0].asDict() == {"offset": 0, "partition": 0, "topic": TOPIC}
+    assert len(rows) == 90

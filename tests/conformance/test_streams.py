@@ -1,0 +1,243 @@
+"""Streams: where they start, what they find later, what they read, batch by batch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from kafka_spark_source.testing import KafkaCluster
+from tests.conformance.sides import FORMATS, OURS
+from tests.conformance.streams import LiveTopics, Streams
+from tests.conformance.topics import START_MS, STEP_MS, Topics, numbered
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+both = pytest.mark.parametrize("connector", FORMATS)
+
+TOPIC: Final = "created"
+FAR_MS: Final = START_MS + 10**9
+
+
+@pytest.fixture
+def streams(spark: SparkSession, kafka: KafkaCluster, tmp_path: Path) -> Streams:
+    return Streams(spark, kafka.bootstrap_servers, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def live(kafka: KafkaCluster) -> LiveTopics:
+    return LiveTopics(kafka.bootstrap_servers)
+
+
+def at(number: int) -> int:
+    """The time of a record of `Topics.created`."""
+    return START_MS + number * STEP_MS
+
+
+def of(*positions: int, topic: str = TOPIC) -> str:
+    """The JSON that maps partition 0, 1, ... of a topic to these."""
+    return json.dumps({topic: {str(number): each for number, each in enumerate(positions)}})
+
+
+class Start(NamedTuple):
+    """Where a stream over `Topics.created` starts, which holds 60, 30 and no records.
+
+    Attributes:
+        options: What says so.
+        offsets: Where that is.
+        pinned: Where the first micro-batch of pykafka ends, if it is one more than the connector's:
+            it keeps a start that could be another one after a crash.
+    """
+
+    options: dict[str, str]
+    offsets: tuple[int, int, int]
+    pinned: tuple[int, int, int] | None = None
+
+
+LATEST_IF_NONE: Final = {"startingOffsetsByTimestampStrategy": "latest"}
+
+STARTS: Final = [
+    Start({"startingOffsets": " Earliest "}, (0, 0, 0)),
+    Start({}, (60, 30, 0)),
+    Start({"startingOffsets": of(10, -2, -1)}, (10, 0, 0)),
+    Start(
+        LATEST_IF_NONE
+        | {
+            "startingTimestamp": str(at(20)),
+            "startingOffsetsByTimestamp": "not even read",
+            "startingOffsets": "not even read",
+        },
+        (20, 20, 0),
+        pinned=(20, 20, 0),
+    ),
+    Start(
+        LATEST_IF_NONE
+        | {
+            "startingOffsetsByTimestamp": of(at(50) - 1, FAR_MS, 0),
+            "startingOffsets": "not even read",
+        },
+        (50, 30, 0),
+        pinned=(50, 30, 0),
+    ),
+]
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_starts(streams: Streams, topics: Topics, start: Start) -> None:
+    assert topics.created == TOPIC
+    # The last two have no effect, and no error.
+    options = {"subscribe": TOPIC, **start.options, "endingTimestamp": "0", "maxTriggerDelay": "1"}
+    theirs, ours = (streams.of(streams.reader(each, options).load()).run() for each in FORMATS)
+    assert ours.rows == theirs.rows
+    ends = zip(start.offsets, (60, 30, 0), strict=True)
+    spans = {f"{TOPIC}-{number}": span for number, span in enumerate(ends) if span[0] < span[1]}
+    assert ours.spans == theirs.spans == ([spans] if spans else [])
+    assert theirs.ends == [json.loads(of(60, 30, 0))]
+    pinned = [json.loads(of(*start.pinned))] if start.pinned else []
+    assert ours.ends == [*pinned, *theirs.ends]
+
+
+@both
+def test_latest_is_where_the_log_ended_when_it_started(
+    streams: Streams, live: LiveTopics, connector: str
+) -> None:
+    topic = live.fill(3, 0)
+    stream = streams.make(connector, subscribe=topic, startingOffsets="latest")
+    with stream.running() as query:
+        query.processAllAvailable()
+        live.write(topic, [*numbered(2), *numbered(1, 1)])
+        query.processAllAvailable()
+    assert stream.ends == [{topic: {"0": 3, "1": 0}}, {topic: {"0": 5, "1": 1}}]
+    assert stream.spans == [{f"{topic}-0": (3, 5), f"{topic}-1": (0, 1)}]
+
+
+@both
+def test_what_is_new_is_read_from_its_beginning(
+    streams: Streams, live: LiveTopics, connector: str
+) -> None:
+    """Also where the query itself started at the end."""
+    name = live.name()
+    topic = live.fill(2, name=f"{name}one")
+    stream = streams.make(connector, subscribePattern=name, startingOffsets="latest")
+    with stream.running() as query:
+        query.processAllAvailable()
+        live.grow(topic, 2)
+        live.write(topic, numbered(3, 1))
+        live.write(live.make(f"{name}two"), numbered(4))
+        stream.wait_for_rows(7)
+    offsets = [(row["topic"], row["partition"], row["offset"]) for row in stream.rows]
+    assert offsets == [
+        *((f"{name}one", 1, offset) for offset in range(3)),
+        *((f"{name}two", 0, offset) for offset in range(4)),
+    ]
+
+
+@both
+def test_a_pattern_that_matches_nothing_yet(
+    streams: Streams, live: LiveTopics, connector: str
+) -> None:
+    """Neither logs `{}`: the connector logs nothing, pykafka the pattern with no partition."""
+    name = live.name()
+    stream = streams.make(connector, subscribePattern=name, startingOffsets="latest")
+    with stream.running() as query:
+        query.processAllAvailable()
+        live.write(live.make(name), numbered(3))
+        stream.wait_for_rows(3)
+    assert [row["offset"] for row in stream.rows] == [0, 1, 2]
+    assert ({name: {}} in stream.ends) == (connector == OURS)
+    assert stream.ends[-1] == {name: {"0": 3}}
+
+
+def test_all_columns(streams: Streams, topics: Topics) -> None:
+    options = {"subscribe": topics.headers, "includeHeaders": "true"}
+    theirs, ours = (streams.make(each, **options).until(1).rows for each in FORMATS)
+    assert len(ours) == 45
+    assert ours == theirs
+
+
+@both
+def test_an_open_transaction_holds_a_query_back(
+    streams: Streams, live: LiveTopics, connector: str
+) -> None:
+    topic = live.fill(2)
+    live.write_transaction(topic, f"{topic}a", 3, "commit")
+    live.write_transaction(topic, f"{topic}b", 2, "abort")
+    live.write_transaction(topic, f"{topic}c", 2, "open")
+    live.write(topic, numbered(2))
+    options = {"subscribe": topic, "kafka__isolation__level": "read_committed"}
+    late = streams.make(connector, **options, startingOffsets="latest").run()
+    assert late.ends == [{topic: {"0": 9}}]
+    stream = streams.make(connector, **options)
+    with stream.running() as query:
+        query.processAllAvailable()
+        assert stream.spans == [{f"{topic}-0": (0, 5)}]
+        live.commit_open_transaction()
+        stream.wait_for_rows(9)
+    assert [row["offset"] for row in stream.rows] == [0, 1, 2, 3, 4, 9, 10, 11, 12]
+    assert stream.ends == [{topic: {"0": 9}}, {topic: {"0": 14}}]
+
+
+@both
+def test_a_limit_counts_what_is_not_seen(
+    streams: Streams, live: LiveTopics, connector: str
+) -> None:
+    topic = live.fill(1)
+    live.write_transaction(topic, topic, 4, "abort")
+    options = {"kafka__isolation__level": "read_committed", "maxOffsetsPerTrigger": "3"}
+    stream = streams.make(connector, subscribe=topic, **options).run()
+    assert stream.ends == [{topic: {"0": 3}}, {topic: {"0": 6}}]
+    assert len(stream.rows) == 1
+
+
+@both
+def test_a_union_of_two_streams(streams: Streams, live: LiveTopics, connector: str) -> None:
+    one, two = live.fill(3), live.fill(4)
+    stream = streams.of(
+        streams.load(connector, subscribe=one).union(streams.load(connector, subscribe=two))
+    )
+    stream.until(2, lambda: live.write(one, numbered(1)))
+    assert stream.spans == [{f"{one}-0": (0, 3), f"{two}-0": (0, 4)}, {f"{one}-0": (3, 4)}]
+    assert [[json.loads(line) for line in lines] for lines in stream.log] == [
+        [{one: {"0": 3}}, {two: {"0": 4}}],
+        [{one: {"0": 4}}, {two: {"0": 4}}],
+    ]
+
+
+@both
+def test_a_stream_joined_with_itself(streams: Streams, live: LiveTopics, connector: str) -> None:
+    topic = live.fill(4)
+    df = streams.load(connector, subscribe=topic, maxOffsetsPerTrigger="2")
+    joined = df.alias("one").join(df.alias("two"), F.expr("one.offset = two.offset - 1"))
+    stream = streams.of(joined.select("one.*")).run()
+    assert [row["offset"] for row in stream.rows] == [0, 1, 2]
+    assert [[json.loads(line) for line in lines] for lines in stream.log] == [
+        [{topic: {"0": 2}}] * 2,
+        [{topic: {"0": 4}}] * 2,
+    ]
+
+
+@both
+def test_a_watermark_over_the_timestamp(streams: Streams, live: LiveTopics, connector: str) -> None:
+    """Windows of ten seconds come once the watermark has passed them; a late record is dropped."""
+    topic = live.make(live.name())
+    start_ms = START_MS // 10_000 * 10_000
+    seconds = [0, 1, 11, 30, 31, 32, 2, 33]
+    live.write(
+        topic,
+        [{"value": b"", "partition": 0, "timestamp": start_ms + 1000 * each} for each in seconds],
+    )
+
+    def counts(df: DataFrame) -> DataFrame:
+        windows = df.withWatermark("timestamp", "5 seconds").groupBy(
+            F.window("timestamp", "10 seconds")
+        )
+        second = (F.unix_millis("window.start") - start_ms) / 1000
+        return windows.count().select(second.cast("int").alias("second"), "count")
+
+    df = streams.load(connector, subscribe=topic, maxOffsetsPerTrigger="2")
+    batches = streams.of(counts(df)).run().batches
+    assert [sorted(map(tuple, rows)) for rows in batches] == [[(0, 2), (10, 1)]]
