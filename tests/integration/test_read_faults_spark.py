@@ -174,8 +174,6 @@ def test_fault_58_brokers_that_the_driver_does_not_reach(
         ({"kafka.bootstrap.server": "a:1"}, "did you mean 'kafka.bootstrap.servers'"),
         ({"failOnDataLoss": "perhaps"}, "failOnDataLoss"),
         ({"kafka.isolation.level": "read_all"}, "kafka.isolation.level"),
-        ({"startingOffsets": "latest"}, "starting offset can't be latest for batch queries"),
-        ({"startingOffsets": '{"t":{"0":-1}}'}, "startingOffsets for t-0 can't be latest"),
         ({"endingOffsets": "earliest"}, "ending offset can't be earliest for batch queries"),
         ({"minPartitions": "0"}, "minPartitions"),
     ],
@@ -188,6 +186,25 @@ def test_fault_60_options_are_refused_at_load(
     with pytest.raises(PySparkException) as caught:
         nowhere(spark).options(**options).load()
     assert words in first_line(caught.value)
+    assert "Traceback" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("starting", "words"),
+    [
+        ("latest", "starting offset can't be latest for batch queries"),
+        ('{"t":{"0":-1}}', "startingOffsets for t-0 can't be latest"),
+    ],
+    ids=["latest", "-1"],
+)
+def test_fault_60_what_a_stream_can_have_is_refused_at_the_first_action(
+    spark: SparkSession, starting: str, words: str
+) -> None:
+    """At `load()` Spark does not say which of the two it will be."""
+    df = nowhere(spark).option("startingOffsets", starting).load()
+    with pytest.raises(PySparkException) as caught:
+        df.collect()
+    assert words in str(caught.value)
     assert "Traceback" not in str(caught.value)
 
 
