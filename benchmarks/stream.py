@@ -321,7 +321,7 @@ def facts(options: argparse.Namespace) -> Result:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=1_000_000, help="of a backlog")
+    parser.add_argument("--rows", type=int, default=4_000_000, help="of a backlog")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--batches", type=int, default=30, help="of a round of latency")
     parser.add_argument("--seconds", type=float, default=20, help="of a round of idle")
