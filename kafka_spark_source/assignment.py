@@ -11,7 +11,7 @@ from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.metadata import Topic, has_topic_id
 from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.strategies import Assign, Strategy, Subscribe, SubscribePattern
+from kafka_spark_source.strategies import Assign, Strategy, Subscribe, SubscribePattern, names_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,10 @@ def _topics(
         case Subscribe(names):
             option = "subscribe"
             topics = [*cluster.settled_topics(names, deadline).values()]
-        case Assign(partitions):
+        case Assign():
             option = "assign"
             # A topic that is not there lacks all of its partitions, which planning reports.
-            known = {tp.topic for tp in partitions}
+            known = names_of(strategy)
             topics = [*cluster.settled_topics(known, deadline).values()]
     missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     topics = [each for each in topics if each.error_code != missing or each.name not in known]

@@ -41,6 +41,21 @@ class KafkaInputPartition(InputPartition):
     value: PlannedRange
 
 
+def read_partition(
+    reader: RangeReader, config: ClientConfig, partition: InputPartition
+) -> Iterator[pa.RecordBatch]:
+    """The work of one task, of a batch or of a stream.
+
+    Raises:
+        KafkaError: Names topic, partition, offset and broker.
+    """
+    with one_sentence():
+        # Where there is no partition at all, Spark makes one without a value (4.0: a None).
+        planned = getattr(partition, "value", None)
+        if planned is not None:
+            yield from reader.read(shared_cluster(config), planned)
+
+
 class KafkaBatchReader(DataSourceReader):
     """Reads a batch.
 
@@ -78,11 +93,7 @@ class KafkaBatchReader(DataSourceReader):
         Raises:
             KafkaError: Names topic, partition, offset and broker.
         """
-        with one_sentence():
-            # Where there is no partition at all, Spark makes one without a value (4.0: a None).
-            planned = getattr(partition, "value", None)
-            if planned is not None:
-                yield from self._reader.read(shared_cluster(self._config), planned)
+        return read_partition(self._reader, self._config, partition)
 
     def _planned(self) -> list[PlannedRange]:
         """Plan, and where that fails for a reason that may pass as often as the options say."""

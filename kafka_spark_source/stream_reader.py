@@ -15,9 +15,8 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.pool import shared_cluster
 from kafka_spark_source.admission import Offsets
-from kafka_spark_source.batch_reader import KafkaInputPartition
+from kafka_spark_source.batch_reader import KafkaInputPartition, read_partition
 from kafka_spark_source.errors import one_sentence
 from kafka_spark_source.micro_batches import MicroBatches
 from kafka_spark_source.offsets import offsets_from_log, offsets_to_log
@@ -88,11 +87,7 @@ class KafkaStreamReader(DataSourceStreamReader):
         Raises:
             KafkaError: Names topic, partition, offset and broker.
         """
-        with one_sentence():
-            # Where there is no partition at all, Spark makes one without a value (4.0: a None).
-            planned = getattr(partition, "value", None)
-            if planned is not None:
-                yield from self._reader.read(shared_cluster(self._config), planned)
+        return read_partition(self._reader, self._config, partition)
 
     def commit(self, end: dict[str, Any]) -> None:
         """Note that a micro-batch is done. Spark says so when it makes the next one."""
