@@ -16,14 +16,14 @@ from kafka_protocol.columnar.message_payload import message_encoder
 from kafka_protocol.columnar.record_payload import record_encoder
 from kafka_protocol.columnar.writing import Encoder, RecordColumns
 from kafka_protocol.records.batch import MAGIC
-from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.records.compression import Compression, CompressionCodec
 
 __all__ = ["EncodedBatch", "RecordColumns", "encode_batches"]
 
 # Java's and the broker's max.message.bytes is 1,048,588; stay below it with the header.
 DEFAULT_MAX_BATCH_BYTES: Final = 1_000_000
 
-_MakeEncoder: TypeAlias = "Callable[[RecordColumns, CompressionCodec, int], Encoder]"
+_MakeEncoder: TypeAlias = "Callable[[RecordColumns, Compression, int], Encoder]"
 _ENCODERS: Final[tuple[_MakeEncoder, ...]] = (message_encoder, message_encoder, record_encoder)
 
 
@@ -40,6 +40,7 @@ def encode_batches(
     max_batch_bytes: int = DEFAULT_MAX_BATCH_BYTES,
     *,
     magic: int = MAGIC,
+    level: int | None = None,
 ) -> Iterator[EncodedBatch]:
     """Write records as batches.
 
@@ -50,11 +51,12 @@ def encode_batches(
             larger gets a batch of its own.
         magic: The message format: 2, or for brokers before 0.11 a message set of 1 (0.10) or 0.
             Magic 0 has no timestamps, and drops them.
+        level: How hard to compress, as `compress` takes it.
 
     Raises:
         EncodeError: A header has no key, or the message format lacks what is to be written.
     """
-    encoder = _ENCODERS[magic](records, codec, magic)
+    encoder = _ENCODERS[magic](records, Compression(codec, level), magic)
     ends = np.cumsum(encoder.most_bytes)
     start = 0
     while start < len(ends):

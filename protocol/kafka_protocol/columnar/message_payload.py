@@ -17,7 +17,7 @@ from kafka_protocol.columnar.slices import lengths
 from kafka_protocol.columnar.varints import Bytes, Longs
 from kafka_protocol.columnar.writing import Encoder, RecordColumns, joined_bytes
 from kafka_protocol.errors import EncodeError
-from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.records.compression import Compression, CompressionCodec
 from kafka_protocol.records.message import wrap_messages
 from kafka_protocol.records.message_set import CRC_AT, LOG_OVERHEAD, MAGIC_AT
 
@@ -40,12 +40,13 @@ _FRONT: Final = tuple(
 _LENGTH: Final = np.dtype(">i4")
 
 
-def message_encoder(records: RecordColumns, codec: CompressionCodec, magic: int) -> Encoder:
+def message_encoder(records: RecordColumns, compression: Compression, magic: int) -> Encoder:
     """A writer of message sets: plain messages, or where they are compressed one wrapper.
 
     Raises:
         EncodeError: The format lacks what is to be written.
     """
+    codec = compression.codec
     _refuse_what_came_later(records, codec, magic)
     key_length, value_length = lengths(records.key), lengths(records.value)
     sizes = (
@@ -76,7 +77,8 @@ def message_encoder(records: RecordColumns, codec: CompressionCodec, magic: int)
         plain = _with_crcs(messages, sizes[rows])
         if codec is CompressionCodec.NONE:
             return plain
-        return wrap_messages(plain, codec, magic, len(front) - 1, int(timestamp.max()))
+        newest = int(timestamp.max())
+        return wrap_messages(plain, compression, magic, len(front) - 1, newest)
 
     return Encoder(sizes, encode)
 

@@ -13,13 +13,13 @@ from kafka_protocol.columnar.slices import lengths, varint_array
 from kafka_protocol.columnar.varints import Longs, varint_sizes
 from kafka_protocol.columnar.writing import Encoder, RecordColumns, joined_bytes
 from kafka_protocol.records.batch import BatchContents, build_batch
-from kafka_protocol.records.compression import CompressionCodec, compress
+from kafka_protocol.records.compression import Compression, compress
 
 # Attributes, and the varints of a record at their longest: length, timestamp, offset, two lengths.
 _MAX_OVERHEAD: Final = 1 + 5 + 10 + 5 + 5 + 5
 
 
-def record_encoder(records: RecordColumns, codec: CompressionCodec, _magic: int) -> Encoder:
+def record_encoder(records: RecordColumns, compression: Compression, _magic: int) -> Encoder:
     """A writer of record batches.
 
     Raises:
@@ -41,8 +41,8 @@ def record_encoder(records: RecordColumns, codec: CompressionCodec, _magic: int)
         )
         return build_batch(
             BatchContents(
-                payload=compress(codec, payload),
-                codec=codec,
+                payload=compress(compression.codec, payload, compression.level),
+                codec=compression.codec,
                 records_count=len(timestamp),
                 base_timestamp=int(timestamp[0]),
                 max_timestamp=int(timestamp.max()),

@@ -32,7 +32,7 @@ HEADER_BYTES: Final = _HEADER.size
 _PREFIX: Final = struct.Struct(">qi")  # base offset and length stand before what the length counts
 _UP_TO_CRC: Final = struct.Struct(">qiibI")
 _FROM_ATTRIBUTES: Final = struct.Struct(">hiqqqhii")  # what the CRC covers, with the records
-_MAGIC_AT: Final = 16
+MAGIC_AT: Final = 16
 
 _TRANSACTIONAL_BIT: Final = 0x10
 _CONTROL_BIT: Final = 0x20
@@ -133,8 +133,8 @@ def read_batches(records: memoryview, until_offset: int = MAX_INT64) -> Iterator
         CorruptRecordError: A magic is unknown, or an offset, a length or a count is impossible.
     """
     pos = 0
-    while len(records) - pos > _MAGIC_AT:
-        magic = records[pos + _MAGIC_AT]
+    while len(records) - pos > MAGIC_AT:
+        magic = records[pos + MAGIC_AT]
         if magic > MAGIC:
             base_offset = _PREFIX.unpack_from(records, pos)[0]
             raise CorruptRecordError(
@@ -247,6 +247,12 @@ class Producer(NamedTuple):
 
 
 NO_PRODUCER: Final = Producer()
+_SEQUENCES: Final = 2**31  # from 0 on; behind the last one they begin anew
+
+
+def sequence_after(sequence: int, records_count: int) -> int:
+    """The sequence of the record that comes `records_count` behind."""
+    return (sequence + records_count) % _SEQUENCES
 
 
 class BatchContents(NamedTuple):
@@ -279,3 +285,23 @@ def build_batch(contents: BatchContents) -> bytes:
     # -1: the leader fills its epoch in.
     front = _UP_TO_CRC.pack(0, length, -1, MAGIC, crc)
     return b"".join((front, covered, contents.payload))
+
+
+def header_of(batch: bytes) -> BatchHeader:
+    """The header of a whole batch of magic 2, which is one's own."""
+    return BatchHeader._make(_HEADER.unpack_from(batch))
+
+
+def with_producer(batch: bytes, producer: Producer) -> bytes:
+    """The same batch, of magic 2, as if someone else had written it."""
+    header = header_of(batch)
+    return build_batch(
+        BatchContents(
+            payload=memoryview(batch)[_HEADER.size :],
+            codec=CompressionCodec(header.codec),
+            records_count=header.records_count,
+            base_timestamp=header.base_timestamp,
+            max_timestamp=header.max_timestamp,
+            producer=producer,
+        )
+    )

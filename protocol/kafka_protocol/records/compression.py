@@ -38,6 +38,13 @@ class CompressionCodec(IntEnum):
     ZSTD = 4
 
 
+class Compression(NamedTuple):
+    """How to pack a batch: the arguments of `compress` but for the data."""
+
+    codec: CompressionCodec
+    level: int | None = None
+
+
 def decompress(codec: int, data: Buffer, max_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES) -> Buffer:
     """Unpack the payload of a batch.
 
@@ -62,9 +69,17 @@ def decompress(codec: int, data: Buffer, max_bytes: int = DEFAULT_MAX_DECOMPRESS
         raise CorruptRecordError(f"the {name} payload does not unpack: {error}") from error
 
 
-def compress(codec: CompressionCodec, data: Buffer) -> Buffer:
-    """Pack the payload of a batch, as the Java client can unpack it."""
-    return _CODECS[codec].compress(data)
+def compress(codec: CompressionCodec, data: Buffer, level: int | None = None) -> Buffer:
+    """Pack the payload of a batch, as the Java client can unpack it.
+
+    Args:
+        codec: How to pack it.
+        data: The payload.
+        level: The higher, the smaller and slower: 1 to 9 for gzip, 1 to 17 for lz4, -131072 to 22
+            for zstd (KIP-390). Where it is None, lz4 packs fast, gzip and zstd as they do by
+            default. The other codecs have no levels.
+    """
+    return _CODECS[codec].compress(data, level)
 
 
 def _too_large(max_bytes: int) -> CorruptRecordError:
@@ -123,8 +138,8 @@ def _gzip_decompress(data: Buffer, max_bytes: int) -> Buffer:
     return _members(lambda: zlib.decompressobj(wbits=31), data, max_bytes)
 
 
-def _gzip_compress(data: Buffer) -> Buffer:
-    packer = zlib.compressobj(wbits=31)
+def _gzip_compress(data: Buffer, level: int | None) -> Buffer:
+    packer = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION if level is None else level, wbits=31)
     return packer.compress(data) + packer.flush()
 
 
@@ -161,9 +176,13 @@ class _Lz4Frame:
         return part + rest
 
 
-def _lz4_compress(data: Buffer) -> Buffer:
+def _lz4_compress(data: Buffer, level: int | None) -> Buffer:
+    # Java's levels are all of the slow method (LZ4HC). The library's 0 to 2 are the fast one.
+    its_level = 0 if level is None else max(level, lz4.frame.COMPRESSIONLEVEL_MINHC)
     # Java refuses linked blocks, and brokers before 2.x the size in the frame's header.
-    packed: bytes = lz4.frame.compress(data, block_linked=False, store_size=False)
+    packed: bytes = lz4.frame.compress(
+        data, compression_level=its_level, block_linked=False, store_size=False
+    )
     return packed
 
 
@@ -250,8 +269,12 @@ def _zstd_frame(data: memoryview) -> tuple[int, int]:
     return pos, most
 
 
-def _zstd_compress(data: Buffer) -> Buffer:
-    packed: bytes = _zstandard().ZstdCompressor().compress(data)
+_ZSTD_DEFAULT_LEVEL: Final = 3
+
+
+def _zstd_compress(data: Buffer, level: int | None) -> Buffer:
+    packer = _zstandard().ZstdCompressor(level=_ZSTD_DEFAULT_LEVEL if level is None else level)
+    packed: bytes = packer.compress(data)
     return packed
 
 
@@ -316,7 +339,7 @@ def _snappy_size(block: memoryview) -> int:
     raise CorruptRecordError("a snappy block has no size")
 
 
-def _snappy_compress(data: Buffer) -> Buffer:
+def _snappy_compress(data: Buffer, _level: int | None) -> Buffer:
     codec = _snappy()
     view = memoryview(data).cast("B")
     parts: list[bytes] = [_XERIAL_HEADER]
@@ -327,12 +350,12 @@ def _snappy_compress(data: Buffer) -> Buffer:
 
 
 class _Functions(NamedTuple):
-    compress: Callable[[Buffer], Buffer]
+    compress: Callable[[Buffer, int | None], Buffer]
     decompress: Callable[[Buffer, int], Buffer]
 
 
 _CODECS: Final[dict[int, _Functions]] = {
-    CompressionCodec.NONE: _Functions(lambda data: data, _none),
+    CompressionCodec.NONE: _Functions(lambda data, _level: data, _none),
     CompressionCodec.GZIP: _Functions(_gzip_compress, _gzip_decompress),
     CompressionCodec.SNAPPY: _Functions(_snappy_compress, _snappy_decompress),
     CompressionCodec.LZ4: _Functions(_lz4_compress, _lz4_decompress),

@@ -17,7 +17,7 @@ from kafka_protocol import primitives as p
 from kafka_protocol.errors import CorruptRecordError, DecodeError
 from kafka_protocol.primitives import Out
 from kafka_protocol.records.attributes import LOG_APPEND_TIME, NO_TIMESTAMP, codec_of
-from kafka_protocol.records.compression import Buffer, CompressionCodec, compress
+from kafka_protocol.records.compression import Buffer, Compression, CompressionCodec, compress
 from kafka_protocol.records.lz4_checksum import with_wrong_checksum
 from kafka_protocol.records.message_set import MessageSetHeader, message_starts, unpack
 
@@ -117,18 +117,19 @@ def encode_messages(messages: Iterable[Message], magic: int, attributes: int = 0
 
 
 def wrap_messages(
-    messages: Buffer, codec: CompressionCodec, magic: int, last_offset: int, timestamp: int
+    messages: Buffer, compression: Compression, magic: int, last_offset: int, timestamp: int
 ) -> bytes:
     """Compress messages into a wrapper.
 
     Args:
         messages: What `encode_messages` wrote.
-        codec: Not NONE.
+        compression: Not NONE.
         magic: That of the messages.
         last_offset: The offset of the last message, which is the wrapper's too.
         timestamp: The highest timestamp of the messages, in ms.
     """
-    packed = compress(codec, messages)
+    codec, level = compression
+    packed = compress(codec, messages, level)
     if magic == 0 and codec is CompressionCodec.LZ4:
         packed = with_wrong_checksum(packed)
     wrapper = Message(last_offset, timestamp, None, bytes(packed))

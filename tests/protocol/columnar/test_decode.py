@@ -16,7 +16,7 @@ from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.columnar.schema import HEADERS_TYPE, RECORD_SCHEMA, record_schema
 from kafka_protocol.errors import CorruptRecordError
 from kafka_protocol.records.batch import RecordBatch, check_crc, read_batches
-from kafka_protocol.records.compression import CompressionCodec, compress
+from kafka_protocol.records.compression import Compression, CompressionCodec, compress
 from kafka_protocol.records.message import Message, encode_messages, wrap_messages
 from kafka_protocol.records.record import Header, Record, decode_records, encode_records
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
@@ -385,7 +385,7 @@ def test_fault_32_garbage_in_a_wrapper_is_refused_as_the_reference_refuses_it(
     """The beginning of an honest message makes garbage get farther."""
     message = encode_messages([Message(0, 5, b"key", b"value")], magic)
     mixed = message + message[: len(inner) % 30] + inner
-    data = wrap_messages(mixed, codec, magic, 9, 5)
+    data = wrap_messages(mixed, Compression(codec), magic, 9, 5)
     (batch,) = read_all([data])
     try:
         expected = reference_rows([batch])
@@ -403,7 +403,7 @@ def test_fault_32_a_changed_byte_in_a_wrapper(magic: int, data: st.DataObject) -
     messages = [Message(offset, 5 + offset, b"key", b"value") for offset in range(3)]
     plain = bytearray(encode_messages(messages, magic))
     plain[data.draw(st.integers(0, len(plain) - 1))] = data.draw(st.integers(0, 255))
-    (batch,) = read_all([wrap_messages(plain, CompressionCodec.GZIP, magic, 9, 5)])
+    (batch,) = read_all([wrap_messages(plain, Compression(CompressionCodec.GZIP), magic, 9, 5)])
     columns = [name for name in ALL_COLUMNS if name != "timestamp"]
     try:
         expected = reference_rows([batch])

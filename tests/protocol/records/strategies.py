@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kafka_protocol.records.attributes import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE
 from kafka_protocol.records.batch import BatchContents, BatchHeader, build_batch
-from kafka_protocol.records.compression import CompressionCodec, compress
+from kafka_protocol.records.compression import Compression, CompressionCodec, compress
 from kafka_protocol.records.message import Message, encode_messages, wrap_messages
 from kafka_protocol.records.record import Header, Record, encode_records
 
@@ -132,6 +132,8 @@ def wrapper_of(
     attributes: int = 0,
 ) -> bytes:
     """A wrapper as a broker keeps it, which can have put its own time on it."""
-    packed = wrap_messages(encode_messages(messages, magic), codec, magic, offset, APPENDED_AT)
+    packed = wrap_messages(
+        encode_messages(messages, magic), Compression(codec), magic, offset, APPENDED_AT
+    )
     value = packed[(26 if magic else 18) + 8 :]
     return encode_messages([Message(offset, APPENDED_AT, None, value)], magic, codec | attributes)

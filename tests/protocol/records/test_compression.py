@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import random
 import struct
+from itertools import pairwise
 
 import lz4.frame
 import pyarrow as pa
@@ -36,6 +38,73 @@ def test_compresses(codec: CompressionCodec) -> None:
 def test_takes_and_reads_views(codec: CompressionCodec) -> None:
     packed = memoryview(bytes(compress(codec, memoryview(TEXT))))
     assert bytes(decompress(codec, packed)) == TEXT
+
+
+# KIP-390: all levels that Java takes.
+LEVELS = {
+    CompressionCodec.GZIP: st.just(-1) | st.integers(1, 9),
+    CompressionCodec.LZ4: st.integers(1, 17),
+    CompressionCodec.ZSTD: st.integers(-131072, 22),
+}
+
+
+@pytest.mark.parametrize("codec", LEVELS)
+@given(data=st.data())
+def test_round_trip_at_any_level(codec: CompressionCodec, data: st.DataObject) -> None:
+    level = data.draw(st.none() | LEVELS[codec])
+    plain = data.draw(st.binary(max_size=2_000)) * data.draw(st.integers(1, 100))
+    assert bytes(decompress(codec, compress(codec, plain, level))) == plain
+
+
+def json_lines(count: int) -> bytes:
+    """Text as people send it: some words often and most seldom, numbers that come once."""
+    chance = random.Random(7)
+    words = [f"{chance.choice('bdfgklm')}{chance.choice('aeiou')}{i:x}" for i in range(500)]
+    how_often = [1 / rank for rank in range(1, len(words) + 1)]
+    texts = (" ".join(chance.choices(words, how_often, k=12)) for _ in range(count))
+    lines = (f'{{"id": {chance.getrandbits(40)}, "text": "{text}"}}\n' for text in texts)
+    return "".join(lines).encode()
+
+
+@pytest.mark.parametrize(
+    ("codec", "levels"),
+    [
+        (CompressionCodec.GZIP, [1, 3, 6, 9]),
+        (CompressionCodec.LZ4, [1, 2, 3, 6, 9, 12, 17]),
+        (CompressionCodec.ZSTD, [-131072, -100, -5, 1, 3, 9, 15, 22]),
+    ],
+)
+def test_a_higher_level_makes_it_no_larger(codec: CompressionCodec, levels: list[int]) -> None:
+    text = json_lines(10_000)
+    sizes = [len(compress(codec, text, level)) for level in levels]
+    assert all(later <= earlier for earlier, later in pairwise(sizes)), sizes
+    assert sizes[-1] < sizes[0]
+
+
+@pytest.mark.parametrize(
+    ("codec", "default"), [(CompressionCodec.GZIP, -1), (CompressionCodec.ZSTD, 3)]
+)
+def test_no_level_is_the_default_one(codec: CompressionCodec, default: int) -> None:
+    text = json_lines(100)
+    assert compress(codec, text) == compress(codec, text, None) == compress(codec, text, default)
+
+
+def test_every_level_of_lz4_is_smaller_than_its_fast_method() -> None:
+    text = json_lines(100)
+    fast = compress(CompressionCodec.LZ4, text)
+    assert all(len(compress(CompressionCodec.LZ4, text, n)) < len(fast) for n in range(1, 18))
+
+
+@pytest.mark.parametrize("level", [1, 9, 17])
+def test_lz4_frames_have_independent_blocks_at_every_level(level: int) -> None:
+    info = lz4.frame.get_frame_info(bytes(compress(CompressionCodec.LZ4, TEXT, level)))
+    assert not info["block_linked"]
+    assert info["content_size"] == 0
+
+
+@pytest.mark.parametrize("codec", [CompressionCodec.NONE, CompressionCodec.SNAPPY])
+def test_codecs_without_levels(codec: CompressionCodec) -> None:
+    assert compress(codec, TEXT, 9) == compress(codec, TEXT)
 
 
 # What other clients write, and we do not.

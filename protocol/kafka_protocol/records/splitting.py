@@ -1,0 +1,68 @@
+"""One batch that is too large for a broker -> two, record by record: it is rare.
+
+The records stay as they are and in their order. Who wrote them is left to the caller to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from kafka_protocol.records.batch import BatchContents, RecordBatch, build_batch, read_batches
+from kafka_protocol.records.compression import (
+    DEFAULT_MAX_DECOMPRESSED_BYTES,
+    Compression,
+    CompressionCodec,
+    compress,
+)
+from kafka_protocol.records.message import (
+    Message,
+    decode_messages,
+    encode_messages,
+    wrap_messages,
+)
+from kafka_protocol.records.message_set import MessageSetHeader
+from kafka_protocol.records.record import Record, decode_records, encode_records
+
+_Row = TypeVar("_Row")
+
+
+def split_batch(
+    batch: bytes, max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES
+) -> list[bytes]:
+    """Cut a batch in the middle; one with a single record is left as it is."""
+    (found,) = read_batches(memoryview(batch))
+    header, payload = found
+    codec = CompressionCodec(header.codec)
+    if isinstance(header, MessageSetHeader):
+        messages = decode_messages(header, payload, max_decompressed_bytes)
+        return [_message_set(half, header.magic, codec) for half in _halves(messages)]
+    records = decode_records(RecordBatch(header, payload), max_decompressed_bytes)
+    return [_record_batch(half, codec) for half in _halves(records)]
+
+
+def _halves(rows: list[_Row]) -> Iterable[list[_Row]]:
+    middle = len(rows) // 2
+    return filter(None, [rows[:middle], rows[middle:]])
+
+
+def _record_batch(records: list[Record], codec: CompressionCodec) -> bytes:
+    base_offset, base_timestamp = records[0].offset, records[0].timestamp
+    return build_batch(
+        BatchContents(
+            payload=compress(codec, encode_records(records, base_offset, base_timestamp)),
+            codec=codec,
+            records_count=len(records),
+            base_timestamp=base_timestamp,
+            max_timestamp=max(record.timestamp for record in records),
+        )
+    )
+
+
+def _message_set(messages: list[Message], magic: int, codec: CompressionCodec) -> bytes:
+    numbered = [message._replace(offset=number) for number, message in enumerate(messages)]
+    encoded = encode_messages(numbered, magic)
+    if codec is CompressionCodec.NONE:
+        return encoded
+    newest = max(message.timestamp for message in messages)
+    return wrap_messages(encoded, Compression(codec), magic, len(messages) - 1, newest)
