@@ -3,7 +3,7 @@
 Names and meanings are those of Kafka's Java clients (the "Consumer Configs" and "Producer
 Configs" of its documentation); librdkafka's where Java has none. An option that is not understood
 is an error with the nearest name, never ignored. What TLS and SASL want stands in
-`security_options`.
+`security_options`, what the producer's options take in `producer_options`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import difflib
 import logging
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from kafka_protocol.client.option import (
-    boolean,
-    declared_in,
-    integer,
-    one_of,
-    only,
-    option,
-    read_options,
+from kafka_protocol.client.option import boolean, declared_in, integer, one_of, option, read_options
+from kafka_protocol.client.producer_options import (
+    PRODUCER_REFUSED,
+    PRODUCER_WITHOUT_EFFECT,
+    consequences,
+    read_acks,
+    read_codec,
+    read_gzip_level,
 )
 from kafka_protocol.client.security_options import (
     SECURITY_REFUSED,
@@ -31,7 +31,12 @@ from kafka_protocol.client.security_options import (
 )
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.messages.fetch import ISOLATION_LEVELS
-from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, CompressionCodec
+from kafka_protocol.messages.produce import ACKS_ALL
+from kafka_protocol.records.compression import (
+    DEFAULT_MAX_DECOMPRESSED_BYTES,
+    Compression,
+    CompressionCodec,
+)
 from kafka_protocol.releases import parse_release
 
 _log = logging.getLogger(__name__)
@@ -75,11 +80,9 @@ def _fallback(text: str) -> str:
     return text.strip()
 
 
-def _codec(text: str) -> CompressionCodec:
-    name = text.strip().upper()
-    if name not in CompressionCodec.__members__:
-        raise ValueError(f"it must be one of {', '.join(c.name.lower() for c in CompressionCodec)}")
-    return CompressionCodec[name]
+# Java takes the default level for lz4's fast method (Lz4BlockOutputStream), and all others, above
+# and below it, for levels of the slow one.
+_LZ4_FAST: Final = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +132,10 @@ class ClientConfig:
         "or newer nothing is assumed, and such a broker is an error.",
     )
     request_timeout_ms: int = option(
-        "request.timeout.ms", integer(1), 30_000, "How long to wait for the answer to one request."
+        "request.timeout.ms",
+        integer(1),
+        30_000,
+        "How long to wait for the answer to one request.",
     )
     api_timeout_ms: int = option(
         "default.api.timeout.ms",
@@ -162,7 +168,10 @@ class ClientConfig:
         "How much to ask for in one Fetch. A larger batch comes whole all the same.",
     )
     fetch_min_bytes: int = option(
-        "fetch.min.bytes", integer(0), 1, "How much a broker waits for before it answers a Fetch."
+        "fetch.min.bytes",
+        integer(0),
+        1,
+        "How much a broker waits for before it answers a Fetch.",
     )
     fetch_max_wait_ms: int = option(
         "fetch.max.wait.ms", integer(0), 500, "How long a broker waits for fetch.min.bytes."
@@ -177,23 +186,111 @@ class ClientConfig:
         "The most that one batch may unpack to; a guard against decompression bombs.",
     )
     compression_type: CompressionCodec = option(
-        "compression.type", _codec, CompressionCodec.NONE, "How to compress what is written."
+        "compression.type",
+        read_codec,
+        CompressionCodec.NONE,
+        "How to compress what is written: `none`, `gzip`, `snappy`, `lz4` or `zstd`.",
     )
-    acks: str = option("acks", only("all", "-1"), "all", "Who must have a record: all in sync.")
+    gzip_level: int = option(
+        "compression.gzip.level",
+        read_gzip_level,
+        -1,
+        "For `gzip`: 1 (fast) to 9 (small), or -1, for 6.",
+    )
+    lz4_level: int = option(
+        "compression.lz4.level",
+        integer(1, 17),
+        _LZ4_FAST,
+        "For `lz4`: 1 to 17 (small), which are all slow but for 9, the fast method, as in Java.",
+    )
+    zstd_level: int = option(
+        "compression.zstd.level",
+        integer(-131072, 22),
+        3,
+        "For `zstd`: -131072 (fast) to 22 (small).",
+    )
+    acks: int = option(
+        "acks",
+        read_acks,
+        ACKS_ALL,
+        "Who must have a record before it counts as written: all replicas in sync (`all` or -1), "
+        "or the leader alone (1), with which it can be lost. 0 is refused.",
+    )
+    enable_idempotence: bool = option(
+        "enable.idempotence",
+        boolean,
+        True,
+        "Whether brokers recognise a batch that is written again. Off where `kafka.acks`, "
+        "`kafka.retries` or `kafka.max.in.flight.requests.per.connection` do not allow it and it "
+        "is not asked for.",
+    )
+    retries: int = option(
+        "retries",
+        integer(0),
+        2**31 - 1,
+        "How often to write a batch again, as long as `kafka.delivery.timeout.ms` lasts.",
+    )
+    max_in_flight: int = option(
+        "max.in.flight.requests.per.connection",
+        integer(1),
+        5,
+        "How many Produce requests may wait for a broker's answer at the same time; more than 5 "
+        "only without idempotence.",
+    )
+    max_request_bytes: int = option(
+        "max.request.size",
+        integer(1),
+        16 * 1024 * 1024,
+        "How large a Produce request, and a record before compression with what is around it, may "
+        "be, in bytes. Java's default is 1 MiB; here brokers decide, by `max.message.bytes`.",
+    )
     batch_bytes: int = option(
-        "batch.size", integer(1), 1_000_000, "How large a written batch may become, uncompressed."
+        "batch.size",
+        integer(1),
+        1_000_000,
+        "How large a batch may become, in bytes before compression; a larger record gets one for "
+        "itself. At most `kafka.max.request.size`.",
     )
     delivery_timeout_ms: int = option(
-        "delivery.timeout.ms", integer(1), 120_000, "How long to try to write a batch."
+        "delivery.timeout.ms",
+        integer(1),
+        120_000,
+        "How long to try to write a batch, with all retries, in ms; not below "
+        "`kafka.request.timeout.ms`.",
     )
+    max_block_ms: int = option(
+        "max.block.ms",
+        integer(1),
+        60_000,
+        "How long to wait for what must be known before the first batch can be written (a topic's "
+        "partitions, a producer id), and for each step of a transaction, in ms.",
+    )
+    transaction_timeout_ms: int = option(
+        "transaction.timeout.ms",
+        integer(1),
+        60_000,
+        "How long a transaction may be open before brokers abort it, in ms; for exactly-once "
+        "writes. Brokers refuse more than their `transaction.max.timeout.ms`.",
+    )
+
+    @property
+    def compression(self) -> Compression:
+        """The codec of written batches, and its level where it has one."""
+        levels = {
+            CompressionCodec.GZIP: self.gzip_level,
+            CompressionCodec.LZ4: None if self.lz4_level == _LZ4_FAST else self.lz4_level,
+            CompressionCodec.ZSTD: self.zstd_level,
+        }
+        return Compression(self.compression_type, levels.get(self.compression_type))
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> ClientConfig:
         """Read options without their "kafka." prefix.
 
         Raises:
-            KafkaConfigError: A name is unknown, a value cannot be used, or bootstrap.servers is
-                missing. Names the option; shows no value that could be a secret.
+            KafkaConfigError: A name is unknown, a value cannot be used, two contradict each
+                other, or bootstrap.servers is missing. Names the option; shows no value that
+                could be a secret.
         """
         tables = (declared_in(SecurityOptions), declared_in(cls))
         security, own = ({n: v for n, v in options.items() if n in table} for table in tables)
@@ -206,7 +303,9 @@ class ClientConfig:
                 "Option 'kafka.bootstrap.servers' must be specified: host:port of one or more "
                 "brokers, separated by commas"
             )
-        return cls(**read_options(cls, own), security=_read_security(security))
+        given = read_options(cls, own)
+        config = cls(**given, security=_read_security(security))
+        return replace(config, **consequences(config, given))
 
 
 def _read_security(options: Mapping[str, str]) -> SecurityOptions:
@@ -218,45 +317,77 @@ def _read_security(options: Mapping[str, str]) -> SecurityOptions:
     return read_security(options)
 
 
-# What jobs that move here bring along. It tunes machinery of the Java clients that does not exist
-# here, or asks for what is the case anyway.
-_WITHOUT_EFFECT: Final = SECURITY_WITHOUT_EFFECT | frozenset(
-    {
+# What jobs that move here bring along, of the names of Java's consumer and producer. It tunes
+# machinery of the Java clients that does not exist here (groups, polls, sockets, metrics), asks for
+# what is the case anyway, or is of the source alone, which refuses it itself.
+_WITHOUT_EFFECT: Final = (
+    SECURITY_WITHOUT_EFFECT
+    | PRODUCER_WITHOUT_EFFECT
+    | {
         "allow.auto.create.topics",
         "auto.commit.interval.ms",
-        "buffer.memory",
+        "auto.include.jmx.reporter",
+        "auto.offset.reset",
+        "bootstrap.resolve.timeout.ms",
         "client.dns.lookup",
         "connections.max.idle.ms",
+        "enable.auto.commit",
+        "enable.metrics.push",
+        "exclude.internal.topics",
         "fetch.max.bytes",
         "group.id",
+        "group.instance.id",
+        "group.protocol",
+        "group.remote.assignor",
         "heartbeat.interval.ms",
-        "linger.ms",
-        "max.block.ms",
-        "max.in.flight.requests.per.connection",
+        "internal.leave.group.on.close",
+        "internal.throw.on.fetch.stable.offset.unsupported",
+        "key.deserializer",
         "max.poll.interval.ms",
         "max.poll.records",
-        "max.request.size",
         "metadata.max.age.ms",
+        "metadata.recovery.rebootstrap.trigger.ms",
+        "metadata.recovery.strategy",
+        "metric.reporters",
+        "metrics.num.samples",
+        "metrics.recording.level",
+        "metrics.sample.window.ms",
         "partition.assignment.strategy",
         "receive.buffer.bytes",
         "reconnect.backoff.max.ms",
         "reconnect.backoff.ms",
-        "retries",
+        "sasl.oauthbearer.jwks.endpoint.refresh.ms",
+        "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
+        "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
         "send.buffer.bytes",
         "session.timeout.ms",
+        "share.acknowledgement.mode",
+        "share.acquire.mode",
         "socket.connection.setup.timeout.max.ms",
+        "value.deserializer",
     }
 )
 
-# Prefixes of options that change what a user gets, and that are not there yet.
-_NOT_YET: Final = ("transactional.id", "enable.idempotence")
+_REFUSED: Final[Mapping[str, str]] = {
+    **SECURITY_REFUSED,
+    **PRODUCER_REFUSED,
+    "config.providers": "Java classes cannot be loaded; give the values themselves",
+    "sasl.oauthbearer.jwt.validator.class": "Java classes cannot be loaded; brokers check tokens",
+    "security.providers": "Java classes cannot be loaded; TLS is the system's OpenSSL here",
+}
+
+# Eleven names, for the grant type jwt-bearer (KIP-1139).
+_ASSERTION: Final = "sasl.oauthbearer.assertion."
 
 
 def _refusal(name: str, known: Iterable[str]) -> str:
-    if name in SECURITY_REFUSED:
-        return f"Option 'kafka.{name}' is not supported: {SECURITY_REFUSED[name]}"
-    if name.startswith(_NOT_YET):
-        return f"Option 'kafka.{name}' is not supported yet by this version of pykafka"
+    if name in _REFUSED:
+        return f"Option 'kafka.{name}' is not supported: {_REFUSED[name]}"
+    if name.startswith(_ASSERTION):
+        return (
+            f"Option 'kafka.{name}' is not supported: a function in Python that returns a token is "
+            "named in kafka.sasl.oauthbearer.token.callback"
+        )
     nearest = difflib.get_close_matches(name, [*known, *_WITHOUT_EFFECT], n=1)
     hint = f"; did you mean 'kafka.{nearest[0]}'?" if nearest else ""
     return f"Option 'kafka.{name}' is not known{hint}"

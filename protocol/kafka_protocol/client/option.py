@@ -6,9 +6,10 @@ whose metadata holds Kafka's name, how its text is read, and what it means. No I
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, field, fields
-from typing import Any
+from typing import Any, Final
 
 from kafka_protocol.errors import KafkaConfigError
 
@@ -77,11 +78,17 @@ def shown(names: Iterable[str]) -> str:
     return " and ".join(f"'kafka.{name}'" for name in names)
 
 
+# Not all that int() takes. Twelve digits are enough for every bound there is.
+_WHOLE_NUMBER: Final = re.compile(r"\s*[+-]?[0-9]{1,12}\s*")
+
+
 def integer(lowest: int, highest: int = 2**31 - 1) -> Callable[[str], int]:
     """For whole numbers between two bounds."""
 
     def parse(text: str) -> int:
-        value = int(text.strip())
+        if not _WHOLE_NUMBER.fullmatch(text):
+            raise ValueError(f"it must be a whole number from {lowest} to {highest}")
+        value = int(text)
         if not lowest <= value <= highest:
             raise ValueError(f"it must be from {lowest} to {highest}")
         return value
