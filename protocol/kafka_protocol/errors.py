@@ -212,6 +212,10 @@ _ADVICE = {
     ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: (
         "fewer replicas are in sync than the topic's min.insync.replicas asks for"
     ),
+    ErrorCode.RECORD_LIST_TOO_LARGE: "raise the topic's segment.bytes, or write smaller records",
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: (
+        "records that were acknowledged before are not there any more: write all of them again"
+    ),
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "grant the principal READ, WRITE or DESCRIBE on it",
     ErrorCode.INVALID_TIMESTAMP: (
         "the topic's message.timestamp.before.max.ms or .after.max.ms refuses the record's time"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -13,6 +14,14 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[TopicPartition]]:
+    """The same partitions under the names of their topics, each in the order given."""
+    topics: dict[str, list[TopicPartition]] = {}
+    for topic_partition in partitions:
+        topics.setdefault(topic_partition.topic, []).append(topic_partition)
+    return topics
 
 
 class OffsetRange(NamedTuple):

@@ -24,6 +24,7 @@ from tests.fakes import handlers
 from tests.fakes.broker import Close, Handler, ScriptedBroker
 from tests.fakes.faults import Fault
 from tests.fakes.log import Log, batch_of
+from tests.fakes.producers import Producers
 
 NEWEST = "99"  # every version that we declare
 
@@ -34,6 +35,8 @@ class Partition:
     Attributes:
         followers: Nodes that may be read instead of the leader, each with a log of its own.
         preferred: The node that the leader sends those to who name a rack (KIP-392); None for none.
+        producers: Who wrote what last.
+        max_message_bytes: How large a batch may be.
     """
 
     def __init__(self, leader: int) -> None:
@@ -42,6 +45,8 @@ class Partition:
         self.log = Log()
         self.followers: dict[int, Log] = {}
         self.preferred: int | None = None
+        self.producers = Producers()
+        self.max_message_bytes = 1_048_588
 
 
 class Topic:

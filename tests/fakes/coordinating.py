@@ -1,7 +1,7 @@
 """What a scripted broker answers as a coordinator: of groups' offsets, and of producer ids.
 
 Groups have no members here. Whoever is asked and is not the coordinator says so, and a topic by id
-(v10+ of the offsets' APIs) is not known.
+(v10+ of the offsets' APIs) is not known. The coordinator of transactions is in `transactions`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def _coordinator_of(asked: Asked, key: str) -> int:
     return asked.cluster.coordinators.get(key, min(asked.cluster.nodes))
 
 
-def _verdict(asked: Asked, key: str) -> int:
+def verdict(asked: Asked, key: str) -> int:
+    """The error that was pushed, or that somebody else is the key's coordinator."""
     if asked.error or _coordinator_of(asked, key) == asked.node:
         return int(asked.error)
     return int(ErrorCode.NOT_COORDINATOR)
@@ -62,7 +63,7 @@ def find_coordinator(asked: Asked, request: FindCoordinatorRequest) -> FindCoord
 
 
 def offset_commit(asked: Asked, request: OffsetCommitRequest) -> OffsetCommitResponse:
-    error = _verdict(asked, request.group_id)
+    error = verdict(asked, request.group_id)
     Answer = OffsetCommitResponse.OffsetCommitResponseTopic
     topics = []
     for topic in request.topics:
@@ -83,7 +84,7 @@ def offset_commit(asked: Asked, request: OffsetCommitRequest) -> OffsetCommitRes
 def offset_fetch(asked: Asked, request: OffsetFetchRequest) -> OffsetFetchResponse:
     if asked.version < 8:
         Answer = OffsetFetchResponse.OffsetFetchResponseTopic
-        error = _verdict(asked, request.group_id)
+        error = verdict(asked, request.group_id)
         topics = [
             Answer(
                 name=name,
@@ -103,7 +104,7 @@ def offset_fetch(asked: Asked, request: OffsetFetchRequest) -> OffsetFetchRespon
 def _fetched_group(asked: Asked, group: OffsetFetchRequest.OffsetFetchRequestGroup) -> Any:
     Group = OffsetFetchResponse.OffsetFetchResponseGroup
     Answer = Group.OffsetFetchResponseTopics
-    error = _verdict(asked, group.group_id)
+    error = verdict(asked, group.group_id)
     topics = [
         Answer(
             name=name,

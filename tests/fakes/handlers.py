@@ -29,7 +29,7 @@ from kafka_protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafka_protocol.primitives import MAX_INT32, ZERO_UUID
-from kafka_protocol.records.batch import MAGIC
+from kafka_protocol.records.batch import MAGIC, header_of
 from kafka_protocol.schema import Request, Response
 from tests.fakes import coordinating
 from tests.fakes.log import Log
@@ -302,17 +302,31 @@ def _produce(asked: Asked, request: ProduceRequest) -> ProduceResponse | None:
             records = row.records or b""
             if not error and (len(records) <= _MAGIC_AT or records[_MAGIC_AT] != MAGIC):
                 error = ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
-            answer = Answer.PartitionProduceResponse(
-                index=row.index, error_code=int(error), base_offset=-1
-            )
+            base_offset = -1
             if partition is not None and not error:
-                answer.base_offset = partition.log.append(records, partition.leader_epoch)
-                answer.log_start_offset = partition.log.start_offset
-            answers.append(answer)
+                error, base_offset = _append(partition, records)
+            answers.append(
+                Answer.PartitionProduceResponse(
+                    index=row.index, error_code=int(error), base_offset=base_offset
+                )
+            )
         responses.append(
             Answer(name=data.name, topic_id=data.topic_id, partition_responses=answers)
         )
     return ProduceResponse(responses=responses) if request.acks else None
+
+
+def _append(partition: Partition, records: bytes | memoryview) -> tuple[ErrorCode, int]:
+    """Append a batch, unless it is there already or is not due."""
+    if partition.max_message_bytes < len(records):
+        return ErrorCode.MESSAGE_TOO_LARGE, -1
+    header = header_of(bytes(records))
+    error, there_at = partition.producers.check(header)
+    if error or there_at is not None:
+        return error, -1 if there_at is None else there_at
+    base_offset = partition.log.append(records, partition.leader_epoch)
+    partition.producers.note(header, base_offset)
+    return ErrorCode.NONE, base_offset
 
 
 HANDLERS: dict[type[Request], Callable[[Asked, Any], Response | None]] = {

@@ -114,8 +114,18 @@ class Retry:
             KafkaError: `error` itself, where the time is up; the one before it, where it was over
                 in the middle of the last try, which says nothing then.
         """
+        time.sleep(self.due_ms(error) / 1000)
+
+    def due_ms(self, error: KafkaError) -> float:
+        """How long to wait before the next try, for whoever waits for several at once.
+
+        Raises:
+            KafkaError: As from `wait`.
+        """
         # At least 1 ms, or a back-off of 0 would neither pause nor end.
-        pause_ms = max(1.0, min(self._max_ms, self._initial_ms * 2 ** min(self._failures, 30)))
+        pause_ms: float = max(
+            1.0, min(self._max_ms, self._initial_ms * 2 ** min(self._failures, 30))
+        )
         pause_ms *= random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311  no secret in it
         self._failures += 1
         if not isinstance(error, BrokerConnectionError):
@@ -125,4 +135,4 @@ class Retry:
         if min(self._deadline.remaining_ms, self._unreachable.remaining_ms) < pause_ms:
             raise (self._deadline.has_passed and self._before) or error
         self._before = error
-        time.sleep(pause_ms / 1000)
+        return pause_ms

@@ -22,7 +22,7 @@ from kafka_protocol.client.metadata import (
     Leader,
     Topic,
     ask_metadata,
-    find_coordinator,
+    find_coordinators,
     topic_of,
     unknown_topic,
     why_no_leader,
@@ -165,11 +165,11 @@ class Cluster:
     def _ask_for_topics(
         self, names: Collection[str] | None, deadline: Deadline, *, create: bool = False
     ) -> MetadataResponse:
-        return self._ask_anyone(
+        return self.ask_anyone(
             lambda broker, setup: ask_metadata(broker, names, setup, create=create), deadline
         )
 
-    def _ask_anyone(self, ask: Callable[[Broker, Deadline], T], deadline: Deadline) -> T:
+    def ask_anyone(self, ask: Callable[[Broker, Deadline], T], deadline: Deadline) -> T:
         """The first answer of any broker; what went wrong with each of them where none answers."""
         setup = deadline.or_sooner(self.config.connection_setup_timeout_ms)
         errors: list[KafkaError] = []
@@ -271,7 +271,7 @@ class Cluster:
         self._learn(self._ask_for_topics([], deadline))
         if not self._addresses:
             # Kafka 0.8 names its brokers once there is a topic; who answered is one of them.
-            return self._ask_anyone(lambda broker, _: broker.versions, deadline)
+            return self.ask_anyone(lambda broker, _: broker.versions, deadline)
         brokers = [self.broker(node_id, deadline) for node_id in sorted(self._addresses)]
         return common_versions(broker.versions for broker in brokers)
 
@@ -292,25 +292,71 @@ class Cluster:
             broker.choose(request)
             return ask_metadata(broker, [], setup)
 
-        response = self._ask_anyone(ask, deadline)
+        response = self.ask_anyone(ask, deadline)
         self._learn(response)
         if response.controller_id == NO_LEADER:
             raise BrokerError(ErrorCode.NOT_CONTROLLER, "Metadata of the controller")
         return self.broker(response.controller_id, deadline)
 
-    def coordinator(self, group_id: str, deadline: Deadline) -> Broker:
-        """A connection to the broker that keeps a group's offsets.
+    def coordinators(
+        self, kind: int, keys: Collection[str], deadline: Deadline
+    ) -> dict[str, Broker | KafkaError]:
+        """Connections to the brokers that mind groups, or transactional ids.
+
+        Args:
+            kind: GROUP or TRANSACTION, as in `messages.find_coordinator`.
+            keys: The groups or ids.
+            deadline: When to give up.
+
+        Returns:
+            For each key its coordinator, or why there is none: nobody minds it at the moment, it
+            may not be described, or the broker cannot be reached.
 
         Raises:
-            BrokerError: There is none at the moment, or the group may not be described.
-            BrokerConnectionError: It cannot be reached.
+            BrokerConnectionError, KafkaTimeoutError: Nobody can be asked.
+            UnsupportedVersionError: The brokers are too old for transactions.
         """
-        found = self._ask_anyone(partial(find_coordinator, group_id), deadline)
-        if found.error is not None:
-            raise found.error
-        self._addresses[found.node_id] = found.address
+        found = self.ask_anyone(partial(find_coordinators, kind, keys), deadline)
+        named = {each.node_id: each.address for each in found.values() if each.error is None}
+        self._addresses.update(named)
         self._drop_moved_brokers()
-        return self.broker(found.node_id, deadline)
+        reached = {node_id: self._try_broker(node_id, deadline) for node_id in named}
+        return {key: each.error or reached[each.node_id] for key, each in found.items()}
+
+    def _try_broker(self, node_id: int, deadline: Deadline) -> Broker | KafkaError:
+        try:
+            return self.broker(node_id, deadline)
+        except KafkaError as error:
+            return error
+
+    def ask_coordinator(
+        self,
+        kind: int,
+        key: str,
+        ask: Callable[[Broker], T],
+        deadline: Deadline,
+        retry: Retry,
+    ) -> T:
+        """Ask a coordinator, again where it moved, is loading, or could not be reached.
+
+        Args:
+            kind: GROUP or TRANSACTION.
+            key: The group or id.
+            ask: What to ask; has to be safe to ask again.
+            deadline: When to give up.
+            retry: How long to wait between tries, and when there are none any more.
+
+        Raises:
+            KafkaError: What `ask` raised, or why there is no coordinator.
+        """
+        while True:
+            try:
+                coordinator = self.coordinators(kind, [key], deadline)[key]
+                if isinstance(coordinator, KafkaError):
+                    raise coordinator
+                return ask(coordinator)
+            except KafkaError as error:
+                retry.wait_after(error)
 
     def _drop_moved_brokers(self) -> None:
         for node_id, broker in [*self._brokers.items()]:

@@ -60,7 +60,7 @@ __all__ = [
 
 # v13 speaks of topics by id only.
 _FIRST_BY_ID: Final = 13
-_BY_NAME: Final = VersionRange(0, _FIRST_BY_ID - 1)
+FETCH_BY_NAME: Final = VersionRange(0, _FIRST_BY_ID - 1)
 _ANY: Final = FetchRequest.versions
 # Older versions cannot say which epoch the read knows.
 _COMPARES_EPOCHS: Final = 12
@@ -200,7 +200,7 @@ class _Fetcher:
         if self._is_out_of_range:
             self._refuse_if_gone()
         broker = self._cluster.broker(self._replica.choose(leader.node_id), self._deadline)
-        needed = _ANY if self._presence.has_id else _BY_NAME
+        needed = _ANY if self._presence.has_id else FETCH_BY_NAME
         version = broker.choose(FetchRequest, needed)
         if self._may_be_old and version < _FIRST_BY_ID:
             # Asked by name, a topic is only what metadata says now; what is cached may be older.

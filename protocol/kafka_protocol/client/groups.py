@@ -7,18 +7,18 @@ ZooKeeper's offsets (version 0 of both APIs) are neither read nor written.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, TypeAlias, TypeVar
 
 from kafka_protocol.client.broker import Broker
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, OutOfStepError
+from kafka_protocol.errors import BrokerError, ErrorCode, OutOfStepError
+from kafka_protocol.messages.find_coordinator import GROUP
 from kafka_protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kafka_protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from kafka_protocol.schema import VersionRange
-from kafka_protocol.topic_partition import TopicPartition
+from kafka_protocol.topic_partition import TopicPartition, by_topic
 
 T = TypeVar("T")
 
@@ -109,7 +109,7 @@ def commit_offsets(
                 for tp in partitions
             ],
         )
-        for topic, partitions in _by_topic(offsets).items()
+        for topic, partitions in by_topic(offsets).items()
     ]
     request = OffsetCommitRequest(
         group_id=group_id, generation_id_or_member_epoch=_NO_GENERATION, topics=topics
@@ -137,26 +137,14 @@ def commit_offsets(
 def _with_coordinator(
     cluster: Cluster, group_id: str, ask: Callable[[Broker], T], deadline: Deadline
 ) -> T:
-    """Ask a group's coordinator, again where it moved, is loading, or could not be reached."""
     retry = Retry(cluster.config, deadline, cluster.config.connection_setup_timeout_ms)
-    while True:
-        try:
-            return ask(cluster.coordinator(group_id, deadline))
-        except KafkaError as error:
-            retry.wait_after(error)
-
-
-def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[TopicPartition]]:
-    topics: dict[str, list[TopicPartition]] = defaultdict(list)
-    for topic_partition in partitions:
-        topics[topic_partition.topic].append(topic_partition)
-    return topics
+    return cluster.ask_coordinator(GROUP, group_id, ask, deadline, retry)
 
 
 def _fetch_request(
     group_id: str, partitions: Collection[TopicPartition], version: int
 ) -> OffsetFetchRequest:
-    numbers = {t: [tp.partition for tp in tps] for t, tps in _by_topic(partitions).items()}
+    numbers = {t: [tp.partition for tp in tps] for t, tps in by_topic(partitions).items()}
     if version < _MANY_GROUPS:
         Topic = OffsetFetchRequest.OffsetFetchRequestTopic
         topics = [Topic(name=name, partition_indexes=each) for name, each in numbers.items()]

@@ -15,11 +15,14 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config import Address
 from kafka_protocol.errors import BrokerError, ErrorCode, OutOfStepError
 from kafka_protocol.messages.find_coordinator import (
+    GROUP,
+    TRANSACTION,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.primitives import ZERO_UUID
+from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
 
 NO_LEADER: Final = -1
@@ -42,7 +45,7 @@ class Topic(NamedTuple):
     partitions: Mapping[int, Leader]
 
 
-# From that version on one request finds the coordinators of several groups (KIP-699).
+# From that version on one request finds several coordinators (KIP-699).
 _MANY_COORDINATORS: Final = 4
 # Below that version a broker with auto.create.topics.enable creates what it is asked for.
 _LEAVES_TOPICS_ALONE: Final = 4
@@ -75,32 +78,74 @@ def _metadata_request(names: Collection[str] | None, create: bool, version: int)
 
 
 class Coordinator(NamedTuple):
-    """The broker that keeps a group's offsets, or why there is none."""
+    """The broker that minds a group or a transactional id, or why there is none."""
 
     node_id: int
     address: Address
     error: BrokerError | None
 
 
-def find_coordinator(group_id: str, broker: Broker, deadline: Deadline) -> Coordinator:
-    """Ask for a group's coordinator.
+_WHAT: Final = {GROUP: "group", TRANSACTION: "transactional id"}
+
+# Version 0 knows groups only (KIP-98).
+_KNOW_THE_KIND: Final = {
+    GROUP: FindCoordinatorRequest.versions,
+    TRANSACTION: VersionRange(1, FindCoordinatorRequest.versions.highest),
+}
+
+_LACKING: Final[Mapping[int, str]] = {
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "grant the principal DESCRIBE on the group",
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: (
+        "grant the principal DESCRIBE and WRITE on the transactional id"
+    ),
+}
+
+
+def find_coordinators(
+    kind: int, keys: Collection[str], broker: Broker, deadline: Deadline
+) -> dict[str, Coordinator]:
+    """Ask for the coordinators of groups, or of transactional ids.
+
+    Args:
+        kind: GROUP or TRANSACTION.
+        keys: The groups or ids.
+        broker: Whom to ask.
+        deadline: When to stop waiting.
+
+    Returns:
+        One for each key.
 
     Raises:
-        OutOfStepError: The answer is for another group, or none.
+        OutOfStepError: The answer lacks one of them.
+        UnsupportedVersionError: The broker is older than transactions.
     """
-    version = broker.choose(FindCoordinatorRequest)
-    request = (
-        FindCoordinatorRequest(key=group_id)
-        if version < _MANY_COORDINATORS
-        else FindCoordinatorRequest(coordinator_keys=[group_id])
-    )
-    response = broker.request(request, FindCoordinatorResponse, deadline)
-    context = f"FindCoordinator of group {group_id!r} to {broker}"
-    if version >= _MANY_COORDINATORS and not response.coordinators:
-        raise OutOfStepError(f"{context}: the answer lacks the group")
-    answer = response.coordinators[0] if response.coordinators else response
+    needed = _KNOW_THE_KIND[kind]
+    is_one_each = broker.choose(FindCoordinatorRequest, needed) < _MANY_COORDINATORS
+    if is_one_each:
+        requests = [FindCoordinatorRequest(key=key, key_type=kind) for key in keys]
+    else:
+        requests = [FindCoordinatorRequest(coordinator_keys=[*keys], key_type=kind)]
+    sent = [broker.send(request, deadline, needed) for request in requests]
+    answers = [broker.receive(each, FindCoordinatorResponse, deadline) for each in sent]
+    found: Mapping[str, FindCoordinatorResponse | FindCoordinatorResponse.Coordinator]
+    if is_one_each:
+        found = dict(zip(keys, answers, strict=True))
+    else:
+        found = {each.key: each for answer in answers for each in answer.coordinators}
+    return {key: _coordinator(found.get(key), f"{_WHAT[kind]} {key!r}", broker) for key in keys}
+
+
+def _coordinator(
+    answer: FindCoordinatorResponse | FindCoordinatorResponse.Coordinator | None,
+    of_what: str,
+    broker: Broker,
+) -> Coordinator:
+    context = f"FindCoordinator of {of_what} to {broker}"
+    if answer is None:
+        raise OutOfStepError(f"{context}: the answer lacks it")
     code = answer.error_code
-    error = BrokerError(code, context, answer.error_message) if code else None
+    said = filter(None, (answer.error_message, _LACKING.get(code)))
+    error = BrokerError(code, context, "; ".join(said) or None) if code else None
     return Coordinator(answer.node_id, Address(answer.host, answer.port), error)
 
 

@@ -13,20 +13,17 @@ from typing import Final, NamedTuple
 from kafka_protocol.client.broker import Sent
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.fetch import FETCH_BY_NAME
 from kafka_protocol.client.fetch_answer import partition_data
 from kafka_protocol.client.metadata import Leader, Topic, has_topic_id
 from kafka_protocol.client.offsets import may_pass
 from kafka_protocol.errors import KafkaError
 from kafka_protocol.messages.fetch import ISOLATION_LEVELS, FetchRequest, FetchResponse
 from kafka_protocol.records.batch import HEADER_BYTES, BatchHeader, RecordBatch, read_batches
-from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
 
 # How much to look at in each partition; brokers since 0.10.1 hand out one batch at the least.
 _SAMPLE_BYTES: Final = 16_384
-
-# v13 speaks of topics by id only.
-_BY_NAME: Final = VersionRange(0, 12)
 
 
 def bytes_per_offset(
@@ -83,7 +80,9 @@ def _ask_leaders(
         by_node[leader.node_id].append(_Look(tp, offset, leader, topic))
     asked: list[tuple[Sent, list[_Look]]] = []
     for node_id, looks in by_node.items():
-        needed = FetchRequest.versions if all(has_topic_id(x.topic) for x in looks) else _BY_NAME
+        needed = (
+            FetchRequest.versions if all(has_topic_id(x.topic) for x in looks) else FETCH_BY_NAME
+        )
         broker = cluster.broker(node_id, deadline)
         asked.append((broker.send(_request(cluster, looks), deadline, needed), looks))
     sizes, is_throttled = {}, False

@@ -1,0 +1,53 @@
+"""The answer to a Produce -> what became of each partition's batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from kafka_protocol.client.broker import Broker
+from kafka_protocol.client.metadata import Topic
+from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, OutOfStepError
+from kafka_protocol.messages.produce import ProduceResponse
+from kafka_protocol.topic_partition import TopicPartition
+
+_PartitionResponse = ProduceResponse.TopicProduceResponse.PartitionProduceResponse
+
+_SUCCESSES: Final = (
+    ErrorCode.NONE,
+    ErrorCode.DUPLICATE_SEQUENCE_NUMBER,  # the first copy is there
+)
+
+
+def verdicts(
+    response: ProduceResponse, broker: Broker, topics: Mapping[TopicPartition, Topic]
+) -> Iterator[tuple[TopicPartition, KafkaError | None]]:
+    """For each partition that was written to, why its batch was refused; None if it is there."""
+    names = {topic.topic_id: topic.name for topic in topics.values()}
+    answers: dict[TopicPartition, _PartitionResponse] = {}
+    for topic in response.responses:
+        for answer in topic.partition_responses:
+            tp = TopicPartition(topic.name or names.get(topic.topic_id, ""), answer.index)
+            if tp not in answers or answer.error_code:  # of two verdicts the refusal counts
+                answers[tp] = answer
+    for tp in topics:
+        yield tp, _verdict(answers.get(tp), f"Produce to {tp} on {broker}")
+
+
+def _verdict(answer: _PartitionResponse | None, context: str) -> KafkaError | None:
+    if answer is None:
+        return OutOfStepError(f"{context}: the answer lacks the partition")
+    if answer.error_code in _SUCCESSES:
+        return None
+    said = [answer.error_message] if answer.error_message else []
+    said += _record_errors(answer.record_errors)
+    return BrokerError(answer.error_code, context, "; ".join(said) or None)
+
+
+def _record_errors(
+    errors: Iterable[_PartitionResponse.BatchIndexAndErrorMessage],
+) -> list[str]:
+    return [
+        f"record {error.batch_index} of the batch: {error.batch_index_error_message}"
+        for error in list(errors)[:3]
+    ]
