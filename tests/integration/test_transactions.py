@@ -1,16 +1,32 @@
-"""Transactions that another client wrote, on a real broker: committed, aborted, open."""
+"""Transactions on a real broker: another client's, read by ours; and ours, read by another one."""
 
 from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
 
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.client.produce import Producer as OurProducer
+from kafka_protocol.client.transactions import (
+    Transaction,
+    TransactionFencedError,
+    begin,
+    end,
+    end_all,
+)
 from kafka_protocol.columnar.topic import read_topic
+from kafka_protocol.errors import BrokerError
 from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
 from kafka_protocol.topic_partition import TopicPartition as OurPartition
 from kafka_spark_source.testing import KafkaCluster
+from kafka_spark_source.testing.waiting import Deadline as Patience
+from tests.fakes.log import batch_of
 from tests.integration.conftest import SOON_MS, MakeTopic, connect
 
 pytestmark = pytest.mark.integration
@@ -108,3 +124,177 @@ def latest(kafka: KafkaCluster, topic: str, isolation_level: str) -> int:
         return list_offsets(cluster, positions, Deadline.after(SOON_MS))[partition]
     finally:
         cluster.close()
+
+
+# --- Ours ----------------------------------------------------------------------------------------
+
+# A broker looks for transactions that are open for too long every ten seconds, by default.
+TIME_OUT_SECONDS = 60
+
+
+def soon() -> Deadline:
+    return Deadline.after(SOON_MS)
+
+
+def values_of(name: str, count: int = 3) -> list[bytes]:
+    return [f"{name}-{number}".encode() for number in range(count)]
+
+
+class Ours:
+    """Writes to a topic of one partition, in transactions of one id."""
+
+    def __init__(self, kafka: KafkaCluster, topic: str, cluster: Cluster) -> None:
+        self.topic = topic
+        self.id = f"ours-{topic}"
+        self._servers = kafka.bootstrap_servers
+        self._cluster = cluster
+
+    def begin(self) -> Transaction:
+        return begin(self._cluster, self.id, soon())
+
+    def write(self, transaction: Transaction, name: str) -> None:
+        producer = OurProducer(self._cluster, transaction)
+        for value in values_of(name):
+            producer.add(OurPartition(self.topic, 0), batch_of(value))
+        producer.flush()
+
+    def end(self, transaction: Transaction, committed: bool) -> None:
+        end(self._cluster, transaction, committed, soon())
+
+    def commit(self, name: str) -> None:
+        transaction = self.begin()
+        self.write(transaction, name)
+        self.end(transaction, committed=True)
+
+    def are_seen(self, *names: str) -> bool:
+        """Whether the witness reads these, and nothing else before what is committed last."""
+        self.commit("last")
+        expected = [value for name in (*names, "last") for value in values_of(name)]
+        return witness(self._servers, self.topic, len(expected)) == expected
+
+
+@pytest.fixture
+def ours(kafka_cluster: KafkaCluster, make_topic: MakeTopic, cluster: Cluster) -> Ours:
+    return Ours(kafka_cluster, make_topic(), cluster)
+
+
+def test_the_witness_sees_what_is_committed_and_not_what_is_aborted(ours: Ours) -> None:
+    for name, committed in (("a", True), ("b", False), ("c", True), ("d", False)):
+        transaction = ours.begin()
+        ours.write(transaction, name)
+        for _ in range(2):  # as if the answer had been lost
+            ours.end(transaction, committed)
+    assert ours.are_seen("a", "c")
+
+
+def test_what_was_committed_cannot_be_aborted(ours: Ours) -> None:
+    transaction = ours.begin()
+    ours.write(transaction, "a")
+    ours.end(transaction, committed=True)
+    with pytest.raises(TransactionFencedError, match="INVALID_TXN_STATE"):
+        ours.end(transaction, committed=False)
+    assert ours.are_seen("a")
+
+
+def test_one_without_partitions_is_none(ours: Ours) -> None:
+    with pytest.raises(TransactionFencedError, match="no partition has joined"):
+        ours.end(ours.begin(), committed=True)
+    assert ours.are_seen()
+
+
+def test_fault_47_the_next_begin_fences_and_aborts(ours: Ours) -> None:
+    zombie = ours.begin()
+    ours.write(zombie, "zombie")
+    winner = ours.begin()
+    for attempt in (
+        lambda: ours.write(zombie, "zombie again"),
+        lambda: ours.end(zombie, committed=True),
+        lambda: ours.end(zombie, committed=False),
+    ):
+        with pytest.raises(TransactionFencedError, match=r"another attempt .*'ours-"):
+            attempt()
+    ours.write(winner, "winner")
+    ours.end(winner, committed=True)
+    assert ours.are_seen("winner")
+
+
+def test_fault_48_a_time_out(kafka_cluster: KafkaCluster, make_topic: MakeTopic) -> None:
+    quick = connect(kafka_cluster, transaction_timeout_ms="1000")
+    ours = Ours(kafka_cluster, make_topic(), quick)
+    transaction = ours.begin()
+    ours.write(transaction, "a")
+
+    def is_aborted() -> bool:
+        ends = [
+            latest(kafka_cluster, ours.topic, level)
+            for level in ("read_committed", "read_uncommitted")
+        ]
+        return ends[0] == ends[1]
+
+    try:
+        assert Patience(TIME_OUT_SECONDS).wait_for(is_aborted)
+        for attempt in (
+            lambda: ours.write(transaction, "b"),
+            lambda: ours.end(transaction, committed=True),
+        ):
+            with pytest.raises(
+                TransactionFencedError,
+                match=r"open for \d+\.\d s.*kafka\.transaction\.timeout\.ms is 1000",
+            ) as caught:
+                attempt()
+            assert caught.value.may_have_timed_out
+        assert ours.are_seen()
+    finally:
+        quick.close()
+
+
+def test_more_time_than_the_broker_allows(kafka_cluster: KafkaCluster) -> None:
+    patient = connect(kafka_cluster, transaction_timeout_ms="900001")
+    try:
+        with pytest.raises(
+            BrokerError, match=r"timeout\.ms is 900001.*transaction\.max\.timeout\.ms"
+        ):
+            begin(patient, "patient", soon())
+    finally:
+        patient.close()
+
+
+END = """
+import pickle, sys
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.config import ClientConfig
+from kafka_protocol.client.transactions import end
+
+cluster = Cluster(ClientConfig.from_options({"bootstrap.servers": sys.argv[1]}))
+end(cluster, pickle.load(sys.stdin.buffer), True, Deadline.after(30_000))
+cluster.close()
+"""
+
+
+def test_another_process_ends_it(ours: Ours, kafka_cluster: KafkaCluster) -> None:
+    transaction = ours.begin()
+    ours.write(transaction, "a")
+    subprocess.run(
+        [sys.executable, "-c", END, kafka_cluster.bootstrap_servers],
+        input=pickle.dumps(transaction),
+        check=True,
+        timeout=60,
+    )
+    assert ours.are_seen("a")
+
+
+def test_many_in_many_partitions_end_together(
+    kafka_cluster: KafkaCluster, make_topic: MakeTopic, cluster: Cluster
+) -> None:
+    topic = make_topic(partitions=3)
+    transactions = []
+    for number in range(8):
+        transaction = begin(cluster, f"{topic}-{number}", soon())
+        producer = OurProducer(cluster, transaction)
+        for partition in range(3):
+            producer.add(OurPartition(topic, partition), batch_of(b"%d" % number))
+        producer.flush()
+        transactions.append(transaction)
+    assert end_all(cluster, transactions, True, soon()) == dict.fromkeys(transactions)
+    assert witness(kafka_cluster.bootstrap_servers, topic, 8) == [b"%d" % n for n in range(8)]

@@ -1,0 +1,351 @@
+"""A transaction coordinator as Kafka's (transactions of version 1), for a scripted cluster.
+
+States, epochs and errors are those of Kafka's `TransactionCoordinator`. Every node knows all of
+it, so that a coordinator can move and loses nothing. Time passes by hand: transactions time out
+when a test says so, and markers can be held back, so that a transaction stays half ended.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import partial
+from typing import Any, Final
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.client.produce import Producer
+from kafka_protocol.client.transactions import Transaction
+from kafka_protocol.errors import ErrorCode
+from kafka_protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopicResult,
+)
+from kafka_protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+from kafka_protocol.messages.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
+from kafka_protocol.records.batch import BatchHeader
+from kafka_protocol.records.transactions import ABORT
+from kafka_protocol.schema import Request, Response
+from kafka_protocol.topic_partition import TopicPartition
+from tests.fakes import coordinating
+from tests.fakes.broker import Close, Handler
+from tests.fakes.cluster import NEWEST, ScriptedCluster, Topic
+from tests.fakes.handlers import Asked
+from tests.fakes.log import batch_of, marker
+from tests.fakes.producers import Producers
+from tests.fakes.reading import PARTITION, read
+
+COMMIT: Final = 1  # the type of a marker, as ABORT
+MAX_TIMEOUT_MS: Final = 900_000  # transaction.max.timeout.ms
+MAX_EPOCH: Final = 32_766  # behind it comes another producer id
+
+# What versions of transactions above 1 brought, or is for brokers only.
+_TOO_NEW: Final = {AddPartitionsToTxnRequest: 4, EndTxnRequest: 5}
+
+
+class State(Enum):
+    EMPTY = "Empty"
+    ONGOING = "Ongoing"
+    PREPARE_ABORT = "PrepareAbort"
+    PREPARE_COMMIT = "PrepareCommit"
+    COMPLETE_ABORT = "CompleteAbort"
+    COMPLETE_COMMIT = "CompleteCommit"
+
+
+_PREPARED = {ABORT: State.PREPARE_ABORT, COMMIT: State.PREPARE_COMMIT}
+_COMPLETED = {ABORT: State.COMPLETE_ABORT, COMMIT: State.COMPLETE_COMMIT}
+
+
+@dataclass
+class Entry:
+    """What a coordinator keeps of a transactional id.
+
+    Attributes:
+        partitions: Where it writes, with the offset of its first record there, if it has any.
+    """
+
+    producer_id: int
+    epoch: int = 0
+    state: State = State.EMPTY
+    partitions: dict[TopicPartition, int | None] = field(default_factory=dict)
+
+    def refusal(self, producer_id: int, epoch: int, fenced: ErrorCode) -> ErrorCode:
+        """What is wrong with who asks."""
+        if producer_id != self.producer_id:
+            return ErrorCode.INVALID_PRODUCER_ID_MAPPING
+        return ErrorCode.NONE if epoch == self.epoch else fenced
+
+
+class TransactionalCluster(ScriptedCluster):
+    """A scripted cluster with transactions.
+
+    Attributes:
+        transactions: What the coordinators keep, by transactional id.
+        holds_markers: Whether transactions stay in their PREPARE states, until `write_markers`.
+    """
+
+    def __init__(self, nodes: int = 1, release: str = NEWEST) -> None:
+        super().__init__(nodes, release)
+        self.transactions: dict[str, Entry] = {}
+        self.holds_markers = False
+
+    def add_topic(self, name: str, partitions: int = 1) -> Topic:
+        topic = super().add_topic(name, partitions)
+        for number, partition in topic.partitions.items():
+            partition.producers = _Verified(self, TopicPartition(name, number))
+        return topic
+
+    def time_out(self, transactional_id: str) -> None:
+        """What a coordinator does once transaction.timeout.ms has passed."""
+        with self._lock:
+            self.fence(self.transactions[transactional_id])
+
+    def write_markers(self) -> None:
+        """End what was held back, and hold nothing back any more."""
+        with self._lock:
+            self.holds_markers = False
+            for entry in self.transactions.values():
+                for type_, prepared in _PREPARED.items():
+                    if entry.state is prepared:
+                        self._complete(entry, type_)
+
+    def fence(self, entry: Entry) -> None:
+        """Abort an open transaction as somebody newer."""
+        entry.epoch += 1
+        self.decide(entry, ABORT)
+
+    def decide(self, entry: Entry, type_: int) -> None:
+        """Commit or abort an open transaction."""
+        entry.state = _PREPARED[type_]
+        if not self.holds_markers:
+            self._complete(entry, type_)
+
+    def _complete(self, entry: Entry, type_: int) -> None:
+        ended, entry.partitions = entry.partitions, {}
+        entry.state = _COMPLETED[type_]
+        for topic_partition, first_offset in ended.items():
+            log = self.log(topic_partition)
+            if first_offset is None:
+                log.append(marker(entry.producer_id, type_))
+            else:
+                log.end_transaction(entry.producer_id, first_offset, type_)
+            self.note_open(topic_partition)
+
+    def note_open(self, topic_partition: TopicPartition) -> None:
+        """Find out anew where the first open transaction of a partition began."""
+        begun = (entry.partitions.get(topic_partition) for entry in self.transactions.values())
+        offsets = [offset for offset in begun if offset is not None]
+        self.log(topic_partition).first_unstable_offset = min(offsets, default=None)
+
+    def _table_of(self, number: int) -> dict[type[Request], Handler]:
+        own = {kind: partial(self._mind, number, kind) for kind in _HANDLERS}
+        return super()._table_of(number) | own
+
+    def _mind(self, number: int, kind: type[Request], request: Any, version: int) -> Any:
+        served = self.nodes[number].versions.get(kind.api_key)
+        if served is None or version not in served or version >= _TOO_NEW.get(kind, 99):
+            raise Close
+        with self._lock:
+            errors = self._errors[kind]
+            error = errors.popleft() if errors else ErrorCode.NONE
+            return _HANDLERS[kind](self, Asked(self, number, version, error), request)
+
+
+class _Verified(Producers):
+    """A partition's producers; those in transactions are compared with what coordinators keep.
+
+    A transaction's batches are numbered on their own, since each has an epoch of its own.
+    """
+
+    def __init__(self, cluster: TransactionalCluster, topic_partition: TopicPartition) -> None:
+        super().__init__()
+        self._cluster = cluster
+        self._topic_partition = topic_partition
+        self._epochs: dict[tuple[int, int], Producers] = defaultdict(Producers)
+
+    def check(self, header: BatchHeader) -> tuple[ErrorCode, int | None]:
+        if not header.is_transactional:
+            return super().check(header)
+        entry = self._entry_of(header)
+        if entry is None or header.producer_epoch != entry.epoch:
+            return ErrorCode.INVALID_PRODUCER_EPOCH, None
+        if entry.state is not State.ONGOING or self._topic_partition not in entry.partitions:
+            return ErrorCode.TRANSACTION_ABORTABLE, None
+        return self._epochs[header.producer_id, header.producer_epoch].check(header)
+
+    def note(self, header: BatchHeader, base_offset: int) -> None:
+        if not header.is_transactional:
+            super().note(header, base_offset)
+            return
+        self._epochs[header.producer_id, header.producer_epoch].note(header, base_offset)
+        entry = self._entry_of(header)
+        if entry is not None and entry.partitions[self._topic_partition] is None:
+            entry.partitions[self._topic_partition] = base_offset
+            self._cluster.note_open(self._topic_partition)
+
+    def _entry_of(self, header: BatchHeader) -> Entry | None:
+        entries = self._cluster.transactions.values()
+        return next((e for e in entries if e.producer_id == header.producer_id), None)
+
+
+def _init_producer_id(
+    cluster: TransactionalCluster, asked: Asked, request: InitProducerIdRequest
+) -> InitProducerIdResponse:
+    if request.transactional_id is None:
+        return coordinating.init_producer_id(asked, request)
+    error = coordinating.verdict(asked, request.transactional_id)
+    if error:
+        return InitProducerIdResponse(error_code=error)
+    if request.transaction_timeout_ms > MAX_TIMEOUT_MS:
+        return InitProducerIdResponse(error_code=int(ErrorCode.INVALID_TRANSACTION_TIMEOUT))
+    entry = cluster.transactions.get(request.transactional_id)
+    if entry is not None and entry.state is State.ONGOING:
+        cluster.fence(entry)
+        return InitProducerIdResponse(error_code=int(ErrorCode.CONCURRENT_TRANSACTIONS))
+    if entry is not None and entry.state in _PREPARED.values():
+        return InitProducerIdResponse(error_code=int(ErrorCode.CONCURRENT_TRANSACTIONS))
+    if entry is None or entry.epoch >= MAX_EPOCH:
+        cluster.producer_ids += 1
+        entry = cluster.transactions[request.transactional_id] = Entry(cluster.producer_ids)
+    else:
+        entry.epoch += 1
+        entry.state = State.EMPTY
+    return InitProducerIdResponse(producer_id=entry.producer_id, producer_epoch=entry.epoch)
+
+
+def _add_partitions(
+    cluster: TransactionalCluster, asked: Asked, request: AddPartitionsToTxnRequest
+) -> AddPartitionsToTxnResponse:
+    wanted = [
+        TopicPartition(topic.name, number)
+        for topic in request.v3_and_below_topics
+        for number in topic.partitions
+    ]
+    transactional_id = request.v3_and_below_transactional_id
+    error = coordinating.verdict(asked, transactional_id)
+    entry = cluster.transactions.get(transactional_id)
+    if not error:
+        error = _why_not_joined(
+            entry,
+            request.v3_and_below_producer_id,
+            request.v3_and_below_producer_epoch,
+            _fenced(asked),
+        )
+    codes = dict.fromkeys(wanted, error)
+    missing = {tp for tp in wanted if not _exists(cluster, tp)}
+    if missing and not error:
+        codes = dict.fromkeys(wanted, int(ErrorCode.OPERATION_NOT_ATTEMPTED))
+        codes |= dict.fromkeys(missing, int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    if entry is not None and not any(codes.values()):
+        entry.state = State.ONGOING
+        entry.partitions = {**dict.fromkeys(wanted, None), **entry.partitions}
+    return AddPartitionsToTxnResponse(
+        results_by_topic_v3_and_below=[
+            AddPartitionsToTxnTopicResult(
+                name=topic.name,
+                results_by_partition=[
+                    AddPartitionsToTxnPartitionResult(
+                        partition_index=number,
+                        partition_error_code=codes[TopicPartition(topic.name, number)],
+                    )
+                    for number in topic.partitions
+                ],
+            )
+            for topic in request.v3_and_below_topics
+        ]
+    )
+
+
+def _why_not_joined(entry: Entry | None, producer_id: int, epoch: int, fenced: ErrorCode) -> int:
+    if entry is None:
+        return int(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    refusal = entry.refusal(producer_id, epoch, fenced)
+    if not refusal and entry.state in _PREPARED.values():
+        refusal = ErrorCode.CONCURRENT_TRANSACTIONS
+    return int(refusal)
+
+
+def _exists(cluster: ScriptedCluster, topic_partition: TopicPartition) -> bool:
+    topic = cluster.topics.get(topic_partition.topic)
+    return topic is not None and topic_partition.partition in topic.partitions
+
+
+def _end_txn(cluster: TransactionalCluster, asked: Asked, request: EndTxnRequest) -> EndTxnResponse:
+    error = coordinating.verdict(asked, request.transactional_id)
+    if not error:
+        error = int(_ended(cluster, asked, request))
+    return EndTxnResponse(error_code=error)
+
+
+def _ended(cluster: TransactionalCluster, asked: Asked, request: EndTxnRequest) -> ErrorCode:
+    entry = cluster.transactions.get(request.transactional_id)
+    if entry is None:
+        return ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    type_ = COMMIT if request.committed else ABORT
+    refusal = entry.refusal(request.producer_id, request.producer_epoch, _fenced(asked))
+    if not refusal and entry.state is State.ONGOING:
+        cluster.decide(entry, type_)
+    elif not refusal and entry.state is _PREPARED[type_]:
+        return ErrorCode.CONCURRENT_TRANSACTIONS
+    elif not refusal and entry.state is not _COMPLETED[type_]:
+        return ErrorCode.INVALID_TXN_STATE
+    return refusal
+
+
+def _fenced(asked: Asked) -> ErrorCode:
+    """What both APIs say since their version 2 (KIP-588), and before."""
+    return ErrorCode.PRODUCER_FENCED if asked.version >= 2 else ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+_HANDLERS: dict[type[Request], Callable[[TransactionalCluster, Asked, Any], Response]] = {
+    AddPartitionsToTxnRequest: _add_partitions,
+    EndTxnRequest: _end_txn,
+    InitProducerIdRequest: _init_producer_id,
+}
+
+
+@contextmanager
+def transactional(
+    nodes: int = 1, partitions: int = 1, release: str = NEWEST, **options: Any
+) -> Iterator[tuple[TransactionalCluster, Cluster]]:
+    """A cluster with transactions and the topic `t`, and a client of it that reads committed."""
+    with TransactionalCluster(nodes, release) as cluster:
+        cluster.add_topic("t", partitions)
+        client = cluster.client(**({"isolation_level": "read_committed"} | options))
+        try:
+            yield cluster, client
+        finally:
+            client.close()
+
+
+def committed_values(client: Cluster, topic_partition: TopicPartition = PARTITION) -> list[bytes]:
+    """What a reader of committed records sees, up to the last stable offset."""
+    positions = {topic_partition: LATEST_TIMESTAMP}
+    until = list_offsets(client, positions, Deadline.after(5_000))[topic_partition]
+    if not until:
+        return []
+    return [value or b"" for _, value in read(client, 0, until, topic_partition=topic_partition)]
+
+
+def write_in(
+    client: Cluster,
+    transaction: Transaction,
+    *values: bytes,
+    topic_partition: TopicPartition = PARTITION,
+) -> Producer:
+    """A batch for each value, all of them acknowledged."""
+    producer = Producer(client, transaction)
+    for value in values:
+        producer.add(topic_partition, batch_of(value))
+    producer.flush()
+    return producer
