@@ -57,7 +57,7 @@ _STREAM_ONLY = """
 
 Options of streams are accepted in a batch read with a warning, as Spark's own connector does, and
 without effect there: """
-_USES = {Use.BATCH_READ: "batch", Use.STREAM_READ: "stream", Use.BATCH_WRITE: "write"}
+_USES = {Use.BATCH_READ: "batch", Use.STREAM_READ: "stream", Use.WRITE: "write"}
 
 
 def options_page() -> str:

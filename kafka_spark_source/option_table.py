@@ -14,6 +14,12 @@ from functools import partial
 from typing import Final, Generic, TypeVar
 
 from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.partitioners import (
+    STICKY,
+    Partitioner,
+    parse_partitioner,
+    parse_partitioner_class,
+)
 from kafka_spark_source.positions import (
     Position,
     parse_position,
@@ -35,13 +41,13 @@ class Use(Enum):
 
     BATCH_READ = "a batch read"
     STREAM_READ = "a streaming read"
-    BATCH_WRITE = "a batch write"
+    WRITE = "a write"
 
 
 _BATCH: Final = frozenset({Use.BATCH_READ})
 _STREAM: Final = frozenset({Use.STREAM_READ})
 _READ: Final = _BATCH | _STREAM
-_WRITE: Final = frozenset({Use.BATCH_WRITE})
+_WRITE: Final = frozenset({Use.WRITE})
 _ALL: Final = _READ | _WRITE
 
 
@@ -129,6 +135,11 @@ def _parse_strategy(name: str, text: str) -> bool:
     if strategy is None:
         raise KafkaConfigError(f"Option '{name}' must be error or latest, got '{text}'.")
     return strategy
+
+
+def _parse_ignore_keys(name: str, text: str) -> Partitioner | None:
+    """The partitioner that takes no notice of keys, where they are to be ignored."""
+    return STICKY if _parse_boolean(name, text) else None
 
 
 class Table:
@@ -338,6 +349,32 @@ class Table:
         None,
         _WRITE,
         "The topic to write all rows to, whatever their column `topic` says.",
+    )
+    PARTITIONER: Final[Option[Partitioner | None]] = Option(
+        "kafka.partitioner",
+        parse_partitioner,
+        "default",
+        _WRITE,
+        "Which partition a row goes to that names none in a column `partition`. `default`: by its "
+        "key, where Java's producer puts it; rows without a key stay together, a "
+        "`kafka.batch.size` to a partition. `sticky`: so all rows. `round_robin`: row by row. And "
+        "as librdkafka's of that name: `random`, `murmur2`, `murmur2_random`, `consistent`, "
+        "`consistent_random`, `fnv1a`, `fnv1a_random`.",
+    )
+    PARTITIONER_CLASS: Final[Option[Partitioner | None]] = Option(
+        "kafka.partitioner.class",
+        parse_partitioner_class,
+        None,
+        _WRITE,
+        "The same by a class of Java's: `DefaultPartitioner`, `UniformStickyPartitioner` or "
+        "`RoundRobinPartitioner`, with its package. No other class can be had.",
+    )
+    PARTITIONER_IGNORE_KEYS: Final[Option[Partitioner | None]] = Option(
+        "kafka.partitioner.ignore.keys",
+        _parse_ignore_keys,
+        "false",
+        _WRITE,
+        "Whether keys have no say: `true` is `kafka.partitioner=sticky` in Java's words.",
     )
 
 

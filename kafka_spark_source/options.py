@@ -17,6 +17,7 @@ from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.admission import Limits
 from kafka_spark_source.offsets import EARLIEST, LATEST
 from kafka_spark_source.option_table import OPTIONS, STREAM_ONLY, Option, Table, Use
+from kafka_spark_source.partitioners import Partitioner, the_one_of
 from kafka_spark_source.planning import Parts
 from kafka_spark_source.positions import (
     FROM_EARLIEST,
@@ -31,7 +32,7 @@ from kafka_spark_source.strategies import Strategy
 _CLIENT_PREFIX: Final = "kafka."
 
 # Spark adds these itself, for load("...") and save("..."). Like its own connector, we ignore them.
-_SPARKS_OWN: Final = frozenset({"path", "paths"})
+_SPARKS_OWN: Final = frozenset({"path", "paths", "checkpointlocation"})
 
 # Options of the Kafka client that would contradict what we do, and what to do instead.
 _FORBIDDEN_TO_READ: Final = {
@@ -51,7 +52,7 @@ _FORBIDDEN_TO_READ: Final = {
 _FORBIDDEN: Final[Mapping[Use, Mapping[str, str]]] = {
     Use.BATCH_READ: _FORBIDDEN_TO_READ,
     Use.STREAM_READ: _FORBIDDEN_TO_READ,
-    Use.BATCH_WRITE: {
+    Use.WRITE: {
         "key.serializer": (
             "Keys are written as they are: make the column 'key' a string or binary before."
         ),
@@ -64,7 +65,7 @@ _FORBIDDEN: Final[Mapping[Use, Mapping[str, str]]] = {
 _CLIENT_KIND: Final = {
     Use.BATCH_READ: "consumer",
     Use.STREAM_READ: "consumer",
-    Use.BATCH_WRITE: "producer",
+    Use.WRITE: "producer",
 }
 
 
@@ -129,15 +130,17 @@ class StreamReadOptions(ReadOptions):
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """What a batch write was asked for.
+    """What a write was asked for, of a batch or of a stream.
 
     Attributes:
         topic: For all rows, trimmed; None where a column says it. `schema.check_sink_schema`
             checks it, together with that column.
+        partitioner: Where rows go that name no partition.
         kafka: The client's options without `kafka.`, names in lower case. Secrets: kept from repr.
     """
 
     topic: str | None
+    partitioner: Partitioner
     kafka: Mapping[str, str] = field(repr=False)
 
 
@@ -263,14 +266,21 @@ def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
     """Read the options of `df.write`.
 
     Raises:
-        KafkaConfigError: An option is missing, unknown or forbidden.
+        KafkaConfigError: An option is missing, unknown, contradictory or has an unusable value.
     """
     given = _by_key(options)
-    _check_names(given, Use.BATCH_WRITE)
+    _check_names(given, Use.WRITE)
+    kafka = _client_options(given, Use.WRITE)
+    for row in _PARTITIONERS:
+        kafka.pop(row.key.removeprefix(_CLIENT_PREFIX), None)
     return WriteOptions(
         topic=Table.TOPIC.value_if_in(given),
-        kafka=_client_options(given, Use.BATCH_WRITE),
+        partitioner=the_one_of({row.name: row.value_if_in(given) for row in _PARTITIONERS}),
+        kafka=kafka,
     )
+
+
+_PARTITIONERS: Final = (Table.PARTITIONER, Table.PARTITIONER_CLASS, Table.PARTITIONER_IGNORE_KEYS)
 
 
 def _by_key(options: Mapping[str, str]) -> dict[str, str]:
@@ -296,7 +306,7 @@ def _check_names(given: Mapping[str, str], use: Use) -> None:
 _IGNORED: Final[Mapping[Use, tuple[str, ...]]] = {
     Use.BATCH_READ: STREAM_ONLY,
     Use.STREAM_READ: (Table.ENDING_TIMESTAMP.name,),
-    Use.BATCH_WRITE: (),
+    Use.WRITE: (),
 }
 
 

@@ -1,14 +1,14 @@
 """Rows of an Arrow batch -> records, gathered by the partition that they go to.
 
-Topic from the option or the column; partition from the column, else from the key, else the same
-random one for all of a batch's rows without a key. Vectorised; no I/O: who knows how many
-partitions a topic has is asked through a function.
+Topic from the option or the column; partition from the column, else as the task's partitioner
+chooses; time from the column, else one for all. Vectorised; no I/O: who knows how many partitions
+a topic has is asked through a function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,12 @@ import pyarrow.compute as pc
 from kafka_protocol.columnar.encode import RecordColumns
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.partitioner import partition_for_keys, sticky_partition
+from kafka_spark_source.grouping import grouped
+from kafka_spark_source.partitioner import Partitions, Rows, TaskPartitioner, Topic
 from kafka_spark_source.schema import SinkColumns
+
+_Longs: TypeAlias = npt.NDArray[np.int64]
+_Indices: TypeAlias = npt.NDArray[np.int32]
 
 
 class Routed(NamedTuple):
@@ -30,48 +34,56 @@ class Routed(NamedTuple):
 
 
 class Destination(NamedTuple):
-    """Where rows go, besides what stands in them.
+    """Where the rows of a task go, besides what stands in them.
 
     Attributes:
         columns: Which column of a batch is what.
         topic: The topic of all rows; None where a column says it.
         partition_count: How many partitions a topic has.
+        partitioner: What chooses a partition where no column does. It is the task's own.
     """
 
     columns: SinkColumns
     topic: str | None
     partition_count: Callable[[str], int]
+    partitioner: TaskPartitioner
 
 
 def route(batch: pa.RecordBatch, to: Destination, timestamp_ms: int) -> Iterator[Routed]:
     """Gather the rows of a batch by topic and partition.
 
+    Rows that stand together already, as where all go to one partition, are not copied.
+
     Args:
         batch: As Spark hands it to a writer.
         to: Where its rows go.
-        timestamp_ms: The time of all records.
+        timestamp_ms: The time of the records that have none of their own.
 
     Raises:
-        KafkaConfigError: A row has no topic, or names a partition that does not exist.
+        KafkaConfigError: A row has no topic, names a partition that does not exist, or has a time
+            that Kafka cannot keep.
     """
     if not batch.num_rows:
         return
-    value = _binary(batch, to.columns.value)
-    key = _binary(batch, to.columns.key)
-    partition = _column(batch, to.columns.partition)
+    columns = to.columns
     records = RecordColumns(
-        key,
-        value,
-        np.full(len(value), timestamp_ms, dtype=np.int64),
-        _column(batch, to.columns.headers),
+        _binary(batch, columns.key),
+        _binary(batch, columns.value),
+        _timestamps(_column(batch, columns.timestamp), batch.num_rows, timestamp_ms),
+        _column(batch, columns.headers),
     )
-    for topic, rows in _rows_by_topic(_column(batch, to.columns.topic), to.topic):
-        partitions = _partitions(
-            _take(key, rows), _take(partition, rows), topic, to.partition_count(topic)
-        )
-        for number, picked in _rows_by_value(partitions):
-            chosen = picked if rows is None else rows[picked]
-            yield Routed(TopicPartition(topic, number), _pick(records, chosen))
+    names, topic = _topics(_column(batch, columns.topic), to.topic, batch.num_rows)
+    topics = [Topic(name, to.partition_count(name)) for name in names]
+    rows = Rows(topics, topic, records.key, records.value)
+    partition = _partitions(rows, _column(batch, columns.partition), to.partitioner)
+    # All partitions of all topics, counted through.
+    first = np.cumsum([0, *(count for _, count in topics)])
+    groups = grouped(first[topic] + partition)
+    gathered = records if groups.order is None else _gather(records, groups.order)
+    for number, place in groups.slices():
+        index = int(np.searchsorted(first, number, side="right")) - 1
+        topic_partition = TopicPartition(topics[index].name, number - int(first[index]))
+        yield Routed(topic_partition, _slice(gathered, place))
 
 
 def _column(batch: pa.RecordBatch, index: int | None) -> pa.Array | None:
@@ -83,68 +95,91 @@ def _binary(batch: pa.RecordBatch, index: int | None) -> pa.Array:
     return pa.nulls(batch.num_rows, pa.binary()) if column is None else column.cast(pa.binary())
 
 
-_Rows: TypeAlias = npt.NDArray[np.int64]
-_Partitions: TypeAlias = npt.NDArray[np.int32]
-
-
-def _rows_by_topic(
-    column: pa.Array | None, option: str | None
-) -> Iterator[tuple[str, _Rows | None]]:
-    """Each topic with its rows; None stands for all rows."""
+def _topics(
+    column: pa.Array | None, option: str | None, num_rows: int
+) -> tuple[Sequence[str], _Indices]:
+    """The names of topics, and for each row which of them is its."""
     if option is not None:
-        yield option, None
-        return
+        return [option], np.zeros(num_rows, dtype=np.int32)
     if column is None or column.null_count:
         raise KafkaConfigError(
             "[KAFKA_NULL_TOPIC_IN_DATA] The Kafka message data sent to the producer contains a "
             "null topic. Use the `topic` option for setting a default topic."
         )
     encoded = column.dictionary_encode()
-    names = encoded.dictionary.to_pylist()
-    if len(names) == 1:
-        yield names[0], None
-        return
-    for code, rows in _rows_by_value(encoded.indices.to_numpy(zero_copy_only=False)):
-        yield names[code], rows
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
 
 
-def _rows_by_value(values: _Partitions) -> Iterator[tuple[int, _Rows]]:
-    """Each distinct value with its rows, in their order."""
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    edges = np.flatnonzero(np.diff(ordered)) + 1
-    for rows in np.split(order, edges):
-        yield int(values[rows[0]]), rows
-
-
-def _partitions(key: pa.Array, column: pa.Array | None, topic: str, count: int) -> _Partitions:
-    """The partition of each row: the column's, else the key's, else any."""
-    hashed = partition_for_keys(key, count)
-    partitions: _Partitions = np.where(hashed < 0, sticky_partition(count), hashed)
-    if column is None:
-        return partitions
-    given = pc.fill_null(column, -1).to_numpy(zero_copy_only=False)
+def _partitions(rows: Rows, column: pa.Array | None, partitioner: TaskPartitioner) -> Partitions:
+    """The partition of each row: the column's, else the partitioner's choice."""
+    if column is None or column.null_count == len(column):
+        return partitioner.choose(rows)
+    given: Partitions = pc.fill_null(column, -1).to_numpy(zero_copy_only=False)
     is_given = column.is_valid().to_numpy(zero_copy_only=False)
-    wrong = is_given & ((given < 0) | (given >= count))
-    if wrong.any():
+    counts = np.array([count for _, count in rows.topics], dtype=np.int32)
+    wrong = np.flatnonzero(is_given & ((given < 0) | (given >= counts[rows.topic])))
+    if wrong.size:
+        topic, count = rows.topics[rows.topic[wrong[0]]]
         raise KafkaConfigError(
-            f"A row is for partition {given[np.argmax(wrong)]} of topic {topic!r}, which has "
+            f"A row is for partition {given[wrong[0]]} of topic {topic!r}, which has "
             f"partitions 0 to {count - 1}. Correct the column 'partition', or leave it null"
         )
-    chosen: _Partitions = np.where(is_given, given, partitions)
+    if not column.null_count:
+        return given
+    others = np.flatnonzero(~is_given)
+    picked = pa.array(others)
+    chosen: Partitions = given.copy()
+    chosen[others] = partitioner.choose(
+        rows._replace(
+            topic=rows.topic[others], key=rows.key.take(picked), value=rows.value.take(picked)
+        )
+    )
     return chosen
 
 
-def _take(column: pa.Array | None, rows: _Rows | None) -> pa.Array | None:
-    return column if column is None or rows is None else column.take(pa.array(rows))
+# Kafka's mark of a record without a time, in ms: so the source shows it, and so it can be copied.
+_NO_TIMESTAMP: Final = -1
 
 
-def _pick(records: RecordColumns, rows: _Rows) -> RecordColumns:
-    if len(rows) == len(records.value):  # they are in order already
-        return records
+def _timestamps(column: pa.Array | None, num_rows: int, now_ms: int) -> _Longs:
+    """The time of each record in ms, rounded down, since the column has microseconds."""
+    if column is None or column.null_count == len(column):
+        return np.full(num_rows, now_ms, dtype=np.int64)
+    given_us: _Longs = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    given = given_us // 1_000
+    wrong = np.flatnonzero(given < _NO_TIMESTAMP)
+    if wrong.size:
+        raise KafkaConfigError(
+            f"A row has the timestamp {np.datetime64(int(given[wrong[0]]), 'ms')} UTC, and Kafka "
+            "keeps none before 1970. Correct the column 'timestamp', or leave it null for the time "
+            "of writing"
+        )
+    if not column.null_count:
+        return given
+    timestamps: _Longs = np.where(column.is_valid().to_numpy(zero_copy_only=False), given, now_ms)
+    return timestamps
+
+
+def _gather(records: RecordColumns, order: _Longs) -> RecordColumns:
+    rows = pa.array(order)
     return RecordColumns(
         _take(records.key, rows),
         _take(records.value, rows),
-        records.timestamp[rows],
-        _take(records.headers, rows),
+        records.timestamp[order],
+        None if records.headers is None else _take(records.headers, rows),
+    )
+
+
+def _take(column: pa.Array, rows: pa.Array) -> pa.Array:
+    # Nulls are the same in any order.
+    return column if column.null_count == len(column) else column.take(rows)
+
+
+def _slice(records: RecordColumns, place: slice) -> RecordColumns:
+    headers = records.headers
+    return RecordColumns(
+        records.key[place],
+        records.value[place],
+        records.timestamp[place],
+        None if headers is None else headers[place],
     )

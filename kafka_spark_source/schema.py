@@ -19,6 +19,7 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
+    TimestampNTZType,
     TimestampType,
 )
 
@@ -99,6 +100,8 @@ class SinkColumns:
         topic: The same of `topic`; None where the option gives the topic.
         partition: The same of `partition`.
         headers: The same of `headers`.
+        timestamp: The same of `timestamp`, the record's time. Spark's own connector ignores a
+            column of that name.
     """
 
     value: int
@@ -106,21 +109,26 @@ class SinkColumns:
     topic: int | None
     partition: int | None
     headers: int | None
+    timestamp: int | None
 
 
 # The types that each column of the sink can have. Parts of `headers` may be nullable or not.
 _TEXT_OR_BYTES: Final[tuple[DataType, ...]] = (StringType(), BinaryType())
 _SINK_TYPES: Final[dict[str, tuple[DataType, ...]]] = {
-    "value": _TEXT_OR_BYTES,
-    "key": _TEXT_OR_BYTES,
     "topic": (StringType(),),
-    "partition": (IntegerType(),),
+    "key": _TEXT_OR_BYTES,
+    "value": _TEXT_OR_BYTES,
     "headers": (_HEADERS.dataType,),
+    "partition": (IntegerType(),),
+    "timestamp": (TimestampType(), TimestampNTZType()),
 }
 
 
 def check_sink_schema(schema: StructType, topic_option: str | None) -> SinkColumns:
     """Find the columns to write, by their exact names; others are ignored.
+
+    A column `timestamp`, which Spark's own connector ignores, is the records' time: an instant, or
+    without a time zone the time of UTC. Drop it where the time of writing is wanted.
 
     Args:
         schema: Of the DataFrame that is written.
@@ -134,37 +142,46 @@ def check_sink_schema(schema: StructType, topic_option: str | None) -> SinkColum
         raise KafkaConfigError(
             "Option 'topic' is empty: name a topic, or leave it out and have a column 'topic'."
         )
-    used = [name for name in _SINK_TYPES if name != "topic" or topic_option is None]
-    found = {name: _index_of(name, schema) for name in used}
-    if found["value"] is None:
-        raise KafkaConfigError(
-            "Required attribute 'value' not found: rename the column to write, or make one, for "
-            "example with to_json(struct('*')).alias('value')."
-        )
-    if topic_option is None and found["topic"] is None:
-        raise KafkaConfigError(
-            "topic option required when no 'topic' attribute is present. Use the topic option for "
-            "setting a topic."
-        )
-    for name, index in found.items():
-        if index is not None:
-            _check_sink_type(name, schema.fields[index].dataType)
+    # In the order in which Spark's connector checks them.
     return SinkColumns(
-        value=found["value"],
-        key=found["key"],
-        topic=found.get("topic"),
-        partition=found["partition"],
-        headers=found["headers"],
+        topic=None if topic_option is not None else _required("topic", schema),
+        key=_optional("key", schema),
+        value=_required("value", schema),
+        headers=_optional("headers", schema),
+        partition=_optional("partition", schema),
+        timestamp=_optional("timestamp", schema),
     )
 
 
-def _index_of(name: str, schema: StructType) -> int | None:
+_MISSING: Final = {
+    "topic": (
+        "topic option required when no 'topic' attribute is present. Use the topic option for "
+        "setting a topic."
+    ),
+    "value": (
+        "Required attribute 'value' not found: rename the column to write, or make one, for "
+        "example with to_json(struct('*')).alias('value')."
+    ),
+}
+
+
+def _required(name: str, schema: StructType) -> int:
+    index = _optional(name, schema)
+    if index is None:
+        raise KafkaConfigError(_MISSING[name])
+    return index
+
+
+def _optional(name: str, schema: StructType) -> int | None:
     indices = [index for index, column in enumerate(schema.names) if column == name]
     if len(indices) > 1:
         raise KafkaConfigError(
             f"Attribute '{name}' is there {len(indices)} times: keep one of these columns."
         )
-    return indices[0] if indices else None
+    if not indices:
+        return None
+    _check_sink_type(name, schema.fields[indices[0]].dataType)
+    return indices[0]
 
 
 def _check_sink_type(name: str, data_type: DataType) -> None:

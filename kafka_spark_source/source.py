@@ -33,8 +33,10 @@ from kafka_spark_source.options import (
     parse_write_options,
 )
 from kafka_spark_source.plain_stream_reader import PlainStreamReader
+from kafka_spark_source.row_writer import RowWriter
 from kafka_spark_source.schema import check_projection, check_sink_schema, source_schema
 from kafka_spark_source.stream_reader import KafkaStreamReader
+from kafka_spark_source.stream_writer import KafkaStreamWriter
 
 _STRATEGIES = {Table.SUBSCRIBE.key, Table.SUBSCRIBE_PATTERN.key, Table.ASSIGN.key}
 
@@ -105,10 +107,7 @@ class KafkaDataSource(DataSource):
                     "Save mode Overwrite not allowed for Kafka. Allowed save mode is Append: "
                     "call .mode('append')"
                 )
-            options = parse_write_options(self.options)
-            columns = check_sink_schema(schema, options.topic)
-            config = ClientConfig.from_options(options.kafka)
-        return KafkaBatchWriter(columns, options.topic, config)
+            return KafkaBatchWriter(self._row_writer(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Read a stream. `schema` is as for `reader`."""
@@ -120,14 +119,16 @@ class KafkaDataSource(DataSource):
             return _RefusedStreamReader(error)
         return _stream_reader_class()(options, config, schema)
 
-    def streamWriter(
-        self,
-        schema: StructType,  # noqa: ARG002
-        overwrite: bool,  # noqa: ARG002
-    ) -> DataSourceStreamWriter:
-        """Not there yet."""
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002
+        """Write a stream. In the output mode `complete` each result is appended as a whole."""
         with one_sentence():
-            raise KafkaConfigError(_NO_STREAMS)
+            return KafkaStreamWriter(self._row_writer(schema))
+
+    def _row_writer(self, schema: StructType) -> RowWriter:
+        options = parse_write_options(self.options)
+        columns = check_sink_schema(schema, options.topic)
+        config = ClientConfig.from_options(options.kafka)
+        return RowWriter(columns, options.topic, options.partitioner, config)
 
     def _batch_options(self) -> tuple[BatchReadOptions, ClientConfig]:
         with one_sentence():
@@ -176,8 +177,3 @@ class _RefusedStreamReader(DataSourceStreamReader):
 
     getDefaultReadLimit = prepareForTriggerAvailableNow = initialOffset = _refuse
     latestOffset = partitions = read = _refuse  # type: ignore[assignment]
-
-
-_NO_STREAMS = (
-    "Streams cannot be written yet by this version of pykafka: use df.write, in foreachBatch"
-)

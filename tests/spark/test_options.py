@@ -8,7 +8,6 @@ from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.options import (
     BatchReadOptions,
-    WriteOptions,
     parse_batch_options,
     parse_write_options,
 )
@@ -32,12 +31,6 @@ T0 = TopicPartition("t", 0)
 def read_error(options: dict[str, str]) -> str:
     with pytest.raises(KafkaConfigError) as caught:
         parse_batch_options(options)
-    return str(caught.value)
-
-
-def write_error(options: dict[str, str]) -> str:
-    with pytest.raises(KafkaConfigError) as caught:
-        parse_write_options(options)
     return str(caught.value)
 
 
@@ -110,12 +103,6 @@ def test_each_strategy_is_read(name: str, value: str, strategy: Strategy) -> Non
     assert parse_batch_options({**BROKERS, name: value}).strategy == strategy
 
 
-def test_all_that_a_write_can_be_given() -> None:
-    options = {**BROKERS, "Topic": " t ", "includeHeaders": "true", "path": "ignored"}
-    assert parse_write_options(options) == WriteOptions("t", {"bootstrap.servers": "b:1"})
-    assert parse_write_options(BROKERS) == WriteOptions(None, {"bootstrap.servers": "b:1"})
-
-
 def test_secrets_do_not_show_but_travel() -> None:
     secret = {"kafka.sasl.jaas.config": "hunter2"}
     for options in (parse_batch_options(READ | secret), parse_write_options(BROKERS | secret)):
@@ -181,7 +168,7 @@ def test_secrets_do_not_show_but_travel() -> None:
         ),
         pytest.param(
             {**READ, "Topic": "t"},
-            "Option 'topic' is for a batch write, not for a batch read: remove it.",
+            "Option 'topic' is for a write, not for a batch read: remove it.",
             id="an option for writing",
         ),
         pytest.param(
@@ -302,44 +289,6 @@ def test_the_highest_of_the_options_counts_and_the_others_are_not_read(
     assert starting.starting == ending.ending == position
     assert starting.ending == TO_LATEST
     assert ending.starting == FROM_EARLIEST
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        pytest.param(
-            {"topic": "t"},
-            "Option 'kafka.bootstrap.servers' must be specified for configuring Kafka producer: "
-            "set it to the brokers to ask first, host:port.",
-            id="no brokers",
-        ),
-        pytest.param(
-            {**BROKERS, "kafka.KEY.serializer": "x"},
-            "Kafka option 'key.serializer' is not supported. Keys are written as they are: make "
-            "the column 'key' a string or binary before.",
-            id="key.serializer",
-        ),
-        pytest.param(
-            {**BROKERS, "kafka.value.serializer": "x"},
-            "Kafka option 'value.serializer' is not supported. Values are written as they are: "
-            "make the column 'value' a string or binary before.",
-            id="value.serializer",
-        ),
-        pytest.param(
-            {**BROKERS, "SubscribePattern": "t"},
-            "Option 'subscribePattern' is for a batch read or a streaming read, not for a batch "
-            "write: remove it.",
-            id="an option for reading",
-        ),
-        pytest.param(
-            {**BROKERS, "topics": "t"},
-            "Option 'topics' is not known to pykafka: did you mean 'topic'?",
-            id="a typo",
-        ),
-    ],
-)
-def test_a_write_is_refused(options: dict[str, str], message: str) -> None:
-    assert write_error(options) == message
 
 
 def test_what_is_forbidden_to_one_side_is_allowed_to_the_other() -> None:

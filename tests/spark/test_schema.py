@@ -155,24 +155,42 @@ def test_headers_are_projected_with_their_exact_type(other: DataType) -> None:
 TEXT, BYTES, INT = StringType(), BinaryType(), IntegerType()
 
 
+def sink_columns(**indices: int) -> SinkColumns:
+    return SinkColumns(**{**dict.fromkeys(SinkColumns.__slots__), **indices})
+
+
 @pytest.mark.parametrize(
     ("schema", "topic", "columns"),
     [
-        (schema_of(("value", BYTES)), "t", SinkColumns(0, None, None, None, None)),
-        (schema_of(("topic", TEXT), ("value", TEXT)), None, SinkColumns(1, None, 0, None, None)),
+        (schema_of(("value", BYTES)), "t", sink_columns(value=0)),
+        (schema_of(("topic", TEXT), ("value", TEXT)), None, sink_columns(topic=0, value=1)),
         # The option goes before the column, whatever that holds.
-        (schema_of(("topic", INT), ("value", TEXT)), "t", SinkColumns(1, None, None, None, None)),
-        (picked(*SOURCE_TYPES), None, SinkColumns(1, 0, 2, 3, 7)),
+        (schema_of(("topic", INT), ("value", TEXT)), "t", sink_columns(value=1)),
+        (
+            schema_of(("topic", TEXT), ("topic", INT), ("value", TEXT)),
+            "t",
+            sink_columns(value=2),
+        ),
+        (
+            picked(*SOURCE_TYPES),
+            None,
+            SinkColumns(key=0, value=1, topic=2, partition=3, timestamp=5, headers=7),
+        ),
         # Names are exact; other columns do not count, not even twice.
         (
-            schema_of(("Key", INT), ("x", INT), ("x", INT), ("value", TEXT)),
+            schema_of(("Key", INT), ("x", INT), ("x", INT), ("value", TEXT), ("Timestamp", INT)),
             "t",
-            SinkColumns(3, None, None, None, None),
+            sink_columns(value=3),
         ),
         (
             schema_of(("value", TEXT), ("headers", headers_type(nullable=False)), nullable=False),
             "t",
-            SinkColumns(0, None, None, None, 1),
+            sink_columns(value=0, headers=1),
+        ),
+        (
+            schema_of(("timestamp", TimestampNTZType()), ("key", TEXT), ("value", TEXT)),
+            "t",
+            sink_columns(timestamp=0, key=1, value=2),
         ),
     ],
 )
@@ -242,6 +260,20 @@ def test_columns_to_write_are_found(
             id="headers",
         ),
         pytest.param(
+            [("value", TEXT), ("headers", TEXT)],
+            "t",
+            "headers attribute unsupported type string. headers must be a(n) "
+            "array<struct<key:string,value:binary>>: cast the column before writing it.",
+            id="headers, no array",
+        ),
+        pytest.param(
+            [("value", TEXT), ("timestamp", LongType())],
+            "t",
+            "timestamp attribute unsupported type bigint. timestamp must be a(n) timestamp or "
+            "timestamp_ntz: cast the column before writing it.",
+            id="timestamp",
+        ),
+        pytest.param(
             [("value", TEXT), ("key", TEXT), ("key", INT)],
             "t",
             "Attribute 'key' is there 2 times: keep one of these columns.",
@@ -255,3 +287,22 @@ def test_other_schemas_cannot_be_written(
     with pytest.raises(KafkaConfigError) as caught:
         check_sink_schema(schema_of(*columns), topic)
     assert str(caught.value) == message
+
+
+def test_errors_of_the_sink_come_in_the_order_of_sparks_connector() -> None:
+    """Each column that is put right lets the next error through."""
+    columns: dict[str, DataType] = dict.fromkeys(("key", "headers", "partition", "timestamp"), INT)
+    corrections: list[tuple[str, str, DataType]] = [
+        ("topic option required when no 'topic' attribute is present", "topic", INT),
+        ("topic attribute unsupported type int", "topic", TEXT),
+        ("key attribute unsupported type int", "key", TEXT),
+        ("Required attribute 'value' not found", "value", INT),
+        ("value attribute unsupported type int", "value", TEXT),
+        ("headers attribute unsupported type int", "headers", headers_type()),
+        ("timestamp attribute unsupported type int", "timestamp", TimestampType()),
+    ]
+    for message, column, data_type in corrections:
+        with pytest.raises(KafkaConfigError, match=message):
+            check_sink_schema(schema_of(*columns.items()), None)
+        columns[column] = data_type
+    check_sink_schema(schema_of(*columns.items()), None)

@@ -1,0 +1,142 @@
+"""`df.writeStream.format("pykafka")`: each micro-batch appends its rows, in each output mode."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.errors import AnalysisException, StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from kafka_spark_source.testing import KafkaCluster
+from tests.integration.conftest import MakeTopic, Read, Write
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+LONG_SECONDS = 120
+
+
+class Sink:
+    """A topic that queries write to, and one that they read."""
+
+    def __init__(
+        self, spark: SparkSession, servers: str, source: str, topic: str, folder: Path
+    ) -> None:
+        self.spark = spark
+        self.servers = servers
+        self.source = source
+        self.topic = topic
+        self.folder = folder
+
+    def stream(self) -> DataFrame:
+        reader = self.spark.readStream.format("pykafka")
+        reader = reader.option("kafka.bootstrap.servers", self.servers)
+        return reader.option("startingOffsets", "earliest").option("subscribe", self.source).load()
+
+    def writer(self, df: DataFrame, **options: str) -> DataStreamWriter:
+        writer = df.writeStream.format("pykafka").options(**{"topic": self.topic} | options)
+        writer = writer.option("kafka.bootstrap.servers", self.servers)
+        return writer.option("checkpointLocation", self.folder).trigger(availableNow=True)
+
+
+def run(writer: DataStreamWriter) -> None:
+    query = writer.start()
+    try:
+        assert query.awaitTermination(LONG_SECONDS)
+    finally:
+        query.stop()
+
+
+@pytest.fixture
+def sink(
+    spark: SparkSession, kafka_cluster: KafkaCluster, make_topic: MakeTopic, tmp_path: Path
+) -> Iterator[Sink]:
+    yield Sink(
+        spark,
+        kafka_cluster.bootstrap_servers,
+        make_topic(partitions=3),
+        make_topic(partitions=3),
+        tmp_path,
+    )
+
+
+def keyed(spark: SparkSession, start: int, end: int) -> DataFrame:
+    return spark.range(start, end).selectExpr(
+        "cast(concat('key ', id % 7) as binary) as key", "cast(cast(id as string) as binary) value"
+    )
+
+
+def test_rows_are_appended_once_and_keys_keep_their_partitions(
+    spark: SparkSession, sink: Sink, read: Read, write: Write
+) -> None:
+    for start in (0, 500):
+        write(keyed(spark, start, start + 500), topic=sink.source)
+        run(sink.writer(sink.stream().select("key", "value")))
+        came = read(subscribe=sink.topic)
+        assert came.count() == start + 500
+    assert places(came) == places(read(subscribe=sink.source))
+
+
+def places(rows: DataFrame) -> Counter[tuple[bytes, bytes, int]]:
+    # Bytes are bytearrays before PySpark 4.1.
+    return Counter(
+        (bytes(row["key"]), bytes(row["value"]), row["partition"]) for row in rows.collect()
+    )
+
+
+def test_a_stream_without_rows_writes_nothing(sink: Sink, read: Read) -> None:
+    run(sink.writer(sink.stream().select("value")))
+    assert read(subscribe=sink.topic).count() == 0
+
+
+def counts(sink: Sink) -> DataFrame:
+    return sink.stream().groupBy("key").agg(F.count("*").cast("string").alias("value"))
+
+
+def test_results_that_change_are_appended_anew(
+    spark: SparkSession, sink: Sink, read: Read, write: Write
+) -> None:
+    for _ in range(2):
+        write(keyed(spark, 0, 7), topic=sink.source)
+        run(sink.writer(counts(sink)).outputMode("complete"))
+    came = read(subscribe=sink.topic).groupBy("value").count().collect()
+    assert {bytes(row["value"]): row["count"] for row in came} == {b"1": 7, b"2": 7}
+
+
+def test_spark_hands_no_updates_to_a_python_sink(
+    spark: SparkSession, sink: Sink, read: Read, write: Write
+) -> None:
+    """So a query that wants them writes through foreachBatch."""
+    write(keyed(spark, 0, 7), topic=sink.source)
+    updates = sink.writer(counts(sink)).outputMode("update")
+    with pytest.raises(StreamingQueryException, match="does not support Update mode"):
+        run(updates)
+    to_kafka = {"kafka.bootstrap.servers": sink.servers, "topic": sink.topic}
+
+    def append(rows: DataFrame, _batch: int) -> None:
+        rows.write.format("pykafka").options(**to_kafka).mode("append").save()
+
+    run(updates.foreachBatch(append))
+    assert read(subscribe=sink.topic).count() == 7
+
+
+def test_what_cannot_be_written_is_told_at_the_start(sink: Sink) -> None:
+    with pytest.raises(
+        (AnalysisException, StreamingQueryException), match="Required attribute 'value' not found"
+    ):
+        run(sink.writer(sink.stream().select("key")))
+
+
+def test_a_row_without_a_topic_fails_the_query(
+    spark: SparkSession, sink: Sink, write: Write
+) -> None:
+    write(keyed(spark, 0, 3), topic=sink.source)
+    rows = sink.stream().selectExpr("value", "cast(null as string) as topic")
+    writer = rows.writeStream.format("pykafka").option("kafka.bootstrap.servers", sink.servers)
+    writer = writer.option("checkpointLocation", sink.folder).trigger(availableNow=True)
+    with pytest.raises(StreamingQueryException, match="null topic"):
+        run(writer)
