@@ -23,10 +23,11 @@ from kafka_protocol.errors import KafkaError
 from kafka_spark_source.assignment import resolve
 from kafka_spark_source.ends import ends_of
 from kafka_spark_source.errors import one_sentence
-from kafka_spark_source.options import BatchReadOptions
+from kafka_spark_source.options import BatchReadOptions, ReadOptions
 from kafka_spark_source.planning import BatchRequest, plan
 from kafka_spark_source.predicates import EVERYTHING, predicates_of
 from kafka_spark_source.range_reader import PlannedRange, RangeReader
+from kafka_spark_source.worker import spare_modules_from_gc
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,6 +40,11 @@ class KafkaInputPartition(InputPartition):
     """The work of one task."""
 
     value: PlannedRange
+
+
+def range_reader_of(options: ReadOptions, schema: StructType) -> RangeReader:
+    """What all tasks of a read share."""
+    return RangeReader(tuple(schema.names), options.fail_on_data_loss, options.poll_timeout_ms)
 
 
 def read_partition(
@@ -54,6 +60,7 @@ def read_partition(
         planned = getattr(partition, "value", None)
         if planned is not None:
             yield from reader.read(shared_cluster(config), planned)
+    spare_modules_from_gc()
 
 
 class KafkaBatchReader(DataSourceReader):
@@ -69,11 +76,7 @@ class KafkaBatchReader(DataSourceReader):
         self._options = options
         self._config = config
         self._predicates = EVERYTHING
-        self._reader = RangeReader(
-            columns=tuple(schema.names),
-            fail_on_data_loss=options.fail_on_data_loss,
-            poll_timeout_ms=options.poll_timeout_ms,
-        )
+        self._reader = range_reader_of(options, schema)
 
     def partitions(self) -> list[InputPartition]:
         """Plan the offset ranges: one for each topic-partition, or more where options say so.

@@ -108,11 +108,6 @@ def parse_assignment(option: str, text: str) -> tuple[TopicPartition, ...]:
     return tuple(sorted(assigned))
 
 
-def offsets_to_json(offsets: Mapping[TopicPartition, int]) -> str:
-    """Write offsets as Spark's Python runner writes them, `{"t": {"0": 4, "10": 7}}`."""
-    return json.dumps(offsets_to_log(offsets))
-
-
 def offsets_to_log(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
     """Offsets as Spark takes them, to put them into the log of a stream.
 

@@ -16,12 +16,11 @@ from pyspark.sql.types import StructType
 
 from kafka_protocol.client.config import ClientConfig
 from kafka_spark_source.admission import Offsets
-from kafka_spark_source.batch_reader import KafkaInputPartition, read_partition
+from kafka_spark_source.batch_reader import KafkaInputPartition, range_reader_of, read_partition
 from kafka_spark_source.errors import one_sentence
 from kafka_spark_source.micro_batches import MicroBatches
 from kafka_spark_source.offsets import offsets_from_log, offsets_to_log
 from kafka_spark_source.options import StreamReadOptions
-from kafka_spark_source.range_reader import RangeReader
 from kafka_spark_source.strategies import names_of
 
 if TYPE_CHECKING:
@@ -49,11 +48,7 @@ class KafkaStreamReader(DataSourceStreamReader):
     ) -> None:
         self.options = options
         self._config = config
-        self._reader = RangeReader(
-            columns=tuple(schema.names),
-            fail_on_data_loss=options.fail_on_data_loss,
-            poll_timeout_ms=options.poll_timeout_ms,
-        )
+        self._reader = range_reader_of(options, schema)
         self.batches = MicroBatches(options, config)
 
     def __getstate__(self) -> dict[str, Any]:

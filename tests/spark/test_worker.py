@@ -1,0 +1,41 @@
+"""What a task leaves behind in the worker that it ran in."""
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql.datasource import InputPartition
+
+from kafka_protocol.client.config import ClientConfig
+from kafka_spark_source.batch_reader import read_partition
+from kafka_spark_source.range_reader import RangeReader
+from kafka_spark_source.worker import spare_modules_from_gc
+
+CONFIG = ClientConfig.from_options({"bootstrap.servers": "localhost:9"})
+READER = RangeReader(("value",), fail_on_data_loss=True, poll_timeout_ms=1)
+
+
+@pytest.fixture(autouse=True)
+def _new_worker() -> Iterator[None]:
+    gc.unfreeze()
+    spare_modules_from_gc.cache_clear()
+    yield
+    gc.unfreeze()
+
+
+def run_a_task() -> None:
+    # Spark's own for a batch of nothing.
+    assert [*read_partition(READER, CONFIG, InputPartition(None))] == []
+
+
+def test_a_first_task_leaves_little_for_gc_to_look_through() -> None:
+    before = len(gc.get_objects())
+    run_a_task()
+    assert len(gc.get_objects()) < before / 10
+
+
+def test_later_tasks_keep_nothing_from_gc() -> None:
+    run_a_task()
+    spared = gc.get_freeze_count()
+    run_a_task()
+    assert gc.get_freeze_count() == spared
