@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -11,6 +12,7 @@ from pyspark.sql import SparkSession
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.conformance.sides import Sides
+from tests.conformance.streams import LiveTopics, Streams
 from tests.conformance.topics import Topics
 from tests.jvm_connector import PYSPARK, spark_jars
 from tests.spark_session import run_session
@@ -41,3 +43,15 @@ def spark() -> Iterator[SparkSession]:
 def sides(spark: SparkSession, kafka: KafkaCluster) -> Sides:
     """Asks both connectors the same."""
     return Sides(spark, kafka.bootstrap_servers)
+
+
+@pytest.fixture
+def streams(spark: SparkSession, kafka: KafkaCluster, tmp_path: Path) -> Streams:
+    """Runs the same streaming query through both connectors."""
+    return Streams(spark, kafka.bootstrap_servers, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def live(kafka: KafkaCluster) -> LiveTopics:
+    """Topics that change while a query runs."""
+    return LiveTopics(kafka.bootstrap_servers)

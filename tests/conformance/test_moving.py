@@ -122,7 +122,7 @@ def test_a_partition_is_added_between(moving: Moving, first: str, second: str) -
 
 @pytest.mark.parametrize(("first", "second"), MOVES)
 def test_a_pattern_finds_a_topic_between(moving: Moving, first: str, second: str) -> None:
-    prefix = f"pattern-of-{first}"
+    prefix = f"comes-between-by-{first}"
     for connector in (first, second, first):
         moving.journal.write(moving.make_topic(3, prefix), range(3))
         moving.run(connector, subscribePattern=f"{prefix}-.*", startingOffsets="earliest")

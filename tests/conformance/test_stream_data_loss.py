@@ -9,13 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
-from pyspark.sql import SparkSession
 
-from kafka_spark_source.testing import KafkaCluster
 from tests.conformance.sides import FORMATS, OURS, THEIRS
 from tests.conformance.streams import LiveTopics, Streams
 from tests.conformance.topics import numbered
@@ -39,16 +36,6 @@ UNREADABLE: Final = "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE"
 NOT_FROM_ZERO: Final = "KAFKA_DATA_LOSS.ADDED_PARTITION_DOES_NOT_START_FROM_OFFSET_ZERO"
 # Not of failOnDataLoss, which cannot help then.
 NO_SUCH_TOPIC: Final = "This server does not host this topic-partition"
-
-
-@pytest.fixture
-def streams(spark: SparkSession, kafka: KafkaCluster, tmp_path: Path) -> Streams:
-    return Streams(spark, kafka.bootstrap_servers, tmp_path)
-
-
-@pytest.fixture(scope="module")
-def live(kafka: KafkaCluster) -> LiveTopics:
-    return LiveTopics(kafka.bootstrap_servers)
 
 
 def of(topic: str, *positions: int) -> str:

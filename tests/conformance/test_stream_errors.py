@@ -8,15 +8,12 @@ connector reads some options at `load()` and the others when the query starts.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import IllegalArgumentException, PySparkException
-from pyspark.sql import SparkSession
 
-from kafka_spark_source.testing import KafkaCluster
 from tests.conformance.sides import FORMATS, OURS, THEIRS, text_of
 from tests.conformance.streams import Streams
 from tests.conformance.topics import START_MS, Topics
@@ -30,10 +27,9 @@ AT_LOAD: Final = "at load()"
 LATER: Final = "when the query runs"
 
 
-@pytest.fixture
-def streams(spark: SparkSession, kafka: KafkaCluster, topics: Topics, tmp_path: Path) -> Streams:
+@pytest.fixture(autouse=True)
+def _topic(topics: Topics) -> None:
     assert topics.created == TOPIC
-    return Streams(spark, kafka.bootstrap_servers, tmp_path)
 
 
 def of(*positions: object) -> str:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
-from pyspark.sql import SparkSession
 
-from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline
 from tests.conformance.sides import FORMATS, OURS, THEIRS
 from tests.conformance.streams import LiveTopics, Streams
@@ -19,16 +16,6 @@ from tests.conformance.topics import SOON_SECONDS, numbered
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 both = pytest.mark.parametrize("connector", FORMATS)
-
-
-@pytest.fixture
-def streams(spark: SparkSession, kafka: KafkaCluster, tmp_path: Path) -> Streams:
-    return Streams(spark, kafka.bootstrap_servers, tmp_path)
-
-
-@pytest.fixture(scope="module")
-def live(kafka: KafkaCluster) -> LiveTopics:
-    return LiveTopics(kafka.bootstrap_servers)
 
 
 def test_offsets_are_shared_out_in_proportion(streams: Streams, live: LiveTopics) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from kafka_spark_source.testing import KafkaCluster
 from tests.conformance.sides import FORMATS, OURS
 from tests.conformance.streams import LiveTopics, Streams
 from tests.conformance.topics import START_MS, STEP_MS, Topics, numbered
@@ -21,16 +19,6 @@ both = pytest.mark.parametrize("connector", FORMATS)
 
 TOPIC: Final = "created"
 FAR_MS: Final = START_MS + 10**9
-
-
-@pytest.fixture
-def streams(spark: SparkSession, kafka: KafkaCluster, tmp_path: Path) -> Streams:
-    return Streams(spark, kafka.bootstrap_servers, tmp_path)
-
-
-@pytest.fixture(scope="module")
-def live(kafka: KafkaCluster) -> LiveTopics:
-    return LiveTopics(kafka.bootstrap_servers)
 
 
 def at(number: int) -> int:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from kafka_protocol.client import cluster as cluster_module
+from kafka_protocol.client import offsets
 from kafka_protocol.client.config import ClientConfig
 from kafka_spark_source import stream_logs
 from kafka_spark_source.micro_batches import MicroBatches
@@ -30,9 +32,30 @@ def cluster() -> Iterator[ScriptedCluster]:
 
 
 @pytest.fixture
-def query(cluster: ScriptedCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Query]:
-    """Begins queries, or begins them again, that look for partitions at each trigger."""
+def each_trigger_looks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What brokers say of partitions is fresh for a second; here for no time at all."""
     monkeypatch.setattr(stream_logs, "_PARTITIONS_ARE_FRESH_MS", 0)
+
+
+@pytest.fixture
+def missing_topics_are_soon_believed(
+    each_trigger_looks_anew: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A topic that nobody knows counts as missing after a moment, not after three seconds."""
+    for module in (cluster_module, offsets):
+        monkeypatch.setattr(module, "TOPIC_GRACE_MS", 50)
+
+
+@pytest.fixture
+def no_trigger_looks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All triggers of a test are within that second, however slow the machine is."""
+    monkeypatch.setattr(stream_logs, "_PARTITIONS_ARE_FRESH_MS", 60_000)
+
+
+@pytest.fixture
+def query(cluster: ScriptedCluster, each_trigger_looks_anew: None) -> Iterator[Query]:
+    """Begins queries, or begins them again, that look for partitions at each trigger."""
     begun = []
 
     def begin(**options: str) -> MicroBatches:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import uuid
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from kafka_spark_source.lag import (
     parse_offsets,
     worst_of,
 )
-from kafka_spark_source.offsets import offsets_to_json
+from kafka_spark_source.offsets import offsets_to_log
 from kafka_spark_source.testing.waiting import Deadline
 from tests.spark.test_prometheus import parse
 
@@ -36,7 +37,7 @@ offset_maps = st.dictionaries(topic_partitions, st.integers(0, LONG), max_size=8
 
 @given(offset_maps)
 def test_offsets_are_read_as_they_are_written(offsets: dict[TopicPartition, int]) -> None:
-    assert parse_offsets(offsets_to_json(offsets)) == offsets
+    assert parse_offsets(json.dumps(offsets_to_log(offsets))) == offsets
 
 
 def test_offsets_of_spark_s_own_connector_are_read() -> None:
@@ -271,7 +272,7 @@ def test_the_gauges_say_what_the_numbers_say(
     for name, (consumed, latest) in queries.items():
         listener.onQueryProgress(
             progress(
-                source(offsets_to_json(consumed), offsets_to_json(latest)),
+                source(*(json.dumps(offsets_to_log(each)) for each in (consumed, latest))),
                 name=name,
                 run=str(uuid.uuid4()),
             )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import pickle
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.offsets import EARLIEST, LATEST, offsets_to_json
+from kafka_spark_source.offsets import EARLIEST, LATEST, offsets_to_log
 from kafka_spark_source.positions import (
     FROM_EARLIEST,
     TO_LATEST,
@@ -284,4 +285,4 @@ def test_no_text_makes_a_parser_fail_in_another_way(text: str) -> None:
 
 @given(offset_maps)
 def test_offsets_are_read_as_they_are_written(offsets: dict[TopicPartition, int]) -> None:
-    assert parse_position("x", offsets_to_json(offsets)) == SpecificOffsets(offsets)
+    assert parse_position("x", json.dumps(offsets_to_log(offsets))) == SpecificOffsets(offsets)

@@ -95,10 +95,5 @@ def test_a_stream_reader_travels_without_what_it_has_planned() -> None:
     assert len(pickle.dumps(source.streamReader(source.schema()))) < 4_000
 
 
-def test_streams_are_not_written_yet() -> None:
-    with pytest.raises(KafkaConfigError, match="Streams cannot be written yet"):
-        KafkaDataSource(SERVERS).streamWriter(VALUE, overwrite=False)
-
-
 def test_commit_message_prints() -> None:
     assert repr(KafkaCommitMessage(3)) == "KafkaCommitMessage(records=3)"

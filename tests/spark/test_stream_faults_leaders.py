@@ -18,7 +18,6 @@ from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.schema import Request, VersionRange
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source import stream_logs
 from tests.fakes import faults
 from tests.fakes.batch_reading import ABC, IN_THREE, IN_TWELVE, ONE_BY_ONE, TWELVE
 from tests.fakes.cluster import ScriptedCluster
@@ -32,18 +31,6 @@ LIMITS = pytest.mark.parametrize(
     [{}, {"maxOffsetsPerTrigger": 2}, {"maxBytesPerTrigger": 150}],
     ids=["no limit", "offsets", "bytes"],
 )
-
-
-@pytest.fixture
-def each_trigger_looks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What brokers say of partitions is fresh for a second; here for no time at all."""
-    monkeypatch.setattr(stream_logs, "_PARTITIONS_ARE_FRESH_MS", 0)
-
-
-@pytest.fixture
-def no_trigger_looks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All triggers of a test are within that second, however slow the machine is."""
-    monkeypatch.setattr(stream_logs, "_PARTITIONS_ARE_FRESH_MS", 60_000)
 
 
 # --- Leaders that move ---------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from pyspark.sql.datasource import DataSourceStreamReader
 
 from kafka_protocol.client.clock import now_ms
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source import stream_logs
 from tests.fakes.batch_reading import ABC, IN_THREE, IN_TWELVE, ONE_BY_ONE, TWELVE, Rows
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import START_MS, batch_of
@@ -31,11 +30,7 @@ LIMITS = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture(autouse=True)
-def _each_trigger_looks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What brokers say of partitions is fresh for a second; here for no time at all."""
-    monkeypatch.setattr(stream_logs, "_PARTITIONS_ARE_FRESH_MS", 0)
-
+pytestmark = pytest.mark.usefixtures("each_trigger_looks_anew")
 
 # --- Where a query starts ------------------------------------------------------------------------
 

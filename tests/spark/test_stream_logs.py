@@ -28,12 +28,6 @@ def soon() -> Deadline:
     return Deadline.after(10_000)
 
 
-@pytest.fixture
-def never_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Partitions are looked for each time, as if a second had passed."""
-    monkeypatch.setattr(stream_logs, "_PARTITIONS_ARE_FRESH_MS", 0)
-
-
 @contextmanager
 def logs_of(
     strategy: Strategy = ANY, *, nodes: int = 1, release: str = "99", **options: Any
@@ -90,7 +84,7 @@ def test_within_a_second_only_ends_are_asked_for() -> None:
         assert len(cluster.asked(MetadataRequest)) == 1
 
 
-@pytest.mark.usefixtures("never_fresh")
+@pytest.mark.usefixtures("each_trigger_looks_anew")
 def test_after_a_second_what_is_new_is_found() -> None:
     with logs_of() as (cluster, logs):
         ends(logs)
@@ -149,7 +143,7 @@ def test_fault_16_a_leader_that_moved_is_found() -> None:
 # --- What is missing -----------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("never_fresh")
+@pytest.mark.usefixtures("each_trigger_looks_anew")
 def test_fault_22_a_topic_that_is_left_out_for_a_moment_is_not_gone() -> None:
     with logs_of() as (cluster, logs):
         ends(logs, T0, T1)
@@ -157,7 +151,7 @@ def test_fault_22_a_topic_that_is_left_out_for_a_moment_is_not_gone() -> None:
         assert ends(logs, T0, T1) == ({T0: 2, T1: 0}, set())
 
 
-@pytest.mark.usefixtures("never_fresh")
+@pytest.mark.usefixtures("each_trigger_looks_anew")
 @pytest.mark.parametrize("known", [{T0, T1, U0}, {T0, T1, TopicPartition("t", 7)}])
 def test_fault_23_what_stays_unknown_is_gone(known: set[TopicPartition]) -> None:
     with logs_of() as (_, logs):
@@ -186,7 +180,7 @@ def test_fault_23_what_was_not_read_yet_is_not_waited_for_long(
         assert ends(logs, T0) == ({T0: 2, T1: 0}, set())
 
 
-@pytest.mark.usefixtures("never_fresh")
+@pytest.mark.usefixtures("each_trigger_looks_anew")
 def test_fault_23_a_topic_that_is_named_and_was_read_may_be_gone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -215,7 +209,7 @@ def test_fault_26_who_may_not_read_is_told_at_once() -> None:
 # --- Topics that are re-created ------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("never_fresh")
+@pytest.mark.usefixtures("each_trigger_looks_anew")
 def test_fault_24_another_topic_of_the_same_name_is_told_once() -> None:
     with logs_of(topic_propagation_max_ms=60_000) as (cluster, logs):
         old = logs.topic_ids({T0}, soon())["t"]
@@ -226,7 +220,7 @@ def test_fault_24_another_topic_of_the_same_name_is_told_once() -> None:
         assert logs.topic_ids({T0}, soon())["t"] not in (old, None)
 
 
-@pytest.mark.usefixtures("never_fresh")
+@pytest.mark.usefixtures("each_trigger_looks_anew")
 def test_fault_24_another_topic_with_fewer_partitions_is_waited_for_no_longer() -> None:
     with logs_of(topic_propagation_max_ms=60_000) as (cluster, logs):
         ends(logs, T0, T1)
@@ -234,7 +228,7 @@ def test_fault_24_another_topic_with_fewer_partitions_is_waited_for_no_longer() 
         assert ends(logs, T0, T1) == ({T0: 0}, {"t"})
 
 
-@pytest.mark.usefixtures("never_fresh")
+@pytest.mark.usefixtures("each_trigger_looks_anew")
 def test_fault_24_a_topic_that_was_not_read_yet_may_become_another() -> None:
     with logs_of() as (cluster, logs):
         cluster.add_topic("u")
@@ -243,7 +237,7 @@ def test_fault_24_a_topic_that_was_not_read_yet_may_become_another() -> None:
         assert ends(logs, T0, T1)[1] == set()
 
 
-@pytest.mark.usefixtures("never_fresh")
+@pytest.mark.usefixtures("each_trigger_looks_anew")
 def test_fault_24_a_topic_that_was_gone_and_is_another_one_now_is_told() -> None:
     with logs_of() as (cluster, logs):
         ends(logs, T0, T1)
@@ -254,7 +248,7 @@ def test_fault_24_a_topic_that_was_gone_and_is_another_one_now_is_told() -> None
         assert (latest, [*recreated]) == ({T0: 0}, ["t"])
 
 
-@pytest.mark.usefixtures("never_fresh")
+@pytest.mark.usefixtures("each_trigger_looks_anew")
 def test_fault_24_an_id_that_was_outlived_is_not_believed_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -274,7 +268,7 @@ def test_fault_24_an_id_that_was_outlived_is_not_believed_again(
         assert logs.topic_ids({T0}, soon())["t"] == cluster.topics["t"].topic_id
 
 
-@pytest.mark.usefixtures("never_fresh")
+@pytest.mark.usefixtures("each_trigger_looks_anew")
 def test_fault_24_one_broker_s_old_word_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Metadata that is older than what was read tells the id of the topic before."""
     monkeypatch.setattr(stream_logs, "_ANOTHER_AFTER_MS", 0)

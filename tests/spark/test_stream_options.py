@@ -257,7 +257,7 @@ def test_a_batch_starts_and_ends_at_no_group(name: str, text: str) -> None:
         ),
         pytest.param(
             {**READ, "topic": "t"},
-            "Option 'topic' is for a batch write, not for a streaming read: remove it.",
+            "Option 'topic' is for a write, not for a streaming read: remove it.",
             id="an option for writing",
         ),
         pytest.param(

@@ -15,7 +15,6 @@ from kafka_protocol.client.config import ClientConfig
 from kafka_protocol.client.pool import close_shared_clusters
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source import stream_logs
 from kafka_spark_source.options import parse_stream_options
 from kafka_spark_source.plain_stream_reader import PlainStreamReader
 from kafka_spark_source.schema import source_schema
@@ -36,9 +35,8 @@ EARLIEST = {"startingOffsets": "earliest"}
 
 
 @pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedCluster]:
+def cluster(each_trigger_looks_anew: None) -> Iterator[ScriptedCluster]:
     """t-0 with the records a, b and c; t-1 with none. Partitions are looked for each time."""
-    monkeypatch.setattr(stream_logs, "_PARTITIONS_ARE_FRESH_MS", 0)
     with ScriptedCluster() as cluster:
         cluster.add_topic("t", partitions=2)
         for value in (b"a", b"b", b"c"):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,9 @@ SLEEP = ["sleep", "600"]
 # Starts a process that would live long, tells about it, and does what the test says.
 STARTER = """
     import os, signal, sys, time
+    # Whoever runs the tests may ignore them: nohup does, and a shell for its jobs.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     from kafka_spark_source.testing.processes import SupervisedProcesses
 
     processes = SupervisedProcesses()
@@ -167,17 +171,15 @@ def test_a_forked_child_neither_uses_nor_ends_the_processes(
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_everything_ends_with_a_starter_that_gets_a_signal(number: signal.Signals) -> None:
-    started = Started("time.sleep(600)")
-    started.process.send_signal(number)
-    assert started.everything_ends()
-    started.close()
+    with closing(Started("time.sleep(600)")) as started:
+        started.process.send_signal(number)
+        assert started.everything_ends()
 
 
 @pytest.mark.parametrize("ending", ["pass", "raise ValueError", "os._exit(3)", "sys.exit(1)"])
 def test_everything_ends_with_a_starter_that_ends(ending: str) -> None:
-    started = Started(f"sys.stderr = open(os.devnull, 'w')\n{ending}")
-    assert started.everything_ends()
-    started.close()
+    with closing(Started(f"sys.stderr = open(os.devnull, 'w')\n{ending}")) as started:
+        assert started.everything_ends()
 
 
 FORKS = {
@@ -190,19 +192,18 @@ FORKS = {
 
 @pytest.mark.parametrize("fork", FORKS.values(), ids=FORKS)
 def test_everything_ends_while_a_child_of_the_starter_lives_on(fork: str) -> None:
-    started = Started(f"{fork}\nprint(child, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)")
-    assert started.process.stdout is not None
-    survivor = int(started.process.stdout.readline())
-    assert started.everything_ends()
-    os.kill(survivor, signal.SIGKILL)
-    started.close()
+    ending = f"{fork}\nprint(child, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)"
+    with closing(Started(ending)) as started:
+        assert started.process.stdout is not None
+        survivor = int(started.process.stdout.readline())
+        assert started.everything_ends()
+        os.kill(survivor, signal.SIGKILL)
 
 
 def test_what_was_detached_lives_on_until_sigterm() -> None:
-    started = Started("processes.detach()")
-    started.process.wait()
-    assert started.child.is_alive
-    assert started.folder.is_dir()
-    started.supervisor.send(signal.SIGTERM)
-    assert started.everything_ends()
-    started.close()
+    with closing(Started("processes.detach()")) as started:
+        started.process.wait()
+        assert started.child.is_alive
+        assert started.folder.is_dir()
+        started.supervisor.send(signal.SIGTERM)
+        assert started.everything_ends()
