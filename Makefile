@@ -19,7 +19,7 @@ SMOKE_TESTS = tests/spark/test_source.py tests/integration/test_batch.py \
 TESTS_ON_OTHERS := $(OTHER_SPARKS:%=test-spark-%)
 
 .PHONY: demo demo-stream test test-all test-newest test-oldest $(TESTS_ON_OTHERS) test-conformance bench
-.PHONY: bench-read bench-stream fuzz lint format docs clean
+.PHONY: bench-read bench-stream bench-write fuzz lint format docs clean
 # Two Sparks at a time are more than a small machine bears.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -60,6 +60,9 @@ bench-read: .venv-spark-$(CONNECTOR_SPARK)/.installed
 
 bench-stream: .venv-spark-$(CONNECTOR_SPARK)/.installed
 	.venv-spark-$(CONNECTOR_SPARK)/bin/python benchmarks/stream.py
+
+bench-write: .venv-spark-$(CONNECTOR_SPARK)/.installed
+	.venv-spark-$(CONNECTOR_SPARK)/bin/python benchmarks/write.py
 
 # For how long: `make fuzz FUZZ_SECONDS=60`.
 FUZZ_SECONDS ?= 600

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
+from tempfile import NamedTemporaryFile
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
@@ -11,7 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from benchmarks.feeds import CONNECTORS, LONG_SECONDS, started, stream_of
-from benchmarks.topics import Topic
+from benchmarks.topics import PARTITIONS, Topic
 
 BATCHES = 10
 
@@ -28,6 +31,18 @@ def backlog_of(spark: SparkSession, contender: str, topic: Topic) -> DataStreamW
     limit = topic.rows // BATCHES
     rows = stream_of(spark, contender, topic.servers, topic.name, maxOffsetsPerTrigger=limit)
     return rows.writeStream.trigger(availableNow=True)
+
+
+@contextmanager
+def ceiling_of(spark: SparkSession, topic: Topic, value_bytes: int) -> Iterator[DataStreamWriter]:
+    """As many rows in as many micro-batches and tasks, of no topic."""
+    partitions = BATCHES * PARTITIONS
+    with NamedTemporaryFile("w") as file:
+        print(partitions, file=file, flush=True)
+        reader = spark.readStream.format("ceiling").option("path", file.name)
+        reader = reader.option("rows", topic.rows // partitions).option("valueBytes", value_bytes)
+        rows = reader.option("partitionsPerTrigger", PARTITIONS).load()
+        yield rows.writeStream.trigger(availableNow=True)
 
 
 def finish(query: StreamingQuery) -> None:
@@ -50,14 +65,15 @@ def append_count(counts: list[int], batch: DataFrame, _: int) -> None:
     counts.append(batch.count())
 
 
-def catch_up(spark: SparkSession, contender: str, topic: Topic) -> CatchUp:
+def catch_up(writer: DataStreamWriter, rows: int) -> CatchUp:
+    """Run a query to its end, which has to come after so many rows."""
     begun = time.perf_counter()
-    with started(backlog_of(spark, contender, topic).format("noop")) as query:
+    with started(writer.format("noop")) as query:
         finish(query)
         seconds = time.perf_counter() - begun
         batches = [each for each in query.recentProgress if each.numInputRows]
-    rows = sum(each.numInputRows for each in batches)
-    if rows != topic.rows or len(batches) not in (BATCHES, BATCHES + 1):
-        raise RuntimeError(f"{contender} reads {rows} rows in {len(batches)} batches")
+    read = sum(each.numInputRows for each in batches)
+    if read != rows or len(batches) not in (BATCHES, BATCHES + 1):
+        raise RuntimeError(f"{read} rows of {rows} in {len(batches)} micro-batches")
     spent = sum(each.durationMs["triggerExecution"] for each in batches) / 1000
     return CatchUp(seconds, spent, len(batches))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import repeat
 from typing import Final
 
 import numpy as np
@@ -57,6 +58,14 @@ def _batch(columns: tuple[str, ...], value_bytes: int, count: int) -> pa.RecordB
     return pa.record_batch([_MAKERS[name](count, value_bytes) for name in columns], [*columns])
 
 
+def repeated(batch: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
+    """The batch again and again, until there are so many rows."""
+    whole, rest = divmod(rows, batch.num_rows)
+    yield from repeat(batch, whole)
+    if rest:
+        yield batch.slice(0, rest)
+
+
 class Ceiling(DataSource):
     """Options: rows, partitions, valueBytes, includeHeaders."""
 
@@ -90,9 +99,4 @@ class _Reader(DataSourceReader):
         return [InputPartition(number) for number in range(self._partitions)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        batch = ready_made(self._columns, self._value_bytes)
-        whole, rest = divmod(self._rows, batch.num_rows)
-        for _ in range(whole):
-            yield batch
-        if rest:
-            yield batch.slice(0, rest)
+        yield from repeated(ready_made(self._columns, self._value_bytes), self._rows)

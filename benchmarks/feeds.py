@@ -17,7 +17,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from benchmarks.topics import new_topic, rows_of
-from benchmarks.trivial_stream import VALUE_BYTES
 from kafka_protocol.columnar.encode import encode_batches
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
@@ -30,7 +29,9 @@ CONNECTORS: dict[str, tuple[str, dict[str, str]]] = {
     "kafka, tuned": ("kafka", {"kafka.fetch.max.wait.ms": "1"}),
     "pykafka": ("pykafka", {}),
 }
+CONTENDERS = (*CONNECTORS, "ceiling")
 BATCH_ROWS = 3
+VALUE_BYTES = 100
 LONG_SECONDS = 600
 
 

@@ -12,41 +12,33 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from datetime import datetime, timezone
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.ceiling import Ceiling
+from benchmarks.report import RESULTS, connector_jars, console, save
 from benchmarks.session import start
 from benchmarks.topics import PARTITIONS, Topic, filled_topic, rows_of
 from kafka_spark_source.testing import KafkaCluster
-from tests.jvm_connector import LOCKED, PYSPARK, spark_jars
 
-RESULTS = Path(__file__).parent / "results"
 FIRST_QUERY = Path(__file__).with_name("first_query.py")
 CONTENDERS = ("kafka", "pykafka", "ceiling")
 LONG_SECONDS = 600
 WARM_UP = 2
 COLD_ROWS = 1_000
 COLD_ROUNDS = 3
-
-console = Console()
 
 
 def into_noop(rows: DataFrame) -> None:
@@ -262,22 +254,6 @@ def plot(results: list[dict[str, object]], file: Path) -> None:
     figure.savefig(file, dpi=120)
 
 
-def facts(options: argparse.Namespace) -> dict[str, object]:
-    """What the figures depend on."""
-    packages = ("pyspark", "pyarrow", "numpy", "crc32c", "lz4", "zstandard")
-    return {
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        "processor": platform.processor() or platform.machine(),
-        "cores": len(os.sched_getaffinity(0)),
-        "versions": {name: metadata.version(name) for name in packages},
-        "jars": [str(each) for each in LOCKED],
-        "rows": options.rows,
-        "rounds": options.rounds,
-        "batch_bytes": options.batch_bytes,
-    }
-
-
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=2_000_000, help="of 100 bytes; less of larger")
@@ -292,9 +268,7 @@ def parse() -> argparse.Namespace:
 
 def main() -> None:
     options = parse()
-    if metadata.version("pyspark") != PYSPARK:
-        sys.exit(f"Spark's connector needs PySpark {PYSPARK}: `make bench-read` has it")
-    jars = spark_jars(console.print)
+    jars = connector_jars("bench-read")
     # A broker with room to breathe, so that it is not what is measured.
     with KafkaCluster(heap="2g", jvm_flags=(), on_progress=console.print) as cluster:
         cold = measure_cold(cluster.bootstrap_servers, jars) if options.cold else []
@@ -306,8 +280,12 @@ def main() -> None:
     show(results, cold)
     options.results.mkdir(exist_ok=True, parents=True)
     plot(results, options.results / "read.png")
-    written = facts(options) | {"results": results, "first_query": cold}
-    (options.results / "read.json").write_text(json.dumps(written, indent=2) + "\n")
+    settings = {
+        "rows": options.rows,
+        "rounds": options.rounds,
+        "batch_bytes": options.batch_bytes,
+    }
+    save(options.results / "read.json", settings | {"results": results, "first_query": cold})
 
 
 if __name__ == "__main__":

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
 QUIET = Path(__file__).with_name("log4j2.properties")
 
 
-def start(jars: str = "") -> SparkSession:
+def start(jars: str = "", conf: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
     """A session in which nothing but queries takes time.
 
     Args:
         jars: The value of `spark.jars`.
+        conf: More settings.
     """
     # Else the workers are whatever `python3` is on the PATH.
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -24,6 +27,7 @@ def start(jars: str = "") -> SparkSession:
         .config("spark.jars", jars)
         .config("spark.driver.memory", "2g")
         .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={QUIET.as_uri()}")
+        .config(map=dict(conf))
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .getOrCreate()

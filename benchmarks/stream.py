@@ -4,37 +4,31 @@
 
 Three measurements. Catching up: `availableNow` over a backlog in ten micro-batches, into the `noop`
 sink. Latency: micro-batches of three rows, each written when the one before is done. Idle: what a
-query costs that asks all the time and gets nothing. Beside both connectors runs the ceiling, where
-it can: a Python source whose offset is a number in a file. Rounds alternate, since what else runs
+query costs that asks all the time and gets nothing. Beside both connectors runs the ceiling: a
+Python source whose offset is a number in a file. Rounds alternate, since what else runs
 on a machine comes and goes; figures of different runs cannot be compared.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import statistics
-import sys
 import time
 from collections.abc import Callable
-from datetime import datetime, timezone
-from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.catch_up import CatchUp, catch_up, check_rows
+from benchmarks.catch_up import CatchUp, backlog_of, catch_up, ceiling_of, check_rows
 from benchmarks.feeds import (
     BATCH_ROWS,
     CONNECTORS,
+    CONTENDERS,
     Feed,
     feed_of,
     finished_at,
@@ -42,24 +36,20 @@ from benchmarks.feeds import (
     wait_for_rows,
 )
 from benchmarks.idle import idle
+from benchmarks.report import RESULTS, connector_jars, console, save
 from benchmarks.session import start
 from benchmarks.topics import PARTITIONS, filled_topic, rows_of
 from benchmarks.trivial_stream import CeilingStream
 from kafka_spark_source.testing import KafkaCluster
-from tests.jvm_connector import LOCKED, PYSPARK, spark_jars
 
-RESULTS = Path(__file__).parent / "results"
 BACKLOGS = {"100 B": 100, "1 kB": 1_000}
 WORKLOADS = (*BACKLOGS, "latency", "idle")
-CONTENDERS = (*CONNECTORS, "ceiling")
 WARM_UP = 1
 WARM_UP_BATCHES = 10
 BAR_WIDTH = 0.2
 
 Result = dict[str, Any]
 Step = Callable[[str], None]
-
-console = Console()
 
 
 def measure_catch_up(
@@ -73,11 +63,14 @@ def measure_catch_up(
         topic_name = f"backlog-{BACKLOGS[name]}"
         with filled_topic(servers, topic_name, each, options.batch_bytes) as topic:
             check_rows(spark, topic)
-            runs: dict[str, list[CatchUp]] = {contender: [] for contender in CONNECTORS}
+            runs: dict[str, list[CatchUp]] = {contender: [] for contender in CONTENDERS}
             for number in range(WARM_UP + options.rounds):
                 step(f"{name}: round {number}")
-                for contender, done in runs.items():
-                    done.append(catch_up(spark, contender, topic))
+                for contender in CONNECTORS:
+                    writer = backlog_of(spark, contender, topic)
+                    runs[contender].append(catch_up(writer, topic.rows))
+                with ceiling_of(spark, topic, BACKLOGS[name]) as writer:
+                    runs["ceiling"].append(catch_up(writer, topic.rows))
         results += summary_of_catch_up(name, topic.rows, runs)
     return results
 
@@ -300,25 +293,6 @@ def plot(results: dict[str, list[Result]], file: Path) -> None:
     figure.savefig(file, dpi=120)
 
 
-def facts(options: argparse.Namespace) -> Result:
-    """What the figures depend on."""
-    packages = ("pyspark", "pyarrow", "numpy", "crc32c", "lz4", "zstandard")
-    return {
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        "processor": platform.processor() or platform.machine(),
-        "cores": len(os.sched_getaffinity(0)),
-        "versions": {name: metadata.version(name) for name in packages},
-        "jars": [str(each) for each in LOCKED],
-        "contenders": CONNECTORS,
-        "rows": options.rows,
-        "rounds": options.rounds,
-        "batches": options.batches,
-        "seconds": options.seconds,
-        "batch_bytes": options.batch_bytes,
-    }
-
-
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=4_000_000, help="of a backlog")
@@ -326,6 +300,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--batches", type=int, default=30, help="of a round of latency")
     parser.add_argument("--seconds", type=float, default=20, help="of a round of idle")
     parser.add_argument("--batch-bytes", type=int, default=65_536, help="of a backlog's batch")
+    parser.add_argument("--conf", nargs="*", default=[], help="settings of Spark's: name=value ...")
     parser.add_argument("--workload", nargs="+", choices=WORKLOADS, default=WORKLOADS)
     parser.add_argument("--results", type=Path, default=RESULTS, help="the folder to write into")
     return parser.parse_args()
@@ -333,20 +308,26 @@ def parse() -> argparse.Namespace:
 
 def main() -> None:
     options = parse()
-    if metadata.version("pyspark") != PYSPARK:
-        sys.exit(f"Spark's connector needs PySpark {PYSPARK}: `make bench-stream` has it")
-    jars = spark_jars(console.print)
+    jars = connector_jars("bench-stream")
     # A broker with room to breathe, so that it is not what is measured.
     with KafkaCluster(heap="2g", jvm_flags=(), on_progress=console.print) as cluster:
-        spark = start(jars)
+        spark = start(jars, dict(each.split("=", 1) for each in options.conf))
         spark.dataSource.register(CeilingStream)
         results = measure(spark, cluster.bootstrap_servers, options)
         spark.stop()
     show(results)
     options.results.mkdir(exist_ok=True, parents=True)
     plot(results, options.results / "stream.png")
-    written = facts(options) | results
-    (options.results / "stream.json").write_text(json.dumps(written, indent=2) + "\n")
+    settings = {
+        "contenders": CONNECTORS,
+        "rows": options.rows,
+        "rounds": options.rounds,
+        "batches": options.batches,
+        "seconds": options.seconds,
+        "batch_bytes": options.batch_bytes,
+        "conf": options.conf,
+    }
+    save(options.results / "stream.json", settings | results)
 
 
 if __name__ == "__main__":

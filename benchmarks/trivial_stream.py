@@ -1,27 +1,36 @@
 """The fastest that a Python streaming source can be: it reads a number from a file.
 
-That number is how many rows there are; whoever runs the benchmark writes it. A micro-batch has one
-partition of one row for each that came. What is left of its time is Spark's own.
+That number is how many partitions there are; whoever runs the benchmark writes it. A micro-batch
+has those that came, with ready-made rows. What is left of its time is Spark's own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadLimit
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    SupportsTriggerAvailableNow,
+)
 from pyspark.sql.types import StructType
 
-from benchmarks.ceiling import ready_made
+from benchmarks.ceiling import ready_made, repeated
 from kafka_spark_source.schema import source_schema
-
-VALUE_BYTES = 100
 
 
 class CeilingStream(DataSource):
-    """Options: path, of the file with the number of rows.
+    """Options.
+
+    path: Of the file with the number of partitions.
+    rows: Of a partition, 1 by default.
+    partitionsPerTrigger: How many a micro-batch may have.
+    valueBytes: Of a row.
 
     An offset also has how often Spark has asked for it.
     """
@@ -37,25 +46,43 @@ class CeilingStream(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """A reader of rows like those of a topic."""
-        return _Reader(tuple(schema.names), Path(self.options["path"]))
+        options = self.options
+        batch = partial(ready_made, tuple(schema.names), int(options.get("valueBytes", 100)))
+        return _Reader(
+            Path(options["path"]),
+            batch,
+            int(options.get("rows", 1)),
+            int(options.get("partitionsPerTrigger", sys.maxsize)),
+        )
 
 
-class _Reader(DataSourceStreamReader):
-    def __init__(self, columns: tuple[str, ...], file: Path) -> None:
-        self._columns = columns
+class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    def __init__(
+        self, file: Path, batch: Callable[[], pa.RecordBatch], rows: int, limit: int
+    ) -> None:
         self._file = file
+        self._batch = batch
+        self._rows = rows
+        self._limit = limit
         self._asked = 0
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        return ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Nothing comes while such a query runs."""
 
     def initialOffset(self) -> dict[str, object]:
         return {"rows": {"0": 0}, "asked": 0}
 
     def latestOffset(self, start: dict, limit: ReadLimit) -> dict[str, object]:  # noqa: ARG002
         self._asked += 1
-        rows = {"0": int(self._file.read_text())}
-        return start if rows == start["rows"] else {"rows": rows, "asked": self._asked}
+        seen = start["rows"]["0"]
+        end = min(int(self._file.read_text()), seen + self._limit)
+        return start if end == seen else {"rows": {"0": end}, "asked": self._asked}
 
     def partitions(self, start: dict, end: dict) -> list[InputPartition]:
         return [InputPartition(number) for number in range(start["rows"]["0"], end["rows"]["0"])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        yield ready_made(self._columns, VALUE_BYTES).slice(0, 1)
+        yield from repeated(self._batch(), self._rows)
