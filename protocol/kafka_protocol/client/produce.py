@@ -185,7 +185,9 @@ class Producer:
             except KafkaError as error:
                 self._fail(topic_partition, error)
                 continue
-            if not self._may_send(line, leader.node_id):
+            if self._to[leader.node_id] >= self._cluster.config.max_in_flight:
+                continue
+            if not line.may_send_to(leader.node_id):
                 continue
             batch = line.waiting[0]
             carriers = batch.carriers.intersection(self._versions)
@@ -196,13 +198,6 @@ class Producer:
                 request.topics[topic_partition] = topic
                 request.bytes += len(batch.data)
         return [request for request in requests.values() if request.topics]
-
-    def _may_send(self, line: Line, node_id: int) -> bool:
-        """Whether another batch of a line can be under way without any danger to their order."""
-        config = self._cluster.config
-        if line.sent and (not line.next_sequence or line.node_id != node_id):
-            return False
-        return self._to[node_id] < config.max_in_flight
 
     def _dispatch(self, request: _Request) -> None:
         deadline = self._soon()

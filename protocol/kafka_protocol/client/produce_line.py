@@ -73,6 +73,8 @@ class Line:
         waiting: What is to be sent.
         sent: What a leader has been sent and has not answered.
         node_id: That leader.
+        is_known_there: Whether it has acknowledged a batch. Until then it takes any sequence for
+            the first (but for transactions of KIP-890), so one batch alone may be under way.
         returned: What was refused or lost, while answers to other batches are still to come.
         next_sequence: That of the next record that is added; 0 where nobody counts.
         retry: Of the batch that is the first now, once it failed.
@@ -83,6 +85,7 @@ class Line:
     waiting: deque[Batch] = field(default_factory=deque)
     sent: deque[Batch] = field(default_factory=deque)
     node_id: int = -1
+    is_known_there: bool = False
     returned: list[Batch] = field(default_factory=list)
     next_sequence: int = 0
     retry: Retry | None = None
@@ -94,14 +97,21 @@ class Line:
         self.waiting.append(Batch(self._stamped(data, producer)))
         return len(data)
 
+    def may_send_to(self, node_id: int) -> bool:
+        """Whether one more batch under way to that leader is no danger to their order."""
+        is_counted_there = self.is_known_there and self.node_id == node_id
+        return not self.sent or (bool(self.next_sequence) and is_counted_there)
+
     def send_first(self, node_id: int) -> None:
         """Note that the first batch is under way."""
+        self.is_known_there &= node_id == self.node_id
         self.node_id = node_id
         self.sent.append(self.waiting.popleft())
 
     def acknowledge_first(self) -> int:
         """Note that the oldest batch under way is there; returns its size in bytes."""
         self.retry, self.failures = None, 0
+        self.is_known_there = True
         return len(self.sent.popleft().data)
 
     def return_first(self, error: KafkaError) -> None:
@@ -134,6 +144,7 @@ class Line:
     def renumber(self, producer: ProducerId) -> None:
         """Begin with sequence 0 as another producer."""
         self.next_sequence = 0
+        self.is_known_there = False
         for batch in self.waiting:
             batch.data = self._stamped(batch.data, producer)
 

@@ -73,14 +73,29 @@ def test_so_many_batches_of_a_partition_are_under_way(
 ) -> None:
     with one_partition(**options) as (cluster, client):
         producer = Producer(client)
-        for value in numbered(9):
+        producer.add(PARTITION, batch_of(b"0"))
+        producer.flush()
+        for value in numbered(9, 1):
             producer.add(PARTITION, batch_of(value))
         producer.push(UNLIMITED)
-        assert Deadline(SOON_SECONDS).wait_for(lambda: len(cluster.asked(ProduceRequest)) == most)
+        asked = 1 + most
+        assert Deadline(SOON_SECONDS).wait_for(lambda: len(cluster.asked(ProduceRequest)) == asked)
         assert producer.pending_bytes == 9 * len(batch_of(b"0"))
         producer.flush()
-        assert values_of(cluster) == numbered(9)
+        assert values_of(cluster) == numbered(10)
         assert producer.pending_bytes == 0
+
+
+def test_the_first_batch_of_a_partition_is_alone() -> None:
+    with one_partition() as (cluster, client):
+        cluster.push_errors(ProduceRequest, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        producer = Producer(client)
+        for value in numbered(3):
+            producer.add(PARTITION, batch_of(value))
+        # A broker that does not know the producer takes the second batch for its first.
+        producer.flush()
+        assert values_of(cluster) == numbered(3)
+        assert are_in_sequence(headers_of(cluster))
 
 
 @pytest.mark.parametrize(
@@ -153,9 +168,10 @@ LOSSES = {
 @given(
     st.lists(st.sampled_from(PASSING), max_size=12),
     st.lists(st.sampled_from([*LOSSES]), max_size=12),
+    st.sampled_from([0, 200, UNLIMITED]),
 )
 def test_fault_42_every_batch_is_there_once_and_in_order(
-    refusals: list[ErrorCode], losses: list[str]
+    refusals: list[ErrorCode], losses: list[str], most_pending_bytes: int
 ) -> None:
     partitions = [TopicPartition("t", number) for number in range(3)]
     with ScriptedCluster(nodes=2) as cluster:
@@ -171,7 +187,7 @@ def test_fault_42_every_batch_is_there_once_and_in_order(
             for value in numbered(12):
                 for each in partitions:
                     producer.add(each, batch_of(value))
-                producer.push(len(value))
+                producer.push(most_pending_bytes)
             producer.flush()
         finally:
             client.close()
