@@ -13,12 +13,11 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.offsets import list_offsets
 from kafka_protocol.client.produce import Producer as OurProducer
+from kafka_protocol.client.transaction_ends import end, end_all
 from kafka_protocol.client.transactions import (
     Transaction,
     TransactionFencedError,
     begin,
-    end,
-    end_all,
 )
 from kafka_protocol.columnar.topic import read_topic
 from kafka_protocol.errors import BrokerError
@@ -264,7 +263,7 @@ import pickle, sys
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.transactions import end
+from kafka_protocol.client.transaction_ends import end
 
 cluster = Cluster(ClientConfig.from_options({"bootstrap.servers": sys.argv[1]}))
 end(cluster, pickle.load(sys.stdin.buffer), True, Deadline.after(30_000))

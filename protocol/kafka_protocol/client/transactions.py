@@ -1,9 +1,10 @@
-"""Transactions: begun, joined by partitions, and ended at their coordinator (KIP-98).
+"""Transactions: begun, and joined by partitions, at their coordinator (KIP-98).
 
 Each begins with an InitProducerId of its own, so each has an epoch of its own, and whoever had the
 id before is fenced. What comes late, an EndTxn above all, is of an older epoch then and touches no
 later transaction. That is what transactions of version 2 do on the broker (KIP-890); so version 1
-is spoken to all brokers, and is safe with old ones too. Who writes in a transaction is `produce`.
+is spoken to all brokers, and is safe with old ones too. Who writes in a transaction is `produce`,
+how one ends says `transaction_ends`.
 """
 
 from __future__ import annotations
@@ -12,27 +13,23 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeVar
 
-from kafka_protocol.client.broker import Broker, Sent
+from kafka_protocol.client.broker import Broker
 from kafka_protocol.client.clock import Deadline, Retry, now_ms
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.config import ClientConfig
 from kafka_protocol.client.producer_id import ProducerId
 from kafka_protocol.errors import (
-    BrokerConnectionError,
     BrokerError,
     ErrorCode,
     KafkaConfigError,
     KafkaError,
-    KafkaTimeoutError,
     OutOfStepError,
-    ProtocolError,
 )
 from kafka_protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnTopic,
 )
-from kafka_protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from kafka_protocol.messages.find_coordinator import TRANSACTION
 from kafka_protocol.messages.init_producer_id import (
     InitProducerIdRequest,
@@ -43,11 +40,10 @@ from kafka_protocol.topic_partition import TopicPartition, by_topic
 
 T = TypeVar("T")
 
-# Those of transactions of version 1. From Produce 12 on the broker adds the partition itself, and
-# from EndTxn 5 on it raises the epoch (KIP-890); AddPartitionsToTxn 4 is for brokers.
+# Those of transactions of version 1. From Produce 12 on the broker adds the partition itself
+# (KIP-890); AddPartitionsToTxn 4 is for brokers.
 PRODUCE_VERSIONS: Final = VersionRange(3, 11)
-_ADD_VERSIONS: Final = VersionRange(0, 3)
-_END_VERSIONS: Final = VersionRange(0, 4)
+ADD_VERSIONS: Final = VersionRange(0, 3)
 
 # How long to wait for the end of the transaction before at first: its markers are written by then,
 # most of the time. Java's for the same.
@@ -136,7 +132,7 @@ def begin(cluster: Cluster, transactional_id: str, deadline: Deadline) -> Transa
         response = coordinator.request(request, InitProducerIdResponse, deadline)
         context = f"InitProducerId for transactional id {transactional_id!r} to {coordinator}"
         refusal = BrokerError(response.error_code, context)
-        if refusal.error in _NOT_OPEN:
+        if refusal.error in NOT_OPEN:
             raise TransactionFencedError(
                 f"{refusal}: somebody else began a transaction at the same time",
                 may_have_timed_out=False,
@@ -163,18 +159,10 @@ def add_partitions(
         BrokerError: A partition does not exist, or may not be written to.
         BrokerConnectionError, KafkaTimeoutError: The coordinator cannot be reached.
     """
-    request = AddPartitionsToTxnRequest(
-        v3_and_below_transactional_id=transaction.transactional_id,
-        v3_and_below_producer_id=transaction.producer_id,
-        v3_and_below_producer_epoch=transaction.epoch,
-        v3_and_below_topics=[
-            AddPartitionsToTxnTopic(name=topic, partitions=[each.partition for each in joining])
-            for topic, joining in by_topic(sorted(partitions)).items()
-        ],
-    )
+    request = join_request(transaction, partitions)
 
     def ask(coordinator: Broker) -> None:
-        response = coordinator.request(request, AddPartitionsToTxnResponse, deadline, _ADD_VERSIONS)
+        response = coordinator.request(request, AddPartitionsToTxnResponse, deadline, ADD_VERSIONS)
         codes = {
             TopicPartition(topic.name, result.partition_index): result.partition_error_code
             for topic in response.results_by_topic_v3_and_below
@@ -195,113 +183,18 @@ def add_partitions(
     _ask_coordinator(cluster, transaction.transactional_id, ask, deadline)
 
 
-def end(cluster: Cluster, transaction: Transaction, committed: bool, deadline: Deadline) -> None:
-    """Commit a transaction, or abort it. Safe to repeat in the same way, by whomever.
-
-    Not for one that no partition joined, which brokers take for none.
-
-    Raises:
-        KafkaError: It is not known to be done; as from `end_all`.
-    """
-    error = end_all(cluster, [transaction], committed, deadline)[transaction]
-    if error is not None:
-        raise error
-
-
-def end_all(
-    cluster: Cluster, transactions: Collection[Transaction], committed: bool, deadline: Deadline
-) -> dict[Transaction, KafkaError | None]:
-    """End many transactions in the same way; the requests to each coordinator go out together.
-
-    Returns:
-        For each None where its coordinator said so: it is decided for good, and seen soon. Else
-
-        * `TransactionFencedError`: nothing was done, for it was not open any more. Who ended it in
-          an earlier call may have done so in the same way.
-        * `OutcomeUnknownError`: no answer came before the deadline, or one that leaves it open.
-        * another `KafkaError`: nothing was done, for example since the principal may not.
-    """
-    outcomes: dict[Transaction, KafkaError | None] = {}
-    in_doubt: set[Transaction] = set()
-    left = [*dict.fromkeys(transactions)]
-    retry = _retry(cluster.config, deadline)
-    while left:
-        answers = _ask_to_end(cluster, left, committed, deadline)
-        in_doubt |= {each for each, answer in answers.items() if answer.may_be_done}
-        again = {each: a.error for each, a in answers.items() if a.error and a.error.retriable}
-        for each in answers.keys() - again.keys():
-            outcomes[each] = _outcome(each, answers[each].error, each in in_doubt, cluster.config)
-        try:
-            if again:
-                retry.wait_after_any([*again.values()])
-        except KafkaError:
-            return outcomes | {each: _unknown(each, error) for each, error in again.items()}
-        left = [*again]
-    return outcomes
-
-
-class _Answer(NamedTuple):
-    """What an EndTxn came to; after some errors it may be done all the same."""
-
-    error: KafkaError | None
-    may_be_done: bool = False
-
-
-def _ask_to_end(
-    cluster: Cluster, transactions: Collection[Transaction], committed: bool, deadline: Deadline
-) -> dict[Transaction, _Answer]:
-    """One try for each."""
-    ids = {transaction.transactional_id for transaction in transactions}
-    try:
-        coordinators = cluster.coordinators(TRANSACTION, ids, deadline)
-    except KafkaError as error:
-        return {transaction: _Answer(error) for transaction in transactions}
-    answers: dict[Transaction, _Answer] = {}
-    sent: dict[Transaction, Sent] = {}
-    for transaction in transactions:
-        coordinator = coordinators[transaction.transactional_id]
-        if isinstance(coordinator, KafkaError):
-            answers[transaction] = _Answer(coordinator)
-            continue
-        request = EndTxnRequest(
-            transactional_id=transaction.transactional_id,
-            producer_id=transaction.producer_id,
-            producer_epoch=transaction.epoch,
-            committed=committed,
-        )
-        try:
-            sent[transaction] = coordinator.send(request, deadline, _END_VERSIONS)
-        except KafkaError as error:
-            answers[transaction] = _Answer(error, isinstance(error, _LOST))
-    for transaction, each in sent.items():
-        answers[transaction] = _answer(each, transaction, committed, deadline)
-    return answers
-
-
-def _answer(sent: Sent, transaction: Transaction, committed: bool, deadline: Deadline) -> _Answer:
-    try:
-        response = sent.broker.receive(sent, EndTxnResponse, deadline)
-    except KafkaError as error:
-        return _Answer(error, may_be_done=True)
-    if not response.error_code:
-        return _Answer(None)
-    how = "commit" if committed else "abort"
-    refusal = BrokerError(response.error_code, f"EndTxn to {how} {transaction} to {sent.broker}")
-    return _Answer(refusal, refusal.error not in _NOTHING_DONE)
-
-
-def _outcome(
-    transaction: Transaction, error: KafkaError | None, is_in_doubt: bool, config: ClientConfig
-) -> KafkaError | None:
-    if error is None:
-        return None
-    # Fenced, say, after an answer that was lost: it may have been ended before it was fenced.
-    return _unknown(transaction, error) if is_in_doubt else explained(error, transaction, config)
-
-
-def _unknown(transaction: Transaction, error: KafkaError) -> OutcomeUnknownError:
-    return OutcomeUnknownError(
-        f"{error}. What became of {transaction} is not known: end it again in the same way"
+def join_request(
+    transaction: Transaction, partitions: Collection[TopicPartition]
+) -> AddPartitionsToTxnRequest:
+    """What `add_partitions` sends. Those that have joined may be named again."""
+    return AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id=transaction.transactional_id,
+        v3_and_below_producer_id=transaction.producer_id,
+        v3_and_below_producer_epoch=transaction.epoch,
+        v3_and_below_topics=[
+            AddPartitionsToTxnTopic(name=topic, partitions=[each.partition for each in joining])
+            for topic, joining in by_topic(sorted(partitions)).items()
+        ],
     )
 
 
@@ -309,12 +202,12 @@ def explained(error: KafkaError, transaction: Transaction, config: ClientConfig)
     """The same failure, with what it means for a transaction."""
     if not isinstance(error, BrokerError):
         return error
-    if error.error not in _NOT_OPEN:
+    if error.error not in NOT_OPEN:
         return _advised(error, config)
     open_ms = now_ms() - transaction.begun_ms
     if open_ms < config.transaction_timeout_ms:
         return TransactionFencedError(
-            f"{error}: {_NOT_OPEN[error.error]} ({transaction})", may_have_timed_out=False
+            f"{error}: {NOT_OPEN[error.error]} ({transaction})", may_have_timed_out=False
         )
     return TransactionFencedError(
         f"{error}: {transaction} has been open for {open_ms / 1000:.1f} s, and "
@@ -336,12 +229,12 @@ def _advised(error: BrokerError, config: ClientConfig) -> BrokerError:
 def _ask_coordinator(
     cluster: Cluster, transactional_id: str, ask: Callable[[Broker], T], deadline: Deadline
 ) -> T:
-    retry = _retry(cluster.config, deadline)
+    retry = patient_retry(cluster.config, deadline)
     return cluster.ask_coordinator(TRANSACTION, transactional_id, ask, deadline, retry)
 
 
-def _retry(config: ClientConfig, deadline: Deadline) -> Retry:
-    """As long as there is time: what was written already is worth waiting for a coordinator."""
+def patient_retry(config: ClientConfig, deadline: Deadline) -> Retry:
+    """Tries for as long as there is time: what was written already is worth a wait."""
     sooner = replace(config, retry_backoff_ms=min(config.retry_backoff_ms, _FIRST_PAUSE_MS))
     return Retry(sooner, deadline, deadline.remaining_ms)
 
@@ -352,7 +245,7 @@ _FENCED: Final = (
 )
 
 # Why a transaction that is younger than its time-out is not open.
-_NOT_OPEN: Final[Mapping[ErrorCode, str]] = {
+NOT_OPEN: Final[Mapping[ErrorCode, str]] = {
     ErrorCode.INVALID_PRODUCER_EPOCH: _FENCED,
     ErrorCode.PRODUCER_FENCED: _FENCED,
     ErrorCode.INVALID_TXN_STATE: "it was ended before, or no partition has joined it",
@@ -361,21 +254,6 @@ _NOT_OPEN: Final[Mapping[ErrorCode, str]] = {
         "after transactional.id.expiration.ms"
     ),
 }
-
-# After these nobody knows whether a request got there.
-_LOST: Final = (BrokerConnectionError, KafkaTimeoutError, ProtocolError)
-
-# With these a coordinator says that the request had no effect. Not so with NOT_COORDINATOR and
-# COORDINATOR_NOT_AVAILABLE: the decision may be in its log, for the next coordinator to find.
-_NOTHING_DONE: Final = frozenset(
-    {
-        *_NOT_OPEN,
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        ErrorCode.CONCURRENT_TRANSACTIONS,
-        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-        ErrorCode.TRANSACTION_ABORTABLE,
-    }
-)
 
 _TO_BE_ABORTED: Final = "the transaction has to be aborted, and everything written again"
 

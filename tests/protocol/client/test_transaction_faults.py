@@ -16,13 +16,12 @@ from kafka_protocol.client.broker import Broker, Sent
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.produce import Producer
+from kafka_protocol.client.transaction_ends import end, end_all
 from kafka_protocol.client.transactions import (
     OutcomeUnknownError,
     Transaction,
     TransactionFencedError,
     begin,
-    end,
-    end_all,
 )
 from kafka_protocol.errors import (
     BrokerConnectionError,

@@ -11,12 +11,11 @@ from kafka_protocol.client.broker import Broker
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.produce import Producer
+from kafka_protocol.client.transaction_ends import end, end_all
 from kafka_protocol.client.transactions import (
     Transaction,
     TransactionFencedError,
     begin,
-    end,
-    end_all,
 )
 from kafka_protocol.errors import (
     BrokerError,
