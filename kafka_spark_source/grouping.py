@@ -19,32 +19,26 @@ class Groups(NamedTuple):
     """Where the rows of each number are.
 
     Attributes:
-        order: The rows in the order that gathers them; None where they stand together as they are.
+        order: The rows in the order that gathers them.
         numbers: Each number that there is, once.
         starts: Where the rows of each begin, once gathered; at the end, how many rows there are.
     """
 
-    order: RowNumbers | None
+    order: RowNumbers
     numbers: list[int]
     starts: list[int]
 
-    def slices(self) -> Iterator[tuple[int, slice]]:
-        """Each number with its place among the gathered rows."""
-        for number, bounds in zip(self.numbers, pairwise(self.starts), strict=True):
-            yield number, slice(*bounds)
-
     def rows(self) -> Iterator[tuple[int, RowNumbers]]:
         """Each number with its rows, in their order."""
-        order = np.arange(self.starts[-1]) if self.order is None else self.order
-        for number, place in self.slices():
-            yield number, order[place]
+        for number, (start, stop) in zip(self.numbers, pairwise(self.starts), strict=True):
+            yield number, self.order[start:stop]
 
 
 def grouped(numbers: Numbers) -> Groups:
     """Gather rows by their numbers, which are not negative."""
     starts = _starts(numbers)
     if _each_once(numbers[starts]):
-        return _groups(None, numbers, starts)
+        return _groups(np.arange(len(numbers)), numbers, starts)
     order = stable_order(numbers)
     numbers = numbers[order]
     return _groups(order, numbers, _starts(numbers))
@@ -72,5 +66,5 @@ def _each_once(numbers: Numbers) -> bool:
     return len(np.unique(numbers)) == len(numbers)
 
 
-def _groups(order: RowNumbers | None, numbers: Numbers, starts: RowNumbers) -> Groups:
+def _groups(order: RowNumbers, numbers: Numbers, starts: RowNumbers) -> Groups:
     return Groups(order, numbers[starts].tolist(), [*starts.tolist(), len(numbers)])

@@ -7,7 +7,7 @@ a topic has is asked through a function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_protocol.columnar.encode import RecordColumns
+from kafka_protocol.columnar.encode import Gathered, RecordColumns
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.grouping import grouped
@@ -27,10 +27,10 @@ _Indices: TypeAlias = npt.NDArray[np.int32]
 
 
 class Routed(NamedTuple):
-    """The records of one partition, in the order of their rows."""
+    """Records, gathered by partition, there in the order of their rows; and which partitions."""
 
-    topic_partition: TopicPartition
-    records: RecordColumns
+    gathered: Gathered
+    topic_partitions: list[TopicPartition]
 
 
 class Destination(NamedTuple):
@@ -49,13 +49,11 @@ class Destination(NamedTuple):
     partitioner: TaskPartitioner
 
 
-def route(batch: pa.RecordBatch, to: Destination, timestamp_ms: int) -> Iterator[Routed]:
-    """Gather the rows of a batch by topic and partition.
-
-    Rows that stand together already, as where all go to one partition, are not copied.
+def route(batch: pa.RecordBatch, to: Destination, timestamp_ms: int) -> Routed:
+    """Gather the rows of a batch by topic and partition. No bytes of theirs are copied.
 
     Args:
-        batch: As Spark hands it to a writer.
+        batch: As Spark hands it to a writer; at least one row.
         to: Where its rows go.
         timestamp_ms: The time of the records that have none of their own.
 
@@ -63,8 +61,6 @@ def route(batch: pa.RecordBatch, to: Destination, timestamp_ms: int) -> Iterator
         KafkaConfigError: A row has no topic, names a partition that does not exist, or has a time
             that Kafka cannot keep.
     """
-    if not batch.num_rows:
-        return
     columns = to.columns
     records = RecordColumns(
         _binary(batch, columns.key),
@@ -79,11 +75,15 @@ def route(batch: pa.RecordBatch, to: Destination, timestamp_ms: int) -> Iterator
     # All partitions of all topics, counted through.
     first = np.cumsum([0, *(count for _, count in topics)])
     groups = grouped(first[topic] + partition)
-    gathered = records if groups.order is None else _gather(records, groups.order)
-    for number, place in groups.slices():
-        index = int(np.searchsorted(first, number, side="right")) - 1
-        topic_partition = TopicPartition(topics[index].name, number - int(first[index]))
-        yield Routed(topic_partition, _slice(gathered, place))
+    indices = np.searchsorted(first, groups.numbers, side="right") - 1
+    numbers = np.array(groups.numbers) - first[indices]
+    return Routed(
+        Gathered(records, groups.order, groups.starts),
+        [
+            TopicPartition(topics[index].name, number)
+            for index, number in zip(indices.tolist(), numbers.tolist(), strict=True)
+        ],
+    )
 
 
 def _column(batch: pa.RecordBatch, index: int | None) -> pa.Array | None:
@@ -158,28 +158,3 @@ def _timestamps(column: pa.Array | None, num_rows: int, now_ms: int) -> _Longs:
         return given
     timestamps: _Longs = np.where(column.is_valid().to_numpy(zero_copy_only=False), given, now_ms)
     return timestamps
-
-
-def _gather(records: RecordColumns, order: _Longs) -> RecordColumns:
-    rows = pa.array(order)
-    return RecordColumns(
-        _take(records.key, rows),
-        _take(records.value, rows),
-        records.timestamp[order],
-        None if records.headers is None else _take(records.headers, rows),
-    )
-
-
-def _take(column: pa.Array, rows: pa.Array) -> pa.Array:
-    # Nulls are the same in any order.
-    return column if column.null_count == len(column) else column.take(rows)
-
-
-def _slice(records: RecordColumns, place: slice) -> RecordColumns:
-    headers = records.headers
-    return RecordColumns(
-        records.key[place],
-        records.value[place],
-        records.timestamp[place],
-        None if headers is None else headers[place],
-    )

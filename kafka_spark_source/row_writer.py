@@ -1,4 +1,4 @@
-"""What a task of the sink does: rows -> records, acknowledged before it says that it is done."""
+"""Rows of a task -> records, handed to a producer as they come."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.pool import shared_cluster, shared_producer
+from kafka_protocol.client.pool import shared_cluster
 from kafka_protocol.client.produce import Producer
 from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_spark_source.partitioners import Partitioner
@@ -44,11 +44,11 @@ class RowWriter:
     partitioner: Partitioner
     config: ClientConfig
 
-    def write(self, batches: Iterable[pa.RecordBatch]) -> int:
-        """Write the rows of one task.
+    def add(self, batches: Iterable[pa.RecordBatch], producer: Producer) -> int:
+        """Hand the rows of one task to a producer, which is to be flushed then.
 
         Returns:
-            How many records the brokers acknowledged, which is all of them.
+            How many records they are.
 
         Raises:
             KafkaError: A row cannot be written, or a broker refused it. Names topic, partition,
@@ -61,30 +61,24 @@ class RowWriter:
         counts = _PartitionCounts(shared_cluster(self.config))
         partitioner = TaskPartitioner(self.partitioner, self.config.batch_bytes)
         to = Destination(self.columns, self.topic, counts.count, partitioner)
-        written = 0
-        with shared_producer(self.config) as producer:
-            for rows in chunks_of(batches, CHUNK_BYTES):
-                written += self._add(rows, to, producer)
-                producer.push(_MOST_PENDING_BYTES)
-        return written
+        added = 0
+        for rows in chunks_of(batches, CHUNK_BYTES):
+            added += self._add(rows, to, producer)
+            producer.push(_MOST_PENDING_BYTES)
+        return added
 
     def _add(self, rows: pa.RecordBatch, to: Destination, producer: Producer) -> int:
         """Hand rows to a producer; returns how many records they are."""
-        from kafka_protocol.columnar.encode import encode_batches  # noqa: PLC0415
+        from kafka_protocol.columnar.encode import encode_gathered  # noqa: PLC0415
         from kafka_spark_source.routing import route  # noqa: PLC0415
 
-        added = 0
-        codec, level = self.config.compression
-        for topic_partition, records in route(rows, to, time.time_ns() // 1_000_000):
-            for batch in encode_batches(
-                records,
-                codec,
-                self.config.batch_bytes,
-                magic=producer.message_format(topic_partition),
-                level=level,
-            ):
-                producer.add(topic_partition, batch.data)
-                added += batch.records_count
+        gathered, places = route(rows, to, time.time_ns() // 1_000_000)
+        magics = [*map(producer.message_format, places)]
+        for number, batch in encode_gathered(
+            gathered, magics, self.config.compression, self.config.batch_bytes
+        ):
+            producer.add(places[number], batch.contents)
+        added: int = rows.num_rows
         return added
 
 

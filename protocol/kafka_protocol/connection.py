@@ -110,6 +110,11 @@ class Connection:
         return self._frames.missing_bytes
 
     @property
+    def has_come(self) -> bool:
+        """Whether bytes have been received that no answer was made of yet."""
+        return self._frames.has_come
+
+    @property
     def answered(self) -> int:
         """How many answers have come."""
         return self._received_frames

@@ -151,6 +151,11 @@ class FrameBuffer:
         wanted = 4 if self._size is None else 4 + self._size
         return max(1, wanted - self._buffered)
 
+    @property
+    def has_come(self) -> bool:
+        """Whether there are bytes of a frame that is not taken yet."""
+        return self._buffered > 0
+
     def receive_data(self, data: bytes) -> None:
         """Add bytes as they came; nothing is parsed here."""
         self._chunks.append(data)

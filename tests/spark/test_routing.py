@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.key_hashes import murmur2
 from kafka_spark_source.partitioner import TaskPartitioner
 from kafka_spark_source.partitioners import PARTITIONERS
-from kafka_spark_source.routing import Destination, Routed, route
+from kafka_spark_source.routing import Destination, route
 from kafka_spark_source.schema import SinkColumns
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
@@ -79,10 +80,20 @@ def destination(
 
 
 def routed(batch: pa.RecordBatch, to: Destination) -> dict[TopicPartition, RecordColumns]:
-    parts: list[Routed] = [*route(batch, to, NOW)]
-    found = dict(parts)
-    assert len(found) == len(parts)
+    """The records of each partition."""
+    (records, rows, starts), places = route(batch, to, NOW)
+    found = {}
+    for place, (start, stop) in zip(places, pairwise(starts), strict=True):
+        assert start < stop
+        assert place not in found
+        found[place] = records_at(records, rows[start:stop])
     return found
+
+
+def records_at(records: RecordColumns, rows: np.ndarray[Any, Any]) -> RecordColumns:
+    headers = None if records.headers is None else records.headers.take(rows)
+    key, value = records.key.take(rows), records.value.take(rows)
+    return RecordColumns(key, value, records.timestamp[rows], headers)
 
 
 def as_rows(records: RecordColumns) -> list[tuple[Any, ...]]:
@@ -114,21 +125,6 @@ def test_every_row_in_order_in_its_place(rows: list[dict[str, Any]], skipped: in
     batch = batch_of(rows).slice(skipped)
     found = routed(batch, destination())
     assert {part: as_rows(records) for part, records in found.items()} == readable_route(batch)
-
-
-@given(rows=st.lists(ROW, max_size=20))
-def test_what_is_routed_is_written_as_if_it_stood_alone(rows: list[dict[str, Any]]) -> None:
-    """Records are slices of columns that all partitions share: nothing else may be seen of them."""
-    for records in routed(batch_of(rows), destination()).values():
-        copy = RecordColumns(
-            pa.array(records.key.to_pylist(), pa.binary()),
-            pa.array(records.value.to_pylist(), pa.binary()),
-            records.timestamp.copy(),
-            pa.array(records.headers.to_pylist(), HEADERS),
-        )
-        for size in (100, 1_000_000):
-            alone = [*encode_batches(copy, CompressionCodec.NONE, size)]
-            assert [*encode_batches(records, CompressionCodec.NONE, size)] == alone
 
 
 @given(partitioner=st.sampled_from([*PARTITIONERS]), rows=st.lists(ROW, max_size=30))
@@ -189,15 +185,13 @@ def addresses(column: pa.Array) -> list[int | None]:
     return [None if buffer is None else buffer.address for buffer in column.buffers()]
 
 
-@pytest.mark.parametrize("places", [[2] * 6, [0, 0, 1, 1, 1, 4], [5, 5, 0, 3, 3, 3]])
-def test_rows_that_stand_together_are_not_copied(places: list[int]) -> None:
-    rows = [a_row(key=b"k", headers=[], partition=place) for place in places]
-    batch = batch_of(rows)
-    for records in routed(batch, destination()).values():
-        assert addresses(records.value)[1:] == addresses(batch["value"])[1:]
-        assert addresses(records.key) == addresses(batch["key"])
-        assert records.headers is not None
-        assert addresses(records.headers) == addresses(batch["headers"])
+def test_rows_are_not_copied() -> None:
+    batch = batch_of([a_row(key=b"k", headers=[], partition=place) for place in (5, 5, 0, 3, 5)])
+    records = route(batch, destination(), NOW).gathered.records
+    assert addresses(records.value)[1:] == addresses(batch["value"])[1:]
+    assert addresses(records.key) == addresses(batch["key"])
+    assert records.headers is not None
+    assert addresses(records.headers) == addresses(batch["headers"])
 
 
 @pytest.mark.parametrize("largest", [pa.large_string(), pa.large_binary()])

@@ -94,6 +94,11 @@ class Broker:
         return self._wire.connection.in_flight + len(self._early)
 
     @property
+    def has_answered(self) -> bool:
+        """Whether `receive` would find an answer, or the beginning of one. Never waits."""
+        return self.is_closed or bool(self._early) or self._wire.has_come
+
+    @property
     def is_throttled(self) -> bool:
         """Whether a quota was exceeded here, so that `send` would wait."""
         return not self._throttled.has_passed

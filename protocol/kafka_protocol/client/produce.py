@@ -12,6 +12,7 @@ caller's business.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple
@@ -37,7 +38,7 @@ from kafka_protocol.errors import (
     UnsupportedVersionError,
 )
 from kafka_protocol.messages.produce import ACKS_ALL, ProduceRequest, ProduceResponse
-from kafka_protocol.records.batch import MAGIC, MAGIC_AT
+from kafka_protocol.records.batch import MAGIC, MAGIC_AT, BatchContents
 from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
 
@@ -80,9 +81,9 @@ class Producer:
         )
 
     @property
-    def has_partitions(self) -> bool:
-        """Whether any partition joined the transaction. Brokers cannot end one without any."""
-        return bool(self._joined)
+    def joined(self) -> Collection[TopicPartition]:
+        """What is in the transaction. Brokers cannot end one without any."""
+        return self._joined
 
     def message_format(self, topic_partition: TopicPartition) -> int:
         """The magic that the leader of a partition takes: 2 from Kafka 0.11 on.
@@ -104,16 +105,21 @@ class Producer:
             else:
                 return next(magic for magic, carried in CARRIERS.items() if version in carried)
 
-    def add(self, topic_partition: TopicPartition, batch: bytes) -> None:
+    def add(self, topic_partition: TopicPartition, batch: BatchContents | bytes) -> None:
         """Take a batch in line behind the partition's others.
+
+        Args:
+            topic_partition: Where it goes.
+            batch: Contents, whose checksum is then made once, or a whole batch.
 
         Raises:
             KafkaError: No id can be had for this producer; nothing was added.
         """
         most_bytes = self._cluster.config.max_request_bytes
-        if len(batch) > most_bytes:
+        batch_bytes = len(batch) if isinstance(batch, bytes) else batch.batch_bytes
+        if batch_bytes > most_bytes:
             raise KafkaConfigError(
-                f"A batch for {topic_partition} takes {len(batch):,} bytes, and "
+                f"A batch for {topic_partition} takes {batch_bytes:,} bytes, and "
                 f"kafka.max.request.size is {most_bytes:,}: raise it, or write smaller records"
             )
         producer = self._id_for(batch)
@@ -127,10 +133,11 @@ class Producer:
         Raises:
             KafkaError: As from `flush`.
         """
+        self._take_what_came()
         self._send()
         while self.pending_bytes > most_pending_bytes:
             if self._flights:
-                self._take_answer()
+                self._take_answer(self._flights[0])
             if self._failed and not self._flights:
                 self._recover()
             self._send()
@@ -170,7 +177,7 @@ class Producer:
             return
         # Its coordinator may be a leader too, and answers in the order of the requests.
         while self._flights:
-            self._take_answer()
+            self._take_answer(self._flights[0])
         deadline = Deadline.after(self._cluster.config.max_block_ms)
         add_partitions(self._cluster, transaction, new, deadline)
         self._joined |= new
@@ -242,9 +249,23 @@ class Producer:
 
     # --- And back --------------------------------------------------------------------------------
 
-    def _take_answer(self) -> None:
-        """Wait for the oldest answer."""
-        sent, request = self._flights.popleft()
+    def _take_what_came(self) -> None:
+        """Take the answers that are there, without waiting for any."""
+        while came := self._answered():
+            for flight in came:
+                self._take_answer(flight)
+
+    def _answered(self) -> list[_Flight]:
+        """The oldest request to each broker, where it is answered."""
+        oldest: dict[int, _Flight] = {}
+        for flight in self._flights:
+            oldest.setdefault(flight.request.node_id, flight)
+        return [flight for flight in oldest.values() if flight.sent.broker.has_answered]
+
+    def _take_answer(self, flight: _Flight) -> None:
+        """Wait for an answer, the oldest that its broker owes."""
+        self._flights.remove(flight)
+        sent, request = flight
         self._to[request.node_id] -= 1
         try:
             response = sent.broker.receive(sent, ProduceResponse, self._soon())
@@ -325,9 +346,9 @@ class Producer:
 
     # --- Who writes, and until when --------------------------------------------------------------
 
-    def _id_for(self, batch: bytes) -> ProducerId | None:
+    def _id_for(self, batch: BatchContents | bytes) -> ProducerId | None:
         """Who is to be named in a batch; nobody where nothing is known of producers."""
-        is_old = batch[MAGIC_AT] < MAGIC
+        is_old = isinstance(batch, bytes) and batch[MAGIC_AT] < MAGIC
         if is_old and self._transaction is not None:
             raise UnsupportedVersionError(
                 f"A batch in an old format cannot be written in {self._transaction}: all brokers "

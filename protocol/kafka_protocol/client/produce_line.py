@@ -11,11 +11,14 @@ from kafka_protocol.client.producer_id import ProducerId
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
 from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.records.batch import (
+    MAGIC,
+    MAGIC_AT,
+    BatchContents,
     Producer,
+    build_batch,
+    contents_of,
     header_of,
-    read_batches,
     sequence_after,
-    with_producer,
 )
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.records.splitting import split_batch
@@ -61,8 +64,9 @@ class Batch:
     @property
     def carriers(self) -> VersionRange:
         """The versions of Produce that can carry it."""
-        header = next(read_batches(memoryview(self.data))).header
-        return _CARRY_ZSTD if header.codec == CompressionCodec.ZSTD else CARRIERS[header.magic]
+        magic = self.data[MAGIC_AT]
+        is_zstd = magic == MAGIC and header_of(self.data).codec == CompressionCodec.ZSTD
+        return _CARRY_ZSTD if is_zstd else CARRIERS[magic]
 
 
 @dataclass(slots=True)
@@ -92,9 +96,10 @@ class Line:
     failures: int = 0
     is_transactional: bool = False
 
-    def add(self, data: bytes, producer: ProducerId | None) -> int:
+    def add(self, contents: BatchContents | bytes, producer: ProducerId | None) -> int:
         """Take a batch in line; returns its size in bytes."""
-        self.waiting.append(Batch(self._stamped(data, producer)))
+        data = self._stamped(contents, producer)
+        self.waiting.append(Batch(data))
         return len(data)
 
     def may_send_to(self, node_id: int) -> bool:
@@ -148,11 +153,10 @@ class Line:
         for batch in self.waiting:
             batch.data = self._stamped(batch.data, producer)
 
-    def _stamped(self, data: bytes, producer: ProducerId | None) -> bytes:
+    def _stamped(self, batch: BatchContents | bytes, producer: ProducerId | None) -> bytes:
         if producer is None:
-            return data
-        stamped = with_producer(
-            data, Producer(*producer, self.next_sequence, self.is_transactional)
-        )
-        self.next_sequence = sequence_after(self.next_sequence, header_of(data).records_count)
-        return stamped
+            return batch if isinstance(batch, bytes) else build_batch(batch)
+        contents = contents_of(batch) if isinstance(batch, bytes) else batch
+        who = Producer(*producer, self.next_sequence, self.is_transactional)
+        self.next_sequence = sequence_after(self.next_sequence, contents.records_count)
+        return build_batch(contents._replace(producer=who))

@@ -7,6 +7,7 @@ protocol is known here. What is special about TLS stands in `tls_stream`.
 from __future__ import annotations
 
 import errno
+import selectors
 import socket
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -104,6 +105,16 @@ class Transport:
         if not count:
             raise ClosedByPeerError(f"{self._address} closed the connection")
         return count
+
+    @property
+    def has_come(self) -> bool:
+        """Whether a read would find something, if only the end of the stream. Never waits.
+
+        What TLS holds back, having unpacked it, is not seen.
+        """
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._sock, selectors.EVENT_READ)
+            return bool(selector.select(0))
 
     def close(self) -> None:
         """Close the stream; safe to call again."""

@@ -73,6 +73,11 @@ class Wire:
                 self.connection.receive_data(data)
         return response
 
+    @property
+    def has_come(self) -> bool:
+        """Whether at least a part of the next answer is there. Never waits."""
+        return self.connection.has_come or self.transport.has_come
+
     def close(self) -> None:
         """Close the connection; safe to call again."""
         self.transport.close()

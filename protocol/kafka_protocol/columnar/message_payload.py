@@ -6,6 +6,8 @@ Offsets are 0, 1, 2, ... in either magic; the broker puts its own in their place
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +17,7 @@ import pyarrow.compute as pc
 
 from kafka_protocol.columnar.slices import lengths
 from kafka_protocol.columnar.varints import Bytes, Longs
-from kafka_protocol.columnar.writing import Encoder, RecordColumns, joined_bytes
+from kafka_protocol.columnar.writing import Encoder, Field, Laid, RecordColumns, laid_out
 from kafka_protocol.errors import EncodeError
 from kafka_protocol.records.compression import Compression, CompressionCodec
 from kafka_protocol.records.message import wrap_messages
@@ -40,7 +42,9 @@ _FRONT: Final = tuple(
 _LENGTH: Final = np.dtype(">i4")
 
 
-def message_encoder(records: RecordColumns, compression: Compression, magic: int) -> Encoder:
+def message_encoder(
+    records: RecordColumns, rows: Longs, compression: Compression, magic: int
+) -> Encoder:
     """A writer of message sets: plain messages, or where they are compressed one wrapper.
 
     Raises:
@@ -48,7 +52,7 @@ def message_encoder(records: RecordColumns, compression: Compression, magic: int
     """
     codec = compression.codec
     _refuse_what_came_later(records, codec, magic)
-    key_length, value_length = lengths(records.key), lengths(records.value)
+    key_length, value_length = lengths(records.key)[rows], lengths(records.value)[rows]
     sizes = (
         _FRONT[magic].itemsize
         + np.maximum(key_length, 0)
@@ -56,29 +60,33 @@ def message_encoder(records: RecordColumns, compression: Compression, magic: int
         + np.maximum(value_length, 0)
     )
 
-    def encode(rows: slice) -> bytes:
-        front = np.zeros(len(sizes[rows]), dtype=_FRONT[magic])
-        front["offset"] = np.arange(len(front))
-        front["size"] = sizes[rows] - LOG_OVERHEAD
-        front["magic"] = magic
-        front["key_length"] = key_length[rows]
+    def encode(starts: Longs) -> Iterator[bytes]:
+        number = np.arange(len(rows))
         timestamp = records.timestamp[rows]
+        front = np.zeros(len(rows), dtype=_FRONT[magic])
+        front["offset"] = number - np.repeat(starts[:-1], np.diff(starts))
+        front["size"] = sizes - LOG_OVERHEAD
+        front["magic"] = magic
+        front["key_length"] = key_length
         if magic:
             front["timestamp"] = timestamp
-        messages = joined_bytes(
-            pc.binary_join_element_wise(
-                _as_binary(front),
-                pc.fill_null(records.key[rows], b""),
-                _as_binary(value_length[rows].astype(_LENGTH)),
-                pc.fill_null(records.value[rows], b""),
-                b"",
-            )
+        messages = laid_out(
+            len(rows),
+            [
+                Field(_as_binary(front), number),
+                Field(records.key, rows),
+                Field(_as_binary(value_length.astype(_LENGTH)), number),
+                Field(records.value, rows),
+            ],
         )
-        plain = _with_crcs(messages, sizes[rows])
-        if codec is CompressionCodec.NONE:
-            return plain
-        newest = int(timestamp.max())
-        return wrap_messages(plain, compression, magic, len(front) - 1, newest)
+        data = _with_crcs(messages)
+        for start, stop in pairwise(starts.tolist()):
+            plain = data[messages.starts[start] : messages.starts[stop]].tobytes()
+            if codec is CompressionCodec.NONE:
+                yield plain
+            else:
+                newest = int(timestamp[start:stop].max())
+                yield wrap_messages(plain, compression, magic, stop - start - 1, newest)
 
     return Encoder(sizes, encode)
 
@@ -105,16 +113,14 @@ def _as_binary(rows: npt.NDArray[Any]) -> pa.Array:
     )
 
 
-def _with_crcs(messages: memoryview, sizes: Longs) -> bytes:
+def _with_crcs(messages: Laid) -> Bytes:
     """The same with the checksum of each message, which covers what is behind it."""
-    data: Bytes = np.frombuffer(messages, dtype=np.uint8).copy()
-    ends = np.cumsum(sizes)
-    starts = ends - sizes
+    data: Bytes = np.frombuffer(messages.data, dtype=np.uint8).copy()
     crcs = [
         zlib.crc32(data[start + MAGIC_AT : end].data)
-        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+        for start, end in pairwise(messages.starts.tolist())
     ]
-    data[starts[:, None] + np.arange(CRC_AT, MAGIC_AT)] = (
+    data[messages.starts[:-1, None] + np.arange(CRC_AT, MAGIC_AT)] = (
         np.array(crcs, dtype=">u4").view(np.uint8).reshape(-1, 4)
     )
-    return data.tobytes()
+    return data

@@ -2,92 +2,86 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kafka_protocol.columnar.headers import encode_headers
 from kafka_protocol.columnar.slices import lengths, varint_array
 from kafka_protocol.columnar.varints import Longs, varint_sizes
-from kafka_protocol.columnar.writing import Encoder, RecordColumns, joined_bytes
-from kafka_protocol.records.batch import BatchContents, build_batch
+from kafka_protocol.columnar.writing import Encoder, Field, RecordColumns, laid_out
+from kafka_protocol.records.batch import BatchContents
 from kafka_protocol.records.compression import Compression, compress
 
 # Attributes, and the varints of a record at their longest: length, timestamp, offset, two lengths.
 _MAX_OVERHEAD: Final = 1 + 5 + 10 + 5 + 5 + 5
 
+_NO_HEADERS: Final = b"\x00"
 
-def record_encoder(records: RecordColumns, compression: Compression, _magic: int) -> Encoder:
+
+def record_encoder(
+    records: RecordColumns, rows: Longs, compression: Compression, _magic: int
+) -> Encoder:
     """A writer of record batches.
 
     Raises:
         EncodeError: A header has no key.
     """
-    tail = None if records.headers is None else encode_headers(records.headers)
-    key_length, value_length = lengths(records.key), lengths(records.value)
-    tail_length = np.ones_like(key_length) if tail is None else lengths(tail)
+    tail = _tail(records, rows)
+    key_length, value_length = lengths(records.key)[rows], lengths(records.value)[rows]
+    tail_length = lengths(tail.column)[tail.rows]
+    fields_bytes = np.maximum(key_length, 0) + np.maximum(value_length, 0) + tail_length
 
-    def encode(rows: slice) -> bytes:
+    def encode(starts: Longs) -> Iterator[BatchContents]:
+        count = np.diff(starts)
+        first = np.repeat(starts[:-1], count)
+        number = np.arange(len(rows))
         timestamp = records.timestamp[rows]
-        payload = _payload(
-            records.key[rows],
-            records.value[rows],
-            b"\x00" if tail is None else tail[rows],
-            _Numbers(
-                timestamp - timestamp[0], key_length[rows], value_length[rows], tail_length[rows]
-            ),
+        offset_delta = number - first
+        timestamp_delta = timestamp - timestamp[first]
+        body_length = (
+            1  # attributes
+            + varint_sizes(timestamp_delta)
+            + varint_sizes(offset_delta)
+            + varint_sizes(key_length)
+            + varint_sizes(value_length)
+            + fields_bytes
         )
-        return build_batch(
-            BatchContents(
-                payload=compress(compression.codec, payload, compression.level),
+        # The attributes byte is 0, which is the varint 0 as well.
+        attributes = np.zeros_like(number)
+        front = varint_array(body_length, attributes, timestamp_delta, offset_delta, key_length)
+        data, ends = laid_out(
+            len(rows),
+            [
+                Field(front, number),
+                Field(records.key, rows),
+                Field(varint_array(value_length), number),
+                Field(records.value, rows),
+                tail,
+            ],
+        )
+        bounds = pairwise(ends[starts].tolist())
+        base_timestamps = timestamp[starts[:-1]].tolist()
+        max_timestamps = np.maximum.reduceat(timestamp, starts[:-1]).tolist()
+        for (start, end), records_count, base_timestamp, max_timestamp in zip(
+            bounds, count.tolist(), base_timestamps, max_timestamps, strict=True
+        ):
+            yield BatchContents(
+                payload=compress(compression.codec, data[start:end], compression.level),
                 codec=compression.codec,
-                records_count=len(timestamp),
-                base_timestamp=int(timestamp[0]),
-                max_timestamp=int(timestamp.max()),
+                records_count=records_count,
+                base_timestamp=base_timestamp,
+                max_timestamp=max_timestamp,
             )
-        )
 
-    most = np.maximum(key_length, 0) + np.maximum(value_length, 0) + tail_length + _MAX_OVERHEAD
-    return Encoder(most, encode)
+    return Encoder(fields_bytes + _MAX_OVERHEAD, encode)
 
 
-class _Numbers(NamedTuple):
-    """What is written as varints, one row a record; -1 for a null's length."""
-
-    timestamp_delta: Longs
-    key_length: Longs
-    value_length: Longs
-    tail_length: Longs
-
-
-def _payload(
-    key: pa.Array, value: pa.Array, tail: pa.Array | bytes, numbers: _Numbers
-) -> memoryview:
-    count = len(numbers.key_length)
-    offset_delta = np.arange(count, dtype=np.int64)
-    body_length = (
-        1  # attributes
-        + varint_sizes(numbers.timestamp_delta)
-        + varint_sizes(offset_delta)
-        + varint_sizes(numbers.key_length)
-        + np.maximum(numbers.key_length, 0)
-        + varint_sizes(numbers.value_length)
-        + np.maximum(numbers.value_length, 0)
-        + numbers.tail_length
-    )
-    # The attributes byte is 0, which is the varint 0 as well.
-    attributes = np.zeros(count, dtype=np.int64)
-    return joined_bytes(
-        pc.binary_join_element_wise(
-            varint_array(
-                body_length, attributes, numbers.timestamp_delta, offset_delta, numbers.key_length
-            ),
-            pc.fill_null(key, b""),
-            varint_array(numbers.value_length),
-            pc.fill_null(value, b""),
-            tail,
-            b"",
-        )
-    )
+def _tail(records: RecordColumns, rows: Longs) -> Field:
+    """The headers of each record."""
+    if records.headers is None:
+        return Field(pa.array([_NO_HEADERS]), 0)
+    return Field(encode_headers(records.headers), rows)

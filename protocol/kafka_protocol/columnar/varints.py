@@ -7,7 +7,8 @@ behind the end of a record.
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from collections.abc import Iterator
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -81,10 +82,8 @@ def varint_sizes(values: Longs) -> Longs:
     """How many bytes each value takes as a zigzag varint, 1 to 10."""
     raw = _zigzag(values)
     sizes = np.ones(len(values), dtype=np.int64)
-    raw >>= np.uint64(7)
-    while raw.any():
-        sizes += raw != 0
-        raw >>= np.uint64(7)
+    for shift in range(7, _bits(raw), 7):
+        sizes += raw >= np.uint64(1 << shift)
     return sizes
 
 
@@ -98,27 +97,38 @@ def write_varints(*columns: Longs) -> tuple[Bytes, Longs]:
         The bytes of all rows, and the offsets between rows (one more than rows).
     """
     rows = len(columns[0])
-    sizes = np.column_stack([varint_sizes(column) for column in columns])
-    ends = np.cumsum(sizes.ravel()).reshape(sizes.shape)
-    out = np.zeros(int(ends[-1, -1]) if rows else 0, dtype=np.uint8)
-    for i, column in enumerate(columns):
-        _place(out, ends[:, i] - sizes[:, i], _zigzag(column))
+    # All varints of a column at the width of its longest; then what is not used is left out.
+    digits = [digit for column in columns for digit in _digits(_zigzag(column))]
+    byte = np.empty((rows, len(digits)), dtype=np.uint8)
+    is_used = np.empty(byte.shape, dtype=np.bool_)
     offsets = np.zeros(rows + 1, dtype=np.int64)
-    offsets[1:] = ends[:, -1]
-    return out, offsets
+    for i, digit in enumerate(digits):
+        byte[:, i], is_used[:, i] = digit
+        offsets[1:] += digit.is_used
+    np.cumsum(offsets, out=offsets)
+    return byte.ravel()[is_used.ravel()], offsets
 
 
-def _place(out: Bytes, positions: Longs, raw: npt.NDArray[np.uint64]) -> None:
-    rows = np.arange(len(raw))
-    positions = positions.copy()
-    while rows.size:
-        rest = raw[rows] >> np.uint64(7)
+class _Digit(NamedTuple):
+    """The same byte of many varints, and which of them are as long as that."""
+
+    byte: Bytes
+    is_used: Bools
+
+
+def _digits(raw: npt.NDArray[np.uint64]) -> Iterator[_Digit]:
+    is_used = np.ones(len(raw), dtype=np.bool_)
+    for _ in range(7, _bits(raw), 7):
+        rest = raw >> np.uint64(7)
         more = rest != 0
-        low = (raw[rows] & np.uint64(0x7F)).astype(np.uint8)
-        out[positions[rows]] = low | (more.astype(np.uint8) << 7)
-        raw[rows] = rest
-        positions[rows] += 1
-        rows = rows[more]
+        yield _Digit((raw.astype(np.uint8) & 0x7F) | (more.view(np.uint8) << 7), is_used)
+        raw, is_used = rest, more
+    yield _Digit(raw.astype(np.uint8), is_used)
+
+
+def _bits(raw: npt.NDArray[np.uint64]) -> int:
+    """How many bits the largest value has."""
+    return int(raw.max(initial=0)).bit_length()
 
 
 def _zigzag(values: Longs) -> npt.NDArray[np.uint64]:

@@ -265,6 +265,11 @@ class BatchContents(NamedTuple):
     max_timestamp: int  # ms
     producer: Producer = NO_PRODUCER
 
+    @property
+    def batch_bytes(self) -> int:
+        """How large the batch is."""
+        return HEADER_BYTES + len(self.payload)
+
 
 def build_batch(contents: BatchContents) -> bytes:
     """A whole batch with base offset 0, which the broker replaces."""
@@ -292,16 +297,13 @@ def header_of(batch: bytes) -> BatchHeader:
     return BatchHeader._make(_HEADER.unpack_from(batch))
 
 
-def with_producer(batch: bytes, producer: Producer) -> bytes:
-    """The same batch, of magic 2, as if someone else had written it."""
+def contents_of(batch: bytes) -> BatchContents:
+    """What is in a whole batch of magic 2, which is one's own; it is of nobody in particular."""
     header = header_of(batch)
-    return build_batch(
-        BatchContents(
-            payload=memoryview(batch)[_HEADER.size :],
-            codec=CompressionCodec(header.codec),
-            records_count=header.records_count,
-            base_timestamp=header.base_timestamp,
-            max_timestamp=header.max_timestamp,
-            producer=producer,
-        )
+    return BatchContents(
+        payload=memoryview(batch)[HEADER_BYTES:],
+        codec=CompressionCodec(header.codec),
+        records_count=header.records_count,
+        base_timestamp=header.base_timestamp,
+        max_timestamp=header.max_timestamp,
     )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,6 +22,7 @@ from kafka_protocol.records.record import decode_records
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing.waiting import Deadline
 from tests.fakes import faults
+from tests.fakes.broker import Handler
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import batch_of
 from tests.fakes.reading import PARTITION, one_partition, write
@@ -84,6 +88,40 @@ def test_so_many_batches_of_a_partition_are_under_way(
         producer.flush()
         assert values_of(cluster) == numbered(10)
         assert producer.pending_bytes == 0
+
+
+def held_until(release: threading.Event, handler: Handler) -> Handler:
+    def answer(request: Any, version: int) -> Any:
+        release.wait(SOON_SECONDS)
+        return handler(request, version)
+
+    return answer
+
+
+def test_answers_that_came_make_room_without_anybody_waiting() -> None:
+    with ScriptedCluster(nodes=2) as cluster:
+        cluster.add_topic("t", partitions=2)
+        client = cluster.client()
+        producer = Producer(client)
+        # One broker was asked first and does not answer; the other one does.
+        release = threading.Event()
+        cluster.spoil(ProduceRequest, partial(held_until, release), node=1)
+        for each in (PARTITION, TopicPartition("t", 1)):
+            for value in numbered(7):
+                producer.add(each, batch_of(value))
+
+        def is_half_done() -> bool:
+            producer.push(UNLIMITED)
+            return producer.pending_bytes == 7 * len(batch_of(b"0"))
+
+        try:
+            assert Deadline(SOON_SECONDS).wait_for(is_half_done)
+        finally:
+            release.set()
+        assert values_of(cluster, TopicPartition("t", 1)) == numbered(7)
+        producer.flush()
+        assert values_of(cluster) == numbered(7)
+        client.close()
 
 
 def test_the_first_batch_of_a_partition_is_alone() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka_protocol.client.produce_line import Line
 from kafka_protocol.client.producer_id import ProducerId
 from kafka_protocol.errors import BrokerConnectionError, BrokerError, ErrorCode, KafkaError
-from kafka_protocol.records.batch import header_of, read_batches
+from kafka_protocol.records.batch import contents_of, header_of, read_batches
 from kafka_protocol.records.record import decode_records
 from tests.fakes.log import batch_of
 
@@ -83,6 +83,15 @@ def test_another_producer_begins_with_0() -> None:
     line.renumber(ProducerId(8, 0))
     assert sequences_of(line) == [0, 2]
     assert {header_of(batch.data).producer_id for batch in line.waiting} == {8}
+
+
+def test_contents_are_written_as_the_batch_of_them() -> None:
+    batch = batch_of(b"a", b"b")
+    for producer in (WHO, None):
+        whole, contents = Line(), Line()
+        assert contents.add(contents_of(batch), producer) == whole.add(batch, producer)
+        assert contents.waiting[0].data == whole.waiting[0].data
+        assert contents.next_sequence == whole.next_sequence
 
 
 def test_without_a_producer_a_batch_stays_as_it_is() -> None:

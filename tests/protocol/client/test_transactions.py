@@ -225,7 +225,7 @@ def test_a_partition_that_is_not_there_keeps_the_others_out() -> None:
             BrokerError, match=r"AddPartitionsToTxn of t-1 .*UNKNOWN_TOPIC_OR_PARTITION"
         ):
             producer.flush()
-        assert not producer.has_partitions
+        assert not producer.joined
         assert headers_of(cluster) == []
 
 
@@ -277,10 +277,10 @@ def test_one_that_nothing_joined_is_none_for_brokers() -> None:
         transaction = begin(client, "a", soon())
         producer = Producer(client, transaction)
         producer.flush()
-        assert not producer.has_partitions
+        assert not producer.joined
         with pytest.raises(TransactionFencedError, match="no partition has joined"):
             end(client, transaction, True, soon())
-        assert write_in(client, begin(client, "a", soon()), b"x").has_partitions
+        assert write_in(client, begin(client, "a", soon()), b"x").joined
 
 
 def written(client: Cluster, count: int) -> list[Transaction]:

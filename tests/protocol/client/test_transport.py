@@ -180,6 +180,19 @@ def test_silent_listeners_end_with_the_deadline() -> None:
     assert time.monotonic() - started < 5
 
 
+def test_what_has_come_is_seen_without_reading_it() -> None:
+    ours, theirs = socket.socketpair()
+    with theirs, ours:
+        stream = Transport(ours, Address("peer", 9092))
+        assert not stream.has_come
+        theirs.sendall(b"ab")
+        assert stream.has_come
+        assert stream.read(1, Deadline.after(SOON)) == b"ab"
+        assert not stream.has_come
+        theirs.shutdown(socket.SHUT_WR)
+        assert stream.has_come
+
+
 def test_who_does_not_read_ends_with_the_deadline() -> None:
     done = threading.Event()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -10,11 +12,11 @@ from hypothesis import strategies as st
 from kafka.record.legacy_records import LegacyRecordBatch
 from kafka.record.memory_records import MemoryRecords
 
-from kafka_protocol.columnar.encode import RecordColumns, encode_batches
+from kafka_protocol.columnar.encode import Gathered, RecordColumns, encode_batches, encode_gathered
 from kafka_protocol.columnar.schema import HEADERS_TYPE
 from kafka_protocol.errors import EncodeError
 from kafka_protocol.records.batch import check_crc, read_batches
-from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.records.compression import Compression, CompressionCodec
 from kafka_protocol.records.lz4_checksum import with_wrong_checksum
 from kafka_protocol.records.message_set import MessageSetHeader
 from kafka_protocol.records.record import Header, Record, decode_records
@@ -75,6 +77,31 @@ def test_reference_codec_reads_it_back(
         )
         for key, value, timestamp, headers in rows[skip:]
     ]
+
+
+@given(
+    rows=st.lists(ROW, min_size=1, max_size=30),
+    size=st.sampled_from([1, 200, 10**6]),
+    data=st.data(),
+)
+def test_partitions_are_written_as_if_each_stood_alone(
+    rows: list[tuple[object, ...]], size: int, data: st.DataObject
+) -> None:
+    order = data.draw(st.permutations(range(len(rows))))
+    inner = data.draw(st.sets(st.integers(1, len(rows) - 1))) if len(rows) > 1 else set()
+    starts = [0, *sorted(inner), len(rows)]
+    columns = columns_of([(*row[:3], None) for row in rows])
+    magics = data.draw(
+        st.lists(st.integers(0, 2), min_size=len(inner) + 1, max_size=len(inner) + 1)
+    )
+    gathered = Gathered(columns, np.array(order, dtype=np.int64), starts)
+    together = encode_gathered(gathered, magics, Compression(CompressionCodec.NONE), size)
+    alone = []
+    for number, (start, stop) in enumerate(pairwise(starts)):
+        its = columns_of([(*rows[row][:3], None) for row in order[start:stop]])
+        batches = encode_batches(its, CompressionCodec.NONE, size, magic=magics[number])
+        alone += [(number, batch) for batch in batches]
+    assert [*together] == alone
 
 
 def test_without_a_headers_column() -> None:

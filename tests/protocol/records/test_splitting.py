@@ -11,10 +11,10 @@ from kafka_protocol.records.batch import (
     Producer,
     build_batch,
     check_crc,
+    contents_of,
     header_of,
     read_batches,
     sequence_after,
-    with_producer,
 )
 from kafka_protocol.records.compression import Compression, CompressionCodec, compress
 from kafka_protocol.records.message import Message, encode_messages, wrap_messages
@@ -83,7 +83,7 @@ def test_a_batch_by_another_producer_is_the_same_but_for_that(
     records: list[Record], codec: CompressionCodec, sequence: int
 ) -> None:
     batch = built(records, codec)
-    stamped = with_producer(batch, Producer(7, 8, sequence))
+    stamped = build_batch(contents_of(batch)._replace(producer=Producer(7, 8, sequence)))
     assert read(stamped) == read(batch)
     header = header_of(stamped)
     assert header[9:12] == (7, 8, sequence)
