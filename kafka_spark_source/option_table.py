@@ -137,6 +137,19 @@ def _parse_strategy(name: str, text: str) -> bool:
     return strategy
 
 
+def _parse_guarantee(name: str, text: str) -> bool:
+    guarantee = text.strip().lower()
+    if guarantee not in _GUARANTEES:
+        raise KafkaConfigError(
+            f"Option '{name}' is '{text}' and must be one of {', '.join(_GUARANTEES)}."
+        )
+    return _GUARANTEES[guarantee]
+
+
+# Whether a reader of committed records sees each row once and only once.
+_GUARANTEES: Final = {"at_least_once": False, "exactly_once": True}
+
+
 def _parse_ignore_keys(name: str, text: str) -> Partitioner | None:
     """The partitioner that takes no notice of keys, where they are to be ignored."""
     return STICKY if _parse_boolean(name, text) else None
@@ -349,6 +362,31 @@ class Table:
         None,
         _WRITE,
         "The topic to write all rows to, whatever their column `topic` says.",
+    )
+    DELIVERY_GUARANTEE: Final = Option(
+        "deliveryGuarantee",
+        _parse_guarantee,
+        "at_least_once",
+        _WRITE,
+        "`exactly_once`: readers with `isolation.level=read_committed` see each micro-batch once "
+        "and as a whole, and a batch write as a whole or not at all (docs/exactly-once.md). "
+        "`at_least_once`: a task that Spark runs again writes its rows again.",
+    )
+    TRANSACTIONAL_ID_PREFIX: Final = Option(
+        "transactionalIdPrefix",
+        _parse_text,
+        None,
+        _WRITE,
+        "Needed for `exactly_once`: how the transactional ids of this write begin. Of a query the "
+        "same at each start, and of no other query or job on the cluster.",
+    )
+    COMMIT_LOG_TOPIC: Final = Option(
+        "commitLogTopic",
+        _parse_text,
+        "pykafka-commit-log",
+        _WRITE,
+        "For `exactly_once`: the compacted topic in which the decisions about transactions are "
+        "kept, one for each prefix. It is created where it is missing.",
     )
     PARTITIONER: Final[Option[Partitioner | None]] = Option(
         "kafka.partitioner",

@@ -22,7 +22,9 @@ from kafka_protocol.client.config import ClientConfig
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.batch_reader import FilteringBatchReader, KafkaBatchReader
 from kafka_spark_source.batch_writer import KafkaBatchWriter
+from kafka_spark_source.delivery import AtLeastOnce, Delivery
 from kafka_spark_source.errors import one_sentence
+from kafka_spark_source.exactly_once import ExactlyOnce, claim
 from kafka_spark_source.option_table import STREAM_ONLY, Table
 from kafka_spark_source.options import (
     BatchReadOptions,
@@ -71,6 +73,13 @@ class KafkaDataSource(DataSource):
         ... )
     """
 
+    # A stream's tasks are planned with a source that was just made; one that came from another
+    # process commits what they wrote.
+    _has_travelled = False
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state, _has_travelled=True)
+
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
         # With a schema of the user's, nothing else of ours runs before there is a plan.
@@ -107,7 +116,7 @@ class KafkaDataSource(DataSource):
                     "Save mode Overwrite not allowed for Kafka. Allowed save mode is Append: "
                     "call .mode('append')"
                 )
-            return KafkaBatchWriter(self._row_writer(schema))
+            return KafkaBatchWriter(self._delivery(schema, plans_tasks=True))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Read a stream. `schema` is as for `reader`."""
@@ -122,13 +131,17 @@ class KafkaDataSource(DataSource):
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002
         """Write a stream. In the output mode `complete` each result is appended as a whole."""
         with one_sentence():
-            return KafkaStreamWriter(self._row_writer(schema))
+            return KafkaStreamWriter(self._delivery(schema, plans_tasks=not self._has_travelled))
 
-    def _row_writer(self, schema: StructType) -> RowWriter:
+    def _delivery(self, schema: StructType, plans_tasks: bool) -> Delivery:
         options = parse_write_options(self.options)
         columns = check_sink_schema(schema, options.topic)
         config = ClientConfig.from_options(options.kafka)
-        return RowWriter(columns, options.topic, options.partitioner, config)
+        rows = RowWriter(columns, options.topic, options.partitioner, config)
+        if options.exactly_once is None:
+            return AtLeastOnce(rows)
+        claimed = claim(config, options.exactly_once) if plans_tasks else None
+        return ExactlyOnce(rows, options.exactly_once, claimed)
 
     def _batch_options(self) -> tuple[BatchReadOptions, ClientConfig]:
         with one_sentence():

@@ -11,7 +11,7 @@ import uuid
 from collections import defaultdict, deque
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.config import Address, ClientConfig
@@ -96,6 +96,9 @@ class Node:
             self.is_up = False
 
 
+T = TypeVar("T", bound="ScriptedCluster")
+
+
 class ScriptedCluster:
     """Brokers 1 to `nodes`, until the `with` block ends.
 
@@ -116,7 +119,7 @@ class ScriptedCluster:
         self._errors: dict[type[Request], deque[ErrorCode]] = defaultdict(deque)
         self._lock = threading.Lock()
 
-    def __enter__(self) -> ScriptedCluster:
+    def __enter__(self: T) -> T:
         for node in self.nodes.values():
             node.start()
         return self

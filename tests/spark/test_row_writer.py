@@ -17,6 +17,7 @@ from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.records.batch import read_batches
 from kafka_protocol.records.record import decode_records
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.delivery import AtLeastOnce, TaskAttempt
 from kafka_spark_source.partitioners import DEFAULT
 from kafka_spark_source.row_writer import RowWriter, chunks_of
 from kafka_spark_source.schema import SinkColumns
@@ -35,11 +36,16 @@ def cluster() -> Iterator[ScriptedCluster]:
         close_shared_clusters()
 
 
-def writer_to(cluster: ScriptedCluster, topic: str = "t", **options: str) -> RowWriter:
+def writer_to(cluster: ScriptedCluster, topic: str = "t", **options: str) -> AtLeastOnce:
     servers = ",".join(map(str, cluster.bootstrap_servers))
     named = {name.replace("_", "."): value for name, value in options.items()}
     config = ClientConfig.from_options({"bootstrap.servers": servers} | named)
-    return RowWriter(ONLY_VALUE, topic, DEFAULT, config)
+    return AtLeastOnce(RowWriter(ONLY_VALUE, topic, DEFAULT, config))
+
+
+def write(writer: AtLeastOnce, batches: Iterator[pa.RecordBatch]) -> int:
+    """How many records a task says that it wrote."""
+    return writer.write(batches, TaskAttempt(0, 0, None)).write.records
 
 
 def rows(*values: bytes | None) -> pa.RecordBatch:
@@ -59,12 +65,12 @@ def values_in(cluster: ScriptedCluster) -> list[bytes | None]:
 def test_all_rows_are_there_when_a_task_is_done(cluster: ScriptedCluster) -> None:
     values = [b"%d" % number for number in range(1_000)] + [None]
     batches = [rows(*values[:400]), rows(), rows(*values[400:])]
-    assert writer_to(cluster).write(iter(batches)) == 1_001
+    assert write(writer_to(cluster), iter(batches)) == 1_001
     assert sorted(map(str, values_in(cluster))) == sorted(map(str, values))
 
 
 def test_a_task_without_rows_asks_nobody(cluster: ScriptedCluster) -> None:
-    assert writer_to(cluster).write(iter([])) == 0
+    assert write(writer_to(cluster), iter([])) == 0
     assert not cluster.asked(ProduceRequest)
     assert not cluster.asked(InitProducerIdRequest)
 
@@ -72,7 +78,7 @@ def test_a_task_without_rows_asks_nobody(cluster: ScriptedCluster) -> None:
 def test_tasks_of_a_worker_share_a_producer(cluster: ScriptedCluster) -> None:
     """Brokers remember each id for a day, for each partition."""
     for _ in range(3):
-        writer_to(cluster).write(iter([rows(b"a")]))
+        write(writer_to(cluster), iter([rows(b"a")]))
     assert len(cluster.asked(InitProducerIdRequest)) == 1
     assert values_in(cluster) == [b"a"] * 3
 
@@ -80,8 +86,8 @@ def test_tasks_of_a_worker_share_a_producer(cluster: ScriptedCluster) -> None:
 def test_a_producer_that_failed_is_not_used_again(cluster: ScriptedCluster) -> None:
     cluster.push_errors(ProduceRequest, ErrorCode.INVALID_RECORD)
     with pytest.raises(BrokerError, match="INVALID_RECORD"):
-        writer_to(cluster).write(iter([rows(b"refused")]))
-    writer_to(cluster).write(iter([rows(b"a")]))
+        write(writer_to(cluster), iter([rows(b"refused")]))
+    write(writer_to(cluster), iter([rows(b"a")]))
     assert len(cluster.asked(InitProducerIdRequest)) == 2
     assert values_in(cluster) == [b"a"]
 
@@ -92,19 +98,19 @@ def test_rows_that_fail_to_come_leave_nothing_pending(cluster: ScriptedCluster) 
         raise OSError("no more rows")
 
     with pytest.raises(OSError, match="no more rows"):
-        writer_to(cluster).write(failing())
-    assert writer_to(cluster).write(iter([rows(b"a")])) == 1
+        write(writer_to(cluster), failing())
+    assert write(writer_to(cluster), iter([rows(b"a")])) == 1
 
 
 def test_an_unknown_topic_is_told(cluster: ScriptedCluster) -> None:
     with pytest.raises(BrokerError, match=r"Cannot write to topic 'u'.*UNKNOWN_TOPIC"):
-        writer_to(cluster, "u").write(iter([rows(b"a")]))
+        write(writer_to(cluster, "u"), iter([rows(b"a")]))
 
 
 def test_a_record_that_is_larger_than_a_request_may_be_is_told(cluster: ScriptedCluster) -> None:
     writer = writer_to(cluster, max_request_size="2000", batch_size="1000")
     with pytest.raises(KafkaConfigError, match=r"t-\d takes 3,0\d\d bytes.*max\.request\.size"):
-        writer.write(iter([rows(b"x" * 3_000)]))
+        write(writer, iter([rows(b"x" * 3_000)]))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +122,7 @@ def test_levels_reach_the_encoder(
     text = b" ".join(b"%d" % (number * number) for number in range(20_000))
     for level in levels:
         options = {"compression_type": codec, f"compression_{codec}_level": str(level)}
-        writer_to(cluster, **options).write(iter([rows(text)]))
+        write(writer_to(cluster, **options), iter([rows(text)]))
     sent = [request for _, request, _ in cluster.asked(ProduceRequest)]
     assert len({len(each.topic_data[0].partition_data[0].records) for each in sent}) == 2
 

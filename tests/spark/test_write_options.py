@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.options import WriteOptions, parse_write_options
+from kafka_spark_source.options import Identity, WriteOptions, parse_write_options
 from kafka_spark_source.partitioners import DEFAULT, PARTITIONERS, ROUND_ROBIN, STICKY, Partitioner
 
 BROKERS = {"kafka.bootstrap.servers": "b:1"}
@@ -12,8 +12,8 @@ BROKERS = {"kafka.bootstrap.servers": "b:1"}
 def test_all_that_a_write_can_be_given() -> None:
     options = {**BROKERS, "Topic": " t ", "includeHeaders": "true", "path": "ignored"}
     kafka = {"bootstrap.servers": "b:1"}
-    assert parse_write_options(options) == WriteOptions("t", DEFAULT, kafka)
-    assert parse_write_options(BROKERS) == WriteOptions(None, DEFAULT, kafka)
+    assert parse_write_options(options) == WriteOptions("t", DEFAULT, None, kafka)
+    assert parse_write_options(BROKERS) == WriteOptions(None, DEFAULT, None, kafka)
 
 
 JAVAS = "org.apache.kafka.clients.producer."
@@ -105,3 +105,36 @@ def test_a_write_is_refused(options: dict[str, str], message: str) -> None:
     with pytest.raises(KafkaConfigError) as caught:
         parse_write_options(options)
     assert str(caught.value) == message
+
+
+# --- Exactly once --------------------------------------------------------------------------------
+
+EXACTLY_ONCE = {**BROKERS, "deliveryGuarantee": "Exactly_Once"}
+
+
+def test_who_writes_exactly_once() -> None:
+    given = {**EXACTLY_ONCE, "transactionalIdPrefix": " p "}
+    parsed = parse_write_options(given)
+    assert parsed.exactly_once == Identity("p", "pykafka-commit-log")
+    assert parsed.kafka["transaction.timeout.ms"] == "900000"
+    other = {"commitLogTopic": "l", "kafka.transaction.timeout.ms": "1000"}
+    parsed = parse_write_options(given | other)
+    assert parsed.exactly_once == Identity("p", "l")
+    assert parsed.kafka["transaction.timeout.ms"] == "1000"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (EXACTLY_ONCE, "needs the option 'transactionalIdPrefix'"),
+        ({**EXACTLY_ONCE, "transactionalIdPrefix": " "}, "needs the option"),
+        ({**BROKERS, "transactionalIdPrefix": "p"}, "'transactionalIdPrefix' is for exactly-once"),
+        ({**BROKERS, "commitLogTopic": "l"}, "'commitLogTopic' is for exactly-once"),
+        ({**BROKERS, "deliveryGuarantee": "once"}, "must be one of at_least_once, exactly_once"),
+    ],
+)
+def test_exactly_once_needs_a_name_and_nothing_else_does(
+    options: dict[str, str], message: str
+) -> None:
+    with pytest.raises(KafkaConfigError, match=message):
+        parse_write_options(options)
