@@ -19,24 +19,33 @@ _SOON_SECONDS = 180
 
 
 class Driver:
-    """Runs `tests.jobs.stream_to_files`; the checkpoint and the files are in its folder.
+    """Runs a job of `tests.jobs` that prints STARTED; all that it keeps is in its folder.
 
     Args:
         folder: Of the query; what the process prints is there as well.
         connector: The format of the source.
-        options: Of the source.
+        options: Of the source, or what else the job takes.
+        job: Which one.
+        environment: More variables of the process, and of all that it starts.
     """
 
-    def __init__(self, folder: Path, connector: str, options: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        connector: str,
+        options: Mapping[str, str],
+        job: str = "stream_to_files",
+        environment: Mapping[str, str] = {},
+    ) -> None:
         self._begin = time.monotonic()
         self._start_seconds = 0.0
         self._printed = folder / "printed.txt"
-        module = "tests.jobs.stream_to_files"
+        module = f"tests.jobs.{job}"
         with self._printed.open("w") as printed:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", module, connector, str(folder), json.dumps(options)],
                 cwd=folder,
-                env=os.environ | ENVIRONMENT,
+                env={**os.environ, **ENVIRONMENT, **environment},
                 stdout=printed,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -64,6 +73,15 @@ class Driver:
         """Fails where the query ended by itself."""
         assert self._process.poll() is None, self._printed.read_text()
 
+    def workers(self) -> list[int]:
+        """The Python processes that Spark has started: its daemons, planners, and workers."""
+        others = set(processes_of(self._process.pid)) - {self._process.pid}
+        return [pid for pid in others if "pyspark" in _command(pid)]
+
+    def printed(self) -> str:
+        """All that it has printed."""
+        return self._printed.read_text()
+
     def kill(self) -> None:
         """Ends everything at once: the driver, its JVM, their Python workers."""
         session = self._process.pid
@@ -79,3 +97,10 @@ class Driver:
 
         assert Deadline(_SOON_SECONDS).wait_for(is_empty)
         self._process.wait()
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""  # it ended meanwhile

@@ -1,0 +1,59 @@
+"""A copy of a topic, exactly once, that goes on until it is killed, and begins again if it fails.
+
+    python -m tests.jobs.copy_exactly_once pykafka folder \
+        '{"servers": "...", "source": "topic", "copy": "topic"}'
+
+The folder has the checkpoint. Prints STARTED when the query has been started.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from tests.jobs.pausing_sink import PausingSource
+from tests.jobs.stream_to_files import STARTED
+from tests.spark_session import run_session
+
+# Longer than a micro-batch on a slow machine; tests wait for it at the end.
+TRANSACTION_TIMEOUT_MS = 45_000
+
+
+def main(connector: str, folder: str, options: str) -> None:
+    for spark in run_session("copy", spark_master="local[2,4]"):
+        spark.dataSource.register(PausingSource)
+        while True:
+            query = start(spark, connector, Path(folder), **json.loads(options))
+            print(STARTED, flush=True)
+            try:
+                query.awaitTermination()
+            except StreamingQueryException as error:
+                print(error, flush=True)
+
+
+def start(
+    spark: SparkSession, connector: str, folder: Path, servers: str, source: str, copy: str
+) -> StreamingQuery:
+    brokers = {"kafka.bootstrap.servers": servers}
+    reader = spark.readStream.format(connector).options(**brokers, subscribe=source)
+    reader = reader.options(startingOffsets="earliest", maxOffsetsPerTrigger="100")
+    records = reader.load().select("key", "value", "partition")
+    writer = records.writeStream.format(PausingSource.name()).options(
+        **brokers,
+        **{
+            "topic": copy,
+            "deliveryGuarantee": "exactly_once",
+            "transactionalIdPrefix": copy,
+            "kafka.transaction.timeout.ms": str(TRANSACTION_TIMEOUT_MS),
+        },
+    )
+    return writer.option("checkpointLocation", str(folder / "checkpoint")).start()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
