@@ -29,7 +29,7 @@ from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, Unsupporte
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
-from kafka_spark_source.options import Identity
+from kafka_spark_source.write_options import Identity
 
 _FORMAT: Final = 1
 

@@ -37,8 +37,8 @@ from kafka_spark_source.commit_log import (
     TaskWrite,
 )
 from kafka_spark_source.delivery import UNKNOWN, TaskAttempt, Written
-from kafka_spark_source.options import Identity
 from kafka_spark_source.row_writer import RowWriter
+from kafka_spark_source.write_options import Identity
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -32,13 +32,13 @@ from kafka_spark_source.options import (
     StreamReadOptions,
     parse_batch_options,
     parse_stream_options,
-    parse_write_options,
 )
 from kafka_spark_source.plain_stream_reader import PlainStreamReader
 from kafka_spark_source.row_writer import RowWriter
 from kafka_spark_source.schema import check_projection, check_sink_schema, source_schema
 from kafka_spark_source.stream_reader import KafkaStreamReader
 from kafka_spark_source.stream_writer import KafkaStreamWriter
+from kafka_spark_source.write_options import parse_write_options
 
 _STRATEGIES = {Table.SUBSCRIBE.key, Table.SUBSCRIBE_PATTERN.key, Table.ASSIGN.key}
 

@@ -24,7 +24,7 @@ from kafka_spark_source.commit_log import (
     MicroBatch,
     TaskWrite,
 )
-from kafka_spark_source.options import Identity
+from kafka_spark_source.write_options import Identity
 from tests.fakes.log import batch_of
 from tests.fakes.transactions import TransactionalCluster
 

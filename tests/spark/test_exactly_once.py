@@ -26,10 +26,10 @@ from kafka_spark_source import exactly_once
 from kafka_spark_source.commit_log import CommitLog, CommitLogError, MicroBatch
 from kafka_spark_source.delivery import UNKNOWN, TaskAttempt, Written
 from kafka_spark_source.exactly_once import Claim, ExactlyOnce, claim
-from kafka_spark_source.options import Identity
 from kafka_spark_source.partitioners import DEFAULT
 from kafka_spark_source.row_writer import RowWriter
 from kafka_spark_source.schema import SinkColumns
+from kafka_spark_source.write_options import Identity
 from tests.fakes.transactions import State, TransactionalCluster, committed_values
 
 LOG = "pykafka-commit-log"

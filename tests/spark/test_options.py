@@ -9,7 +9,6 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.options import (
     BatchReadOptions,
     parse_batch_options,
-    parse_write_options,
 )
 from kafka_spark_source.planning import Parts
 from kafka_spark_source.positions import (
@@ -22,6 +21,7 @@ from kafka_spark_source.positions import (
     Timestamp,
 )
 from kafka_spark_source.strategies import Assign, Strategy, Subscribe, SubscribePattern
+from kafka_spark_source.write_options import parse_write_options
 
 BROKERS = {"kafka.bootstrap.servers": "b:1"}
 READ = {**BROKERS, "subscribe": "t"}

@@ -96,4 +96,5 @@ def test_a_stream_reader_travels_without_what_it_has_planned() -> None:
 
 
 def test_commit_message_prints() -> None:
-    assert repr(KafkaCommitMessage(3)) == "KafkaCommitMessage(records=3)"
+    message = KafkaCommitMessage(Written(TaskWrite(partition=1, records=3)))
+    assert "partition=1, records=3, transaction=None" in repr(message)

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.options import Identity, WriteOptions, parse_write_options
 from kafka_spark_source.partitioners import DEFAULT, PARTITIONERS, ROUND_ROBIN, STICKY, Partitioner
+from kafka_spark_source.write_options import Identity, WriteOptions, parse_write_options
 
 BROKERS = {"kafka.bootstrap.servers": "b:1"}
 
