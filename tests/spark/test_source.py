@@ -14,6 +14,8 @@ from kafka_protocol.columnar.schema import RECORD_SCHEMA
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.batch_reader import KafkaBatchReader
 from kafka_spark_source.batch_writer import KafkaBatchWriter, KafkaCommitMessage
+from kafka_spark_source.commit_log import TaskWrite
+from kafka_spark_source.delivery import Written
 from kafka_spark_source.schema import source_schema
 from kafka_spark_source.source import KafkaDataSource
 

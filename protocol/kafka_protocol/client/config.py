@@ -269,8 +269,9 @@ class ClientConfig:
         "transaction.timeout.ms",
         integer(1),
         60_000,
-        "How long a transaction may be open before brokers abort it, in ms; for exactly-once "
-        "writes. Brokers refuse more than their `transaction.max.timeout.ms`.",
+        "How long a transaction may be open before brokers abort it, in ms. Exactly-once writes "
+        "have 900000 unless it is given. Brokers refuse more than their "
+        "`transaction.max.timeout.ms`.",
     )
 
     @property
