@@ -11,8 +11,9 @@ from kafka_spark_source.option_table import OPTIONS, STREAM_ONLY, Table, Use
 
 CLIENT_PREFIX: Final = "kafka."
 
-# Spark adds these itself, for load("...") and save("..."). Like its own connector, we ignore them.
-_SPARKS_OWN: Final = frozenset({"path", "paths", "checkpointlocation"})
+# Spark adds these itself, for load("..."), save("...") and queryName("..."). Like its own
+# connector, we ignore them.
+_SPARKS_OWN: Final = frozenset({"path", "paths", "checkpointlocation", "queryname"})
 
 # Options of the Kafka client that would contradict what we do, and what to do instead.
 _FORBIDDEN_TO_READ: Final = {

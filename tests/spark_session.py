@@ -21,6 +21,8 @@ def run_session(name: str, **config: str) -> Iterator[SparkSession]:
     builder = (
         SparkSession.builder.master("local[2]")
         .appName(name)
+        # Queries are short, and the better compiler costs them more than it saves.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")

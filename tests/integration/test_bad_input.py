@@ -18,7 +18,7 @@ from tests.integration.conftest import MakeTopic
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
-LIMIT_SECONDS = 15
+LIMIT_SECONDS = 45
 
 
 def first_line(error: PySparkException) -> str:

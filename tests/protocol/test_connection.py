@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_protocol import primitives as p
@@ -335,6 +335,7 @@ def test_fault_09_frame_that_is_too_short_for_its_answer(response: Response, ver
 
 
 @pytest.mark.parametrize(("response", "version"), ANSWERS)
+@settings(max_examples=settings().max_examples // 4)
 @given(data=st.data())
 def test_fault_15_arbitrary_bytes_give_answers_or_an_error_of_ours(
     response: Response, version: int, data: st.DataObject
@@ -363,6 +364,7 @@ _FILLERS = [b"", b"\x00" * 4096, b"\x01" * 4096, b"\x7f" * 4096, b"\xff" * 4096]
 
 
 @pytest.mark.parametrize("request_class", REQUESTS, ids=name_of)
+@settings(max_examples=settings().max_examples // 4)
 @given(data=st.data())
 def test_fault_15_bomb_inside_an_answer_is_worth_no_more_memory_than_its_bytes(
     request_class: type[Request], data: st.DataObject

@@ -11,6 +11,7 @@ BROKERS = {"kafka.bootstrap.servers": "b:1"}
 
 def test_all_that_a_write_can_be_given() -> None:
     options = {**BROKERS, "Topic": " t ", "includeHeaders": "true", "path": "ignored"}
+    options |= {"checkpointLocation": "ignored", "queryName": "ignored"}
     kafka = {"bootstrap.servers": "b:1"}
     assert parse_write_options(options) == WriteOptions("t", DEFAULT, None, kafka)
     assert parse_write_options(BROKERS) == WriteOptions(None, DEFAULT, None, kafka)

@@ -6,7 +6,7 @@ import tracemalloc
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_protocol.codec import read_message
@@ -27,6 +27,7 @@ def test_message_cut_at_every_byte(cls: type[Message], version: int) -> None:
 
 
 @pytest.mark.parametrize("cls", MESSAGES, ids=name_of)
+@settings(max_examples=settings().max_examples // 4)
 @given(data=st.data())
 def test_fault_15_arbitrary_bytes_give_a_message_or_an_error_of_ours(
     cls: type[Message], data: st.DataObject
