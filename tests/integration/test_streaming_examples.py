@@ -20,7 +20,7 @@ from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from kafka_spark_source.cli import CONVENIENT
-from kafka_spark_source.testing import KafkaCluster
+from kafka_spark_source.testing.plugin import ClusterFactory
 from kafka_spark_source.testing.waiting import Deadline
 from tests.own_process import processes_of
 
@@ -102,9 +102,11 @@ def complete(sales: Sales, newest: int) -> Sales:
     return {key: sale for key, sale in sales.items() if key[1] + WINDOW <= newest - DELAY}
 
 
-def sales_in_files(
-    spark: SparkSession, output: Path
-) -> list[tuple[tuple[str, int], tuple[int, int]]]:
+Row = tuple[tuple[str, int], tuple[int, int]]
+"""Item and second, orders and quantity."""
+
+
+def sales_in_files(spark: SparkSession, output: Path) -> list[Row]:
     columns = "item", "unix_seconds(start)", "unix_seconds(end)", "orders", "quantity"
     rows = spark.read.parquet(str(output / "sales")).selectExpr(*columns).collect()
     assert all(end - start == WINDOW for _, start, end, _, _ in rows)
@@ -112,19 +114,17 @@ def sales_in_files(
     return sorted(((item, start - zero), (count, sum_)) for item, start, _, count, sum_ in rows)
 
 
-def sales_in_kafka(spark: SparkSession, servers: str, topic: str) -> Sales:
-    """The last record of each key."""
+def sales_in_kafka(spark: SparkSession, servers: str, topic: str) -> list[Row]:
     reader = spark.read.format("pykafka").option("kafka.bootstrap.servers", servers)
     records = reader.option("subscribe", topic).load()
-    rows = records.selectExpr("offset", "string(key)", "string(value)").collect()
-    newest = {key: json.loads(value) for _, key, value in sorted(rows)}
-    sales = {}
-    for key, value in newest.items():
+    sales = []
+    for key, json_text in records.selectExpr("string(key)", "string(value)").collect():
+        value = json.loads(json_text)
         start = datetime.fromisoformat(value["start"].replace("Z", "+00:00"))
         assert key == f"{value['item']} {start:%Y-%m-%d %H:%M}"
         second = round((start - BEGINNING).total_seconds())
-        sales[value["item"], second] = value["orders"], value["quantity"]
-    return sales
+        sales.append(((value["item"], second), (value["orders"], value["quantity"])))
+    return sorted(sales)
 
 
 def write(servers: str, topic: str, values: Iterable[str | None]) -> None:
@@ -147,36 +147,39 @@ def json_of(order: Order) -> str:
 
 
 @pytest.mark.timeout(2 * LIMIT_SECONDS + 60)
-def test_streaming_orders(spark: SparkSession, tmp_path: Path) -> None:
-    output = tmp_path / "shop"
+def test_streaming_orders(
+    spark: SparkSession, kafka_cluster_factory: ClusterFactory, tmp_path: Path
+) -> None:
+    servers = kafka_cluster_factory(config=CONVENIENT).bootstrap_servers
+    output, topic = tmp_path / "shop", "streaming-orders"
+    command = "examples/streaming_orders.py", servers, topic, str(output), "--available-now"
     sample = [Order(ITEMS[number % 5], number % 9 + 1, number) for number in range(3_000)]
     more = [Order("plums", 3, second) for second in range(3_000, 6_000, 2)]
     in_time, too_late = Order("pears", 5, 2_300), Order("pears", 7, 100)
-    with KafkaCluster(config=CONVENIENT) as kafka:
-        servers = kafka.bootstrap_servers
-        command = "examples/streaming_orders.py", servers, "orders", str(output), "--available-now"
 
-        run(*command, "--sample", "3000")
-        expected = sales_of(sample)
-        # Before 4.2 the trigger runs one batch: the next one completes windows, and knows what is
-        # late, by what this one brought.
-        newest = 2_999 if SINCE_4_2 else 0
-        assert sales_in_files(spark, output) == sorted(complete(expected, newest).items())
-        assert sales_in_kafka(spark, servers, "orders-sales") == expected
+    def expect(orders: Iterable[Order], newest: int) -> None:
+        expected = sorted(complete(sales_of(orders), newest).items())
+        assert sales_in_files(spark, output) == expected
+        assert sales_in_kafka(spark, servers, f"{topic}-sales") == expected
 
-        write(servers, "orders", [json_of(order) for order in (in_time, too_late, *more)])
-        write(servers, "orders", ["no order", None, "{}", '{"event_time": "x"}', "[", ""])
-        run(*command)
-        late = [] if SINCE_4_2 else [too_late]
-        expected = sales_of([*sample, in_time, *more, *late])
-        newest = 5_998 if SINCE_4_2 else 2_999
-        assert sales_in_files(spark, output) == sorted(complete(expected, newest).items())
-        assert sales_in_kafka(spark, servers, "orders-sales") == expected
+    run(*command, "--sample", "3000")
+    # Before 4.2 the trigger runs one batch: the next one completes windows, and knows what is late,
+    # by what this one brought.
+    if SINCE_4_2:
+        expect(sample, newest=2_999)
+    else:
+        assert not sales_in_files(spark, output)
+
+    write(servers, topic, [json_of(order) for order in (in_time, too_late, *more)])
+    write(servers, topic, ["no order", None, "{}", '{"event_time": "x"}', "[", ""])
+    run(*command)
+    late = [] if SINCE_4_2 else [too_late]
+    expect([*sample, in_time, *more, *late], newest=5_998 if SINCE_4_2 else 2_999)
 
 
 @needs_lag
 def test_live_progress() -> None:
-    shown = run("examples/live_progress.py", "--seconds", "8").splitlines()
+    shown = run("examples/live_progress.py", "--seconds", "6").splitlines()
     lines = [line for line in shown if ": written " in line]
     assert len(lines) >= 3
     assert "lag 0, batch " in lines[-1]
