@@ -9,19 +9,22 @@ OLDEST_SPARK := 4.0.0
 OTHER_SPARKS := 4.1.0 4.2.0
 CONNECTOR_SPARK := 4.2.0
 
-# Which tests. What touches Spark runs with the oldest release too, a part of it with the others.
+# Which tests. The oldest release of Spark sees what depends on it, the others a part of that.
 SPEED = not slow
 SPARK_TESTS = tests/spark tests/integration --ignore=tests/spark/testing \
 	--ignore=tests/spark/test_cli.py -m "($(SPEED)) and (spark or not integration)"
-SMOKE_TESTS = tests/spark/test_source.py tests/integration/test_batch.py \
+OLDEST_TESTS = $(OF_BROKERS:%=--ignore=tests/integration/test_%.py) $(SPARK_TESTS)
+OF_BROKERS := examples security stream_write_faults task_memory
+OTHER_TESTS = tests/spark/test_source.py tests/integration/test_batch.py \
 	tests/integration/test_pushdown.py
 
-TESTS_ON_OTHERS := $(OTHER_SPARKS:%=test-spark-%)
+# In this order, the longest first.
+ON_OTHERS := $(OTHER_SPARKS:%=test-spark-%)
+PARTS := test-integration test-conformance test-oldest test-spark test-protocol $(ON_OTHERS)
+AT_A_TIME ?= 2
 
-.PHONY: demo demo-stream test test-all test-newest test-oldest $(TESTS_ON_OTHERS) test-conformance bench
-.PHONY: bench-read bench-stream bench-write fuzz lint format docs clean
-# Two Sparks at a time are more than a small machine bears.
-.NOTPARALLEL:
+.PHONY: demo demo-stream test test-all test-newest $(PARTS) install bench bench-read bench-stream
+.PHONY: bench-write fuzz lint format docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -31,21 +34,34 @@ demo: $(VENV)/.installed-demo
 demo-stream: $(VENV)/.installed-demo
 	$(BIN)/python examples/live_progress.py
 
-test: lint test-newest test-oldest $(TESTS_ON_OTHERS) test-conformance
+# Each part has a Spark and brokers of its own, 3 GB together; its output comes when it has ended.
+test:
+	$(MAKE) --jobs=$(AT_A_TIME) install
+	$(MAKE) lint
+	$(MAKE) --jobs=$(AT_A_TIME) --output-sync=target --keep-going $(PARTS)
 
 # The slow ones too, and all that touches Spark with every release.
-test-all: SPEED = slow or not slow
-test-all: SMOKE_TESTS = $(SPARK_TESTS)
-test-all: test
+test-all:
+	$(MAKE) test SPEED="slow or not slow" OLDEST_TESTS='$$(SPARK_TESTS)' OTHER_TESTS='$$(SPARK_TESTS)'
 
-test-newest: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -m "$(SPEED)"
+install: $(VENV)/.installed-dev $(patsubst %,.venv-spark-%/.installed,$(OLDEST_SPARK) $(OTHER_SPARKS))
+
+test-newest: test-protocol test-spark test-integration
+
+test-protocol: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest tests --ignore=tests/spark --ignore=tests/integration -m "$(SPEED)"
+
+test-spark: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest tests/spark -m "$(SPEED)"
+
+test-integration: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest tests/integration -m "$(SPEED)"
 
 test-oldest: .venv-spark-$(OLDEST_SPARK)/.installed
-	.venv-spark-$(OLDEST_SPARK)/bin/python -m pytest $(SPARK_TESTS)
+	.venv-spark-$(OLDEST_SPARK)/bin/python -m pytest $(OLDEST_TESTS)
 
-$(TESTS_ON_OTHERS): test-spark-%: .venv-spark-%/.installed
-	.venv-spark-$*/bin/python -m pytest $(SMOKE_TESTS)
+$(ON_OTHERS): test-spark-%: .venv-spark-%/.installed
+	.venv-spark-$*/bin/python -m pytest $(OTHER_TESTS)
 
 # The same queries through Spark's own connector: in a process of their own, for its jars.
 test-conformance: .venv-spark-$(CONNECTOR_SPARK)/.installed
@@ -101,12 +117,12 @@ $(VENV)/.installed-bench: pyproject.toml | $(BIN)/python
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	@echo "Installing the project, Spark and the development tools into $(VENV) (a minute or two the first time)"
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
 	touch $@ $(VENV)/.installed-demo
 
 # Other releases of Spark, each with all that tests it, for example `make .venv-spark-4.0.0/.installed`.
 .venv-spark-%/.installed: pyproject.toml
 	@echo "Installing the project with Spark $* into .venv-spark-$* (a minute or two the first time)"
 	$(PYTHON) -m venv .venv-spark-$*
-	.venv-spark-$*/bin/python -m pip install --quiet --editable '.[bench]' 'pyspark==$*'
+	.venv-spark-$*/bin/python -m pip install --quiet --no-compile --editable '.[bench]' 'pyspark==$*'
 	touch $@

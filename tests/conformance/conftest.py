@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.conformance.sides import Sides
+from tests.conformance.sinks import Sinks
 from tests.conformance.streams import LiveTopics, Streams
 from tests.conformance.topics import Topics
 from tests.jvm_connector import PYSPARK, spark_jars
@@ -55,3 +56,9 @@ def streams(spark: SparkSession, kafka: KafkaCluster, tmp_path: Path) -> Streams
 def live(kafka: KafkaCluster) -> LiveTopics:
     """Topics that change while a query runs."""
     return LiveTopics(kafka.bootstrap_servers)
+
+
+@pytest.fixture
+def sinks(spark: SparkSession, live: LiveTopics) -> Sinks:
+    """Writes the same rows through both connectors."""
+    return Sinks(spark, live)

@@ -18,13 +18,19 @@ from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from kafka_spark_source.testing.waiting import Deadline
-from tests.conformance.sides import PARTITION, POSITION, dotted, text_of
+from tests.conformance.sides import OURS, PARTITION, POSITION, THEIRS, dotted, text_of
 from tests.conformance.topics import SOON_SECONDS, Topics, numbered
 
 Spans = dict[str, tuple[int, int]]
 """What a batch had of each topic-partition: `{"topic-0": (first offset, last offset + 1)}`."""
 
 Action = Callable[[], object]
+
+# For what each does alone. Spark's connector is always the same one, so what is written of it here
+# needs no proof each time.
+both: Final = pytest.mark.parametrize(
+    "connector", [pytest.param(THEIRS, marks=pytest.mark.slow), OURS]
+)
 
 # What must not be in an offset log: Spark's connector cannot go on from there (SPARK-41375).
 NO_OFFSETS: Final = ("{}", "null")

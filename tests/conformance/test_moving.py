@@ -148,7 +148,14 @@ def test_a_batch_failed_before(moving: Moving, first: str, second: str) -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), MOVES)
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize(
+    "start",
+    [
+        "timestamp",
+        pytest.param("earliest", marks=pytest.mark.slow),
+        pytest.param("offsets", marks=pytest.mark.slow),
+    ],
+)
 def test_a_driver_died_before(moving: Moving, first: str, second: str, start: str) -> None:
     """In any batch that it ran, at every moment that leaves a mark; the last batch first."""
     topic = moving.make_topic()

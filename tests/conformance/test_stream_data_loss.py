@@ -13,13 +13,11 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from tests.conformance.sides import FORMATS, OURS, THEIRS
-from tests.conformance.streams import LiveTopics, Streams
+from tests.conformance.sides import OURS, THEIRS
+from tests.conformance.streams import LiveTopics, Streams, both
 from tests.conformance.topics import numbered
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
-
-both = pytest.mark.parametrize("connector", FORMATS)
 
 # With a trigger of its own a query waits for what comes, or for its failure.
 GOES_ON: Final = {"processingTime": "0 seconds"}

@@ -10,12 +10,10 @@ import pytest
 
 from kafka_spark_source.testing.waiting import Deadline
 from tests.conformance.sides import FORMATS, OURS, THEIRS
-from tests.conformance.streams import LiveTopics, Streams
+from tests.conformance.streams import LiveTopics, Streams, both
 from tests.conformance.topics import SOON_SECONDS, numbered
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
-
-both = pytest.mark.parametrize("connector", FORMATS)
 
 
 def test_offsets_are_shared_out_in_proportion(streams: Streams, live: LiveTopics) -> None:

@@ -10,12 +10,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tests.conformance.sides import FORMATS, OURS
-from tests.conformance.streams import LiveTopics, Streams
+from tests.conformance.streams import LiveTopics, Streams, both
 from tests.conformance.topics import START_MS, STEP_MS, Topics, numbered
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
-
-both = pytest.mark.parametrize("connector", FORMATS)
 
 TOPIC: Final = "created"
 FAR_MS: Final = START_MS + 10**9

@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 from confluent_kafka import Producer
 
 from kafka_spark_source.cli import CONVENIENT
 from kafka_spark_source.testing import KafkaCluster
+from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.integration.conftest import MakeTopic
+from tests.integration.test_streaming_examples import ROOT, run
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
-ROOT = Path(__file__).parents[2]
 MARK = "# --- README ---\n"
 
 
-def run(*command: str) -> str:
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
-    done = subprocess.run(
-        [sys.executable, *command],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def test_quickstart() -> None:
-    with KafkaCluster(config=CONVENIENT) as kafka:
-        shown = run("examples/quickstart.py", kafka.bootstrap_servers)
+def test_quickstart(kafka_cluster_factory: ClusterFactory) -> None:
+    kafka = kafka_cluster_factory(config=CONVENIENT)
+    shown = run("examples/quickstart.py", kafka.bootstrap_servers)
     lines = {tuple(cell.strip() for cell in line.split("|")) for line in shown.splitlines()}
     assert {row[1:3] for row in lines if len(row) > 3} >= {("ann", "2 pears"), ("bob", "1 plum")}
 

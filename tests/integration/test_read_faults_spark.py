@@ -93,7 +93,7 @@ def test_fault_55_a_task_that_loses_a_worker_is_done_again(
     """The one that reads, or one behind it: the same rows again, and none of the first attempt."""
     topic = make_topic()
     # More than the sockets on the way from the reader hold.
-    values = [b"%d" % number * 2_000 for number in range(10_000)]
+    values = [b"%d" % number * 2_000 for number in range(3_000)]
     for first in range(0, len(values), 100):
         part = values[first : first + 100]
         write(cluster, *part, topic_partition=TopicPartition(topic, 0))

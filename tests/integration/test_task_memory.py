@@ -28,7 +28,7 @@ pytestmark = [
 
 MB = 1_000_000
 LIMIT_BYTES = 200 * MB
-TOTAL_BYTES = 300 * MB
+TOTAL_BYTES = 240 * MB
 BLOCK_BYTES = 8 * MB
 NONE, ZSTD = CompressionCodec.NONE, CompressionCodec.ZSTD
 
