@@ -42,12 +42,12 @@ class Written(NamedTuple):
 
     Attributes:
         write: What it wrote.
-        micro_batch: As of the task.
+        task: Which it is.
         claim: The driver's transaction that was open when the task began; None where none is.
     """
 
     write: TaskWrite
-    micro_batch: MicroBatch | None = None
+    task: TaskAttempt
     claim: Transaction | None = None
 
 
@@ -82,7 +82,7 @@ class AtLeastOnce:
         """Write rows; returns when all of them are acknowledged."""
         with shared_producer(self.rows.config) as producer:
             records = self.rows.add(batches, producer)
-        return Written(TaskWrite(task.partition, records))
+        return Written(TaskWrite(task.partition, records), task)
 
     def commit(self, written: Sequence[Written]) -> None:
         """Nothing: what tasks wrote is there."""

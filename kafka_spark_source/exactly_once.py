@@ -125,7 +125,7 @@ class ExactlyOnce:
             write = TaskWrite(task.partition, sum(batch.num_rows for batch in batches))
         else:
             write = self._write(batches, task)
-        return Written(write, task.micro_batch, self.claim.transaction)
+        return Written(write, task, self.claim.transaction)
 
     def _write(self, batches: Iterable[pa.RecordBatch], task: TaskAttempt) -> TaskWrite:
         batches = (batch for batch in batches if batch.num_rows)
@@ -134,8 +134,7 @@ class ExactlyOnce:
             return TaskWrite(task.partition, 0)
         config = self.rows.config
         cluster = shared_cluster(config)
-        transactional_id = f"{self.identity.prefix}-{task.partition}-{task.attempt}"
-        transaction = begin(cluster, transactional_id, Deadline.after(config.max_block_ms))
+        transaction = begin(cluster, self._id_of(task), Deadline.after(config.max_block_ms))
         producer = Producer(cluster, transaction)
         try:
             records = self.rows.add(chain([first], batches), producer)
@@ -170,6 +169,9 @@ class ExactlyOnce:
             raise
         _raise_first(_commit(config, decision), decision)
         decisions.note_done(decision)
+        for each in written:
+            for attempt in range(each.task.attempt):
+                self._roll_back(each.task._replace(attempt=attempt))
 
     def abort(self, written: Sequence[Written | None]) -> None:
         """Roll back what tasks wrote, unless it may be decided that it commits."""
@@ -178,6 +180,17 @@ class ExactlyOnce:
             return  # `commit` was called, and has rolled back what it could
         _abort(self.rows.config, [each.transaction for each in writes if each.transaction])
 
+    def _roll_back(self, dead: TaskAttempt) -> None:
+        """What an attempt left open that was killed; readers would wait for its time-out."""
+        deadline = Deadline.after(_ABORT_MS)
+        try:
+            begin(shared_cluster(self.rows.config), self._id_of(dead), deadline)
+        except KafkaError as error:
+            log.warning("Not rolled back yet: %s", error)
+
+    def _id_of(self, task: TaskAttempt) -> str:
+        return f"{self.identity.prefix}-{task.partition}-{task.attempt}"
+
 
 def _decision(written: Sequence[Written], decisions: CommitLog) -> Decision:
     """What is to be decided: all that was written, with what was committed of it before."""
@@ -185,7 +198,7 @@ def _decision(written: Sequence[Written], decisions: CommitLog) -> Decision:
     writes = tuple(each.write for each in written)
     if any(write.records and not write.transaction for write in writes):
         writes = _completed(writes, decisions)
-    return Decision(claim, written[0].micro_batch, writes)
+    return Decision(claim, written[0].task.micro_batch, writes)
 
 
 def _completed(writes: Sequence[TaskWrite], decisions: CommitLog) -> tuple[TaskWrite, ...]:

@@ -17,6 +17,8 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.config import ClientConfig
 from kafka_spark_source.testing import KafkaCluster
+from kafka_spark_source.testing.plugin import ClusterFactory
+from tests.secret_check import guard
 
 SOON_MS = 30_000
 
@@ -79,6 +81,22 @@ def consume(kafka_cluster: KafkaCluster) -> Callable[[str, int, int], list[Any]]
             consumer.close()
 
     return read
+
+
+@pytest.fixture(scope="session")
+def guarded(kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
+    """Whoever logs in may do what no rule is about. Quotas are rates over one second, not ten."""
+    kafka = kafka_cluster_factory(
+        security="SASL_PLAINTEXT",
+        config={
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "allow.everyone.if.no.acl.found": "true",
+            "super.users": "User:ANONYMOUS",  # the broker to itself
+            "quota.window.num": "2",
+        },
+    )
+    guard(kafka.password)
+    return kafka
 
 
 @pytest.fixture

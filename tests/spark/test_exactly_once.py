@@ -332,6 +332,15 @@ def test_fault_55_a_task_that_fails_rolls_back_at_once(spark: Spark) -> None:
     assert spark.seen() == flat(rows_of(0))
 
 
+def test_fault_55_what_a_killed_attempt_left_open_is_rolled_back(spark: Spark) -> None:
+    delivery = ExactlyOnce(spark.rows, IDENTITY, spark.plan())
+    for attempt in range(3):
+        written = delivery.write(iter([rows(b"a")]), TaskAttempt(0, attempt, MicroBatch("q", 0)))
+    assert spark.open() == ["p-0-0", "p-0-1", "p-0-2"]
+    spark.commit([written])
+    assert spark.seen() == [b"a"]
+
+
 def test_a_write_that_failed_is_rolled_back(spark: Spark) -> None:
     written = spark.tasks(spark.plan(), 0, rows_of(0))
     spark.abort([*written, None])

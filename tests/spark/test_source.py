@@ -15,7 +15,7 @@ from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.batch_reader import KafkaBatchReader
 from kafka_spark_source.batch_writer import KafkaBatchWriter, KafkaCommitMessage
 from kafka_spark_source.commit_log import TaskWrite
-from kafka_spark_source.delivery import Written
+from kafka_spark_source.delivery import TaskAttempt, Written
 from kafka_spark_source.schema import source_schema
 from kafka_spark_source.source import KafkaDataSource
 
@@ -98,5 +98,7 @@ def test_a_stream_reader_travels_without_what_it_has_planned() -> None:
 
 
 def test_commit_message_prints() -> None:
-    message = KafkaCommitMessage(Written(TaskWrite(partition=1, records=3)))
+    message = KafkaCommitMessage(
+        Written(TaskWrite(partition=1, records=3), TaskAttempt(1, 0, None))
+    )
     assert "partition=1, records=3, transaction=None" in repr(message)
