@@ -23,7 +23,11 @@ from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.metadata import Topic, has_topic_id
 from kafka_protocol.client.produce_answer import verdicts
 from kafka_protocol.client.produce_line import CARRIERS, Line
-from kafka_protocol.client.producer_id import ProducerId, new_producer_id
+from kafka_protocol.client.producer_id import (
+    ProducerId,
+    new_producer_id,
+    tell_that_there_is_none,
+)
 from kafka_protocol.client.transactions import (
     PRODUCE_VERSIONS,
     Transaction,
@@ -354,10 +358,13 @@ class Producer:
                 f"A batch in an old format cannot be written in {self._transaction}: all brokers "
                 "must be of Kafka 0.11 or newer"
             )
-        if is_old or not (self._transaction or self._cluster.config.enable_idempotence):
+        config = self._cluster.config
+        if not (self._transaction or config.enable_idempotence):
+            return None
+        if is_old:
+            tell_that_there_is_none(config.bootstrap_servers)
             return None
         if self._id is None:
-            config = self._cluster.config
             self._id = new_producer_id(self._cluster, Deadline.after(config.max_block_ms))
         return self._id
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import logging
+from functools import cache
 from typing import NamedTuple
 
 from kafka_protocol.client.broker import Broker
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.config import Address
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
 from kafka_protocol.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
+
+log = logging.getLogger(__name__)
 
 
 class ProducerId(NamedTuple):
@@ -49,6 +54,16 @@ def new_producer_id(cluster: Cluster, deadline: Deadline) -> ProducerId:
             retry.wait_after(error)
         else:
             return ProducerId(answer.producer_id, answer.producer_epoch)
+
+
+@cache
+def tell_that_there_is_none(brokers: tuple[Address, ...]) -> None:
+    """Once in a process, for a producer that should have an id."""
+    log.warning(
+        "Brokers of %s are older than Kafka 0.11 and know no producer ids: a batch whose answer is "
+        "lost is written again and may be there twice",
+        ", ".join(map(str, brokers)),
+    )
 
 
 # Java's for a producer without transactions.
