@@ -26,12 +26,10 @@ from kafka_protocol.messages.create_acls import CreateAclsRequest, CreateAclsRes
 from kafka_protocol.schema import Request
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
-from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.fakes.batch_reading import Rows, plan
 from tests.fakes.reading import write
 from tests.integration.conftest import SOON_MS, MakeTopic, connect
 from tests.integration.test_quota import limit
-from tests.secret_check import guard
 
 pytestmark = pytest.mark.integration
 
@@ -140,22 +138,6 @@ def test_fault_19_the_leader_dies_and_returns_five_times_under_a_task() -> None:
 
 READ, DESCRIBE = 3, 8
 TOPIC, LITERAL, ALLOW = 2, 3, 3
-
-
-@pytest.fixture(scope="module")
-def guarded(kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
-    """Whoever logs in may do what no rule is about. Quotas are rates over one second, not ten."""
-    kafka = kafka_cluster_factory(
-        security="SASL_PLAINTEXT",
-        config={
-            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-            "allow.everyone.if.no.acl.found": "true",
-            "super.users": "User:ANONYMOUS",  # the broker to itself
-            "quota.window.num": "2",
-        },
-    )
-    guard(kafka.password)
-    return kafka
 
 
 def allow(cluster: Cluster, topic: str, user: str, operation: int) -> None:

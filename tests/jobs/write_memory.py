@@ -1,0 +1,41 @@
+"""How large Spark's Python worker becomes by writing the rows of one task.
+
+    python -m tests.jobs.write_memory localhost:9092 topic 400000 1000
+
+Writes so many rows, with values of so many bytes, and prints how many bytes more were resident
+until then, at the most, than when the worker had run a trivial source, with Arrow and all. Needs
+Linux.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.jobs.task_memory import TrivialSource, largest_peak_bytes, read_all
+
+
+def main(servers: str, topic: str, count: str, value_bytes: str) -> None:
+    # One task at a time, so one worker, which lives as long as the session.
+    spark = SparkSession.builder.master("local[1]").getOrCreate()
+    spark.dataSource.register(TrivialSource)
+    read_all(spark.read.format("trivial").load())
+    idle = largest_peak_bytes()
+    df = rows(spark, int(count), int(value_bytes))
+    sink = df.write.format("pykafka").option("kafka.bootstrap.servers", servers)
+    sink.option("topic", topic).mode("append").save()
+    grown_bytes = largest_peak_bytes() - idle
+    spark.stop()
+    print(json.dumps(grown_bytes))
+
+
+def rows(spark: SparkSession, count: int, value_bytes: int) -> DataFrame:
+    """Keyed rows of one task."""
+    value = f"rpad(string(id), {value_bytes}, 'value ')"
+    return spark.range(count, numPartitions=1).selectExpr("string(id) as key", f"{value} as value")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
