@@ -164,10 +164,11 @@ def test_fault_55_and_57_once_whatever_is_killed_whenever(
         "servers": servers,
         "source": make_topic(partitions=PARTITIONS),
         "copy": make_topic(partitions=PARTITIONS),
+        "limit": "100",
     }
     journal = Journal(servers)
     kinds = moments(chance, tmp_path)
-    with journal.writing(options["source"], writers=2, interval_seconds=0.02):
+    with journal.writing(options["source"], writers=2, interval_seconds=0.05):
         for name in chosen(chance, kills):
             environment = {PAUSE_FOLDER: str(tmp_path)}
             if name in PAUSES:
@@ -184,7 +185,8 @@ def test_fault_55_and_57_once_whatever_is_killed_whenever(
         partition: [each.value for each in sorted(journal.records) if each.partition == partition]
         for partition in range(PARTITIONS)
     }
-    driver = Driver(tmp_path, "pykafka", options, "copy_exactly_once")
+    unlimited = {**options, "limit": "1000000"}
+    driver = Driver(tmp_path, "pykafka", unlimited, "copy_exactly_once")
 
     def is_complete() -> bool:
         driver.expect_running()

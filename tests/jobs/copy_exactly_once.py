@@ -1,7 +1,7 @@
 """A copy of a topic, exactly once, that goes on until it is killed, and begins again if it fails.
 
     python -m tests.jobs.copy_exactly_once pykafka folder \
-        '{"servers": "...", "source": "topic", "copy": "topic"}'
+        '{"servers": "...", "source": "topic", "copy": "topic", "limit": "100"}'
 
 The folder has the checkpoint. Prints STARTED when the query has been started.
 """
@@ -37,11 +37,18 @@ def main(connector: str, folder: str, options: str) -> None:
 
 
 def start(
-    spark: SparkSession, connector: str, folder: Path, servers: str, source: str, copy: str
+    spark: SparkSession,
+    connector: str,
+    folder: Path,
+    *,
+    servers: str,
+    source: str,
+    copy: str,
+    limit: str,
 ) -> StreamingQuery:
     brokers = {"kafka.bootstrap.servers": servers}
     reader = spark.readStream.format(connector).options(**brokers, subscribe=source)
-    reader = reader.options(startingOffsets="earliest", maxOffsetsPerTrigger="100")
+    reader = reader.options(startingOffsets="earliest", maxOffsetsPerTrigger=limit)
     records = reader.load().select("key", "value", "partition")
     writer = records.writeStream.format(PausingSource.name()).options(
         **brokers,
