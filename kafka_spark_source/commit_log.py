@@ -10,12 +10,14 @@ Only the last decision of a prefix counts, and a record beside it says that it w
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Final, NamedTuple
 
-from kafka_protocol.client.admin import NewTopic, create_topic
+from kafka_protocol.client.admin import NewTopic, create_topic, topic_config
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.config import ClientConfig
@@ -30,6 +32,8 @@ from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIME
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.write_options import Identity
+
+log = logging.getLogger(__name__)
 
 _FORMAT: Final = 1
 
@@ -235,6 +239,7 @@ class CommitLog:
         topic = self._partition.topic
         known = self._everything.topics([topic], self._soon())[topic]
         if not known.error_code:
+            _check_compacted(self._everything.config, topic)
             return
         if known.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             raise BrokerError(known.error_code, f"Cannot read the commit log, topic {topic!r}")
@@ -247,6 +252,23 @@ class CommitLog:
                     f"keep their decisions in. Create it with 1 partition and "
                     f"cleanup.policy=compact, or grant CREATE on it"
                 ) from None
+
+
+@cache
+def _check_compacted(config: ClientConfig, topic: str) -> None:
+    """Once in a process: a decision that is deleted is forgotten, and its rows written again."""
+    deadline = Deadline.after(config.max_block_ms)
+    try:
+        policy = topic_config(shared_cluster(config), topic, "cleanup.policy", deadline)
+    except (BrokerError, UnsupportedVersionError) as error:
+        log.warning("Whether topic %r is compacted, as it must be, is not known: %s", topic, error)
+        return
+    if policy != "compact":
+        raise CommitLogError(
+            f"Topic {topic!r}, which is to keep the decisions of exactly-once writes, has "
+            f"cleanup.policy={policy}, so that brokers will delete them: set it to compact, or "
+            "name another topic in the option 'commitLogTopic'"
+        )
 
 
 def _create_topic(cluster: Cluster, topic: str, deadline: Deadline) -> None:

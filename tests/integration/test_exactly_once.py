@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined]
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -115,6 +116,14 @@ def test_the_log_of_decisions_is_compacted(
     resource = ConfigResource("topic", "pykafka-commit-log")
     (found,) = admin.describe_configs([resource]).values()
     assert found.result(SOON_SECONDS)["cleanup.policy"].value == "compact"
+
+
+def test_a_log_that_forgets_is_refused(
+    spark: SparkSession, copy: Copy, make_topic: MakeTopic
+) -> None:
+    copy.options["commitLogTopic"] = make_topic(cleanup_policy="delete")
+    with pytest.raises(PySparkException, match=r"has cleanup\.policy=delete.*set it to compact"):
+        copy.save(spark.range(1).selectExpr("'a' as value"))
 
 
 # --- Killed --------------------------------------------------------------------------------------

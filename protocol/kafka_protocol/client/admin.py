@@ -1,9 +1,9 @@
-"""Creating and deleting topics. What a test, a demo or a notebook needs, not an admin client."""
+"""Topics: created, deleted, and how one is configured. Not an admin client."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from kafka_protocol.client.broker import Broker
 from kafka_protocol.client.clock import Deadline, Retry
@@ -11,6 +11,10 @@ from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.errors import BrokerError, KafkaError
 from kafka_protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from kafka_protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from kafka_protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+)
 from kafka_protocol.schema import Request
 
 T = TypeVar("T")
@@ -84,6 +88,36 @@ def delete_topic(cluster: Cluster, name: str, deadline: Deadline) -> None:
 
     _with_controller(cluster, DeleteTopicsRequest, ask, deadline)
     cluster.forget(name)
+
+
+def topic_config(cluster: Cluster, topic: str, name: str, deadline: Deadline) -> str | None:
+    """What one of a topic's configurations is set to; None where it has no such one.
+
+    Raises:
+        BrokerError: There is no such topic, or the principal lacks DESCRIBE_CONFIGS on it.
+        UnsupportedVersionError: The brokers are older than 0.11.
+        BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
+    """
+    request = DescribeConfigsRequest(
+        resources=[
+            DescribeConfigsRequest.DescribeConfigsResource(
+                resource_type=_TOPIC, resource_name=topic, configuration_keys=[name]
+            )
+        ]
+    )
+
+    def ask(broker: Broker, setup: Deadline) -> str | None:
+        response = broker.request(request, DescribeConfigsResponse, setup)
+        for answer in response.results:
+            context = f"DescribeConfigs of topic {topic!r} on {broker}"
+            _check(answer.error_code, context, answer.error_message)
+        found = (config for answer in response.results for config in answer.configs)
+        return next((config.value for config in found if config.name == name), None)
+
+    return cluster.ask_anyone(ask, deadline)
+
+
+_TOPIC: Final = 2  # a resource type of DescribeConfigs
 
 
 def _with_controller(
