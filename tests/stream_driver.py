@@ -76,7 +76,7 @@ class Driver:
     def workers(self) -> list[int]:
         """The Python processes that Spark has started: its daemons, planners, and workers."""
         others = set(processes_of(self._process.pid)) - {self._process.pid}
-        return [pid for pid in others if "pyspark" in _command(pid)]
+        return [pid for pid in others if "\0-m\0pyspark." in _command(pid)]
 
     def printed(self) -> str:
         """All that it has printed."""

@@ -6,7 +6,7 @@ The numbers are those of the list of faults. The witness that reads the result i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from tests.witness import values_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
-SOON_SECONDS = 60
+SOON_SECONDS = 180
 PARTITIONS = 3
 COPIES: dict[str, dict[str, str]] = {
     "at-least-once": {},
@@ -71,14 +71,15 @@ def last_batch(query: StreamingQuery) -> int:
     return 0 if progress is None else progress.batchId
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("deaths", [5, pytest.param(15, marks=pytest.mark.slow)])
 def test_fault_19_42_and_49_brokers_die_under_copies(
     spark: SparkSession, kafka: KafkaCluster, tmp_path: Path, deaths: int
 ) -> None:
     """The leader of each partition in its turn, and with it coordinators of transactions."""
-    client = connect(kafka)
     journal = Journal(kafka.bootstrap_servers)
     with ExitStack() as stack:
+        client = stack.enter_context(closing(connect(kafka)))
         queries = [stack.enter_context(copying(spark, kafka, tmp_path, name)) for name in COPIES]
         with journal.writing("source", writers=1, interval_seconds=0.005):
             for death in range(deaths):
@@ -88,11 +89,12 @@ def test_fault_19_42_and_49_brokers_die_under_copies(
                 enough = [last_batch(query) + 2 for query in queries]
                 kafka.kill(leader)
                 # While it is down, and not only before.
-                assert Deadline(SOON_SECONDS).wait_for(partial(have_written, queries, enough))
+                assert Deadline(SOON_SECONDS).wait_for(partial(have_written, queries, enough)), [
+                    (query.lastProgress, query.status) for query in queries
+                ]
                 kafka.start_node(leader)
         for query in queries:
             query.processAllAvailable()
-    client.close()
     servers = kafka.bootstrap_servers
     for partition in range(PARTITIONS):
         written = sorted(each for each in journal.records if each.partition == partition)
