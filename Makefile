@@ -14,14 +14,15 @@ SPEED = not slow
 SPARK_TESTS = tests/spark tests/integration --ignore=tests/spark/testing \
 	--ignore=tests/spark/test_cli.py -m "($(SPEED)) and (spark or not integration)"
 OLDEST_TESTS = $(OF_BROKERS:%=--ignore=tests/integration/test_%.py) $(SPARK_TESTS)
-OF_BROKERS := examples security stream_write_faults task_memory
+OF_BROKERS := examples exactly_once_kills security stream_write_faults task_memory write_faults \
+	write_memory
 OTHER_TESTS = tests/spark/test_source.py tests/integration/test_batch.py \
 	tests/integration/test_pushdown.py
 
 # In this order, the longest first.
 ON_OTHERS := $(OTHER_SPARKS:%=test-spark-%)
 PARTS := test-integration test-conformance test-oldest test-spark test-protocol $(ON_OTHERS)
-AT_A_TIME ?= 2
+AT_A_TIME ?= 1
 
 .PHONY: demo demo-stream test test-all test-newest $(PARTS) install bench bench-read bench-stream
 .PHONY: bench-write fuzz lint format docs clean
@@ -34,7 +35,8 @@ demo: $(VENV)/.installed-demo
 demo-stream: $(VENV)/.installed-demo
 	$(BIN)/python examples/live_progress.py
 
-# Each part has a Spark and brokers of its own, 3 GB together; its output comes when it has ended.
+# AT_A_TIME=2 runs two parts at a time, where there are more than two cores; each has a Spark and
+# brokers of its own, and its output comes when it has ended.
 test:
 	$(MAKE) --jobs=$(AT_A_TIME) install
 	$(MAKE) lint

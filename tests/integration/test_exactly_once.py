@@ -1,16 +1,7 @@
-"""Exactly once on real brokers: drivers and workers are killed, and another client looks on.
-
-Random moments come from a seed, which is printed; CRASH_SEED repeats a run.
-"""
+"""Exactly once on real brokers: as a whole or not at all, and not again."""
 
 from __future__ import annotations
 
-import logging
-import os
-import random
-import signal
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,24 +11,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from kafka_spark_source.testing import KafkaCluster
-from kafka_spark_source.testing.waiting import Deadline
 from tests.integration.conftest import MakeTopic, Write
-from tests.jobs.copy_exactly_once import TRANSACTION_TIMEOUT_MS
-from tests.jobs.pausing_sink import PAUSE_AT, PAUSE_FOLDER, PAUSED, PAUSES
-from tests.stream_driver import Driver
-from tests.stream_records import Journal
 from tests.witness import values_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
-log = logging.getLogger(__name__)
-
-PARTITIONS = 3
 SOON_SECONDS = 120
-# What a dead task has left open is rolled back by then: brokers look every ten seconds.
-TIME_OUT_SECONDS = SOON_SECONDS + TRANSACTION_TIMEOUT_MS // 1_000 + 10
-
-Moment = Callable[[Driver], None]
 
 
 class Copy:
@@ -124,88 +103,3 @@ def test_a_log_that_forgets_is_refused(
     copy.options["commitLogTopic"] = make_topic(cleanup_policy="delete")
     with pytest.raises(PySparkException, match=r"has cleanup\.policy=delete.*set it to compact"):
         copy.save(spark.range(1).selectExpr("'a' as value"))
-
-
-# --- Killed --------------------------------------------------------------------------------------
-
-
-def moments(chance: random.Random, folder: Path) -> dict[str, Moment]:
-    """What happens to a driver before it is killed with all that it has started."""
-
-    def nothing(driver: Driver) -> None:
-        driver.live_for(chance.uniform(0, 1))
-
-    def workers_die(driver: Driver) -> None:
-        for _ in range(3):
-            driver.live_for(chance.uniform(0, 0.3))
-            workers = driver.workers()
-            if workers:
-                os.kill(chance.choice(workers), signal.SIGKILL)
-        driver.live_for(chance.uniform(0, 0.3))
-
-    def pause(driver: Driver) -> None:
-        paused = folder / PAUSED
-        assert Deadline(SOON_SECONDS).wait_for(paused.exists), driver.printed()
-        paused.unlink()
-
-    return {"running": nothing, "workers die": workers_die, **dict.fromkeys(PAUSES, pause)}
-
-
-def chosen(chance: random.Random, count: int) -> list[str]:
-    """As many of each kind as of any other, in any order."""
-    kinds = ["running", "workers die", *PAUSES]
-    names = [kinds[number % len(kinds)] for number in range(count)]
-    chance.shuffle(names)
-    return names
-
-
-@pytest.mark.parametrize("kills", [8, pytest.param(32, marks=pytest.mark.slow)])
-@pytest.mark.skipif(sys.platform != "linux", reason="what a driver leaves is found by /proc")
-@pytest.mark.timeout(1800)
-def test_fault_55_and_57_once_whatever_is_killed_whenever(
-    kafka_cluster: KafkaCluster, make_topic: MakeTopic, tmp_path: Path, kills: int
-) -> None:
-    seed = int(os.environ.get("CRASH_SEED") or random.SystemRandom().randrange(10**9))
-    log.warning("CRASH_SEED=%d", seed)
-    chance = random.Random(seed)
-    servers = kafka_cluster.bootstrap_servers
-    options = {
-        "servers": servers,
-        "source": make_topic(partitions=PARTITIONS),
-        "copy": make_topic(partitions=PARTITIONS),
-        "limit": "100",
-    }
-    journal = Journal(servers)
-    kinds = moments(chance, tmp_path)
-    with journal.writing(options["source"], writers=2, interval_seconds=0.05):
-        for name in chosen(chance, kills):
-            environment = {PAUSE_FOLDER: str(tmp_path)}
-            if name in PAUSES:
-                environment[PAUSE_AT] = name
-            driver = Driver(tmp_path, "pykafka", options, "copy_exactly_once", environment)
-            try:
-                driver.wait_for_start()
-                kinds[name](driver)
-                driver.expect_running()
-            finally:
-                driver.kill()
-            log.warning("killed: %s", name)
-    written = {
-        partition: [each.value for each in sorted(journal.records) if each.partition == partition]
-        for partition in range(PARTITIONS)
-    }
-    unlimited = {**options, "limit": "1000000"}
-    driver = Driver(tmp_path, "pykafka", unlimited, "copy_exactly_once")
-
-    def is_complete() -> bool:
-        driver.expect_running()
-        return all(
-            len(values_of(servers, options["copy"], each)) >= len(written[each]) for each in written
-        )
-
-    try:
-        assert Deadline(TIME_OUT_SECONDS).wait_for(is_complete), driver.printed()
-    finally:
-        driver.kill()
-    for partition, values in written.items():
-        assert values_of(servers, options["copy"], partition) == values
