@@ -134,7 +134,12 @@ class Cluster:
                 retry.wait_after(BrokerError(passing[0].error_code, "Metadata"))
             except BrokerError:
                 break
-            topics = self.topics(names, deadline, create=create)
+            try:
+                topics = self.topics(names, deadline, create=create)
+            except KafkaError:
+                if not deadline.has_passed:
+                    raise
+                break  # what was said before stands
         return topics
 
     def leader(self, topic_partition: TopicPartition, deadline: Deadline) -> tuple[Leader, Topic]:
