@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -89,7 +89,15 @@ class Decision:
 
     def to_json(self) -> bytes:
         """As it stands in the topic."""
-        return _json({"version": _FORMAT, **_plain(self)})
+        # Named tuples become lists.
+        return _json(
+            {
+                "version": _FORMAT,
+                "claim": self.claim,
+                "micro_batch": self.micro_batch,
+                "writes": self.writes,
+            }
+        )
 
     @classmethod
     def from_json(cls, text: bytes, where: str) -> Decision:
@@ -161,7 +169,7 @@ class CommitLog:
                 writer's is open.
         """
         self._create()
-        found = self._newest_values()
+        found = dict(self._records())  # of each key the newest value
         decided = found.get(self._decided)
         if decided is None:
             return None, True
@@ -209,9 +217,6 @@ class CommitLog:
         for batch in encode_batches(record, CompressionCodec.LZ4):
             producer.add(self._partition, batch.data)
         producer.flush()
-
-    def _newest_values(self) -> Mapping[bytes, bytes]:
-        return dict(self._records())
 
     def _records(self) -> Iterator[tuple[bytes, bytes]]:
         """All that is committed, up to what anybody has written by now."""
@@ -300,15 +305,6 @@ def _write(
 
 def _identity(decision: Decision) -> bytes:
     return _json([decision.claim.producer_id, decision.claim.epoch])
-
-
-def _plain(decision: Decision) -> dict[str, Any]:
-    # Named tuples become lists.
-    return {
-        "claim": decision.claim,
-        "micro_batch": decision.micro_batch,
-        "writes": decision.writes,
-    }
 
 
 def _json(value: object) -> bytes:
