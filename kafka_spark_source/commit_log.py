@@ -60,12 +60,14 @@ class TaskWrite(NamedTuple):
         records: How many records.
         transaction: In which transaction; None where it wrote none.
         joined: A partition that has joined it.
+        offset: Of a record of it there; None where brokers told none.
     """
 
     partition: int
     records: int
     transaction: Transaction | None = None
     joined: TopicPartition | None = None
+    offset: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,13 +295,18 @@ _OLD_REPLICAS: Final = 3
 
 
 def _write(
-    partition: int, records: int, transaction: list[Any] | None, joined: list[Any] | None
+    partition: int,
+    records: int,
+    transaction: list[Any] | None,
+    joined: list[Any] | None,
+    offset: int | None,
 ) -> TaskWrite:
     return TaskWrite(
         partition,
         records,
         Transaction(*transaction) if transaction else None,
         TopicPartition(*joined) if joined else None,
+        offset,
     )
 
 

@@ -22,6 +22,7 @@ from kafka_protocol.client.config import ClientConfig
 from kafka_protocol.client.pool import shared_cluster
 from kafka_protocol.client.produce import Producer
 from kafka_protocol.client.transaction_ends import are_open, end_all
+from kafka_protocol.client.transaction_outcome import was_committed
 from kafka_protocol.client.transactions import (
     OutcomeUnknownError,
     Transaction,
@@ -144,8 +145,9 @@ class ExactlyOnce:
             if producer.joined:
                 _abort(config, [transaction])
             raise
-        joined = next(iter(producer.joined))
-        return TaskWrite(task.partition, records, transaction, joined)
+        # Any partition tells what became of the transaction, if only it is known where.
+        joined, offset = max(producer.joined.items(), key=lambda each: each[1] is not None)
+        return TaskWrite(task.partition, records, transaction, joined, offset)
 
     def commit(self, written: Sequence[Written]) -> None:
         """Decide that the transactions of all tasks commit, and commit them.
@@ -254,8 +256,9 @@ def _roll_forward(config: ClientConfig, decision: Decision) -> frozenset[int]:
         CommitLogError: It cannot be carried out now.
     """
     failures = _commit(config, decision)
-    lost = {w: e for w, e in failures.items() if isinstance(e, TransactionFencedError)}
-    _raise_first({w: e for w, e in failures.items() if w not in lost}, decision)
+    fenced = {w: e for w, e in failures.items() if isinstance(e, TransactionFencedError)}
+    _raise_first({w: e for w, e in failures.items() if w not in fenced}, decision)
+    lost = {w: e for w, e in fenced.items() if not _is_there(config, w, decision)}
     for write, error in lost.items():
         log.warning(
             "%s was decided, and %d records of task %d were rolled back before they could be "
@@ -267,6 +270,33 @@ def _roll_forward(config: ClientConfig, decision: Decision) -> frozenset[int]:
             error,
         )
     return frozenset(write.partition for write in lost)
+
+
+def _is_there(config: ClientConfig, write: TaskWrite, decision: Decision) -> bool:
+    """Whether records were committed in a transaction of which its coordinator tells no more.
+
+    Raises:
+        CommitLogError: That is not known, and to guess would lose them or write them twice.
+    """
+    if write.transaction is None or write.joined is None:
+        return True
+    what = f"{write.records} records of task {write.partition} are committed"
+    try:
+        return was_committed(config, write.transaction, write.joined, write.offset, _soon(config))
+    except OutcomeUnknownError as error:
+        if decision.micro_batch is None:  # nobody will write it again
+            log.warning("%s was decided, but whether %s: %s", _named(decision), what, error)
+            return True
+        raise CommitLogError(
+            f"{_named(decision)} is decided, but whether {what} cannot be found out: {error}. See "
+            "whether they are in the topic; with another transactionalIdPrefix the query goes on, "
+            "and writes the micro-batch anew, so that what is committed of it is there twice"
+        ) from error
+    except KafkaError as error:
+        raise CommitLogError(
+            f"{_named(decision)} is decided, but whether {what} cannot be read now: {error}. Start "
+            "the query again"
+        ) from error
 
 
 def _abort(config: ClientConfig, transactions: Collection[Transaction]) -> None:

@@ -141,11 +141,15 @@ def moments(chance: random.Random) -> dict[str, Moment]:
 
 
 def chosen_moments(chance: random.Random, count: int) -> list[str]:
-    """The first few at start-up, where the first batch is; then all kinds in turn, in any order."""
+    """The first few at start-up, where the first batch is; then all kinds in turn, in any order.
+
+    The last is after a commit: without one, nothing would have gone on from a batch that is done.
+    """
     names = [*moments(chance)]
     chance.shuffle(names)
     early = -(-count // 4)
-    return ["start-up"] * early + [names[number % len(names)] for number in range(count - early)]
+    between = [names[number % len(names)] for number in range(count - early - 1)]
+    return ["start-up"] * early + between + ["after a new entry of commits"]
 
 
 @pytest.mark.parametrize(

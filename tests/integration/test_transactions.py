@@ -12,8 +12,10 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.client.pool import close_shared_clusters
 from kafka_protocol.client.produce import Producer as OurProducer
 from kafka_protocol.client.transaction_ends import end, end_all
+from kafka_protocol.client.transaction_outcome import was_committed
 from kafka_protocol.client.transactions import (
     Transaction,
     TransactionFencedError,
@@ -297,3 +299,28 @@ def test_many_in_many_partitions_end_together(
         transactions.append(transaction)
     assert end_all(cluster, transactions, True, soon()) == dict.fromkeys(transactions)
     assert witness(kafka_cluster.bootstrap_servers, topic, 8) == [b"%d" % n for n in range(8)]
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_what_became_of_it_when_its_coordinator_tells_no_more(
+    cluster: Cluster, make_topic: MakeTopic, committed: bool
+) -> None:
+    topic = make_topic()
+    partition = OurPartition(topic, 0)
+    transaction = begin(cluster, f"{topic}-id", Deadline.after(SOON_MS))
+    producer = OurProducer(cluster, transaction)
+    for value in (b"a", b"b"):
+        producer.add(partition, batch_of(value))
+    producer.flush()
+    end(cluster, transaction, committed, Deadline.after(SOON_MS))
+    begin(cluster, f"{topic}-id", Deadline.after(SOON_MS))
+    with pytest.raises(TransactionFencedError):
+        end(cluster, transaction, committed, Deadline.after(SOON_MS))
+    offset = producer.joined[partition]
+    try:
+        told = was_committed(
+            cluster.config, transaction, partition, offset, Deadline.after(SOON_MS)
+        )
+    finally:
+        close_shared_clusters()
+    assert told is committed

@@ -15,13 +15,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.pool import close_shared_clusters
-from kafka_protocol.client.transactions import TransactionFencedError
+from kafka_protocol.client.pool import close_shared_clusters, shared_cluster
+from kafka_protocol.client.transactions import TransactionFencedError, begin
 from kafka_protocol.errors import ErrorCode, KafkaError
 from kafka_protocol.messages.end_txn import EndTxnRequest
 from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_protocol.messages.produce import ProduceRequest
+from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import exactly_once
 from kafka_spark_source.commit_log import CommitLog, CommitLogError, MicroBatch
 from kafka_spark_source.delivery import UNKNOWN, TaskAttempt, Written
@@ -260,6 +262,61 @@ def test_a_batch_query_that_was_decided_and_rolled_back_is_told(
     assert spark.seen() == []
 
 
+# --- A driver that dies behind the commits, and coordinators that tell nothing any more -----------
+
+FORGETS: dict[str, Callable[[Spark, str], object]] = {
+    "fenced by a late task": lambda spark, name: begin(
+        shared_cluster(spark.config), name, Deadline.after(10_000)
+    ),
+    "transactional.id.expiration.ms": lambda spark, name: spark.cluster.transactions.pop(name),
+}
+
+
+@pytest.mark.parametrize("forget", FORGETS.values(), ids=[*FORGETS])
+def test_fault_56_and_57_what_is_committed_is_not_taken_for_rolled_back(
+    spark: Spark, forget: Callable[[Spark, str], object], caplog: pytest.LogCaptureFixture
+) -> None:
+    with death("before it notes that"):
+        spark.run(0, rows_of(0))
+    for name in ("p-0-0", "p-2-0"):
+        forget(spark, name)
+    spark.run(0, rows_of(0))
+    spark.run(1, rows_of(1))
+    assert "rolled back" not in caplog.text
+    assert spark.seen() == flat(rows_of(0), rows_of(1))
+
+
+@pytest.mark.parametrize("number", [0, None], ids=["a micro-batch", "a batch query"])
+def test_fault_27_and_57_whether_it_is_committed_cannot_be_known(
+    spark: Spark, number: int | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The records are gone meanwhile, so nobody can say whether they were seen."""
+    micro_batch = None if number is None else MicroBatch("q", number)
+    delivery = ExactlyOnce(spark.rows, IDENTITY, spark.plan())
+    written = [delivery.write(iter([rows(b"a")]), TaskAttempt(0, 0, micro_batch))]
+    with death("before it notes that"):
+        delivery.commit(written)
+    spark.cluster.transactions.pop("p-0-0")
+    spark.cluster.log(TopicPartition("t", 0)).delete_before(2)
+    if number is None:
+        spark.plan()
+        assert "whether 1 records of task 0 are committed" in caplog.text
+    else:
+        with pytest.raises(CommitLogError, match="offset 0 of t-0 is not there any more"):
+            spark.plan()
+
+
+def test_fault_57_nobody_told_where_the_records_are(spark: Spark) -> None:
+    """All batches were acknowledged as duplicates only."""
+    written = spark.tasks(spark.plan(), 0, rows_of(0))
+    written = [each._replace(write=each.write._replace(offset=None)) for each in written]
+    with death("before it notes that"):
+        spark.commit(written)
+    spark.cluster.transactions.pop("p-0-0")
+    with pytest.raises(CommitLogError, match="with another transactionalIdPrefix"):
+        spark.plan()
+
+
 # --- Who comes late ------------------------------------------------------------------------------
 
 
@@ -389,25 +446,45 @@ def test_a_stream_whose_micro_batch_is_unknown_writes_nothing(spark: Spark) -> N
 
 # --- Anything at all -----------------------------------------------------------------------------
 
+
+def time_out(spark: Spark, name: str) -> None:
+    if name in spark.open():
+        spark.cluster.time_out(name)
+
+
+def forget(spark: Spark, name: str) -> None:
+    if name in spark.cluster.transactions and name not in spark.open():
+        del spark.cluster.transactions[name]
+
+
+LATER: dict[str, Callable[[Spark, str], object]] = {
+    "nothing": lambda spark, name: None,
+    "timed out": time_out,
+    "forgotten": forget,
+    "fenced": FORGETS["fenced by a late task"],
+}
 MOMENTS = ("planned", "some tasks", "all tasks", *(f"{at}, {how}" for at in DEATHS for how in "01"))
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    st.lists(st.tuples(st.sampled_from(MOMENTS), st.sets(st.integers(0, TASKS - 1))), max_size=8),
+    st.lists(
+        st.tuples(st.sampled_from(MOMENTS), st.lists(st.sampled_from([*LATER]), max_size=TASKS)),
+        max_size=8,
+    ),
     st.integers(1, 3),
 )
 def test_fault_55_56_and_57_once_whatever_dies_whenever(
-    deaths: list[tuple[str, set[int]]], batches: int
+    deaths: list[tuple[str, list[str]]], batches: int
 ) -> None:
-    """After each death some of the transactions that are open may time out."""
+    """After each death something may become of the transactions of some tasks."""
     with scripted() as spark:
         for number in range(batches):
-            for moment, timed_out in deaths[number::batches]:
+            for moment, later in deaths[number::batches]:
                 die_at(spark, moment, number)
-                for task in timed_out:
-                    if f"p-{task}-0" in spark.open():
-                        spark.cluster.time_out(f"p-{task}-0")
+                for task, what in enumerate(later):
+                    LATER[what](spark, f"p-{task}-0")
+                close_shared_clusters()
             spark.run(number, rows_of(number))
         assert sorted(spark.seen()) == sorted(flat(*map(rows_of, range(batches))))
 

@@ -12,7 +12,7 @@ caller's business.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple
@@ -21,7 +21,7 @@ from kafka_protocol.client.broker import Sent
 from kafka_protocol.client.clock import Deadline, Retry, pause
 from kafka_protocol.client.cluster import Cluster
 from kafka_protocol.client.metadata import Topic, has_topic_id
-from kafka_protocol.client.produce_answer import verdicts
+from kafka_protocol.client.produce_answer import Verdict, verdicts
 from kafka_protocol.client.produce_line import CARRIERS, Line
 from kafka_protocol.client.producer_id import (
     ProducerId,
@@ -67,7 +67,7 @@ class Producer:
     def __init__(self, cluster: Cluster, transaction: Transaction | None = None) -> None:
         self._cluster = cluster
         self._transaction = transaction
-        self._joined: set[TopicPartition] = set()  # what is in the transaction
+        self._joined: dict[TopicPartition, int | None] = {}
         new_line = partial(Line, is_transactional=transaction is not None)
         self._lines: dict[TopicPartition, Line] = defaultdict(new_line)
         # Those that have something waiting; and why batches came back.
@@ -85,8 +85,11 @@ class Producer:
         )
 
     @property
-    def joined(self) -> Collection[TopicPartition]:
-        """What is in the transaction. Brokers cannot end one without any."""
+    def joined(self) -> Mapping[TopicPartition, int | None]:
+        """What is in the transaction, each with the offset of a record of it, once one is known.
+
+        Brokers cannot end a transaction that nothing joined.
+        """
         return self._joined
 
     def message_format(self, topic_partition: TopicPartition) -> int:
@@ -184,7 +187,7 @@ class Producer:
             self._take_answer(self._flights[0])
         deadline = Deadline.after(self._cluster.config.max_block_ms)
         add_partitions(self._cluster, transaction, new, deadline)
-        self._joined |= new
+        self._joined |= dict.fromkeys(new)
 
     def _requests(self) -> list[_Request]:
         """At most one request per leader and format, with one batch of each partition."""
@@ -277,11 +280,17 @@ class Producer:
             for topic_partition in request.topics:
                 self._return(topic_partition, error)
             return
-        for topic_partition, refusal in verdicts(response, sent.broker, request.topics):
-            if refusal is None:
-                self.pending_bytes -= self._lines[topic_partition].acknowledge_first()
+        for verdict in verdicts(response, sent.broker, request.topics):
+            if verdict.refusal is None:
+                self._take_acknowledgement(verdict)
             else:
-                self._return(topic_partition, refusal)
+                self._return(verdict.topic_partition, verdict.refusal)
+
+    def _take_acknowledgement(self, verdict: Verdict) -> None:
+        topic_partition = verdict.topic_partition
+        self.pending_bytes -= self._lines[topic_partition].acknowledge_first()
+        if self._joined.get(topic_partition, 0) is None and verdict.base_offset >= 0:
+            self._joined[topic_partition] = verdict.base_offset
 
     def _return(self, topic_partition: TopicPartition, error: KafkaError) -> None:
         self._lines[topic_partition].return_first(error)

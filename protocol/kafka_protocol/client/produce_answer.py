@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka_protocol.client.broker import Broker
 from kafka_protocol.client.metadata import Topic
@@ -19,10 +19,24 @@ _SUCCESSES: Final = (
 )
 
 
+class Verdict(NamedTuple):
+    """What became of a batch.
+
+    Attributes:
+        topic_partition: Where it was to go.
+        refusal: Why it is not there; None if it is.
+        base_offset: That of its first record; -1 where the broker does not tell.
+    """
+
+    topic_partition: TopicPartition
+    refusal: KafkaError | None
+    base_offset: int
+
+
 def verdicts(
     response: ProduceResponse, broker: Broker, topics: Mapping[TopicPartition, Topic]
-) -> Iterator[tuple[TopicPartition, KafkaError | None]]:
-    """For each partition that was written to, why its batch was refused; None if it is there."""
+) -> Iterator[Verdict]:
+    """For each partition that was written to, what became of its batch."""
     names = {topic.topic_id: topic.name for topic in topics.values()}
     answers: dict[TopicPartition, _PartitionResponse] = {}
     for topic in response.responses:
@@ -31,12 +45,14 @@ def verdicts(
             if tp not in answers or answer.error_code:  # of two verdicts the refusal counts
                 answers[tp] = answer
     for tp in topics:
-        yield tp, _verdict(answers.get(tp), f"Produce to {tp} on {broker}")
+        context = f"Produce to {tp} on {broker}"
+        if tp in answers:
+            yield Verdict(tp, _refusal(answers[tp], context), answers[tp].base_offset)
+        else:
+            yield Verdict(tp, OutOfStepError(f"{context}: the answer lacks the partition"), -1)
 
 
-def _verdict(answer: _PartitionResponse | None, context: str) -> KafkaError | None:
-    if answer is None:
-        return OutOfStepError(f"{context}: the answer lacks the partition")
+def _refusal(answer: _PartitionResponse, context: str) -> KafkaError | None:
     if answer.error_code in _SUCCESSES:
         return None
     said = [answer.error_message] if answer.error_message else []

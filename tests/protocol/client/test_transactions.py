@@ -365,7 +365,7 @@ def test_a_partition_that_did_not_join_cannot_be_written_to() -> None:
     with transactional() as (cluster, client):
         transaction = begin(client, "a", soon())
         producer = Producer(client, transaction)
-        producer._joined.add(PARTITION)
+        producer._joined[PARTITION] = None
         producer.add(PARTITION, batch_of(b"x"))
         with pytest.raises(BrokerError, match=r"TRANSACTION_ABORTABLE.*has to be aborted"):
             producer.flush()
