@@ -325,7 +325,7 @@ class Producer:
             return False
         if error.error in _TOO_LARGE:
             line = self._lines[topic_partition]
-            more_bytes = line.split_first(self._id)
+            more_bytes = line.split_first(self._id, self._cluster.config.compression.level)
             if more_bytes is None:
                 size = f"{len(line.waiting[0].data):,} bytes"
                 raise BrokerError(error.code, f"{error.context}, of one record of {size}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from kafka_protocol.client.clock import Deadline, Retry
@@ -131,17 +131,21 @@ class Line:
         self.waiting.extendleft(reversed(self.returned))
         self.returned.clear()
 
-    def split_first(self, producer: ProducerId | None) -> int | None:
-        """Make two of the first batch; returns how many bytes that adds, None for one record."""
+    def split_first(self, producer: ProducerId | None, level: int | None = None) -> int | None:
+        """Make two of the first batch, compressed at a level, with the time that it has left.
+
+        Returns:
+            How many bytes that adds; None for a single record, which stays.
+        """
         batch = self.waiting[0]
-        halves = split_batch(batch.data)
+        halves = split_batch(batch.data, level)
         if len(halves) == 1:
             return None
         self.waiting.popleft()
         following = self.next_sequence
         if producer is not None:
             self.next_sequence = header_of(batch.data).base_sequence
-        stamped = [Batch(self._stamped(half, producer), batch.is_in_doubt) for half in halves]
+        stamped = [replace(batch, data=self._stamped(half, producer)) for half in halves]
         self.next_sequence = following
         self.waiting.extendleft(reversed(stamped))
         return sum(len(half.data) for half in stamped) - len(batch.data)

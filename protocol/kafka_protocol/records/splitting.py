@@ -27,18 +27,21 @@ from kafka_protocol.records.record import Record, decode_records, encode_records
 _Row = TypeVar("_Row")
 
 
-def split_batch(
-    batch: bytes, max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES
-) -> list[bytes]:
-    """Cut a batch in the middle; one with a single record is left as it is."""
+def split_batch(batch: bytes, level: int | None = None) -> list[bytes]:
+    """Cut a batch in the middle; one with a single record is left as it is.
+
+    Args:
+        batch: A whole batch, which is one's own.
+        level: How hard to compress the halves, with the codec that the batch has.
+    """
     (found,) = read_batches(memoryview(batch))
     header, payload = found
-    codec = CompressionCodec(header.codec)
+    compression = Compression(CompressionCodec(header.codec), level)
     if isinstance(header, MessageSetHeader):
-        messages = decode_messages(header, payload, max_decompressed_bytes)
-        return [_message_set(half, header.magic, codec) for half in _halves(messages)]
-    records = decode_records(RecordBatch(header, payload), max_decompressed_bytes)
-    return [_record_batch(half, codec) for half in _halves(records)]
+        messages = decode_messages(header, payload, DEFAULT_MAX_DECOMPRESSED_BYTES)
+        return [_message_set(half, header.magic, compression) for half in _halves(messages)]
+    records = decode_records(RecordBatch(header, payload), DEFAULT_MAX_DECOMPRESSED_BYTES)
+    return [_record_batch(half, compression) for half in _halves(records)]
 
 
 def _halves(rows: list[_Row]) -> Iterable[list[_Row]]:
@@ -46,12 +49,13 @@ def _halves(rows: list[_Row]) -> Iterable[list[_Row]]:
     return filter(None, [rows[:middle], rows[middle:]])
 
 
-def _record_batch(records: list[Record], codec: CompressionCodec) -> bytes:
+def _record_batch(records: list[Record], compression: Compression) -> bytes:
     base_offset, base_timestamp = records[0].offset, records[0].timestamp
+    encoded = encode_records(records, base_offset, base_timestamp)
     return build_batch(
         BatchContents(
-            payload=compress(codec, encode_records(records, base_offset, base_timestamp)),
-            codec=codec,
+            payload=compress(compression.codec, encoded, compression.level),
+            codec=compression.codec,
             records_count=len(records),
             base_timestamp=base_timestamp,
             max_timestamp=max(record.timestamp for record in records),
@@ -59,10 +63,10 @@ def _record_batch(records: list[Record], codec: CompressionCodec) -> bytes:
     )
 
 
-def _message_set(messages: list[Message], magic: int, codec: CompressionCodec) -> bytes:
+def _message_set(messages: list[Message], magic: int, compression: Compression) -> bytes:
     numbered = [message._replace(offset=number) for number, message in enumerate(messages)]
     encoded = encode_messages(numbered, magic)
-    if codec is CompressionCodec.NONE:
+    if compression.codec is CompressionCodec.NONE:
         return encoded
     newest = max(message.timestamp for message in messages)
-    return wrap_messages(encoded, Compression(codec), magic, len(messages) - 1, newest)
+    return wrap_messages(encoded, compression, magic, len(messages) - 1, newest)

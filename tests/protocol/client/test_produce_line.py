@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.produce_line import Line
 from kafka_protocol.client.producer_id import ProducerId
 from kafka_protocol.errors import BrokerConnectionError, BrokerError, ErrorCode, KafkaError
@@ -69,7 +70,9 @@ def test_a_batch_that_is_split_keeps_its_place_and_its_sequences() -> None:
     line = line_of((b"a",), (b"b", b"c", b"d"), (b"e",))
     come_back(line, None)
     before = sum(len(batch.data) for batch in line.waiting)
+    line.waiting[0].deadline = deadline = Deadline.after(60_000)
     added = line.split_first(WHO)
+    assert [batch.deadline for batch in line.waiting] == [deadline, deadline, None]
     assert added == sum(len(batch.data) for batch in line.waiting) - before
     assert values_of(line) == [b"b", b"c", b"d", b"e"]
     assert sequences_of(line) == [1, 2, 4]

@@ -63,6 +63,14 @@ def test_halves_hold_what_the_batch_held(records: list[Record], codec: Compressi
         assert header.max_timestamp == max(record.timestamp for record in read(half))
 
 
+@pytest.mark.parametrize("codec", [CompressionCodec.GZIP, CompressionCodec.LZ4])
+def test_halves_are_compressed_as_hard_as_it_was(codec: CompressionCodec) -> None:
+    value = b"".join(b"%d, " % (number**2) for number in range(5_000))
+    batch = built([Record(number, 0, None, value) for number in range(2)], codec)
+    quickly, thoroughly = (sum(map(len, split_batch(batch, level))) for level in (1, 9))
+    assert thoroughly < quickly
+
+
 @pytest.mark.parametrize("magic", [0, 1])
 @given(st.lists(st.tuples(texts, texts), min_size=1, max_size=9), codecs)
 def test_halves_of_old_formats(
