@@ -25,7 +25,7 @@ from kafka_spark_source.batch_writer import KafkaBatchWriter
 from kafka_spark_source.delivery import AtLeastOnce, Delivery
 from kafka_spark_source.errors import one_sentence
 from kafka_spark_source.exactly_once import ExactlyOnce, claim
-from kafka_spark_source.option_table import STREAM_ONLY, Table
+from kafka_spark_source.option_table import OPTIONS, STREAM_ONLY, Table, Use
 from kafka_spark_source.options import (
     BatchReadOptions,
     ReadOptions,
@@ -41,6 +41,7 @@ from kafka_spark_source.stream_writer import KafkaStreamWriter
 from kafka_spark_source.write_options import parse_write_options
 
 _STRATEGIES = {Table.SUBSCRIBE.key, Table.SUBSCRIBE_PATTERN.key, Table.ASSIGN.key}
+_ONLY_FOR_WRITES = {row.key for row in OPTIONS if row.uses == {Use.WRITE}}
 
 
 class KafkaDataSource(DataSource):
@@ -83,7 +84,8 @@ class KafkaDataSource(DataSource):
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
         # With a schema of the user's, nothing else of ours runs before there is a plan.
-        if _STRATEGIES & {name.lower() for name in options}:
+        names = {name.lower() for name in options}
+        if names & _STRATEGIES and not names & _ONLY_FOR_WRITES:
             self._check_read()
 
     @classmethod

@@ -67,6 +67,12 @@ def test_projection_is_checked() -> None:
         KafkaDataSource(READ).reader(StructType().add("offset", "integer"))
 
 
+def test_an_option_of_reads_in_a_write_is_the_one_that_is_named() -> None:
+    source = KafkaDataSource(READ | {"topic": "t"})
+    with pytest.raises(KafkaConfigError, match=r"Option 'subscribe' is for .* not for a write"):
+        source.writer(source_schema(include_headers=False), overwrite=False)
+
+
 def test_overwrite_is_refused() -> None:
     with pytest.raises(KafkaConfigError, match="Save mode Overwrite not allowed for Kafka"):
         KafkaDataSource(SERVERS | {"topic": "t"}).writer(VALUE, overwrite=True)
