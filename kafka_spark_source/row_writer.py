@@ -19,6 +19,7 @@ from kafka_spark_source.schema import SinkColumns
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kafka_protocol.columnar.batch_limit import BatchLimit
     from kafka_spark_source.routing import Destination
 
 # Rows are routed and encoded together up to here: a few full batches for each of some partitions,
@@ -55,31 +56,35 @@ class RowWriter:
                 broker, and what the broker said.
         """
         # Only tasks need Arrow.
+        from kafka_protocol.columnar.batch_limit import BatchLimit  # noqa: PLC0415
         from kafka_spark_source.partitioner import TaskPartitioner  # noqa: PLC0415
         from kafka_spark_source.routing import Destination  # noqa: PLC0415
 
         counts = _PartitionCounts(shared_cluster(self.config))
         partitioner = TaskPartitioner(self.partitioner, self.config.batch_bytes)
         to = Destination(self.columns, self.topic, counts.count, partitioner)
+        limit = BatchLimit(self.config.batch_bytes, self.config.max_request_bytes)
         added = 0
         for rows in chunks_of(batches, CHUNK_BYTES):
-            added += self._add(rows, to, producer)
+            self._add(rows, to, producer, limit)
             producer.push(_MOST_PENDING_BYTES)
+            added += rows.num_rows
         return added
 
-    def _add(self, rows: pa.RecordBatch, to: Destination, producer: Producer) -> int:
-        """Hand rows to a producer; returns how many records they are."""
+    def _add(
+        self, rows: pa.RecordBatch, to: Destination, producer: Producer, limit: BatchLimit
+    ) -> None:
+        """Hand rows to a producer."""
         from kafka_protocol.columnar.encode import encode_gathered  # noqa: PLC0415
         from kafka_spark_source.routing import route  # noqa: PLC0415
 
         gathered, places = route(rows, to, time.time_ns() // 1_000_000)
         magics = [*map(producer.message_format, places)]
         for number, batch in encode_gathered(
-            gathered, magics, self.config.compression, self.config.batch_bytes
+            gathered, magics, self.config.compression, limit.bytes
         ):
             producer.add(places[number], batch.contents)
-        added: int = rows.num_rows
-        return added
+            limit.note(batch)
 
 
 def chunks_of(batches: Iterable[pa.RecordBatch], most_bytes: int) -> Iterator[pa.RecordBatch]:

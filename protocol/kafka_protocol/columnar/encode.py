@@ -30,10 +30,23 @@ _ENCODERS: Final[tuple[_MakeEncoder, ...]] = (message_encoder, message_encoder, 
 
 
 class EncodedBatch(NamedTuple):
-    """A batch to produce, and how many records stand in it."""
+    """A batch to produce.
+
+    Attributes:
+        contents: What is sent.
+        records_count: How many records stand in it.
+        most_bytes: How large it was thought to become before compression.
+    """
 
     contents: Contents
     records_count: int
+    most_bytes: int
+
+    @property
+    def sent_bytes(self) -> int:
+        """How large it is."""
+        contents = self.contents
+        return contents.batch_bytes if isinstance(contents, BatchContents) else len(contents)
 
     @property
     def data(self) -> bytes:
@@ -116,8 +129,11 @@ def _encode(
         cuts += batches
     cuts.append(last - first)
     contents = encoder.encode(np.array(cuts, dtype=np.int64))
-    for number, batch, (start, stop) in zip(numbers, contents, pairwise(cuts), strict=True):
-        yield number, EncodedBatch(batch, stop - start)
+    most = np.diff(ends[np.array(cuts[1:]) - 1], prepend=0).tolist()
+    for number, batch, (start, stop), before in zip(
+        numbers, contents, pairwise(cuts), most, strict=True
+    ):
+        yield number, EncodedBatch(batch, stop - start, before)
 
 
 def _cuts(ends: Longs, start: int, stop: int, most_bytes: int) -> list[int]:
