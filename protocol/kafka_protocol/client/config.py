@@ -248,8 +248,8 @@ class ClientConfig:
         "batch.size",
         integer(1),
         1_000_000,
-        "How large a batch may become, in bytes before compression; a larger record gets one for "
-        "itself. At most `kafka.max.request.size`.",
+        "How large a batch is to be when it is sent, in bytes, as far as that can be told from "
+        "those before; a larger record gets one for itself. At most `kafka.max.request.size`.",
     )
     delivery_timeout_ms: int = option(
         "delivery.timeout.ms",
