@@ -9,19 +9,22 @@ OLDEST_SPARK := 4.0.0
 OTHER_SPARKS := 4.1.0 4.2.0
 CONNECTOR_SPARK := 4.2.0
 
-# Which tests. The oldest release of Spark sees what depends on it, the others a part of that.
+# Which tests. All that touches Spark; of that, what may differ on the oldest release; and on others.
 SPEED = not slow
 SPARK_TESTS = tests/spark tests/integration --ignore=tests/spark/testing \
 	--ignore=tests/spark/test_cli.py -m "($(SPEED)) and (spark or not integration)"
-OLDEST_TESTS = $(OF_BROKERS:%=--ignore=tests/integration/test_%.py) $(SPARK_TESTS)
-OF_BROKERS := examples exactly_once_kills security stream_write_faults task_memory write_faults \
-	write_memory
-OTHER_TESTS = tests/spark/test_source.py tests/integration/test_batch.py \
-	tests/integration/test_pushdown.py
+OLDEST_TESTS = tests/spark --ignore=tests/spark/testing --ignore=tests/spark/test_cli.py \
+	--ignore-glob='tests/spark/test_*_faults_*.py' -m "$(SPEED)" \
+	$(call integration,batch exactly_once other_sessions positions stream_faults stream_write)
+OTHER_TESTS = tests/spark/test_source.py -m "$(SPEED)" \
+	$(call integration,batch exactly_once pushdown stream_write)
+integration = $(1:%=tests/integration/test_%.py)
 
-# In this order, the longest first.
+# Those that use real brokers, the longest first; and those that use one core and no broker.
 ON_OTHERS := $(OTHER_SPARKS:%=test-spark-%)
-PARTS := test-integration test-conformance test-oldest test-spark test-protocol $(ON_OTHERS)
+OF_BROKERS := test-integration test-conformance test-oldest $(ON_OTHERS)
+OF_ONE_CORE := test-spark test-protocol
+PARTS := $(OF_BROKERS) $(OF_ONE_CORE)
 AT_A_TIME ?= 1
 
 .PHONY: demo demo-stream test test-all test-newest $(PARTS) install bench bench-read bench-stream
@@ -35,12 +38,13 @@ demo: $(VENV)/.installed-demo
 demo-stream: $(VENV)/.installed-demo
 	$(BIN)/python examples/live_progress.py
 
-# AT_A_TIME=2 runs two parts at a time, where there are more than two cores; each has a Spark and
-# brokers of its own, and its output comes when it has ended.
+# AT_A_TIME=2 runs two parts with brokers at a time, where there are more than two cores. What runs
+# beside something else is printed when it has ended.
 test:
-	$(MAKE) --jobs=$(AT_A_TIME) install
+	$(MAKE) --jobs=2 install
 	$(MAKE) lint
-	$(MAKE) --jobs=$(AT_A_TIME) --output-sync=target --keep-going $(PARTS)
+	$(MAKE) --jobs=2 --output-sync=target --keep-going $(OF_ONE_CORE); units=$$?; \
+	$(MAKE) --jobs=$(AT_A_TIME) --output-sync=target --keep-going $(OF_BROKERS) && exit $$units
 
 # The slow ones too, and all that touches Spark with every release.
 test-all:

@@ -123,8 +123,9 @@ def measure(spark: SparkSession, servers: str, options: argparse.Namespace) -> l
             rows = rows_of(spark, count, value_bytes)
             rates: dict[tuple[Workload, str], list[float]] = {}
             for number in range(WARM_UP + options.rounds):
+                first = number % len(CONTENDERS)  # what one leaves behind is not always the same's
                 for workload in (each for each in WORKLOADS if each.size == size):
-                    for contender in CONTENDERS:
+                    for contender in CONTENDERS[first:] + CONTENDERS[:first]:
                         progress.update(bar, description=f"{workload}: round {number}, {contender}")
                         rate = write(rows, contender, servers, workload.settings, count)
                         rates.setdefault((workload, contender), []).append(rate)

@@ -11,6 +11,8 @@ from tests.conformance.topics import START_MS, STEP_MS, Topics, numbered
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
+SLOW = pytest.mark.slow
+
 
 def at(number: int, and_ms: int = 0) -> int:
     """The time of a record of `Topics.created`."""
@@ -70,7 +72,14 @@ def test_offsets(
     assert len(rows) == count
 
 
-@pytest.mark.parametrize("kind", ["transactions", "compacted", "cut", "all_codecs", "headers"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "transactions",
+        "compacted",
+        *(pytest.param(each, marks=SLOW) for each in ("cut", "all_codecs", "headers")),
+    ],
+)
 def test_offsets_in_the_middle(sides: Sides, topics: Topics, kind: str) -> None:
     """Where batches, transactions and gaps are cut in two."""
     topic = getattr(topics, kind)
@@ -131,7 +140,14 @@ def test_kinds_of_positions_mix(sides: Sides, topics: Topics) -> None:
     assert len(rows) == 30
 
 
-@pytest.mark.parametrize("kind", ["out_of_order", "appended", "transactions", "compacted"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "out_of_order",
+        "appended",
+        *(pytest.param(e, marks=SLOW) for e in ("transactions", "compacted")),
+    ],
+)
 def test_timestamps_of_other_topics(sides: Sides, topics: Topics, kind: str) -> None:
     topic = getattr(topics, kind)
     times = sorted(row["timestamp"] for row in sides.rows(subscribe=topic))
@@ -148,14 +164,16 @@ def test_timestamps_of_other_topics(sides: Sides, topics: Topics, kind: str) -> 
             )
 
 
-@pytest.mark.parametrize("kind", ["created", "partly_empty", "cut"])
+@pytest.mark.parametrize(
+    "kind", ["cut", *(pytest.param(each, marks=SLOW) for each in ("created", "partly_empty"))]
+)
 @pytest.mark.parametrize(
     "options",
     [
         {},
         {"minPartitions": "4"},
         {"minPartitions": "7"},
-        {"minPartitions": "15"},
+        pytest.param({"minPartitions": "15"}, marks=SLOW),
         {"minPartitions": "6", "maxRecordsPerPartition": "11"},
         {"minPartitions": "10", "maxRecordsPerPartition": "25"},
     ],

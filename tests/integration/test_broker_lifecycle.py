@@ -156,7 +156,7 @@ def test_a_node_that_is_stopped_keeps_its_data() -> None:
         assert read(cluster, "kept", 1) == [b"value"]
 
 
-@pytest.mark.parametrize("version", ["4.3.1", "1.1.1"])
+@pytest.mark.parametrize("version", ["4.3.1", pytest.param("1.1.1", marks=pytest.mark.slow)])
 def test_clients_of_a_sasl_ssl_listener_prove_who_they_are(
     version: str, kafka_cluster_factory: ClusterFactory
 ) -> None:

@@ -67,7 +67,7 @@ def chosen(chance: random.Random, count: int) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("kills", [6, pytest.param(32, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [3, pytest.param(32, marks=pytest.mark.slow)])
 @pytest.mark.skipif(sys.platform != "linux", reason="what a driver leaves is found by /proc")
 @pytest.mark.timeout(1800)
 def test_fault_55_and_57_once_whatever_is_killed_whenever(

@@ -140,11 +140,11 @@ READ, DESCRIBE = 3, 8
 TOPIC, LITERAL, ALLOW = 2, 3, 3
 
 
-def allow(cluster: Cluster, topic: str, user: str, operation: int) -> None:
+def allow(cluster: Cluster, name: str, user: str, operation: int, kind: int = TOPIC) -> None:
     """From then on only those that a rule allows may."""
     rule = CreateAclsRequest.AclCreation(
-        resource_type=TOPIC,
-        resource_name=topic,
+        resource_type=kind,
+        resource_name=name,
         resource_pattern_type=LITERAL,
         principal=f"User:{user}",
         host="*",

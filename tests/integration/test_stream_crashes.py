@@ -93,7 +93,11 @@ def load(spark: SparkSession, options: Mapping[str, str]) -> DataFrame:
     return spark.readStream.format(CONNECTOR).options(**options).load()
 
 
-@pytest.mark.parametrize("started", STARTS, indirect=True)
+@pytest.mark.parametrize(
+    "started",
+    ["latest", *(pytest.param(each, marks=pytest.mark.slow) for each in ("earliest", "timestamp"))],
+    indirect=True,
+)
 def test_a_driver_that_died_between_two_writes(
     tmp_path: Path, spark: SparkSession, started: Started
 ) -> None:

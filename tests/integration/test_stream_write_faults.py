@@ -72,7 +72,7 @@ def last_batch(query: StreamingQuery) -> int:
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("deaths", [5, pytest.param(15, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("deaths", [2, pytest.param(15, marks=pytest.mark.slow)])
 def test_fault_19_42_and_49_brokers_die_under_copies(
     spark: SparkSession, kafka: KafkaCluster, tmp_path: Path, deaths: int
 ) -> None:

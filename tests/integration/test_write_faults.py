@@ -40,13 +40,16 @@ from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.integration.conftest import SOON_MS, MakeTopic, connect
 from tests.integration.test_read_faults import DESCRIBE, allow, soon
+from tests.secret_check import guard
 
 pytestmark = pytest.mark.integration
 
 Consume: TypeAlias = Callable[[str, int, int], list[Any]]
 
 COLUMNS = SinkColumns(value=0, key=1, topic=None, partition=None, headers=None, timestamp=2)
-WRITE = 4
+# As Kafka numbers operations and kinds of resources.
+WRITE, IDEMPOTENT_WRITE = 4, 12
+CLUSTER = 4
 
 
 @pytest.fixture(autouse=True)
@@ -213,6 +216,27 @@ def test_fault_26_a_topic_that_may_not_be_written(
     with pytest.raises(BrokerError, match=message) as caught:
         write(guarded, topic, rows(b"a"))
     assert not caught.value.retriable
+
+
+def test_fault_26_below_2_8_idempotence_is_a_right_of_its_own(
+    kafka_cluster_factory: ClusterFactory,
+) -> None:
+    kafka = kafka_cluster_factory(
+        "1.1.1",
+        security="SASL_PLAINTEXT",
+        config={
+            "authorizer.class.name": "kafka.security.auth.SimpleAclAuthorizer",
+            "allow.everyone.if.no.acl.found": "true",
+            "super.users": "User:ANONYMOUS",  # the broker to itself
+        },
+    )
+    guard(kafka.password)
+    with told(kafka) as client:
+        create_topic(client, NewTopic("plain"), soon())
+        allow(client, "kafka-cluster", "somebody-else", IDEMPOTENT_WRITE, CLUSTER)
+    with pytest.raises(BrokerError, match=r"CLUSTER_AUTHORIZATION_FAILED.*IDEMPOTENT_WRITE"):
+        write(kafka, "plain", rows(b"a"))
+    assert write(kafka, "plain", rows(b"a"), enable_idempotence="false") == 1
 
 
 @contextmanager
