@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -70,6 +70,11 @@ class TaskWrite(NamedTuple):
     offset: int | None = None
 
 
+def transactions_of(writes: Iterable[TaskWrite]) -> dict[Transaction, TaskWrite]:
+    """Those of the tasks that wrote anything."""
+    return {write.transaction: write for write in writes if write.transaction is not None}
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """Which transactions commit.
@@ -87,7 +92,7 @@ class Decision:
     @property
     def transactions(self) -> dict[Transaction, TaskWrite]:
         """Those of the tasks that wrote anything."""
-        return {write.transaction: write for write in self.writes if write.transaction is not None}
+        return transactions_of(self.writes)
 
     def to_json(self) -> bytes:
         """As it stands in the topic."""

@@ -36,6 +36,7 @@ from kafka_spark_source.commit_log import (
     Decision,
     MicroBatch,
     TaskWrite,
+    transactions_of,
 )
 from kafka_spark_source.delivery import UNKNOWN, TaskAttempt, Written
 from kafka_spark_source.row_writer import RowWriter
@@ -157,7 +158,8 @@ class ExactlyOnce:
                 goes on from there.
         """
         writes = [each.write for each in written]
-        if not any(write.transaction for write in writes):
+        transactions = transactions_of(writes)
+        if not transactions:
             return
         config = self.rows.config
         decisions = CommitLog(config, self.identity)
@@ -167,9 +169,10 @@ class ExactlyOnce:
             decisions.decide(decision)
         except KafkaError as error:
             if not isinstance(error, OutcomeUnknownError):
-                _abort(config, [write.transaction for write in writes if write.transaction])
+                _abort(config, transactions)
             raise
-        _raise_first(_commit(config, decision), decision)
+        # What an earlier run committed of it is not asked for again: it may be forgotten.
+        _raise_first(_commit(config, transactions), decision)
         decisions.note_done(decision)
         for each in written:
             for attempt in range(each.task.attempt):
@@ -231,9 +234,10 @@ def _check_open(config: ClientConfig, writes: Iterable[TaskWrite]) -> None:
         raise error
 
 
-def _commit(config: ClientConfig, decision: Decision) -> dict[TaskWrite, KafkaError]:
-    """Carry a decision out; returns what could not be done."""
-    transactions = decision.transactions
+def _commit(
+    config: ClientConfig, transactions: Mapping[Transaction, TaskWrite]
+) -> dict[TaskWrite, KafkaError]:
+    """Commit what is decided; returns what could not be done."""
     outcomes = end_all(shared_cluster(config), transactions, True, _soon(config))
     return {transactions[each]: error for each, error in outcomes.items() if error is not None}
 
@@ -255,7 +259,7 @@ def _roll_forward(config: ClientConfig, decision: Decision) -> frozenset[int]:
     Raises:
         CommitLogError: It cannot be carried out now.
     """
-    failures = _commit(config, decision)
+    failures = _commit(config, decision.transactions)
     fenced = {w: e for w, e in failures.items() if isinstance(e, TransactionFencedError)}
     _raise_first({w: e for w, e in failures.items() if w not in fenced}, decision)
     lost = {w: e for w, e in fenced.items() if not _is_there(config, w, decision)}

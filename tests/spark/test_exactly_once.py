@@ -286,6 +286,17 @@ def test_fault_56_and_57_what_is_committed_is_not_taken_for_rolled_back(
     assert spark.seen() == flat(rows_of(0), rows_of(1))
 
 
+def test_fault_48_and_57_what_is_forgotten_of_a_part_needs_no_other_run(spark: Spark) -> None:
+    with death("before it commits"):
+        spark.run(0, rows_of(0))
+    spark.cluster.time_out("p-1-0")
+    spark.plan()  # commits the others, and dies
+    close_shared_clusters()
+    FORGETS["transactional.id.expiration.ms"](spark, "p-0-0")
+    spark.run(0, rows_of(0))
+    assert sorted(spark.seen()) == flat(rows_of(0))
+
+
 @pytest.mark.parametrize("number", [0, None], ids=["a micro-batch", "a batch query"])
 def test_fault_27_and_57_whether_it_is_committed_cannot_be_known(
     spark: Spark, number: int | None, caplog: pytest.LogCaptureFixture
