@@ -307,20 +307,18 @@ def test_what_became_of_it_when_its_coordinator_tells_no_more(
 ) -> None:
     topic = make_topic()
     partition = OurPartition(topic, 0)
-    transaction = begin(cluster, f"{topic}-id", Deadline.after(SOON_MS))
+    transaction = begin(cluster, f"{topic}-id", soon())
     producer = OurProducer(cluster, transaction)
     for value in (b"a", b"b"):
         producer.add(partition, batch_of(value))
     producer.flush()
-    end(cluster, transaction, committed, Deadline.after(SOON_MS))
-    begin(cluster, f"{topic}-id", Deadline.after(SOON_MS))
+    end(cluster, transaction, committed, soon())
+    begin(cluster, f"{topic}-id", soon())
     with pytest.raises(TransactionFencedError):
-        end(cluster, transaction, committed, Deadline.after(SOON_MS))
+        end(cluster, transaction, committed, soon())
     offset = producer.joined[partition]
     try:
-        told = was_committed(
-            cluster.config, transaction, partition, offset, Deadline.after(SOON_MS)
-        )
+        told = was_committed(cluster.config, transaction, partition, offset, soon())
     finally:
         close_shared_clusters()
     assert told is committed
