@@ -128,8 +128,9 @@ def _encode(
         numbers += [number] * len(batches)
         cuts += batches
     cuts.append(last - first)
-    contents = encoder.encode(np.array(cuts, dtype=np.int64))
-    most = np.diff(ends[np.array(cuts[1:]) - 1], prepend=0).tolist()
+    begins = np.array(cuts, dtype=np.int64)
+    contents = encoder.encode(begins)
+    most = np.diff(ends[begins[1:] - 1], prepend=0).tolist()
     for number, batch, (start, stop), before in zip(
         numbers, contents, pairwise(cuts), most, strict=True
     ):

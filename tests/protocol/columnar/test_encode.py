@@ -110,6 +110,13 @@ def test_without_a_headers_column() -> None:
     assert [(r.key, r.value, r.headers) for r in records] == [(b"k", b"v", ())] * 3
 
 
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_no_records_are_no_batches(magic: int) -> None:
+    nothing = pa.array([], pa.binary())
+    columns = RecordColumns(nothing, nothing, np.array([], dtype=np.int64))
+    assert not [*encode_batches(columns, CompressionCodec.NONE, magic=magic)]
+
+
 def test_batches_stay_below_their_size_unless_one_record_is_larger() -> None:
     rows: list[tuple[object, ...]] = [
         (None, bytes(size), NOW, None) for size in (400, 400, 400, 5000, 10)
