@@ -10,8 +10,8 @@ from typing import Final
 
 from kafka_protocol.columnar.encode import EncodedBatch
 
-# Below max.message.bytes of brokers, 1,048,588.
-_SAFE_BYTES: Final = 1024 * 1024
+# Below max.message.bytes of brokers: 1,048,588, and 1,000,012 for older ones.
+_SAFE_BYTES: Final = 1_000_000
 
 # What is guessed is too small rather than too large; a guess gets smaller by steps, larger at once.
 _MARGIN: Final = 1.05
