@@ -42,7 +42,7 @@ from kafka_protocol.errors import (
     UnsupportedVersionError,
 )
 from kafka_protocol.messages.produce import ACKS_ALL, ProduceRequest, ProduceResponse
-from kafka_protocol.records.batch import MAGIC, MAGIC_AT, BatchContents
+from kafka_protocol.records.batch import MAGIC, MAGIC_AT, BatchContents, bytes_of
 from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
 
@@ -123,7 +123,7 @@ class Producer:
             KafkaError: No id can be had for this producer; nothing was added.
         """
         most_bytes = self._cluster.config.max_request_bytes
-        batch_bytes = len(batch) if isinstance(batch, bytes) else batch.batch_bytes
+        batch_bytes = bytes_of(batch)
         if batch_bytes > most_bytes:
             raise KafkaConfigError(
                 f"A batch for {topic_partition} takes {batch_bytes:,} bytes, and "

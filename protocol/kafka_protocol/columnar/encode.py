@@ -17,7 +17,7 @@ from kafka_protocol.columnar.message_payload import message_encoder
 from kafka_protocol.columnar.record_payload import record_encoder
 from kafka_protocol.columnar.varints import Longs
 from kafka_protocol.columnar.writing import Contents, Encoder, RecordColumns
-from kafka_protocol.records.batch import MAGIC, BatchContents, build_batch
+from kafka_protocol.records.batch import MAGIC, BatchContents, build_batch, bytes_of
 from kafka_protocol.records.compression import Compression, CompressionCodec
 
 __all__ = ["EncodedBatch", "Gathered", "RecordColumns", "encode_batches", "encode_gathered"]
@@ -45,8 +45,7 @@ class EncodedBatch(NamedTuple):
     @property
     def sent_bytes(self) -> int:
         """How large it is."""
-        contents = self.contents
-        return contents.batch_bytes if isinstance(contents, BatchContents) else len(contents)
+        return bytes_of(self.contents)
 
     @property
     def data(self) -> bytes:

@@ -271,6 +271,11 @@ class BatchContents(NamedTuple):
         return HEADER_BYTES + len(self.payload)
 
 
+def bytes_of(batch: BatchContents | bytes) -> int:
+    """How large a batch is that is still to be built, or is whole."""
+    return batch.batch_bytes if isinstance(batch, BatchContents) else len(batch)
+
+
 def build_batch(contents: BatchContents) -> bytes:
     """A whole batch with base offset 0, which the broker replaces."""
     producer = contents.producer
