@@ -148,13 +148,14 @@ def test_the_server_serves_the_text_of_the_moment() -> None:
 
 
 def test_a_closed_server_is_gone() -> None:
-    threads = threading.active_count()
+    threads = {*threading.enumerate()}
     server = PrometheusServer(lambda: "", 0)
+    (serving,) = {*threading.enumerate()} - threads
     assert repr(server) == f"<PrometheusServer on port {server.port}>"
     server.close()
     with pytest.raises(ConnectionRefusedError):
         get(server.port, "/metrics")
-    assert threading.active_count() == threads
+    assert not serving.is_alive()
     # Its port can be had again.
     PrometheusServer(lambda: "", server.port).close()
 

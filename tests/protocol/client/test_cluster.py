@@ -77,17 +77,17 @@ def test_fault_05_silent_servers_share_the_time() -> None:
     with ExitStack() as stack:
         silent = [
             stack.enter_context(ScriptedBroker({MetadataRequest: lambda _r, _v: None}))
-            for _ in range(3)
+            for _ in range(10)
         ]
         for broker in silent:
             broker.handlers = {request: lambda _r, _v: None for request in broker.handlers}
-        cluster = stack.enter_context(cluster_of(*(b.address for b in silent), setup_ms=400))
+        cluster = stack.enter_context(cluster_of(*(b.address for b in silent), setup_ms=1_000))
         started = time.monotonic()
         with pytest.raises(
             BrokerConnectionError, match=r"No broker of kafka.bootstrap.servers"
         ) as e:
             cluster.topics(["t"], Deadline.after(60_000))
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 5
         assert all(str(broker.address) in str(e.value) for broker in silent)
 
 
