@@ -33,7 +33,7 @@ from kafka_spark_source.testing.waiting import Deadline
 
 pytestmark = pytest.mark.integration
 
-GONE_SECONDS = 5.0
+GONE_SECONDS = 20.0
 CLIENT_SECONDS = 30.0
 
 

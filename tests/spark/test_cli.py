@@ -211,10 +211,10 @@ def test_a_broker_that_dies_shows_in_the_status(pykafka: Pykafka) -> None:
     assert pykafka("broker", "start", "--version", FAST).returncode == 0
     (record,) = running_clusters()
     record.brokers[0].send(signal.SIGKILL)
-    assert Deadline(5).wait_for(lambda: record.brokers_alive == 0)
+    assert Deadline(20).wait_for(lambda: record.brokers_alive == 0)
     assert "0 of 1" in pykafka("broker", "status").stdout
     record.supervisor.send(signal.SIGKILL)
-    assert Deadline(5).wait_for(lambda: not record.supervisor.is_alive)
+    assert Deadline(20).wait_for(lambda: not record.supervisor.is_alive)
     assert pykafka("broker", "status").returncode == 3
     assert not Path(record.folder).exists()
     assert list(runtime_folder().iterdir()) == []
@@ -239,7 +239,7 @@ def test_in_the_foreground_the_broker_stays_until_a_signal(number: signal.Signal
         command.send_signal(number)
         command.wait(10)
         assert command.returncode == (-9 if number == signal.SIGKILL else 0)
-        assert Deadline(5).wait_for(lambda: not record.supervisor.is_alive)
+        assert Deadline(20).wait_for(lambda: not record.supervisor.is_alive)
         assert record.brokers_alive == 0
         assert not Path(record.folder).exists()
         assert running_clusters() == []

@@ -16,7 +16,7 @@ from kafka_spark_source.testing.identity import ProcessIdentity
 from kafka_spark_source.testing.processes import SupervisedProcesses
 from kafka_spark_source.testing.waiting import Deadline
 
-GONE_SECONDS = 5.0
+GONE_SECONDS = 20.0
 SLEEP = ["sleep", "600"]
 
 # Starts a process that would live long, tells about it, and does what the test says.
