@@ -76,11 +76,11 @@ def test_a_batch_waits_no_longer_than_told(
     streams: Streams, live: LiveTopics, connector: str
 ) -> None:
     topic = live.fill(3)
-    limits = {"minOffsetsPerTrigger": "10", "maxTriggerDelay": "2s"}
+    limits = {"minOffsetsPerTrigger": "10", "maxTriggerDelay": "5s"}
     stream = streams.make(connector, subscribe=topic, **limits)
     with stream.running() as query:
         query.processAllAvailable()
-        live.write(topic, numbered(2))
+        live.write(topic, numbered(2), linger_ms="1000")
         query.processAllAvailable()
         assert len(stream.batches) == 1
         assert Deadline(SOON_SECONDS).wait_for(lambda: len(stream.batches) == 2)
@@ -94,7 +94,8 @@ def test_a_lower_and_an_upper_limit(streams: Streams, live: LiveTopics, connecto
     stream = streams.make(connector, subscribe=topic, **limits)
     with stream.running() as query:
         query.processAllAvailable()
-        live.write(topic, numbered(30))
+        # As one batch of the producer's: of a part of them the query might take its first ten.
+        live.write(topic, numbered(30), linger_ms="1000")
         query.processAllAvailable()
     assert stream.ends == [{topic: {"0": end}} for end in (3, 15, 27)]
 

@@ -97,8 +97,10 @@ def test_latest_is_where_the_log_ended_when_it_started(
         query.processAllAvailable()
         live.write(topic, [*numbered(2), *numbered(1, 1)])
         query.processAllAvailable()
-    assert stream.ends == [{topic: {"0": 3, "1": 0}}, {topic: {"0": 5, "1": 1}}]
-    assert stream.spans == [{f"{topic}-0": (3, 5), f"{topic}-1": (0, 1)}]
+    # What is written while it runs may become several batches.
+    assert stream.ends[0] == {topic: {"0": 3, "1": 0}}
+    assert stream.ends[-1] == {topic: {"0": 5, "1": 1}}
+    assert [(row["partition"], row["offset"]) for row in stream.rows] == [(0, 3), (0, 4), (1, 0)]
 
 
 @both
