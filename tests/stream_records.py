@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient, NewPartitions
@@ -25,6 +25,9 @@ class Record(NamedTuple):
     offset: int
     value: str
 
+
+# Whole records, or only their values.
+T = TypeVar("T", Record, str)
 
 Offsets = dict[str, dict[int, int]]
 """An offset for each partition of each topic."""
@@ -142,15 +145,20 @@ def expect_each_once(found: Sequence[Record], journal: Journal, starts: Offsets)
         for record in journal.records
         if record.offset >= starts.get(record.topic, {}).get(record.partition, 0)
     ]
-    there, wanted = Counter(found), Counter(expected)
-    assert not wanted - there, _few("lost", wanted - there)
-    assert not there - wanted, _few("twice, or never asked for", there - wanted)
+    expect_same(found, expected, "the stream")
     for (topic, partition), offsets in _by_partition(found).items():
         start = starts.get(topic, {}).get(partition, 0)
         assert offsets == list(range(start, start + len(offsets))), (topic, partition)
 
 
-def _few(what: str, records: Mapping[Record, int]) -> str:
+def expect_same(found: Iterable[T], expected: Iterable[T], whose: str) -> None:
+    """Fails unless both are the same records, in any order; says which are lost or too many."""
+    there, wanted = Counter(found), Counter(expected)
+    assert not wanted - there, _few(f"of {whose} lost", wanted - there)
+    assert not there - wanted, _few(f"of {whose} twice, or never asked for", there - wanted)
+
+
+def _few(what: str, records: Mapping[T, int]) -> str:
     return f"{len(records)} records {what}, such as {sorted(records)[:_SHOWN]}"
 
 

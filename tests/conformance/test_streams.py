@@ -100,6 +100,7 @@ def test_latest_is_where_the_log_ended_when_it_started(
     # What is written while it runs may become several batches.
     assert stream.ends[0] == {topic: {"0": 3, "1": 0}}
     assert stream.ends[-1] == {topic: {"0": 5, "1": 1}}
+    assert len(stream.ends) == 1 + len(stream.batches)
     assert [(row["partition"], row["offset"]) for row in stream.rows] == [(0, 3), (0, 4), (1, 0)]
 
 

@@ -5,7 +5,6 @@ The numbers are those of the list of faults. The witness that reads the result i
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
@@ -21,7 +20,7 @@ from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline
 from tests.integration.conftest import connect
 from tests.integration.test_read_faults import soon
-from tests.stream_records import Journal
+from tests.stream_records import Journal, expect_same
 from tests.witness import values_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -105,12 +104,8 @@ def test_fault_19_42_and_49_brokers_die_under_copies(
         assert [*dict.fromkeys(source)] == written
         for name in COPIES:
             copied = values_of(servers, name, partition)
-            assert copied == source, (name, partition, differences(source, copied))
-
-
-def differences(expected: list[str], found: list[str]) -> str:
-    lost, more = (Counter(a) - Counter(b) for a, b in ((expected, found), (found, expected)))
-    return f"lost {lost.most_common(10)}, more often than there {more.most_common(10)}"
+            expect_same(copied, source, f"{name}-{partition}")
+            assert copied == source, name
 
 
 def have_written(queries: list[StreamingQuery], batches: list[int]) -> bool:

@@ -93,7 +93,7 @@ def test_stopping_ends_everything(start: Callable[[], Any]) -> None:
 def test_a_dead_supervisors_leavings_are_cleared_up(start: Callable[[], Any]) -> None:
     record = state.remember(start(), None)
     record.supervisor.send(signal.SIGKILL)
-    Deadline(20).wait_for(lambda: not record.supervisor.is_alive)
+    assert Deadline(20).wait_for(lambda: not record.supervisor.is_alive)
     assert state.running_clusters() == []
     assert record.brokers_alive == 0
     assert not Path(record.folder).exists()
@@ -125,7 +125,7 @@ def test_only_a_folder_with_our_prefix_is_removed(start: Callable[[], Any], tmp_
     cluster.folder.mkdir(parents=True)
     record = state.remember(cluster, None)
     record.supervisor.send(signal.SIGKILL)
-    Deadline(20).wait_for(lambda: not record.supervisor.is_alive)
+    assert Deadline(20).wait_for(lambda: not record.supervisor.is_alive)
     assert state.running_clusters() == []
     assert cluster.folder.exists()
 
