@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from kafka_protocol.client.admin import NewTopic, create_topic, delete_topic
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.produce import Producer
+from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_topic
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition

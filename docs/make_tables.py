@@ -10,21 +10,21 @@ from pathlib import Path
 
 from kafka_protocol import messages
 from kafka_protocol.api_keys import ApiKey
-from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.option import names_of
-from kafka_protocol.client.security_options import SecurityOptions
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.config.option import names_of
+from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.features import FEATURES, Feature
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.releases import first_release, parse_release
 from kafka_protocol.schema import Request
-from kafka_spark_source.option_table import OPTIONS, STREAM_ONLY, Use
+from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Use
 
 HERE = Path(__file__).parent
 
 _HEAD = """\
 # Options
 
-Made from the code by `make docs`; edit `kafka_spark_source/option_table.py`, and
+Made from the code by `make docs`; edit `kafka_spark_source/options/table.py`, and
 `client/config.py` and `client/security_options.py` in `protocol/kafka_protocol`, instead. Names are
 matched without regard to case.
 

@@ -25,10 +25,10 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from kafka_protocol.client.admin import NewTopic, create_topic
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.config import ClientConfig
+from kafka_protocol.client.cluster.admin import NewTopic, create_topic
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_spark_source.testing import KafkaCluster, LocalBrokerError
 
 EVENTS = 30_000

@@ -19,7 +19,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import prometheus
-from kafka_spark_source.offsets import offsets_from_log
+from kafka_spark_source.planning.offsets_json import offsets_from_log
 
 if TYPE_CHECKING:
     from uuid import UUID

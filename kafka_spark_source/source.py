@@ -18,27 +18,27 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from kafka_protocol.client.config import ClientConfig
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.batch_reader import FilteringBatchReader, KafkaBatchReader
-from kafka_spark_source.batch_writer import KafkaBatchWriter
-from kafka_spark_source.delivery import AtLeastOnce, Delivery
 from kafka_spark_source.errors import one_sentence
-from kafka_spark_source.exactly_once import ExactlyOnce, claim
-from kafka_spark_source.option_table import OPTIONS, STREAM_ONLY, Table, Use
-from kafka_spark_source.options import (
+from kafka_spark_source.options.read import (
     BatchReadOptions,
     ReadOptions,
     StreamReadOptions,
     parse_batch_options,
     parse_stream_options,
 )
-from kafka_spark_source.plain_stream_reader import PlainStreamReader
-from kafka_spark_source.row_writer import RowWriter
+from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Table, Use
+from kafka_spark_source.options.write import parse_write_options
+from kafka_spark_source.reading.batch_reader import FilteringBatchReader, KafkaBatchReader
 from kafka_spark_source.schema import check_projection, check_sink_schema, source_schema
-from kafka_spark_source.stream_reader import KafkaStreamReader
-from kafka_spark_source.stream_writer import KafkaStreamWriter
-from kafka_spark_source.write_options import parse_write_options
+from kafka_spark_source.streaming.reader_40 import PlainStreamReader
+from kafka_spark_source.streaming.stream_reader import KafkaStreamReader
+from kafka_spark_source.writing.batch_writer import KafkaBatchWriter
+from kafka_spark_source.writing.delivery import AtLeastOnce, Delivery
+from kafka_spark_source.writing.exactly_once import ExactlyOnce, claim
+from kafka_spark_source.writing.row_writer import RowWriter
+from kafka_spark_source.writing.stream_writer import KafkaStreamWriter
 
 _STRATEGIES = {Table.SUBSCRIBE.key, Table.SUBSCRIBE_PATTERN.key, Table.ASSIGN.key}
 _ONLY_FOR_WRITES = {row.key for row in OPTIONS if row.uses == {Use.WRITE}}
@@ -172,7 +172,7 @@ class KafkaDataSource(DataSource):
 def _stream_reader_class() -> type[KafkaStreamReader]:
     if not hasattr(DataSourceStreamReader, "getDefaultReadLimit"):
         return PlainStreamReader
-    from kafka_spark_source.limited_stream_reader import LimitedStreamReader  # noqa: PLC0415
+    from kafka_spark_source.streaming.reader_42 import LimitedStreamReader  # noqa: PLC0415
 
     return LimitedStreamReader
 

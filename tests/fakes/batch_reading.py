@@ -12,10 +12,10 @@ from typing import Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.config import Address, ClientConfig
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.pool import close_shared_clusters
-from kafka_spark_source.batch_reader import KafkaBatchReader
+from kafka_spark_source.reading.batch_reader import KafkaBatchReader
 from kafka_spark_source.source import KafkaDataSource
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.mock_cluster import MockCluster

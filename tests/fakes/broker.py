@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from kafka_protocol import primitives as p
-from kafka_protocol.client.config import Address
+from kafka_protocol.client.config.client import Address
 from kafka_protocol.codec import read_message, write_message
 from kafka_protocol.framing import request_header_version, response_header_version
 from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any, TypeVar
 
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.config import Address, ClientConfig
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.api_versions import ApiVersionsRequest
 from kafka_protocol.releases import served_by

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.admission import Offsets
-from kafka_spark_source.micro_batches import MicroBatches
+from kafka_spark_source.planning.rate_limits import Offsets
+from kafka_spark_source.streaming.micro_batches import MicroBatches
 from tests.fakes.cluster import ScriptedCluster
 
 T0, T1, U0 = (TopicPartition(t, p) for t, p in [("t", 0), ("t", 1), ("u", 0)])

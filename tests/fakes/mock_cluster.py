@@ -13,7 +13,7 @@ from typing import Any
 
 from confluent_kafka import cimpl
 
-from kafka_protocol.client.config import Address
+from kafka_protocol.client.config.client import Address
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.schema import Request, VersionRange
 from kafka_protocol.topic_partition import TopicPartition

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.fetch import fetch_range
-from kafka_protocol.client.produce import Producer
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.consumer.fetch import fetch_range
+from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.records.record import decode_records
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from tests.fakes.cluster import ScriptedCluster

@@ -16,9 +16,9 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pyspark.sql.datasource import InputPartition
 
-from kafka_protocol.client.config import Address
+from kafka_protocol.client.config.client import Address
 from kafka_spark_source.source import KafkaDataSource
-from kafka_spark_source.stream_reader import KafkaStreamReader
+from kafka_spark_source.streaming.stream_reader import KafkaStreamReader
 from tests.fakes.batch_reading import Rows, Task, filled
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.reading import PARTITION

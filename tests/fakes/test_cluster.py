@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.groups import commit_offsets, committed_offsets
-from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.client.cluster.groups import commit_offsets, committed_offsets
+from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.errors import BrokerConnectionError, ErrorCode
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import (

@@ -16,7 +16,7 @@ from functools import cache
 
 import trustme
 
-from kafka_protocol.client.config import Address
+from kafka_protocol.client.config.client import Address
 
 HOST = "localhost"
 

@@ -16,10 +16,10 @@ from functools import partial
 from typing import Any, Final
 
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.offsets import list_offsets
-from kafka_protocol.client.produce import Producer
-from kafka_protocol.client.transactions import Transaction
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.consumer.list_offsets import list_offsets
+from kafka_protocol.client.producer.producer import Producer
+from kafka_protocol.client.producer.transactions import Transaction
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,

@@ -12,10 +12,10 @@ from confluent_kafka import TopicPartition as WitnessPartition
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from kafka_protocol.client.admin import NewTopic, create_topic
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.config import ClientConfig
+from kafka_protocol.client.cluster.admin import NewTopic, create_topic
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.secret_check import guard

@@ -108,9 +108,9 @@ def test_fault_02_unreachable_advertised_listener(spark: SparkSession) -> None:
 
 def create_through_the_back_door(kafka: KafkaCluster, topic: str) -> None:
     """No client can reach the broker where it says that it listens; the bootstrap address works."""
-    from kafka_protocol.client.broker import Broker  # noqa: PLC0415
+    from kafka_protocol.client.broker.broker import Broker  # noqa: PLC0415
     from kafka_protocol.client.clock import Deadline  # noqa: PLC0415
-    from kafka_protocol.client.config import ClientConfig  # noqa: PLC0415
+    from kafka_protocol.client.config.client import ClientConfig  # noqa: PLC0415
     from kafka_protocol.messages.create_topics import (  # noqa: PLC0415
         CreateTopicsRequest,
         CreateTopicsResponse,

@@ -14,7 +14,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_spark_source.schema import source_schema
 from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.testing import KafkaCluster

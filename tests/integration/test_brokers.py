@@ -15,13 +15,13 @@ import pyarrow as pa
 import pytest
 
 from kafka_protocol.api_keys import ApiKey
-from kafka_protocol.client.admin import NewTopic, create_topic, delete_topic
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.groups import commit_offsets, committed_offsets
-from kafka_protocol.client.offsets import list_offsets
-from kafka_protocol.client.produce import Producer
+from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_topic
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.cluster.groups import commit_offsets, committed_offsets
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.consumer.list_offsets import list_offsets
+from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.columnar.schema import HEADERS_TYPE
 from kafka_protocol.columnar.topic import read_topic

@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kafka_protocol.client.admin import NewTopic, create_topic, delete_topic
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.fetch import OffsetOutOfRangeError, fetch_range
-from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_topic
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.consumer.fetch import OffsetOutOfRangeError, fetch_range
+from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.pool import close_shared_clusters, shared_cluster
-from kafka_protocol.client.produce import Producer
+from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.errors import BrokerError, ErrorCode

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from kafka_protocol.client.admin import NewTopic, create_topic, delete_topic
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.fetch import (
+from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_topic
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.consumer.fetch import (
     Fetched,
     LogTruncatedError,
     TopicGoneError,

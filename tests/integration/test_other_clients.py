@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import Producer as Librdkafka
 
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.fetch import fetch_range
-from kafka_protocol.client.produce import Producer
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.consumer.fetch import fetch_range
+from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.columnar.schema import HEADERS_TYPE

@@ -6,9 +6,9 @@ import logging
 
 import pytest
 
-from kafka_protocol.client import broker
+from kafka_protocol.client.broker import broker
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from kafka_protocol.client.admin import NewTopic, create_topic
-from kafka_protocol.client.broker import Broker, Sent
+from kafka_protocol.client.broker.broker import Broker, Sent
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.fetch import fetch_range
+from kafka_protocol.client.cluster.admin import NewTopic, create_topic
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.consumer.fetch import fetch_range
 from kafka_protocol.messages.fetch import FetchResponse
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.testing import KafkaCluster

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from kafka_protocol.client import broker
-from kafka_protocol.client.admin import NewTopic, create_topic
-from kafka_protocol.client.broker import Broker
+from kafka_protocol.client.broker import broker
+from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.config import ClientConfig
+from kafka_protocol.client.cluster.admin import NewTopic, create_topic
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.pool import close_shared_clusters
 from kafka_protocol.errors import BrokerConnectionError, BrokerError
 from kafka_protocol.messages.create_acls import CreateAclsRequest, CreateAclsResponse

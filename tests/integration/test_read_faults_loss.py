@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Producer as Librdkafka
 
-from kafka_protocol.client.admin import NewTopic, create_topic, delete_topic
-from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_topic
+from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.pool import close_shared_clusters
 from kafka_protocol.errors import DataLossError
 from kafka_protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, Row, SparkSession
 
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,

@@ -18,15 +18,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_protocol.auth.secret import Secret
-from kafka_protocol.client.admin import NewTopic, create_topic
-from kafka_protocol.client.authenticate import authenticate
-from kafka_protocol.client.bring_up import bring_up
-from kafka_protocol.client.broker import Broker
+from kafka_protocol.client.broker.api_versions import bring_up
+from kafka_protocol.client.broker.authenticate import authenticate
+from kafka_protocol.client.broker.broker import Broker
+from kafka_protocol.client.broker.connection import Wire
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.fetch import fetch_range
-from kafka_protocol.client.wire import Wire
+from kafka_protocol.client.cluster.admin import NewTopic, create_topic
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.consumer.fetch import fetch_range
 from kafka_protocol.errors import (
     AuthenticationError,
     BrokerConnectionError,
@@ -38,7 +38,7 @@ from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafka_protocol.negotiation import BrokerVersions
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
-from kafka_spark_source.options import parse_batch_options
+from kafka_spark_source.options.read import parse_batch_options
 from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
@@ -462,7 +462,7 @@ def test_sessions_that_are_not_renewed_end(
     sasl: KafkaCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else the test above would prove nothing."""
-    monkeypatch.setattr("kafka_protocol.client.authenticate._AGAIN_AFTER", (9, 9))
+    monkeypatch.setattr("kafka_protocol.client.broker.authenticate._AGAIN_AFTER", (9, 9))
     with broker_of(user(sasl)) as broker:
         with pytest.raises(BrokerConnectionError):
             ask_for(broker, 2.5 * REAUTHENTICATE_MS)

@@ -15,8 +15,8 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from kafka_protocol.client.admin import NewTopic, create_topic, delete_topic
-from kafka_protocol.client.cluster import Cluster
+from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_topic
+from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline

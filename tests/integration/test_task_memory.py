@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.produce import Producer
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition

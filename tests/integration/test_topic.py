@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.fetch import OffsetOutOfRangeError
-from kafka_protocol.client.produce import Producer
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.consumer.fetch import OffsetOutOfRangeError
+from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.columnar.schema import RECORD_SCHEMA
 from kafka_protocol.columnar.topic import Position, read_topic

@@ -10,13 +10,13 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.pool import close_shared_clusters
-from kafka_protocol.client.produce import Producer as OurProducer
-from kafka_protocol.client.transaction_ends import end, end_all
-from kafka_protocol.client.transaction_outcome import was_committed
-from kafka_protocol.client.transactions import (
+from kafka_protocol.client.producer.end_transactions import end, end_all
+from kafka_protocol.client.producer.producer import Producer as OurProducer
+from kafka_protocol.client.producer.transaction_outcome import was_committed
+from kafka_protocol.client.producer.transactions import (
     Transaction,
     TransactionFencedError,
     begin,
@@ -263,9 +263,9 @@ def test_more_time_than_the_broker_allows(kafka_cluster: KafkaCluster) -> None:
 END = """
 import pickle, sys
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.transaction_ends import end
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.producer.end_transactions import end
 
 cluster = Cluster(ClientConfig.from_options({"bootstrap.servers": sys.argv[1]}))
 end(cluster, pickle.load(sys.stdin.buffer), True, Deadline.after(30_000))

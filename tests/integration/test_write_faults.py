@@ -18,26 +18,26 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as WitnessPartition
 
-from kafka_protocol.client import broker
-from kafka_protocol.client.admin import NewTopic, create_topic
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.client.broker import broker
+from kafka_protocol.client.cluster.admin import NewTopic, create_topic
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.pool import close_shared_clusters
-from kafka_protocol.client.producer_id import tell_that_there_is_none
+from kafka_protocol.client.producer.producer_id import tell_that_there_is_none
 from kafka_protocol.errors import BrokerError
 from kafka_protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
 )
 from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
+from kafka_protocol.partitioners import DEFAULT
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.delivery import AtLeastOnce, TaskAttempt
-from kafka_spark_source.partitioners import DEFAULT
-from kafka_spark_source.row_writer import RowWriter
 from kafka_spark_source.schema import SinkColumns
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
+from kafka_spark_source.writing.delivery import AtLeastOnce, TaskAttempt
+from kafka_spark_source.writing.row_writer import RowWriter
 from tests.integration.conftest import SOON_MS, MakeTopic, connect
 from tests.integration.test_read_faults import DESCRIBE, allow, soon
 from tests.secret_check import guard

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster

@@ -16,11 +16,11 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from kafka_spark_source import exactly_once
-from kafka_spark_source.batch_writer import KafkaCommitMessage
-from kafka_spark_source.commit_log import CommitLog
 from kafka_spark_source.source import KafkaDataSource
-from kafka_spark_source.stream_writer import KafkaStreamWriter
+from kafka_spark_source.writing import exactly_once
+from kafka_spark_source.writing.batch_writer import KafkaCommitMessage
+from kafka_spark_source.writing.commit_log import CommitLog
+from kafka_spark_source.writing.stream_writer import KafkaStreamWriter
 
 PAUSE_AT = "PAUSE_AT"
 PAUSE_FOLDER = "PAUSE_FOLDER"

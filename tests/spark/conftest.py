@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_protocol.client import cluster as cluster_module
-from kafka_protocol.client import offsets
-from kafka_protocol.client.config import ClientConfig
-from kafka_spark_source import stream_logs
-from kafka_spark_source.micro_batches import MicroBatches
-from kafka_spark_source.options import parse_stream_options
+from kafka_protocol.client.cluster import cluster as cluster_module
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.consumer import list_offsets as offsets
+from kafka_spark_source.options.read import parse_stream_options
+from kafka_spark_source.streaming import logs as stream_logs
+from kafka_spark_source.streaming.micro_batches import MicroBatches
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.micro_batches import (
     T0,
@@ -80,4 +80,4 @@ def query(cluster: ScriptedCluster, each_trigger_looks_anew: None) -> Iterator[Q
 @pytest.fixture
 def soon_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """That a topic which is named does not exist."""
-    monkeypatch.setattr("kafka_protocol.client.cluster.TOPIC_GRACE_MS", 20)
+    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 20)

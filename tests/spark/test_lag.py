@@ -24,7 +24,7 @@ from kafka_spark_source.lag import (
     parse_offsets,
     worst_of,
 )
-from kafka_spark_source.offsets import offsets_to_log
+from kafka_spark_source.planning.offsets_json import offsets_to_log
 from kafka_spark_source.testing.waiting import Deadline
 from tests.spark.test_prometheus import parse
 

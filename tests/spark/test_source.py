@@ -12,12 +12,12 @@ from pyspark.sql.types import StructType
 import pyspark_pykafka
 from kafka_protocol.columnar.schema import RECORD_SCHEMA
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.batch_reader import KafkaBatchReader
-from kafka_spark_source.batch_writer import KafkaBatchWriter, KafkaCommitMessage
-from kafka_spark_source.commit_log import TaskWrite
-from kafka_spark_source.delivery import TaskAttempt, Written
+from kafka_spark_source.reading.batch_reader import KafkaBatchReader
 from kafka_spark_source.schema import source_schema
 from kafka_spark_source.source import KafkaDataSource
+from kafka_spark_source.writing.batch_writer import KafkaBatchWriter, KafkaCommitMessage
+from kafka_spark_source.writing.commit_log import TaskWrite
+from kafka_spark_source.writing.delivery import TaskAttempt, Written
 
 SERVERS = {"kafka.bootstrap.servers": "localhost:9092"}
 READ = SERVERS | {"subscribe": "orders"}

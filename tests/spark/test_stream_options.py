@@ -6,10 +6,13 @@ import pytest
 
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.admission import Limits
-from kafka_spark_source.options import StreamReadOptions, parse_batch_options, parse_stream_options
-from kafka_spark_source.planning import Parts
-from kafka_spark_source.positions import (
+from kafka_spark_source.options.read import (
+    StreamReadOptions,
+    parse_batch_options,
+    parse_stream_options,
+)
+from kafka_spark_source.planning.batch import Parts
+from kafka_spark_source.planning.positions import (
     FROM_EARLIEST,
     TO_LATEST,
     Committed,
@@ -19,7 +22,8 @@ from kafka_spark_source.positions import (
     SpecificTimestamps,
     Timestamp,
 )
-from kafka_spark_source.strategies import Subscribe
+from kafka_spark_source.planning.rate_limits import Limits
+from kafka_spark_source.planning.strategies import Subscribe
 
 BROKERS = {"kafka.bootstrap.servers": "b:1"}
 READ = {**BROKERS, "subscribe": "t"}

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql.datasource import InputPartition
 
-from kafka_protocol.client.config import ClientConfig
-from kafka_spark_source.batch_reader import read_partition
-from kafka_spark_source.range_reader import RangeReader
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_spark_source.reading.batch_reader import read_partition
+from kafka_spark_source.reading.range_reader import RangeReader
 from kafka_spark_source.worker import spare_modules_from_gc
 
 CONFIG = ClientConfig.from_options({"bootstrap.servers": "localhost:9"})

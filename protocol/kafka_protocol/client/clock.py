@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_protocol.client.config import ClientConfig
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import BrokerConnectionError, KafkaError
 
 _JITTER: Final = 0.2  # KIP-580

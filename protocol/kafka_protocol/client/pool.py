@@ -13,9 +13,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.produce import Producer
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.producer.producer import Producer
 
 
 class _Local(threading.local):

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kafka_protocol.columnar.chains import find_ends
-from kafka_protocol.columnar.record_ends import append_record_ends
+from kafka_protocol.columnar.record_boundaries import append_record_ends
+from kafka_protocol.columnar.record_boundaries_parallel import find_ends
 from kafka_protocol.columnar.rows import HeaderRows, RowRanges, Slices, lay_out
 from kafka_protocol.columnar.varints import (
     MAX_VARLONG_BYTES,

@@ -19,10 +19,10 @@ from typing import Final, Literal, TypeAlias
 import pyarrow as pa
 
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.fetch import fetch_range
-from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.consumer.fetch import fetch_range
+from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.columnar.schema import RECORD_SCHEMA, record_schema
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaConfigError

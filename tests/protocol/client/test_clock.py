@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from kafka_protocol.client.clock import Deadline, Retry
-from kafka_protocol.client.config import Address, ClientConfig
+from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.errors import (
     BrokerConnectionError,
     BrokerError,

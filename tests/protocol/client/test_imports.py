@@ -24,8 +24,9 @@ def test_the_plain_client_loads_nothing_heavy(module: str) -> None:
 
 def test_planning_loads_neither_spark_nor_arrow() -> None:
     code = (
-        "import kafka_spark_source.options, kafka_spark_source.planning, sys;"
-        "import kafka_protocol.client.fetch, kafka_protocol.client.offsets; print(*sys.modules)"
+        "import kafka_spark_source.options.read, kafka_spark_source.planning.batch, sys;"
+        "import kafka_protocol.client.consumer.fetch;"
+        "import kafka_protocol.client.consumer.list_offsets; print(*sys.modules)"
     )
     command = [sys.executable, "-S", "-c", f"import sys; sys.path[:] = {sys.path!r}; {code}"]
     loaded = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout

@@ -17,13 +17,13 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer
 from confluent_kafka import TopicPartition as WitnessPartition
 
-from kafka_protocol.client import replica
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster import Cluster
-from kafka_protocol.client.config import ClientConfig
-from kafka_protocol.client.fetch import fetch_range
-from kafka_protocol.client.groups import commit_offsets, committed_offsets
-from kafka_protocol.client.offsets import list_offsets
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.cluster.groups import commit_offsets, committed_offsets
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.consumer import replica
+from kafka_protocol.client.consumer.fetch import fetch_range
+from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, UnsupportedVersionError
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.find_coordinator import FindCoordinatorRequest

@@ -1,0 +1,115 @@
+"""What a user has given: names that are known and fit the use, and what is the client's. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Final
+
+from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Table, Use
+
+CLIENT_PREFIX: Final = "kafka."
+
+# Spark adds these itself, for load("..."), save("...") and queryName("..."). Like its own
+# connector, we ignore them.
+_SPARKS_OWN: Final = frozenset({"path", "paths", "checkpointlocation", "queryname"})
+
+# Options of the Kafka client that would contradict what we do, and what to do instead.
+_FORBIDDEN_TO_READ: Final = {
+    "auto.offset.reset": (
+        "Instead set the source option 'startingOffsets' to 'earliest' or to offsets to say "
+        "where to start."
+    ),
+    "key.deserializer": (
+        "Keys are read as binary: use DataFrame operations to deserialize the column 'key'."
+    ),
+    "value.deserializer": (
+        "Values are read as binary: use DataFrame operations to deserialize the column 'value'."
+    ),
+    "enable.auto.commit": "Reading commits no offsets: remove it.",
+    "interceptor.classes": "Java classes cannot be loaded: use DataFrame operations instead.",
+}
+_FORBIDDEN: Final[Mapping[Use, Mapping[str, str]]] = {
+    Use.BATCH_READ: _FORBIDDEN_TO_READ,
+    Use.STREAM_READ: _FORBIDDEN_TO_READ,
+    Use.WRITE: {
+        "key.serializer": (
+            "Keys are written as they are: make the column 'key' a string or binary before."
+        ),
+        "value.serializer": (
+            "Values are written as they are: make the column 'value' a string or binary before."
+        ),
+    },
+}
+
+_CLIENT_KIND: Final = {
+    Use.BATCH_READ: "consumer",
+    Use.STREAM_READ: "consumer",
+    Use.WRITE: "producer",
+}
+
+
+def by_key(options: Mapping[str, str]) -> dict[str, str]:
+    """Options as they are looked up, whatever case they were written in."""
+    return {name.lower(): value for name, value in options.items()}
+
+
+def check_names(given: Mapping[str, str], use: Use) -> None:
+    """Raise what is wrong with a name: it is not known, or is for another use."""
+    known = {option.key: option for option in OPTIONS}
+    ignored = {name.lower() for name in IGNORED[use]}
+    for key in sorted(given.keys() - _SPARKS_OWN - ignored):
+        if key.startswith(CLIENT_PREFIX):
+            continue
+        if key not in known:
+            raise _unknown(key, use)
+        if use not in known[key].uses:
+            others = " or ".join(other.value for other in Use if other in known[key].uses)
+            raise KafkaConfigError(
+                f"Option '{known[key].name}' is for {others}, not for {use.value}: remove it."
+            )
+
+
+# Accepted with a warning, since Spark's connector lets them pass.
+IGNORED: Final[Mapping[Use, tuple[str, ...]]] = {
+    Use.BATCH_READ: STREAM_ONLY,
+    Use.STREAM_READ: (Table.ENDING_TIMESTAMP.name,),
+    Use.WRITE: (),
+}
+
+
+def _unknown(key: str, use: Use) -> KafkaConfigError:
+    usable = [option.name for option in OPTIONS if use in option.uses]
+    spelled = {name.lower(): name for name in (*usable, *IGNORED[use])}
+    nearest = difflib.get_close_matches(key, spelled, n=1, cutoff=0.75)
+    advice = (
+        f"did you mean '{spelled[nearest[0]]}'?"
+        if nearest
+        else (
+            f"{use.value} takes {', '.join(usable)}; an option of the Kafka client needs 'kafka.' "
+            "before its name."
+        )
+    )
+    return KafkaConfigError(f"Option '{key}' is not known to pykafka: {advice}")
+
+
+def client_options(given: Mapping[str, str], use: Use) -> dict[str, str]:
+    """What is the Kafka client's, without `kafka.`.
+
+    Raises:
+        KafkaConfigError: One of them contradicts what we do, or no broker is named.
+    """
+    for name, advice in _FORBIDDEN[use].items():
+        if CLIENT_PREFIX + name in given:
+            raise KafkaConfigError(f"Kafka option '{name}' is not supported. {advice}")
+    if Table.BOOTSTRAP_SERVERS.key not in given:
+        raise KafkaConfigError(
+            f"Option '{Table.BOOTSTRAP_SERVERS.name}' must be specified for configuring Kafka "
+            f"{_CLIENT_KIND[use]}: set it to the brokers to ask first, host:port."
+        )
+    return {
+        key.removeprefix(CLIENT_PREFIX): value
+        for key, value in given.items()
+        if key.startswith(CLIENT_PREFIX)
+    }

@@ -1,0 +1,60 @@
+"""commitOffsetsToGroup: what a stream has processed, where lag tools look for it.
+
+For others to see, and never for the query: a commit that fails is a warning, soon given up.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.cluster.groups import commit_offsets
+from kafka_protocol.errors import KafkaError
+from kafka_protocol.topic_partition import TopicPartition
+
+_log = logging.getLogger(__name__)
+
+# Within it a coordinator that is there answers many times over; a micro-batch waits no longer.
+_PATIENCE_MS: Final = 3_000
+# So a coordinator that is not there costs a query a tenth of its time at the most.
+_PAUSE_AFTER_FAILURE_MS: Final = 30_000
+
+
+class GroupCommits:
+    """Commits to one group.
+
+    Args:
+        cluster: Whom to tell; kept, and never closed here.
+        group_id: The group. It must have no members.
+    """
+
+    def __init__(self, cluster: Cluster, group_id: str) -> None:
+        self._cluster = cluster
+        self._group_id = group_id
+        self._committed: Mapping[TopicPartition, int] = {}
+        self._pause = Deadline.after(0)
+
+    def __repr__(self) -> str:
+        return f"<GroupCommits to {self._group_id!r}>"
+
+    def commit(self, processed: Mapping[TopicPartition, int]) -> None:
+        """Commit what changed since the last time; a failure is a warning."""
+        changed = {tp: at for tp, at in processed.items() if self._committed.get(tp) != at}
+        if not changed or not self._pause.has_passed:
+            return
+        try:
+            commit_offsets(self._cluster, self._group_id, changed, Deadline.after(_PATIENCE_MS))
+        except KafkaError as error:
+            self._pause = Deadline.after(_PAUSE_AFTER_FAILURE_MS)
+            _log.warning(
+                "The query goes on, but its progress cannot be committed to the group %s, and is "
+                "not for the next %d s: %s",
+                self._group_id,
+                _PAUSE_AFTER_FAILURE_MS // 1_000,
+                error,
+            )
+        else:
+            self._committed = dict(processed)

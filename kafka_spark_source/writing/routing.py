@@ -1,0 +1,160 @@
+"""Rows of an Arrow batch -> records, gathered by the partition that they go to.
+
+Topic from the option or the column; partition from the column, else as the task's partitioner
+chooses; time from the column, else one for all. Vectorised; no I/O: who knows how many partitions
+a topic has is asked through a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_protocol.columnar.encode import Gathered, RecordColumns
+from kafka_protocol.columnar.grouping import grouped
+from kafka_protocol.columnar.partitioning import Partitions, Rows, TaskPartitioner, Topic
+from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.schema import SinkColumns
+
+_Longs: TypeAlias = npt.NDArray[np.int64]
+_Indices: TypeAlias = npt.NDArray[np.int32]
+
+
+class Routed(NamedTuple):
+    """Records, gathered by partition, there in the order of their rows; and which partitions."""
+
+    gathered: Gathered
+    topic_partitions: list[TopicPartition]
+
+
+class Destination(NamedTuple):
+    """Where the rows of a task go, besides what stands in them.
+
+    Attributes:
+        columns: Which column of a batch is what.
+        topic: The topic of all rows; None where a column says it.
+        partition_count: How many partitions a topic has.
+        partitioner: What chooses a partition where no column does. It is the task's own.
+    """
+
+    columns: SinkColumns
+    topic: str | None
+    partition_count: Callable[[str], int]
+    partitioner: TaskPartitioner
+
+
+def route(batch: pa.RecordBatch, to: Destination, timestamp_ms: int) -> Routed:
+    """Gather the rows of a batch by topic and partition. No bytes of theirs are copied.
+
+    Args:
+        batch: As Spark hands it to a writer; at least one row.
+        to: Where its rows go.
+        timestamp_ms: The time of the records that have none of their own.
+
+    Raises:
+        KafkaConfigError: A row has no topic, names a partition that does not exist, or has a time
+            that Kafka cannot keep.
+    """
+    columns = to.columns
+    records = RecordColumns(
+        _binary(batch, columns.key),
+        _binary(batch, columns.value),
+        _timestamps(_column(batch, columns.timestamp), batch.num_rows, timestamp_ms),
+        _column(batch, columns.headers),
+    )
+    names, topic = _topics(_column(batch, columns.topic), to.topic, batch.num_rows)
+    topics = [Topic(name, to.partition_count(name)) for name in names]
+    rows = Rows(topics, topic, records.key, records.value)
+    partition = _partitions(rows, _column(batch, columns.partition), to.partitioner)
+    # All partitions of all topics, counted through.
+    first = np.cumsum([0, *(count for _, count in topics)])
+    groups = grouped(first[topic] + partition)
+    indices = np.searchsorted(first, groups.numbers, side="right") - 1
+    numbers = np.array(groups.numbers) - first[indices]
+    return Routed(
+        Gathered(records, groups.order, groups.starts),
+        [
+            TopicPartition(topics[index].name, number)
+            for index, number in zip(indices.tolist(), numbers.tolist(), strict=True)
+        ],
+    )
+
+
+def _column(batch: pa.RecordBatch, index: int | None) -> pa.Array | None:
+    return None if index is None else batch.column(index)
+
+
+def _binary(batch: pa.RecordBatch, index: int | None) -> pa.Array:
+    column = _column(batch, index)
+    return pa.nulls(batch.num_rows, pa.binary()) if column is None else column.cast(pa.binary())
+
+
+def _topics(
+    column: pa.Array | None, option: str | None, num_rows: int
+) -> tuple[Sequence[str], _Indices]:
+    """The names of topics, and for each row which of them is its."""
+    if option is not None:
+        return [option], np.zeros(num_rows, dtype=np.int32)
+    if column is None or column.null_count:
+        raise KafkaConfigError(
+            "[KAFKA_NULL_TOPIC_IN_DATA] The Kafka message data sent to the producer contains a "
+            "null topic. Use the `topic` option for setting a default topic."
+        )
+    encoded = column.dictionary_encode()
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
+
+
+def _partitions(rows: Rows, column: pa.Array | None, partitioner: TaskPartitioner) -> Partitions:
+    """The partition of each row: the column's, else the partitioner's choice."""
+    if column is None or column.null_count == len(column):
+        return partitioner.choose(rows)
+    given: Partitions = pc.fill_null(column, -1).to_numpy(zero_copy_only=False)
+    is_given = column.is_valid().to_numpy(zero_copy_only=False)
+    counts = np.array([count for _, count in rows.topics], dtype=np.int32)
+    wrong = np.flatnonzero(is_given & ((given < 0) | (given >= counts[rows.topic])))
+    if wrong.size:
+        topic, count = rows.topics[rows.topic[wrong[0]]]
+        raise KafkaConfigError(
+            f"A row is for partition {given[wrong[0]]} of topic {topic!r}, which has "
+            f"partitions 0 to {count - 1}. Correct the column 'partition', or leave it null"
+        )
+    if not column.null_count:
+        return given
+    others = np.flatnonzero(~is_given)
+    picked = pa.array(others)
+    chosen: Partitions = given.copy()
+    chosen[others] = partitioner.choose(
+        rows._replace(
+            topic=rows.topic[others], key=rows.key.take(picked), value=rows.value.take(picked)
+        )
+    )
+    return chosen
+
+
+# Kafka's mark of a record without a time, in ms: so the source shows it, and so it can be copied.
+_NO_TIMESTAMP: Final = -1
+
+
+def _timestamps(column: pa.Array | None, num_rows: int, now_ms: int) -> _Longs:
+    """The time of each record in ms, rounded down, since the column has microseconds."""
+    if column is None or column.null_count == len(column):
+        return np.full(num_rows, now_ms, dtype=np.int64)
+    given_us: _Longs = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    given = given_us // 1_000
+    wrong = np.flatnonzero(given < _NO_TIMESTAMP)
+    if wrong.size:
+        raise KafkaConfigError(
+            f"A row has the timestamp {np.datetime64(int(given[wrong[0]]), 'ms')} UTC, and Kafka "
+            "keeps none before 1970. Correct the column 'timestamp', or leave it null for the time "
+            "of writing"
+        )
+    if not column.null_count:
+        return given
+    timestamps: _Longs = np.where(column.is_valid().to_numpy(zero_copy_only=False), given, now_ms)
+    return timestamps

@@ -1,0 +1,147 @@
+"""Rows of a task -> records, handed to a producer as they come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.pool import shared_cluster
+from kafka_protocol.client.producer.producer import Producer
+from kafka_protocol.errors import BrokerError, ErrorCode
+from kafka_protocol.partitioners import Partitioner
+from kafka_spark_source.schema import SinkColumns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from kafka_protocol.columnar.batch_limit import BatchLimit
+    from kafka_spark_source.writing.routing import Destination
+
+# Rows are routed and encoded together up to here: a few full batches for each of some partitions,
+# and little enough for a worker's memory.
+CHUNK_BYTES: Final = 8 * 1024 * 1024
+# What may wait for brokers while the next rows are encoded.
+_MOST_PENDING_BYTES: Final = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class RowWriter:
+    """How to write rows.
+
+    Attributes:
+        columns: Which column is what.
+        topic: The topic of all rows; None where a column says it.
+        partitioner: Where rows go that name no partition.
+        config: How to talk to the cluster.
+    """
+
+    columns: SinkColumns
+    topic: str | None
+    partitioner: Partitioner
+    config: ClientConfig
+
+    def add(self, batches: Iterable[pa.RecordBatch], producer: Producer) -> int:
+        """Hand the rows of one task to a producer, which is to be flushed then.
+
+        Returns:
+            How many records they are.
+
+        Raises:
+            KafkaError: A row cannot be written, or a broker refused it. Names topic, partition,
+                broker, and what the broker said.
+        """
+        # Only tasks need Arrow.
+        from kafka_protocol.columnar.batch_limit import BatchLimit  # noqa: PLC0415
+        from kafka_protocol.columnar.partitioning import TaskPartitioner  # noqa: PLC0415
+        from kafka_spark_source.writing.routing import Destination  # noqa: PLC0415
+
+        counts = _PartitionCounts(shared_cluster(self.config))
+        partitioner = TaskPartitioner(self.partitioner, self.config.batch_bytes)
+        to = Destination(self.columns, self.topic, counts.count, partitioner)
+        limit = BatchLimit(self.config.batch_bytes, self.config.max_request_bytes)
+        added = 0
+        for rows in chunks_of(batches, CHUNK_BYTES):
+            self._add(rows, to, producer, limit)
+            producer.push(_MOST_PENDING_BYTES)
+            added += rows.num_rows
+        return added
+
+    def _add(
+        self, rows: pa.RecordBatch, to: Destination, producer: Producer, limit: BatchLimit
+    ) -> None:
+        """Hand rows to a producer."""
+        from kafka_protocol.columnar.encode import encode_gathered  # noqa: PLC0415
+        from kafka_spark_source.writing.routing import route  # noqa: PLC0415
+
+        gathered, places = route(rows, to, time.time_ns() // 1_000_000)
+        magics = [*map(producer.message_format, places)]
+        for number, batch in encode_gathered(
+            gathered, magics, self.config.compression, limit.bytes
+        ):
+            producer.add(places[number], batch.contents)
+            limit.note(batch)
+
+
+def chunks_of(batches: Iterable[pa.RecordBatch], most_bytes: int) -> Iterator[pa.RecordBatch]:
+    """The same rows in pieces of about so many bytes: small batches together, large ones cut."""
+    gathered: list[pa.RecordBatch] = []
+    gathered_bytes = 0
+    for batch in batches:
+        for piece in _pieces(batch, most_bytes):
+            if gathered and gathered_bytes + piece.nbytes > most_bytes:
+                yield _joined(gathered)
+                gathered, gathered_bytes = [], 0
+            gathered.append(piece)
+            gathered_bytes += piece.nbytes
+    if gathered:
+        yield _joined(gathered)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    import pyarrow as pa  # noqa: PLC0415
+
+    if len(batches) == 1:
+        return batches[0]
+    # One column of them has no more than CHUNK_BYTES, so this is one batch.
+    (joined,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return joined
+
+
+def _pieces(batch: pa.RecordBatch, most_bytes: int) -> Iterator[pa.RecordBatch]:
+    """A batch, or slices of it with the same number of rows each."""
+    count = -(-batch.nbytes // most_bytes)
+    step = max(1, -(-batch.num_rows // max(1, count)))
+    for start in range(0, batch.num_rows, step):
+        yield batch.slice(start, step)
+
+
+class _PartitionCounts:
+    """How many partitions each topic has, asked once for a task."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._counts: dict[str, int] = {}
+
+    def count(self, topic: str) -> int:
+        """The number of partitions.
+
+        Raises:
+            BrokerError: The topic does not exist, or may not be described.
+        """
+        if topic not in self._counts:
+            self._counts[topic] = self._ask(topic)
+        return self._counts[topic]
+
+    def _ask(self, topic: str) -> int:
+        deadline = Deadline.after(self._cluster.config.max_block_ms)
+        # As the Java producer does, where the broker allows it.
+        found = self._cluster.settled_topics([topic], deadline, create=True).get(topic)
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if found is None else found.error_code
+        if code or found is None:
+            raise BrokerError(code, f"Cannot write to topic {topic!r}")
+        return len(found.partitions)

@@ -1,0 +1,184 @@
+"""Reads the "kafka.ssl.*" and "kafka.sasl.*" options, and checks them together.
+
+What contradicts itself, or lacks a part, is refused here, before anything connects; so is what
+would look secure and not be. No I/O, and no secret in an error.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from kafka_protocol.auth.jaas import credentials_of, parse_jaas
+from kafka_protocol.auth.secret import Secret
+from kafka_protocol.client.config.option import names_of, read_options, shown
+from kafka_protocol.client.config.security_options import MECHANISMS, SecurityOptions
+from kafka_protocol.errors import KafkaConfigError
+
+_log = logging.getLogger(__name__)
+
+
+def read_security(options: Mapping[str, str]) -> SecurityOptions:
+    """Read and check the options of `SecurityOptions`.
+
+    Args:
+        options: Names of that table only, without `kafka.`.
+
+    Raises:
+        KafkaConfigError: A value cannot be used, a part is missing, or two contradict.
+    """
+    values = read_options(SecurityOptions, options)
+    jaas = values.pop("jaas_config", None)
+    if jaas is not None:
+        values = _with_credentials(values, _credentials_in(jaas, values.get("mechanism")))
+    security = SecurityOptions(**values)
+    for check in _CHECKS:
+        check(security)
+    _warn(security)
+    return security
+
+
+def _credentials_in(jaas: Secret, mechanism: str | None) -> dict[str, Any]:
+    if mechanism is None:
+        raise KafkaConfigError(
+            "Option 'kafka.sasl.mechanism' must be specified beside kafka.sasl.jaas.config: "
+            f"one of {', '.join(MECHANISMS)}"
+        )
+    return read_options(SecurityOptions, credentials_of(parse_jaas(jaas), mechanism))
+
+
+def _with_credentials(values: dict[str, Any], credentials: dict[str, Any]) -> dict[str, Any]:
+    for name in credentials.keys() & values.keys():
+        raise KafkaConfigError(
+            f"Options 'kafka.sasl.jaas.config' and {_shown(name)} say the same: keep one"
+        )
+    return values | credentials
+
+
+_FIELDS: Final = {declared.name: declared for declared in fields(SecurityOptions)}
+
+# One of them, never both: which would win?
+_EXCLUSIVE: Final = (
+    ("truststore_location", "truststore_certificates"),
+    ("keystore_location", "keystore_key"),
+    ("keystore_location", "keystore_certificate_chain"),
+    ("keystore_location", "key_location"),
+    ("keystore_location", "certificate_location"),
+    ("keystore_key", "key_location"),
+    ("keystore_certificate_chain", "certificate_location"),
+    ("token_callback", "token_endpoint_url"),
+)
+_USER_AND_PASSWORD: Final = ("username", "password")
+_CLIENT_CREDENTIALS: Final = ("token_endpoint_url", "oauth_client_id", "oauth_client_secret")
+# What a mechanism cannot do without; a token's callback stands for all that OAUTHBEARER needs.
+_NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "PLAIN": _USER_AND_PASSWORD,
+    "SCRAM-SHA-256": _USER_AND_PASSWORD,
+    "SCRAM-SHA-512": _USER_AND_PASSWORD,
+    "OAUTHBEARER": _CLIENT_CREDENTIALS,
+    "AWS_MSK_IAM": (),
+    "GSSAPI": (),
+}
+
+
+def _shown(*field_names: str) -> str:
+    return shown(names_of(_FIELDS[name])[0] for name in field_names)
+
+
+def _check_protocol(security: SecurityOptions) -> None:
+    """Whoever sets a trust store or a password believes that it is used."""
+    used = {"ssl.": security.uses_tls, "sasl.": security.uses_sasl}
+    for prefix in (prefix for prefix, is_used in used.items() if not is_used):
+        for name, declared in _FIELDS.items():
+            is_default = getattr(security, name) == declared.default
+            if declared.metadata["name"].startswith(prefix) and not is_default:
+                raise KafkaConfigError(
+                    f"Option {_shown(name)} is set, and has no effect while "
+                    f"kafka.security.protocol is {security.protocol}: "
+                    f"set that to {'SSL or SASL_SSL' if prefix == 'ssl.' else 'SASL_SSL'}"
+                )
+
+
+def _check_exclusive(security: SecurityOptions) -> None:
+    for first, second in _EXCLUSIVE:
+        if getattr(security, first) is not None and getattr(security, second) is not None:
+            raise KafkaConfigError(f"Options {_shown(first, second)} exclude each other: keep one")
+
+
+def _check_client_key(security: SecurityOptions) -> None:
+    has_key = (security.keystore_key or security.key_location) is not None
+    chain = security.keystore_certificate_chain or security.certificate_location
+    if has_key and chain is None:
+        raise KafkaConfigError(
+            "A private key is given without its certificate: set "
+            f"{_shown('keystore_certificate_chain')}, too"
+        )
+    if chain is not None and not has_key:
+        raise KafkaConfigError(
+            f"A client's certificate is given without its key: set {_shown('keystore_key')}, too"
+        )
+    if security.key_password is not None and not (has_key or security.keystore_location):
+        raise KafkaConfigError(f"Option {_shown('key_password')} is set, and no private key is")
+
+
+def _check_mechanism(security: SecurityOptions) -> None:
+    if not security.uses_sasl:
+        return
+    if security.mechanism is None:
+        raise KafkaConfigError(
+            f"Option 'kafka.sasl.mechanism' must be specified for {security.protocol}: one of "
+            f"{', '.join(MECHANISMS)}"
+        )
+    if security.mechanism == "OAUTHBEARER" and security.token_callback is not None:
+        return
+    needed = _NEEDED[security.mechanism]
+    missing = [name for name in needed if getattr(security, name) is None]
+    if missing:
+        raise KafkaConfigError(
+            f"Options {_shown(*missing)} must be specified for {security.mechanism} "
+            "(or kafka.sasl.jaas.config with the same)"
+        )
+
+
+def _check_token_endpoint(security: SecurityOptions) -> None:
+    if security.token_endpoint_url is None:
+        return
+    try:
+        url = urlsplit(security.token_endpoint_url)
+        is_usable = url.scheme in ("http", "https") and url.hostname and url.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable or url.username is not None:
+        # Without the value: there may be a password in it.
+        raise KafkaConfigError(
+            f"Option {_shown('token_endpoint_url')} must be https://host/path, without a user"
+        )
+
+
+_CHECKS: Final = (
+    _check_protocol,
+    _check_exclusive,
+    _check_client_key,
+    _check_mechanism,
+    _check_token_endpoint,
+)
+
+
+def _warn(security: SecurityOptions) -> None:
+    if security.uses_tls and not security.endpoint_identification:
+        _log.warning(
+            "kafka.ssl.endpoint.identification.algorithm is empty: any certificate of a trusted "
+            "authority passes for any broker."
+        )
+    if security.protocol == "SASL_PLAINTEXT" and security.mechanism in ("PLAIN", "OAUTHBEARER"):
+        _log.warning(
+            "%s over SASL_PLAINTEXT shows the credentials to the network.", security.mechanism
+        )
+    if (security.token_endpoint_url or "").startswith("http:"):
+        _log.warning(
+            "kafka.sasl.oauthbearer.token.endpoint.url is http: the client's secret is shown to "
+            "the network."
+        )

@@ -1,0 +1,284 @@
+"""TLS as the options ask for it, and its errors in words. No socket is touched here.
+
+Never below TLS 1.2, never without the broker's certificate being verified, never back to
+plaintext. PEM only: `ssl` of the standard library reads nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kafka_protocol.client.config.security_options import (
+    CONVERT_KEY_STORE,
+    CONVERT_TRUST_STORE,
+    SecurityOptions,
+)
+from kafka_protocol.client.network.pem import is_binary, on_disk, with_lines
+from kafka_protocol.errors import KafkaConfigError, TlsError
+
+if TYPE_CHECKING:
+    from kafka_protocol.client.config.client import Address
+
+_VERSIONS: Final = {
+    "TLSv1.2": ssl.TLSVersion.TLSv1_2,
+    "TLSv1.3": ssl.TLSVersion.TLSv1_3,
+}
+_TLS_1_3_SUITE: Final = re.compile(r"TLS_(AES|CHACHA20)_\w+")
+_JAVA_SUITE: Final = re.compile(r"TLS_(?P<exchange>\w+)_WITH_(?P<cipher>\w+)_(?P<hash>SHA\d*)")
+
+
+def client_context(security: SecurityOptions) -> ssl.SSLContext:
+    """How to speak TLS with brokers. Files are read anew each time, so that new ones count.
+
+    Raises:
+        KafkaConfigError: A file cannot be read, or is not what its option says. Names the option.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # verifies certificates and host names
+    context.check_hostname = bool(security.endpoint_identification)
+    _limit_versions(context, security)
+    _limit_ciphers(context, security.cipher_suites)
+    _trust(context, security)
+    _identify(context, security)
+    return context
+
+
+def check_suite(suite: str, security: SecurityOptions, address: Address) -> None:
+    """Refuse a suite that is not wanted: Python cannot choose among those of TLS 1.3.
+
+    Raises:
+        TlsError: kafka.ssl.cipher.suites does not list it.
+    """
+    wanted = security.cipher_suites
+    if wanted and _TLS_1_3_SUITE.fullmatch(suite) and suite not in wanted:
+        raise TlsError(
+            f"{address}: the broker chose the cipher suite {suite}, and kafka.ssl.cipher.suites "
+            "does not list it"
+        )
+
+
+def _limit_versions(context: ssl.SSLContext, security: SecurityOptions) -> None:
+    suites = security.cipher_suites
+    is_new = [bool(_TLS_1_3_SUITE.fullmatch(suite)) for suite in suites]
+    usable = {
+        "TLSv1.2": not suites or not all(is_new),
+        "TLSv1.3": (not suites or any(is_new)) and security.tls_protocol != "TLSv1.2",
+    }
+    versions = [_VERSIONS[name] for name in security.enabled_protocols if usable[name]]
+    if not versions:
+        raise KafkaConfigError(
+            "Options 'kafka.ssl.enabled.protocols', 'kafka.ssl.protocol' and "
+            "'kafka.ssl.cipher.suites' together leave no version of TLS"
+        )
+    context.minimum_version, context.maximum_version = min(versions), max(versions)
+
+
+def _limit_ciphers(context: ssl.SSLContext, suites: tuple[str, ...]) -> None:
+    older = [_openssl_name(suite) for suite in suites if not _TLS_1_3_SUITE.fullmatch(suite)]
+    if not older:
+        return
+    try:
+        context.set_ciphers(":".join(older))
+    except ssl.SSLError:
+        raise KafkaConfigError(
+            f"Option 'kafka.ssl.cipher.suites' has the value {','.join(suites)!r}: OpenSSL knows "
+            "none of them"
+        ) from None
+
+
+def _openssl_name(suite: str) -> str:
+    """OpenSSL's name for what Java and the RFCs call TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256."""
+    match = _JAVA_SUITE.fullmatch(suite)
+    if match is None:
+        return suite
+    cipher = match["cipher"].replace("AES_", "AES").replace("_CBC", "")
+    parts = [] if match["exchange"] == "RSA" else [match["exchange"]]
+    parts += [cipher] if "POLY1305" in cipher else [cipher, match["hash"]]
+    return "-".join(parts).replace("_", "-")
+
+
+def _trust(context: ssl.SSLContext, security: SecurityOptions) -> None:
+    location, text = security.truststore_location, security.truststore_certificates
+    if location is None and text is None:
+        context.load_default_certs()
+        return
+    # As in Java, whatever is in the trust store is trusted, a broker's own certificate as well.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    if text is not None:
+        try:
+            context.load_verify_locations(cadata=with_lines(text))
+        except (ssl.SSLError, TypeError) as error:  # TypeError: it is not ASCII
+            raise _unusable("ssl.truststore.certificates", "it holds no certificate") from error
+    elif location is not None:
+        load_authorities(context, location, "ssl.truststore.location")
+
+
+def load_authorities(context: ssl.SSLContext, location: str, option: str) -> None:
+    """Trust the authorities in a PEM file, or in a folder that is made for OpenSSL.
+
+    Raises:
+        KafkaConfigError: It cannot be read, or holds none. Names the option.
+    """
+    try:
+        if Path(location).is_dir():
+            context.load_verify_locations(capath=location)
+            return
+        if is_binary(location):
+            raise _unusable(option, f"{location} is not PEM; {CONVERT_TRUST_STORE}")
+        context.load_verify_locations(cafile=location)
+    except ssl.SSLError as error:
+        raise _unusable(option, f"{location} holds no certificate in PEM") from error
+    except OSError as error:
+        raise _unusable(option, f"{location}: {error.strerror or error}") from error
+
+
+def _identify(context: ssl.SSLContext, security: SecurityOptions) -> None:
+    """Load the client's own certificate, where one is given."""
+    chain_file = security.keystore_location or security.certificate_location
+    key_file = security.keystore_location or security.key_location
+    for option, file in (
+        ("ssl.keystore.location", security.keystore_location),
+        ("ssl.certificate.location", security.certificate_location),
+        ("ssl.key.location", security.key_location),
+    ):
+        if file is not None:
+            _check_key_file(option, file)
+    with ExitStack() as files:
+        try:
+            if security.keystore_certificate_chain is not None:
+                chain_file = files.enter_context(on_disk(security.keystore_certificate_chain))
+            if security.keystore_key is not None:
+                key_file = files.enter_context(on_disk(security.keystore_key.reveal()))
+        except OSError as error:
+            raise KafkaConfigError(
+                "Options 'kafka.ssl.keystore.key' and 'kafka.ssl.keystore.certificate.chain' need "
+                f"a folder for temporary files: {error.strerror or error}"
+            ) from None
+        if chain_file is not None:
+            _load_chain(context, chain_file, key_file, security)
+
+
+def _check_key_file(option: str, file: str) -> None:
+    try:
+        is_foreign = is_binary(file)
+    except OSError as error:
+        raise _unusable(option, f"{file}: {error.strerror or error}") from error
+    if is_foreign:
+        raise _unusable(option, f"{file} is not PEM; {CONVERT_KEY_STORE}")
+
+
+def _load_chain(
+    context: ssl.SSLContext, chain_file: str, key_file: str | None, security: SecurityOptions
+) -> None:
+    def password() -> str:
+        # Without one OpenSSL would ask whoever sits at the terminal.
+        if security.key_password is None:
+            raise KafkaConfigError("The private key is encrypted: set kafka.ssl.key.password")
+        return security.key_password.reveal()
+
+    try:
+        context.load_cert_chain(chain_file, key_file, password)
+    except ssl.SSLError as error:
+        raise KafkaConfigError(
+            f"The client's certificate cannot be used: {_why_not(error, security)}"
+        ) from error
+
+
+def _why_not(error: ssl.SSLError, security: SecurityOptions) -> str:
+    # OpenSSL says the rest to nobody: all else is "PEM lib" to Python.
+    if error.reason == "KEY_VALUES_MISMATCH":
+        return "the private key does not belong to the certificate"
+    if security.key_password is not None:
+        return "kafka.ssl.key.password is not the password of the private key, or it is not PEM"
+    return "no private key with its certificate in PEM"
+
+
+def _unusable(option: str, reason: str) -> KafkaConfigError:
+    return KafkaConfigError(f"Option 'kafka.{option}' cannot be used: {reason}")
+
+
+_SET_CLIENT_CERTIFICATE: Final = (
+    "set kafka.ssl.keystore.location (or .key and .certificate.chain) to one of an authority that "
+    "it trusts"
+)
+_NO_COMMON_VERSION: Final = (
+    "it speaks no version of TLS that is enabled here (at least 1.2); see "
+    "kafka.ssl.enabled.protocols and kafka.ssl.protocol"
+)
+_NO_TLS: Final = (
+    "it does not speak TLS; check the port, or set kafka.security.protocol to PLAINTEXT or "
+    "SASL_PLAINTEXT"
+)
+_UNTRUSTED: Final = (
+    "its certificate is of an authority that is not trusted here; set kafka.ssl.truststore."
+    "location (or .certificates) to the authority's certificate"
+)
+_OTHER_HOST: Final = (
+    "its certificate is not for that host; connect by a name that is in it, or see "
+    "kafka.ssl.endpoint.identification.algorithm"
+)
+# OpenSSL's verify codes (X509_V_ERR_*).
+_VERIFICATION: Final = {
+    9: "its certificate is not valid yet; check the clocks",
+    10: "its certificate has expired",
+    18: _UNTRUSTED,
+    19: _UNTRUSTED,
+    20: _UNTRUSTED,
+    21: _UNTRUSTED,
+    62: _OTHER_HOST,
+    64: _OTHER_HOST,
+}
+# What OpenSSL says by itself, and what the other side says in an alert, without "..._ALERT_".
+_REASONS: Final = {
+    "WRONG_VERSION_NUMBER": _NO_TLS,
+    "RECORD_LAYER_FAILURE": _NO_TLS,
+    "HTTP_REQUEST": _NO_TLS,
+    "PACKET_LENGTH_TOO_LONG": _NO_TLS,
+    "UNSUPPORTED_PROTOCOL": _NO_COMMON_VERSION,
+    "PROTOCOL_VERSION": _NO_COMMON_VERSION,
+    "HANDSHAKE_FAILURE": (
+        "the two share no cipher suite (kafka.ssl.cipher.suites), or it wants a client's "
+        f"certificate: {_SET_CLIENT_CERTIFICATE}"
+    ),
+    "CERTIFICATE_REQUIRED": f"it wants a client's certificate: {_SET_CLIENT_CERTIFICATE}",
+    "BAD_CERTIFICATE": f"it wants another client's certificate, or any: {_SET_CLIENT_CERTIFICATE}",
+    "CERTIFICATE_UNKNOWN": f"it refused the client's certificate: {_SET_CLIENT_CERTIFICATE}",
+    "UNKNOWN_CA": f"it does not trust the client's certificate: {_SET_CLIENT_CERTIFICATE}",
+    "CERTIFICATE_EXPIRED": f"the client's certificate has expired: {_SET_CLIENT_CERTIFICATE}",
+}
+
+
+def tls_error(error: ssl.SSLError, address: Address) -> TlsError:
+    """What went wrong, in a sentence that names the host and the option to look at."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        reason = _VERIFICATION.get(error.verify_code, error.verify_message)
+        return TlsError(f"{address} cannot be trusted: {reason}")
+    code = (getattr(error, "reason", None) or str(error)).rpartition("ALERT_")[2]
+    return TlsError(f"{address}: no TLS connection: {_REASONS.get(code, code)}")
+
+
+# What the other side says of the client's certificate; with TLS 1.3 only after the handshake.
+_LATE: Final = frozenset(
+    {
+        "HANDSHAKE_FAILURE",
+        "CERTIFICATE_REQUIRED",
+        "BAD_CERTIFICATE",
+        "CERTIFICATE_UNKNOWN",
+        "UNKNOWN_CA",
+        "CERTIFICATE_EXPIRED",
+        "CERTIFICATE_REVOKED",
+        "UNSUPPORTED_CERTIFICATE",
+        "ACCESS_DENIED",
+    }
+)
+
+
+def late_refusal(error: OSError, address: Address) -> TlsError | None:
+    """The refusal of the client's certificate that an error is, if it is one."""
+    if not isinstance(error, ssl.SSLError):
+        return None
+    code = (error.reason or "").rpartition("ALERT_")[2]
+    return tls_error(error, address) if code in _LATE else None

@@ -1,0 +1,370 @@
+"""Faults of connections and versions, as a client of several brokers meets them.
+
+What one connection does stands in test_broker; here a whole read or write has to survive, or to
+end with the right words. The numbers are those of the list of faults, as everywhere.
+"""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+
+import pytest
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.consumer.list_offsets import list_offsets
+from kafka_protocol.client.producer.producer import Producer
+from kafka_protocol.errors import (
+    BrokerConnectionError,
+    BrokerError,
+    ErrorCode,
+    KafkaError,
+    ProtocolError,
+    UnsupportedVersionError,
+)
+from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_protocol.messages.fetch import FetchRequest
+from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP, ListOffsetsRequest
+from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.messages.produce import ProduceRequest
+from kafka_protocol.records.batch import BatchContents, build_batch
+from kafka_protocol.records.compression import CompressionCodec, compress
+from kafka_protocol.records.record import Record, encode_records
+from kafka_protocol.schema import Request, VersionRange
+from kafka_protocol.topic_partition import TopicPartition
+from tests.fakes import faults
+from tests.fakes.broker import Close, ScriptedBroker
+from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.faults import Fault
+from tests.fakes.reading import PARTITION, one_partition, read, write
+
+SOON_MS = 5_000
+ABC = [(0, b"a"), (1, b"b"), (2, b"c")]
+APIS: list[type[Request]] = [MetadataRequest, ListOffsetsRequest, FetchRequest]
+
+
+def read_all(client: Cluster) -> list[tuple[int, bytes | None]]:
+    """What a query does: metadata, the latest offset, and the records before it."""
+    latest = list_offsets(client, {PARTITION: LATEST_TIMESTAMP}, Deadline.after(SOON_MS))
+    return read(client, 0, latest[PARTITION])
+
+
+# --- Answers that are lost, mixed up or too many -------------------------------------------------
+
+ON_THE_WAY = {
+    "cut in its size": faults.cut_after(3),
+    "cut in its header": faults.cut_after(7),
+    "cut in its body": faults.cut_after(20),
+    "for another request": faults.misaddressed(),
+    "for an earlier request": faults.misaddressed(-1),
+    "twice": faults.repeated(2),
+    "closed before": faults.closing,
+    "in single bytes": faults.dribbled(),
+    "late": faults.delayed(20),
+}
+
+
+@pytest.mark.parametrize("kind", APIS, ids=lambda kind: kind.api_name)
+@pytest.mark.parametrize("fault", ON_THE_WAY.values(), ids=ON_THE_WAY)
+def test_fault_04_06_and_08_what_befalls_an_answer_costs_no_record(
+    kind: type[Request], fault: Fault
+) -> None:
+    with one_partition((b"a", b"b"), (b"c",)) as (cluster, client):
+        cluster.spoil(kind, faults.only(2, fault))
+        assert read_all(client) == ABC
+        assert read_all(client) == ABC
+
+
+def test_fault_08_an_answer_too_many_is_not_the_answer_to_the_next_request() -> None:
+    """Both say Fetch, and the second would say what the first said."""
+    with one_partition((b"a",), (b"b",), (b"c",), max_partition_fetch_bytes=1) as (
+        cluster,
+        client,
+    ):
+        cluster.spoil(FetchRequest, faults.only(1, faults.repeated(5)))
+        assert read(client, 0, 3) == ABC
+
+
+def test_fault_05_a_lost_answer_costs_one_time_out_and_no_record() -> None:
+    with one_partition((b"a", b"b"), (b"c",), request_timeout_ms=100) as (cluster, client):
+        for kind in APIS:
+            cluster.spoil(kind, faults.only(1, faults.swallowed))
+        assert read_all(client) == ABC
+
+
+# --- Frames --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [-(2**31), -1, 0, 3, 100 * 1024 * 1024 + 1, 2**31 - 1])
+def test_fault_09_impossible_frame_in_the_middle_of_a_read(size: int) -> None:
+    frame = size.to_bytes(4, "big", signed=True) + b"rest"
+    with one_partition((b"a",)) as (cluster, client):
+        cluster.spoil(FetchRequest, lambda _handler: lambda _request, _version: frame)
+        with pytest.raises(ProtocolError, match=rf"Fetch to broker 1 .*frame of {size} bytes"):
+            read(client, 0, 1)
+
+
+def test_fault_09_a_size_allocates_nothing() -> None:
+    def announce(_request: FetchRequest, _version: int) -> None:
+        raise Close((99 * 1024 * 1024).to_bytes(4, "big") + b"only this")
+
+    with one_partition((b"a",)) as (cluster, client):
+        cluster.spoil(FetchRequest, lambda _handler: announce)
+        tracemalloc.start()
+        try:
+            with pytest.raises(BrokerConnectionError):
+                read(client, 0, 1, idle_ms=50)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < 4 * 1024 * 1024
+
+
+# --- Brokers that move ---------------------------------------------------------------------------
+
+
+def test_fault_10_a_broker_restarted_on_another_address() -> None:
+    """Another broker tells where it is now."""
+    with one_partition((b"a", b"b"), (b"c",), nodes=2) as (cluster, client):
+        assert read_all(client) == ABC
+        before = cluster.nodes[1].broker.address
+        cluster.stop(1)
+        cluster.start(1)
+        assert cluster.nodes[1].broker.address != before
+        assert read_all(client) == ABC
+
+
+def test_fault_10_a_cluster_that_moved_as_a_whole_is_found_again_by_its_bootstrap_servers() -> None:
+    """Every address that was learnt is dead; one of those that were configured is not (KIP-899)."""
+    with ScriptedCluster() as moved:
+        moved.add_topic("t")
+        moved.append(PARTITION, b"a", b"b")
+        moved.append(PARTITION, b"c")
+        with ScriptedCluster() as cluster:
+            cluster.add_topic("t")
+            cluster.append(PARTITION, b"a", b"b")
+            cluster.append(PARTITION, b"c")
+            both = cluster.bootstrap_servers + moved.bootstrap_servers
+            client = cluster.client(bootstrap_servers=both)
+            assert read_all(client) == ABC
+            assert not moved.asked(MetadataRequest)
+        try:
+            assert read_all(client) == ABC
+            assert moved.asked(FetchRequest)
+        finally:
+            client.close()
+
+
+def test_fault_10_a_broker_that_calls_for_a_new_bootstrap() -> None:
+    """KIP-1102: what the others say counts."""
+    with one_partition((b"a", b"b"), (b"c",), nodes=2) as (cluster, client):
+        assert read_all(client) == ABC
+        client.forget("t")
+        cluster.spoil(MetadataRequest, faults.refusing_all(ErrorCode.REBOOTSTRAP_REQUIRED), node=1)
+        assert read_all(client) == ABC
+
+
+# --- ApiVersions ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hint", [4, 5, 32767, -1])
+def test_fault_11_a_hint_that_leads_nowhere_is_followed_once(hint: int) -> None:
+    Range = ApiVersionsResponse.ApiVersion
+    own = Range(api_key=18, min_version=0, max_version=hint)
+    answer = ApiVersionsResponse(error_code=35, api_keys=[own])
+    with one_partition() as (cluster, client):
+        cluster.spoil(ApiVersionsRequest, lambda _handler: lambda _request, _version: answer)
+        with pytest.raises(BrokerError, match=r"ApiVersions v0.*UNSUPPORTED_VERSION"):
+            client.topics(["t"], Deadline.after(SOON_MS))
+        assert [version for _, _, version in cluster.asked(ApiVersionsRequest)] == [4, 0]
+
+
+@pytest.mark.parametrize("release", ["0.10.0", "0.11", "2.0", "2.4", "3.8"])
+def test_fault_11_releases_that_know_less_of_api_versions(release: str) -> None:
+    with one_partition(release=release) as (cluster, client):
+        client.topics(["t"], Deadline.after(SOON_MS))
+        tried = [version for _, _, version in cluster.asked(ApiVersionsRequest)]
+        assert len(tried) == 2
+        assert tried[1] == cluster.nodes[1].versions[ApiVersionsRequest.api_key].highest
+
+
+def test_fault_11_a_broker_that_closes_on_everything_is_not_stormed() -> None:
+    def close(_request: Request, _version: int) -> None:
+        raise Close
+
+    with ScriptedBroker({ApiVersionsRequest: close, ListOffsetsRequest: close}) as fake:
+        client = Cluster(
+            ClientConfig(
+                bootstrap_servers=(fake.address,),
+                retry_backoff_ms=50,
+                retry_backoff_max_ms=100,
+                connection_setup_timeout_ms=500,
+            )
+        )
+        started = time.monotonic()
+        with pytest.raises(BrokerConnectionError, match="on ApiVersions as well as on an old"):
+            client.topics(["t"], Deadline.after(SOON_MS))
+        assert time.monotonic() - started < 2
+        assert fake.connections < 30  # two for each try, and at least 40 ms between two tries
+
+
+# --- Versions ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", APIS, ids=lambda kind: kind.api_name)
+def test_fault_12_no_common_version_is_told_at_once(kind: type[Request]) -> None:
+    with one_partition((b"a",)) as (cluster, client):
+        cluster.offer(kind, VersionRange(99, 100))
+        with pytest.raises(
+            UnsupportedVersionError,
+            match=rf"^(broker|bootstrap server) .*no common version of {kind.api_name}: "
+            r"this needs 0-\d+, the broker offers 99-100 .*newer pyspark-pykafka is required",
+        ):
+            read_all(client)
+        assert not cluster.asked(kind)
+
+
+def test_fault_12_an_api_that_the_broker_does_not_have() -> None:
+    with one_partition((b"a",)) as (cluster, client):
+        del cluster.nodes[1].versions[FetchRequest.api_key]
+        with pytest.raises(UnsupportedVersionError, match="has no Fetch API"):
+            read(client, 0, 1)
+
+
+def test_fault_12_a_codec_that_the_broker_is_too_old_for() -> None:
+    payload = encode_records([Record(0, 1, None, b"a")], 0, 1)
+    zstd = build_batch(
+        BatchContents(
+            payload=compress(CompressionCodec.ZSTD, payload),
+            codec=CompressionCodec.ZSTD,
+            records_count=1,
+            base_timestamp=1,
+            max_timestamp=1,
+        )
+    )
+    with one_partition(release="2.0") as (cluster, client):
+        producer = Producer(client)
+        producer.add(PARTITION, zstd)
+        with pytest.raises(
+            UnsupportedVersionError,
+            match=r"Produce: this needs 7-12, the broker offers 0-6 .*Kafka 2.1 or newer",
+        ):
+            producer.flush()
+        assert not cluster.asked(ProduceRequest)
+
+
+def test_fault_13_brokers_of_two_releases_are_read_and_written_together() -> None:
+    """In the middle of a rolling upgrade each is spoken to as it can be."""
+    partitions = [TopicPartition("t", 0), TopicPartition("t", 1)]
+    with ScriptedCluster(nodes=2) as cluster:
+        cluster.nodes[1].release = "0.11"
+        topic = cluster.add_topic("t", partitions=2)
+        assert [partition.leader for partition in topic.partitions.values()] == [1, 2]
+        client = cluster.client()
+        try:
+            for number, topic_partition in enumerate(partitions):
+                write(client, b"%d" % number, topic_partition=topic_partition)
+            latest = list_offsets(
+                client, dict.fromkeys(partitions, LATEST_TIMESTAMP), Deadline.after(SOON_MS)
+            )
+            rows = [read(client, 0, latest[tp], topic_partition=tp) for tp in partitions]
+        finally:
+            client.close()
+        assert rows == [[(0, b"0")], [(0, b"1")]]
+        for kind in (ProduceRequest, ListOffsetsRequest, FetchRequest):
+            spoken = {number: version for number, _, version in cluster.asked(kind)}
+            assert spoken[1] == cluster.nodes[1].versions[kind.api_key].highest
+            assert spoken[1] < spoken[2]
+
+
+@pytest.mark.parametrize(("before", "after"), [("0.11", "3.9"), ("3.9", "0.11"), ("2.8", "4.3")])
+def test_fault_13_a_broker_that_is_upgraded_between_two_connections(
+    before: str, after: str
+) -> None:
+    with one_partition((b"a",), (b"b",), (b"c",), nodes=2, release=before) as (cluster, client):
+        assert read(client, 0, 1) == ABC[:1]
+        cluster.stop(1)
+        cluster.start(1, release=after)
+        assert read_all(client) == ABC
+        spoken = [version for _, _, version in cluster.asked(FetchRequest)]
+        assert spoken[0] != spoken[-1]
+
+
+def test_fault_13_a_leader_that_moves_to_a_broker_of_another_release() -> None:
+    """One range over both: the ids of topics are known to the newer one only."""
+    with one_partition((b"a",), (b"b",), (b"c",), nodes=2, max_partition_fetch_bytes=1) as (
+        cluster,
+        client,
+    ):
+        cluster.nodes[2].release = "2.4"
+
+        assert read(client, 0, 1) == ABC[:1]
+        cluster.move_leader(PARTITION, 2)
+        assert read(client, 1, 3) == ABC[1:]
+        assert {number for number, _, _ in cluster.asked(FetchRequest)} == {1, 2}
+
+
+# --- What a newer broker may say -----------------------------------------------------------------
+
+
+def test_fault_14_error_codes_of_the_future_are_kept() -> None:
+    with one_partition((b"a",)) as (cluster, client):
+        for kind in APIS[1:]:
+            # A read can be tried again without harm, so it is.
+            cluster.spoil(kind, faults.only(1, faults.refusing(31_000)))
+        assert read_all(client) == ABC[:1]
+        cluster.spoil(FetchRequest, faults.refusing(31_000))
+        with pytest.raises(BrokerError, match=r"an error this client does not know \(31000\)") as e:
+            read(client, 0, 1, idle_ms=50)
+        assert e.value.code == 31_000
+
+
+def test_fault_14_bytes_behind_an_answer_and_tags_in_its_header() -> None:
+    def embellish(frame: bytes, peer: object) -> None:
+        # The header's empty tag buffer becomes one tag, number 77 with two bytes.
+        header, body = frame[4:8] + b"\x01\x4d\x02hi", frame[9:] + b"more"
+        peer.write(len(header + body).to_bytes(4, "big") + header + body)  # type: ignore[attr-defined]
+
+    with one_partition((b"a", b"b"), (b"c",)) as (cluster, client):
+        for kind in APIS:
+            cluster.spoil(kind, faults.delivered(embellish))
+        assert read_all(client) == ABC
+
+
+# --- Metadata that leads nowhere -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("host", "port"),
+    [
+        ("", 9092),
+        ("a" * 300, 9092),
+        ("a..b", 9092),
+        ("nul\0", 9092),
+        ("127.0.0.1", -1),
+        ("127.0.0.1", 0),
+        ("127.0.0.1", 70_000),
+        ("127.0.0.1", 2**31 - 1),
+    ],
+)
+def test_fault_02_addresses_that_cannot_be(host: str, port: int) -> None:
+    def misplace(response: MetadataResponse) -> None:
+        for broker in response.brokers:
+            broker.host, broker.port = host, port
+
+    with one_partition((b"a",), connection_setup_timeout_ms=100) as (cluster, client):
+        cluster.spoil(MetadataRequest, faults.changed(misplace))
+        with pytest.raises(BrokerConnectionError, match="advertises"):
+            read(client, 0, 1, idle_ms=100)
+
+
+@pytest.mark.parametrize("leader", [2, 2**31 - 1, -2, -(2**31)])
+def test_fault_16_a_leader_that_is_no_broker(leader: int) -> None:
+    with one_partition((b"a",), connection_setup_timeout_ms=100) as (cluster, client):
+        cluster.partition(PARTITION).leader = leader
+        with pytest.raises(KafkaError):
+            read(client, 0, 1, idle_ms=100)
+        cluster.partition(PARTITION).leader = 1
+        assert read(client, 0, 1) == ABC[:1]

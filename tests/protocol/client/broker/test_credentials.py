@@ -1,0 +1,84 @@
+"""Which credentials go where, and who pays for the rooms behind the mechanisms."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from kafka_protocol.auth.aws_msk_iam import AwsMskIam
+from kafka_protocol.auth.gssapi import Gssapi
+from kafka_protocol.auth.oauthbearer import OAuthBearer
+from kafka_protocol.auth.plain import Plain
+from kafka_protocol.auth.scram import Scram
+from kafka_protocol.auth.secret import Secret
+from kafka_protocol.client.broker import oauth
+from kafka_protocol.client.broker.credentials import _CONVERSATIONS, conversation_for, forget
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.config.security_options import MECHANISMS, SecurityOptions
+from tests.secret_check import PASSWORD
+
+HOST = "b-1.demo.abc.c2.kafka.eu-west-1.amazonaws.com"
+SOON = Deadline.after(60_000)
+
+
+def token() -> str:
+    return PASSWORD
+
+
+def options(mechanism: str) -> SecurityOptions:
+    return SecurityOptions(
+        mechanism=mechanism,
+        username="alice",
+        password=Secret(PASSWORD),
+        token_callback=f"{__name__}:token",
+        oauth_extensions=(("logicalCluster", "lkc-1"),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "kind"),
+    [
+        ("PLAIN", Plain),
+        ("SCRAM-SHA-256", Scram),
+        ("SCRAM-SHA-512", Scram),
+        ("OAUTHBEARER", OAuthBearer),
+        ("AWS_MSK_IAM", AwsMskIam),
+        ("GSSAPI", Gssapi),
+    ],
+)
+def test_each_mechanism_has_its_conversation(mechanism: str, kind: type[object]) -> None:
+    conversation = conversation_for(options(mechanism), HOST, SOON)
+    assert isinstance(conversation, kind)
+    assert not conversation.is_done
+    assert PASSWORD not in repr(conversation)
+
+
+def test_every_mechanism_is_there() -> None:
+    assert tuple(_CONVERSATIONS) == MECHANISMS
+
+
+def test_first_tokens_hold_the_credentials() -> None:
+    password = PASSWORD.encode()
+    assert conversation_for(options("PLAIN"), HOST, SOON).first() == b"\0alice\0" + password
+    assert conversation_for(options("SCRAM-SHA-512"), HOST, SOON).first().startswith(b"n,,n=alice,")
+    first = conversation_for(options("OAUTHBEARER"), HOST, SOON).first()
+    assert first == b"n,,\1auth=Bearer " + password + b"\1logicalCluster=lkc-1\1\1"
+
+
+def test_a_refused_token_is_forgotten() -> None:
+    oauth._kept[options("OAUTHBEARER")] = oauth._Kept(Secret("t"), SOON)
+    forget(options("OAUTHBEARER"))
+    assert options("OAUTHBEARER") not in oauth._kept
+
+
+def test_who_has_no_sasl_does_not_pay_for_it() -> None:
+    """Spark starts Python processes all the time."""
+    code = (
+        "import sys, kafka_protocol.client.cluster.cluster as _\n"
+        "print([m for m in ('http.client', 'email', 'stringprep', 'kafka_protocol.auth.scram') "
+        "if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

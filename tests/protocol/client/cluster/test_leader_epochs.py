@@ -1,0 +1,218 @@
+"""Older word of leaders, and logs that an election cut back."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster.leader_epochs import NewestLeaders
+from kafka_protocol.client.cluster.metadata import Leader, Topic
+from kafka_protocol.client.consumer.fetch import (
+    Fetched,
+    LogTruncatedError,
+    OffsetOutOfRangeError,
+    fetch_range,
+)
+from kafka_protocol.errors import DataLossError, ErrorCode
+from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
+from kafka_protocol.messages.list_offsets import ListOffsetsRequest
+from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.primitives import ZERO_UUID
+from kafka_protocol.records.record import decode_records
+from kafka_protocol.schema import VersionRange
+from kafka_protocol.topic_partition import OffsetRange
+from tests.fakes import faults
+from tests.fakes.broker import Handler
+from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.reading import PARTITION, one_partition, read
+
+SOON_MS = 5_000
+ABC = [(0, b"a"), (1, b"b"), (2, b"c")]
+IN_THREE = ((b"a",), (b"b",), (b"c",))
+ID = uuid.UUID(int=1)
+
+
+def topic(*epochs: int, topic_id: uuid.UUID = ID) -> Topic:
+    """The leader of each epoch is the node of that number."""
+    leaders = {number: Leader(epoch, epoch) for number, epoch in enumerate(epochs)}
+    return Topic("t", topic_id, False, 0, leaders)
+
+
+# --- Which word is newer -------------------------------------------------------------------------
+
+
+def test_fault_17_older_epochs_are_refused_partition_by_partition() -> None:
+    newest = NewestLeaders(60_000)
+    assert newest.merge(topic(5, 5, 5)) == topic(5, 5, 5)
+    assert newest.merge(topic(4, 5, 6)) == topic(5, 5, 5)._replace(
+        partitions={0: Leader(5, 5), 1: Leader(5, 5), 2: Leader(6, 6)}
+    )
+    assert newest.merge(topic(6, 6, 6)) == topic(6, 6, 6)
+    assert newest.merge(topic(5, 6, 7, 0)).partitions[0] == Leader(6, 6)
+
+
+def test_fault_17_the_same_epoch_is_news() -> None:
+    """A partition loses its leader and gets it back in one epoch, as brokers may tell it."""
+    newest = NewestLeaders(60_000)
+    newest.merge(topic(5))
+    none = topic(5)._replace(partitions={0: Leader(-1, 5)})
+    assert newest.merge(none) == none
+
+
+def test_fault_17_and_24_another_topic_has_epochs_of_its_own() -> None:
+    newest = NewestLeaders(60_000)
+    newest.merge(topic(5))
+    anew = topic(0, topic_id=uuid.UUID(int=2))
+    assert newest.merge(anew) == anew
+
+
+def test_fault_17_brokers_that_tell_no_epochs_are_believed() -> None:
+    newest = NewestLeaders(60_000)
+    newest.merge(topic(5))
+    untold = topic(5)._replace(partitions={0: Leader(7, -1)})
+    assert newest.merge(untold) == untold
+
+
+@pytest.mark.parametrize(("propagation_ms", "epoch"), [(0, 0), (60_000, 5)])
+def test_fault_17_without_ids_older_word_counts_in_the_end(propagation_ms: int, epoch: int) -> None:
+    """The topic was created anew, for all that is known."""
+    newest = NewestLeaders(propagation_ms)
+    newest.merge(topic(5, topic_id=ZERO_UUID))
+    assert newest.merge(topic(0, topic_id=ZERO_UUID)).partitions[0].epoch == epoch
+
+
+def test_fault_17_metadata_with_an_older_epoch_does_not_move_a_leader_back() -> None:
+    with one_partition(*IN_THREE, nodes=2) as (cluster, client):
+        cluster.move_leader(PARTITION, 2)
+        client.topics(["t"], Deadline.after(SOON_MS))
+
+        def older(response: MetadataResponse) -> None:
+            row = response.topics[0].partitions[0]
+            row.leader_id, row.leader_epoch = 1, 0
+
+        cluster.spoil(MetadataRequest, faults.changed(older))
+        client.forget("t")
+        assert read(client, 0, 3) == ABC
+        assert {node for node, _, _ in cluster.asked(FetchRequest)} == {2}
+
+
+@pytest.mark.parametrize("versions", [9, 11, 12, 18])
+def test_fault_17_a_leader_that_has_not_heard_of_its_epoch_is_asked_again(versions: int) -> None:
+    with one_partition(*IN_THREE) as (cluster, client):
+        cluster.offer(FetchRequest, VersionRange(0, versions))
+        cluster.push_errors(FetchRequest, *[ErrorCode.UNKNOWN_LEADER_EPOCH] * 3)
+        cluster.push_errors(FetchRequest, *[ErrorCode.FENCED_LEADER_EPOCH] * 3)
+        assert read(client, 0, 3) == ABC
+
+
+# --- Logs that were cut back ---------------------------------------------------------------------
+
+
+def values_of(fetched: Fetched) -> list[tuple[int, bytes | None]]:
+    return [(r.offset, r.value) for batch in fetched.batches for r in decode_records(batch)]
+
+
+def half_read(cluster: ScriptedCluster, range_: Iterator[Fetched]) -> list[bytes | None]:
+    """Read on to the end of what is there, and then elect a replica that has only one record."""
+    found = values_of(next(range_))
+    partition = cluster.partition(PARTITION)
+    partition.log.truncate(1)
+    partition.leader_epoch += 1
+    for value in (b"x", b"y", b"z"):
+        cluster.append(PARTITION, value)
+    return [value for _, value in found]
+
+
+def test_fault_20_a_log_that_an_unclean_election_cut_back() -> None:
+    """Without the comparison of epochs the read would go on at 3 as if nothing had happened."""
+    with one_partition((b"a",), (b"b",), (b"c",)) as (cluster, client):
+        range_ = fetch_range(client, OffsetRange(PARTITION, 0, 4), SOON_MS)
+        found = half_read(cluster, range_)
+        with pytest.raises(LogTruncatedError, match="truncated to offset 1") as caught:
+            next(range_)
+        error = caught.value
+        assert isinstance(error, DataLossError)
+        assert found == [b"a", b"b", b"c"][: len(found)]
+        assert (error.offset, error.truncated_to) == (len(found), 1)
+        assert (error.epoch, error.agreed.epoch) == (0, 0)
+        # Whoever goes on without what was lost meets nothing twice.
+        assert read(client, error.offset, 4) == [(3, b"z")]
+
+
+def test_fault_20_epochs_that_go_on_are_no_truncation() -> None:
+    with one_partition(max_partition_fetch_bytes=1, nodes=3) as (cluster, client):
+        for number in range(9):
+            cluster.append(PARTITION, b"%d" % number)
+            cluster.move_leader(PARTITION, number % 3 + 1)
+        assert read(client, 0, 9) == [(n, b"%d" % n) for n in range(9)]
+        epochs = [
+            request.topics[0].partitions[0].last_fetched_epoch
+            for _, request, _ in cluster.asked(FetchRequest)
+        ]
+        assert epochs == [-1, 0, 1, 2, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("version", [4, 9, 11])
+def test_fault_20_below_v12_no_epoch_of_a_record_is_compared(version: int) -> None:
+    with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
+        cluster.offer(FetchRequest, VersionRange(0, version))
+        assert read(client, 0, 3) == ABC
+
+
+def test_fault_20_a_shorter_log_below_v12() -> None:
+    with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
+        cluster.offer(FetchRequest, VersionRange(0, 11))
+        range_ = fetch_range(client, OffsetRange(PARTITION, 0, 3), SOON_MS)
+        next(range_)
+        cluster.log(PARTITION).truncate(0)
+        with pytest.raises(OffsetOutOfRangeError, match=r"\[0, 0\)"):
+            for _ in range_:
+                pass
+
+
+def diverging(response: FetchResponse) -> None:
+    data = response.responses[0].partitions[0]
+    data.records = b""
+    data.diverging_epoch.epoch, data.diverging_epoch.end_offset = 0, 0
+
+
+def test_fault_20_a_truncation_that_one_answer_tells_is_asked_about_again() -> None:
+    with one_partition(*IN_THREE) as (cluster, client):
+        cluster.spoil(FetchRequest, faults.only(1, faults.changed(diverging)))
+        assert read(client, 0, 3) == ABC
+        assert len(cluster.asked(MetadataRequest)) == 2
+
+
+def test_fault_20_an_epoch_that_a_leader_cannot_know_is_not_sent() -> None:
+    """No checksum covers the epoch in a batch."""
+    with one_partition(max_partition_fetch_bytes=1) as (cluster, client):
+        log = cluster.log(PARTITION)
+        for number, epoch in enumerate([77, -1, 0]):
+            cluster.partition(PARTITION).leader_epoch = epoch
+            cluster.append(PARTITION, b"%d" % number)
+        assert read(client, 0, 3) == [(0, b"0"), (1, b"1"), (2, b"2")]
+        assert log.end_offset == 3
+        for _, request, _ in cluster.asked(FetchRequest):
+            assert request.topics[0].partitions[0].last_fetched_epoch == -1
+
+
+def test_fault_20_a_leader_without_epochs_says_out_of_range() -> None:
+    """Its log does hold the offset, so it is asked once more without an epoch."""
+
+    def unable(handler: Handler) -> Handler:
+        refuse = faults.refusing(ErrorCode.OFFSET_OUT_OF_RANGE)(handler)
+
+        def fetch(request: FetchRequest, version: int) -> Any:
+            knows = request.topics[0].partitions[0].last_fetched_epoch >= 0
+            return (refuse if knows else handler)(request, version)
+
+        return fetch
+
+    with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
+        cluster.spoil(FetchRequest, unable)
+        assert read(client, 0, 3) == ABC
+        assert cluster.asked(ListOffsetsRequest)

@@ -1,0 +1,244 @@
+"""The options of TLS and SASL: what is understood, what is refused, and in which words."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_protocol.auth.secret import Secret
+from kafka_protocol.client.config.option import declared_in
+from kafka_protocol.client.config.security_checks import read_security
+from kafka_protocol.client.config.security_options import (
+    SECURITY_REFUSED,
+    SECURITY_WITHOUT_EFFECT,
+    SecurityOptions,
+)
+from kafka_protocol.errors import KafkaConfigError
+from tests.secret_check import PASSWORD
+
+SSL = {"security.protocol": "SSL"}
+SASL = {"security.protocol": "SASL_SSL"}
+USER = SASL | {"sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": PASSWORD}
+TOKEN = SASL | {"sasl.mechanism": "OAUTHBEARER"}
+ENDPOINT = TOKEN | {
+    "sasl.oauthbearer.token.endpoint.url": "https://idp/token",
+    "sasl.oauthbearer.client.id": "c",
+    "sasl.oauthbearer.client.secret": PASSWORD,
+}
+KEY = {"ssl.keystore.key": PASSWORD}
+CHAIN = {"ssl.keystore.certificate.chain": "C"}
+KAFKA = "org.apache.kafka.common.security"
+
+
+def jaas(mechanism: str, text: str) -> dict[str, str]:
+    return SASL | {"sasl.mechanism": mechanism, "sasl.jaas.config": text}
+
+
+@pytest.mark.parametrize(
+    ("options", "fields"),
+    [
+        ({}, {"protocol": "PLAINTEXT"}),
+        ({"security.protocol": "sasl_ssl"} | USER, {"protocol": "SASL_SSL", "mechanism": "PLAIN"}),
+        (
+            SSL | {"ssl.ca.location": "/ca.pem"},
+            {"truststore_location": "/ca.pem", "endpoint_identification": "https"},
+        ),
+        (SSL | {"ssl.ca.pem": "P"}, {"truststore_certificates": "P"}),
+        (SSL | {"ssl.truststore.type": "pem", "ssl.keystore.type": "PEM"}, {}),
+        (
+            SSL | {"ssl.key.pem": PASSWORD, "ssl.certificate.pem": "C"},
+            {"keystore_key": Secret(PASSWORD), "keystore_certificate_chain": "C"},
+        ),
+        (SSL | {"ssl.endpoint.identification.algorithm": ""}, {"endpoint_identification": ""}),
+        (SSL | {"ssl.endpoint.identification.algorithm": "none"}, {"endpoint_identification": ""}),
+        (
+            SSL | {"ssl.enabled.protocols": "TLSv1.2,TLSv1.1,TLSv1"},
+            {"enabled_protocols": ("TLSv1.2",)},
+        ),
+        (SSL | {"ssl.cipher.suites": " A, B"}, {"cipher_suites": ("A", "B")}),
+        (
+            jaas(
+                "SCRAM-SHA-512",
+                f'{KAFKA}.scram.ScramLoginModule required username="u" password="{PASSWORD}";',
+            ),
+            {"username": "u", "password": Secret(PASSWORD), "jaas_config": None},
+        ),
+        (
+            jaas(
+                "SCRAM-SHA-256",
+                f"kafkashaded.{KAFKA}.scram.ScramLoginModule required username='u' "
+                f"password='{PASSWORD}' tokenauth=true;",
+            ),
+            {"scram_tokenauth": True},
+        ),
+        (
+            jaas(
+                "OAUTHBEARER",
+                f"{KAFKA}.oauthbearer.OAuthBearerLoginModule required clientId=c "
+                f"clientSecret='{PASSWORD}' scope=s extension_logicalCluster='lkc-1';",
+            )
+            | {
+                "sasl.oauthbearer.token.endpoint.url": "https://idp/token",
+                "sasl.login.callback.handler.class": (
+                    f"{KAFKA}.oauthbearer.secured.OAuthBearerLoginCallbackHandler"
+                ),
+            },
+            {
+                "oauth_client_id": "c",
+                "oauth_client_secret": Secret(PASSWORD),
+                "oauth_scope": "s",
+                "oauth_extensions": (("logicalCluster", "lkc-1"),),
+            },
+        ),
+        (TOKEN | {"sasl.oauthbearer.token.callback": "a.b:c"}, {"token_callback": "a.b:c"}),
+        (ENDPOINT | {"sasl.oauthbearer.method": "oidc"}, {"oauth_client_id": "c"}),
+        (
+            jaas(
+                "AWS_MSK_IAM",
+                "software.amazon.msk.auth.iam.IAMLoginModule required "
+                "awsProfileName=p awsRoleArn='arn:x' awsRoleSessionName=s;",
+            ),
+            {"aws_profile": "p", "aws_role_arn": "arn:x", "aws_role_session_name": "s"},
+        ),
+        (
+            jaas(
+                "GSSAPI",
+                "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true "
+                "keyTab='/k' principal='p@R' serviceName=kfk;",
+            ),
+            {
+                "kerberos_keytab": "/k",
+                "kerberos_principal": "p@R",
+                "kerberos_service_name": "kfk",
+            },
+        ),
+    ],
+)
+def test_what_is_understood(options: dict[str, str], fields: dict[str, object]) -> None:
+    security = read_security(options)
+    assert {name: getattr(security, name) for name in fields} == fields
+    assert PASSWORD not in repr(security)
+    assert pickle.loads(pickle.dumps(security)) == security
+    assert hash(pickle.loads(pickle.dumps(security))) == hash(security)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        # Java's key stores
+        (SSL | {"ssl.truststore.type": "JKS"}, r"'JKS': key stores of Java .*keytool"),
+        (SSL | {"ssl.keystore.type": "PKCS12"}, r"keytool -importkeystore .*openssl pkcs12"),
+        (SSL | {"ssl.truststore.location": "/a.JKS"}, "key stores of Java are not read"),
+        (SSL | {"ssl.keystore.location": "/a.p12"}, "key stores of Java are not read"),
+        # what is no value
+        (SSL | {"ssl.enabled.protocols": "TLSv1.1"}, r"TLSv1\.2 and TLSv1\.3 are supported"),
+        (SSL | {"ssl.enabled.protocols": "TLSv1.2,TLSv9"}, r"TLSv1\.2 and TLSv1\.3 are supported"),
+        (SSL | {"ssl.protocol": "SSLv3"}, r"must be one of TLS, TLSv1\.2, TLSv1\.3"),
+        (SSL | {"ssl.endpoint.identification.algorithm": "ldaps"}, "must be one of https"),
+        (SASL | {"sasl.mechanism": "MD5"}, "must be one of PLAIN, SCRAM-SHA-256"),
+        (TOKEN | {"sasl.oauthbearer.token.callback": "os.system"}, "must be package.module:func"),
+        (TOKEN | {"sasl.oauthbearer.token.callback": "a b:c"}, "must be package.module:function"),
+        (TOKEN | {"sasl.oauthbearer.extensions": "a"}, "must be name=value,name=value"),
+        (
+            TOKEN | {"sasl.login.callback.handler.class": "com.example.Handler"},
+            r"'com\.example\.Handler': Java classes cannot be loaded; .*token\.callback",
+        ),
+        # what has no effect, and looks as if it had
+        ({"ssl.ca.location": "/ca.pem"}, r"while kafka\.security\.protocol is PLAINTEXT: set"),
+        ({"sasl.username": "u"}, r"while kafka\.security\.protocol is PLAINTEXT: set that to SASL"),
+        (SSL | {"sasl.mechanism": "PLAIN"}, r"while kafka\.security\.protocol is SSL: set that"),
+        # one of two
+        (SSL | {"ssl.ca.location": "/a", "ssl.ca.pem": "P"}, "exclude each other"),
+        (SSL | KEY | CHAIN | {"ssl.keystore.location": "/k"}, "exclude each other"),
+        (SSL | KEY | CHAIN | {"ssl.key.location": "/k"}, "exclude each other"),
+        (USER | {"sasl.mechanisms": "PLAIN"}, "two names of the same"),
+        (ENDPOINT | {"sasl.oauthbearer.token.callback": "a:b"}, "exclude each other"),
+        # half of a pair
+        (SSL | KEY, r"without its certificate: set 'kafka\.ssl\.keystore\.certificate\.chain'"),
+        (SSL | CHAIN, r"without its key: set 'kafka\.ssl\.keystore\.key'"),
+        (SSL | {"ssl.key.password": PASSWORD}, r"key\.password' is set, and no private key is"),
+        (SASL, r"'kafka\.sasl\.mechanism' must be specified for SASL_SSL: one of PLAIN"),
+        (
+            SASL | {"sasl.mechanism": "PLAIN"},
+            r"'kafka\.sasl\.username' and 'kafka\.sasl\.password'",
+        ),
+        (TOKEN, r"'kafka\.sasl\.oauthbearer\.token\.endpoint\.url' and .*client\.secret' must be"),
+        (SASL | {"sasl.jaas.config": PASSWORD}, r"'kafka\.sasl\.mechanism' must be specified be"),
+        # JAAS
+        (jaas("PLAIN", PASSWORD), r"'kafka\.sasl\.jaas\.config' lacks its semicolon"),
+        (
+            jaas("PLAIN", f"{KAFKA}.scram.ScramLoginModule required password='{PASSWORD}';"),
+            r"ScramLoginModule, which is for SCRAM-SHA-256 .*kafka\.sasl\.mechanism is PLAIN",
+        ),
+        (
+            USER | jaas("PLAIN", f"{KAFKA}.plain.PlainLoginModule required password='x';"),
+            r"'kafka\.sasl\.jaas\.config' and 'kafka\.sasl\.password' say the same",
+        ),
+        # token endpoints
+        *(
+            (ENDPOINT | {"sasl.oauthbearer.token.endpoint.url": url}, "must be https://host/path")
+            for url in (
+                "idp/token",
+                "ftp://idp/token",
+                "https://",
+                "https://[",
+                "https://idp:x/",
+                f"https://u:{PASSWORD}@idp/token",
+            )
+        ),
+    ],
+)
+def test_what_is_refused(options: dict[str, str], reason: str) -> None:
+    with pytest.raises(KafkaConfigError, match=reason) as caught:
+        read_security(options)
+    assert PASSWORD not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "warning"),
+    [
+        (SSL | {"ssl.endpoint.identification.algorithm": ""}, "any certificate of a trusted"),
+        (USER | {"security.protocol": "SASL_PLAINTEXT"}, "shows the credentials to the network"),
+        (ENDPOINT | {"sasl.oauthbearer.token.endpoint.url": "http://idp/"}, "secret is shown to"),
+    ],
+)
+def test_what_is_understood_with_a_warning(
+    options: dict[str, str], warning: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        read_security(options)
+    assert warning in caplog.text
+
+
+def test_what_is_safe_gives_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        for options in ({}, SSL, USER, ENDPOINT):
+            read_security(options)
+    assert not caplog.records
+
+
+def test_no_name_means_two_things() -> None:
+    understood = set(declared_in(SecurityOptions))
+    assert not understood & SECURITY_WITHOUT_EFFECT
+    assert not understood & SECURITY_REFUSED.keys()
+    assert not SECURITY_WITHOUT_EFFECT & SECURITY_REFUSED.keys()
+
+
+NAMES = st.sampled_from(sorted(declared_in(SecurityOptions)))
+VALUES: Any = st.one_of(
+    st.text(max_size=20),
+    st.sampled_from(["SASL_SSL", "SSL", "PLAIN", "OAUTHBEARER", "PEM", "true", "a:b", "x.jks"]),
+)
+
+
+@given(st.dictionaries(NAMES, VALUES, max_size=8))
+def test_nothing_but_our_own_errors_comes_out(options: dict[str, str]) -> None:
+    try:
+        read_security(options)
+    except KafkaConfigError as error:
+        assert str(error)

@@ -1,0 +1,242 @@
+"""Reading from the replica that the leader names, and the way back to the leader."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.consumer import replica
+from kafka_protocol.client.consumer.fetch import OffsetOutOfRangeError
+from kafka_protocol.client.consumer.replica import ReadReplica
+from kafka_protocol.errors import BrokerError, ErrorCode, KafkaTimeoutError
+from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
+from kafka_protocol.schema import VersionRange
+from tests.fakes import faults
+from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.log import Log, batch_of
+from tests.fakes.reading import PARTITION, one_partition, read
+
+LEADER, FOLLOWER, OTHER = 1, 2, 3
+VALUES = [(number, b"%d" % number) for number in range(6)]
+BATCHES = [(value,) for _, value in VALUES]
+
+
+def nearby(**options: Any) -> Any:
+    """Three nodes, six records, and a client that says where it is."""
+    options = {"client_rack": "here", "max_partition_fetch_bytes": 1} | options
+    return one_partition(*BATCHES, nodes=3, **options)
+
+
+def prefer(cluster: ScriptedCluster, node: int = FOLLOWER, until: int = 6) -> Log:
+    """The leader names a node, which has the log up to an offset."""
+    log = Log()
+    for _, value in VALUES[:until]:
+        log.append(batch_of(value))
+    partition = cluster.partition(PARTITION)
+    partition.preferred = node
+    partition.followers[node] = log
+    return log
+
+
+def asked(cluster: ScriptedCluster) -> dict[int, list[int]]:
+    """Node -> the offsets that it was asked for."""
+    found: dict[int, list[int]] = {}
+    for node, request, _ in cluster.asked(FetchRequest):
+        found.setdefault(node, []).append(request.topics[0].partitions[0].fetch_offset)
+    return found
+
+
+# --- Following -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [11, 12, 18])
+def test_the_replica_that_the_leader_names_is_read(version: int) -> None:
+    """At once, although the answer that names it has no records."""
+    with nearby(retry_backoff_ms=60_000) as (cluster, client):
+        cluster.offer(FetchRequest, VersionRange(0, version))
+        prefer(cluster)
+        assert read(client, 0, 6) == VALUES
+        assert asked(cluster) == {LEADER: [0], FOLLOWER: [0, 1, 2, 3, 4, 5]}
+        for _, request, _ in cluster.asked(FetchRequest):
+            # A client, whomever it asks.
+            assert (request.replica_id, request.replica_state.replica_id) == (-1, -1)
+            assert request.rack_id == "here"
+
+
+def test_without_a_rack_the_leader_hands_out_everything() -> None:
+    with nearby(client_rack="") as (cluster, client):
+        prefer(cluster)
+        assert read(client, 0, 6) == VALUES
+        assert [*asked(cluster)] == [LEADER]
+
+
+def test_below_v11_nobody_names_a_replica() -> None:
+    with nearby() as (cluster, client):
+        cluster.offer(FetchRequest, VersionRange(0, 10))
+        prefer(cluster)
+        assert read(client, 0, 6) == VALUES
+        assert [*asked(cluster)] == [LEADER]
+
+
+def test_a_lease_that_ends_brings_the_read_back_to_the_leader(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Which names the replica that is the best one by then."""
+    monkeypatch.setattr(replica, "_LEASE_MS", 0)
+    choice = ReadReplica(PARTITION, "here")
+    assert choice.follow(FOLLOWER, LEADER)
+    assert choice.choose(LEADER) == LEADER
+    assert choice.is_leader
+    assert choice.rack == "here"
+
+
+def test_a_replica_that_becomes_the_leader() -> None:
+    choice = ReadReplica(PARTITION, "here")
+    assert choice.follow(FOLLOWER, LEADER)
+    assert choice.choose(LEADER) == FOLLOWER
+    assert choice.choose(FOLLOWER) == FOLLOWER
+    assert choice.is_leader
+
+
+def test_who_left_a_replica_does_not_follow_at_once() -> None:
+    choice = ReadReplica(PARTITION, "here")
+    assert choice.follow(FOLLOWER, LEADER)
+    assert not choice.follow(OTHER, FOLLOWER)
+    choice.leave("it lags behind")
+    assert choice.choose(LEADER) == LEADER
+    assert choice.rack == ""
+    assert not choice.follow(FOLLOWER, LEADER)
+    assert repr(choice) == "<ReadReplica of t-0 at the leader>"
+
+
+# --- And back ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("replica_id", [99, 2**31 - 1])
+def test_fault_21_a_replica_that_is_in_no_metadata(replica_id: int) -> None:
+    with nearby(retry_backoff_ms=60_000) as (cluster, client):
+        cluster.partition(PARTITION).preferred = replica_id
+        assert read(client, 0, 6) == VALUES
+        assert asked(cluster) == {LEADER: [0, 0, 1, 2, 3, 4, 5]}
+
+
+def test_fault_21_a_replica_that_is_down() -> None:
+    with nearby(retry_backoff_ms=60_000) as (cluster, client):
+        prefer(cluster)
+        client.topics(["t"], Deadline.after(5_000))
+        cluster.stop(FOLLOWER)
+        assert read(client, 0, 6) == VALUES
+
+
+def test_fault_21_a_replica_that_goes_down_while_it_is_read() -> None:
+    with nearby() as (cluster, client):
+        prefer(cluster)
+        handler = cluster.nodes[FOLLOWER].broker.handlers[FetchRequest]
+        cluster.nodes[FOLLOWER].broker.handlers[FetchRequest] = faults.in_turn(
+            handler, handler, faults.closing(handler)
+        )
+        assert read(client, 0, 6) == VALUES
+        assert asked(cluster)[LEADER] == [0, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+        ErrorCode.OFFSET_OUT_OF_RANGE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.OFFSET_MOVED_TO_TIERED_STORAGE,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+    ],
+)
+def test_fault_21_whatever_a_replica_refuses_the_leader_is_asked_for(error: ErrorCode) -> None:
+    """From the same offset, and without a pause."""
+    with nearby(retry_backoff_ms=60_000) as (cluster, client):
+        prefer(cluster)
+        cluster.spoil(FetchRequest, faults.refusing(error), FOLLOWER)
+        assert read(client, 0, 6) == VALUES
+        assert asked(cluster) == {LEADER: [0, 0, 1, 2, 3, 4, 5], FOLLOWER: [0]}
+
+
+@pytest.mark.parametrize("version", [11, 18])
+@pytest.mark.parametrize("lag", [3, 5])
+def test_fault_21_a_replica_that_lags_behind_loses_nothing(lag: int, version: int) -> None:
+    """Out of range, or a log that has less of an epoch: the leader knows better."""
+    with nearby(retry_backoff_ms=60_000) as (cluster, client):
+        cluster.offer(FetchRequest, VersionRange(0, version))
+        log = prefer(cluster, until=6)
+
+        def cut_back(_response: Any) -> None:
+            if log.end_offset == 6:
+                log.truncate(6 - lag)
+
+        cluster.spoil(FetchRequest, faults.changed(cut_back), FOLLOWER)
+        assert read(client, 0, 6) == VALUES
+        # It had the record at 0, and was asked for the next one.
+        assert asked(cluster)[FOLLOWER][0] == 0
+        assert asked(cluster)[LEADER][-1] == 5
+
+
+def test_fault_21_a_replica_whose_high_watermark_is_behind_is_not_waited_for() -> None:
+    with nearby(retry_backoff_ms=60_000) as (cluster, client):
+        prefer(cluster, until=4)
+        assert read(client, 0, 6) == VALUES
+        assert asked(cluster) == {LEADER: [0, 4, 5], FOLLOWER: [0, 1, 2, 3, 4]}
+
+
+def test_fault_21_and_31_a_copy_that_is_damaged() -> None:
+    """The leader's may be whole; what was whole in the same answer does not come twice."""
+
+    def damage(response: FetchResponse) -> None:
+        data = response.responses[0].partitions[0]
+        records = bytearray(data.records or b"")
+        records[-1] ^= 1
+        data.records = bytes(records)
+
+    with nearby(max_partition_fetch_bytes=10_000) as (cluster, client):
+        prefer(cluster)
+        cluster.spoil(FetchRequest, faults.changed(damage), FOLLOWER)
+        assert read(client, 0, 6) == VALUES
+
+
+def test_fault_21_what_the_leader_says_is_final() -> None:
+    with nearby() as (cluster, client):
+        prefer(cluster)
+        cluster.log(PARTITION).delete_before(4)
+        cluster.partition(PARTITION).followers[FOLLOWER].delete_before(4)
+        with pytest.raises(OffsetOutOfRangeError, match=r"\[4, 6\)"):
+            read(client, 0, 6)
+
+
+@pytest.mark.parametrize("replica_id", [LEADER, FOLLOWER, 99])
+def test_fault_21_a_leader_that_never_hands_out_anything(replica_id: int) -> None:
+    """Told a rack or not, it names a replica that has nothing either; and nobody spins."""
+
+    def send_away(response: FetchResponse) -> None:
+        data = response.responses[0].partitions[0]
+        data.preferred_read_replica, data.records = replica_id, b""
+
+    with nearby(retry_backoff_ms=20) as (cluster, client):
+        cluster.spoil(FetchRequest, faults.changed(send_away))
+        with pytest.raises(KafkaTimeoutError, match="Cannot fetch record for offset 0 of t-0"):
+            read(client, 0, 6, idle_ms=200)
+        assert len(cluster.asked(FetchRequest)) < 20
+
+
+def test_fault_26_what_a_replica_forbids_the_leader_forbids_too() -> None:
+    with nearby() as (cluster, client):
+        prefer(cluster)
+        refusing = faults.refusing(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        cluster.spoil(FetchRequest, refusing, FOLLOWER)
+        cluster.spoil(
+            FetchRequest, lambda handler: faults.in_turn(handler, refusing(handler)), LEADER
+        )
+        with pytest.raises(BrokerError, match="TOPIC_AUTHORIZATION_FAILED"):
+            read(client, 0, 6)

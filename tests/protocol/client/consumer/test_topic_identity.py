@@ -1,0 +1,229 @@
+"""Topics that are gone, or were created anew under their name, while they are read."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.consumer.fetch import TopicGoneError, fetch_range
+from kafka_protocol.errors import BrokerError, DataLossError, ErrorCode
+from kafka_protocol.messages.fetch import FetchRequest
+from kafka_protocol.messages.list_offsets import ListOffsetsRequest
+from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.primitives import ZERO_UUID
+from kafka_protocol.schema import VersionRange
+from kafka_protocol.topic_partition import OffsetRange
+from tests.fakes import faults
+from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.reading import PARTITION, one_partition, read
+
+ABC = [(0, b"a"), (1, b"b"), (2, b"c")]
+IN_THREE = ((b"a",), (b"b",), (b"c",))
+IDLE_MS = 60_000  # more than any of these tests may take
+
+# No ids at all; ids in metadata and names in Fetch; ids in both.
+BY_NAME, HALF, BY_ID = (9, 12), (12, 12), (13, 18)
+SPEAKING = pytest.mark.parametrize("versions", [BY_NAME, HALF, BY_ID])
+
+
+def speak(cluster: ScriptedCluster, versions: tuple[int, int]) -> None:
+    cluster.offer(MetadataRequest, VersionRange(0, versions[0]))
+    cluster.offer(FetchRequest, VersionRange(0, versions[1]))
+
+
+def create_anew(cluster: ScriptedCluster, *values: bytes) -> uuid.UUID:
+    """A topic of the same name, with a batch; its epochs begin anew, too."""
+    topic = cluster.add_topic(PARTITION.topic)
+    cluster.append(PARTITION, *values)
+    return topic.topic_id
+
+
+# --- Gone for a moment ---------------------------------------------------------------------------
+
+
+@SPEAKING
+@pytest.mark.parametrize(
+    "error", [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID]
+)
+def test_fault_22_a_stale_leader_s_word_is_not_believed(
+    error: ErrorCode, versions: tuple[int, int]
+) -> None:
+    """It may last longer than the idle time-out: a broker answered all the time."""
+    with one_partition(*IN_THREE, retry_backoff_ms=20, max_partition_fetch_bytes=1) as (
+        cluster,
+        client,
+    ):
+        speak(cluster, versions)
+        cluster.push_errors(FetchRequest, ErrorCode.NONE, *[error] * 6)
+        assert read(client, 0, 3, idle_ms=50) == ABC
+
+
+def test_fault_22_a_partition_that_a_broker_omits_for_a_moment() -> None:
+    def omit(response: MetadataResponse) -> None:
+        response.topics[0].partitions.clear()
+
+    with one_partition(*IN_THREE) as (cluster, client):
+        cluster.spoil(MetadataRequest, faults.only(4, faults.changed(omit)))
+        assert read(client, 0, 3, idle_ms=IDLE_MS) == ABC
+
+
+def test_fault_22_time_for_word_to_spread_begins_anew_with_each_answer() -> None:
+    with one_partition(
+        *IN_THREE, max_partition_fetch_bytes=1, retry_backoff_ms=40, topic_propagation_max_ms=150
+    ) as (cluster, client):
+        unknown = [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 2
+        cluster.push_errors(FetchRequest, *unknown, ErrorCode.NONE, *unknown, ErrorCode.NONE)
+        cluster.push_errors(FetchRequest, *unknown)
+        assert read(client, 0, 3, idle_ms=IDLE_MS) == ABC
+
+
+# --- Gone for good -------------------------------------------------------------------------------
+
+
+def deleted_under(client: Cluster, cluster: ScriptedCluster) -> TopicGoneError:
+    """The error of a read whose topic is deleted after the first record."""
+    range_ = fetch_range(client, OffsetRange(PARTITION, 0, 3), IDLE_MS)
+    assert next(range_).batches
+    del cluster.topics[PARTITION.topic]
+    with pytest.raises(TopicGoneError) as caught:
+        for _ in range_:
+            # The Fetch that was on its way may have been answered before.
+            pass
+    return caught.value
+
+
+@SPEAKING
+def test_fault_23_a_topic_that_is_deleted_while_it_is_read(versions: tuple[int, int]) -> None:
+    with one_partition(*IN_THREE, max_partition_fetch_bytes=1, topic_propagation_max_ms=100) as (
+        cluster,
+        client,
+    ):
+        speak(cluster, versions)
+        error = deleted_under(client, cluster)
+        assert error.topic_partition == PARTITION
+        assert 1 <= error.offset <= 2
+        assert error.condition == "PARTITIONS_DELETED"
+        assert "Topic-partition t-0 is unknown to the brokers for 100 ms" in str(error)
+        assert f"was read up to offset {error.offset}" in str(error)
+        assert isinstance(error.__cause__, BrokerError)
+        assert not error.retriable
+
+
+def test_fault_23_a_topic_that_is_deleted_before_it_is_read() -> None:
+    with one_partition(topic_propagation_max_ms=50) as (cluster, client):
+        del cluster.topics[PARTITION.topic]
+        with pytest.raises(TopicGoneError, match="read up to offset 7") as caught:
+            read(client, 7, 9, idle_ms=IDLE_MS, topic_id=uuid.UUID(int=1))
+        assert caught.value.offset == 7
+
+
+def test_fault_23_a_partition_that_no_longer_exists() -> None:
+    with one_partition(*IN_THREE, topic_propagation_max_ms=50) as (cluster, client):
+        cluster.topics[PARTITION.topic].partitions.clear()
+        with pytest.raises(TopicGoneError, match="t-0"):
+            read(client, 0, 3, idle_ms=IDLE_MS)
+
+
+def test_fault_23_brokers_that_disagree_for_good() -> None:
+    """Metadata knows the topic, and its leader does not: no answer, so it ends all the same."""
+    with one_partition(*IN_THREE, topic_propagation_max_ms=100) as (cluster, client):
+        refusing = faults.refusing(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        cluster.spoil(FetchRequest, refusing)
+        with pytest.raises(TopicGoneError):
+            read(client, 0, 3, idle_ms=IDLE_MS)
+
+
+def test_fault_23_no_time_for_word_to_spread() -> None:
+    with one_partition(*IN_THREE, topic_propagation_max_ms=0) as (cluster, client):
+        cluster.push_errors(FetchRequest, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        with pytest.raises(TopicGoneError):
+            read(client, 0, 3, idle_ms=IDLE_MS)
+
+
+# --- Another topic of the same name --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("versions", [HALF, BY_ID])
+@pytest.mark.parametrize("is_cached", [False, True])
+def test_fault_24_a_topic_that_was_created_anew_since_it_was_planned(
+    versions: tuple[int, int], is_cached: bool
+) -> None:
+    """At once, however long word of topics may take; and not one of its records is seen."""
+    with one_partition(*IN_THREE) as (cluster, client):
+        speak(cluster, versions)
+        planned = cluster.topics[PARTITION.topic].topic_id
+        if is_cached:
+            assert read(client, 0, 3, topic_id=planned) == ABC
+        created = create_anew(cluster, b"x", b"y", b"z")
+        with pytest.raises(TopicGoneError, match="re-created") as caught:
+            read(client, 0, 3, idle_ms=IDLE_MS, topic_id=planned)
+        assert isinstance(caught.value, DataLossError)
+        assert (caught.value.condition, caught.value.offset) == ("PARTITIONS_DELETED", 0)
+        assert str(created) in str(caught.value.__cause__)
+        assert read(client, 0, 3, topic_id=created) == [(0, b"x"), (1, b"y"), (2, b"z")]
+
+
+def test_fault_24_metadata_that_is_older_than_the_plan() -> None:
+    """What a task has cached, and what one broker says for a moment, may be of the topic before."""
+    with one_partition((b"x", b"y", b"z")) as (cluster, client):
+        read(client, 0, 3)
+        before = cluster.topics[PARTITION.topic]
+        cluster.add_topic(PARTITION.topic)
+        for values in IN_THREE:
+            cluster.append(PARTITION, *values)
+        created = cluster.topics[PARTITION.topic].topic_id
+
+        def older(response: MetadataResponse) -> None:
+            response.topics[0].topic_id = before.topic_id
+
+        cluster.spoil(MetadataRequest, faults.only(1, faults.changed(older)))
+        assert read(client, 0, 3, idle_ms=IDLE_MS, topic_id=created) == ABC
+
+
+@pytest.mark.parametrize("error", [ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INCONSISTENT_TOPIC_ID])
+def test_fault_24_a_leader_that_does_not_know_the_id_yet(error: ErrorCode) -> None:
+    with one_partition(*IN_THREE) as (cluster, client):
+        cluster.push_errors(FetchRequest, error, error)
+        planned = cluster.topics[PARTITION.topic].topic_id
+        assert read(client, 0, 3, topic_id=planned) == ABC
+
+
+@pytest.mark.parametrize("topic_id", [None, ZERO_UUID])
+@SPEAKING
+def test_fault_24_without_an_id_the_first_one_counts(
+    topic_id: uuid.UUID | None, versions: tuple[int, int]
+) -> None:
+    with one_partition(*IN_THREE) as (cluster, client):
+        speak(cluster, versions)
+        assert read(client, 0, 3, topic_id=topic_id) == ABC
+
+
+def test_fault_24_an_id_is_asked_for_where_one_broker_tells_none() -> None:
+    """While a cluster is upgraded, metadata may come from an older broker than the leader."""
+
+    def hide(response: MetadataResponse) -> None:
+        response.topics[0].topic_id = ZERO_UUID
+
+    with one_partition(*IN_THREE, topic_propagation_max_ms=50) as (cluster, client):
+        planned = cluster.topics[PARTITION.topic].topic_id
+        cluster.spoil(MetadataRequest, faults.changed(hide))
+        assert read(client, 0, 3, topic_id=planned) == ABC
+        create_anew(cluster, b"x", b"y", b"z")
+        with pytest.raises(TopicGoneError):
+            read(client, 0, 3, idle_ms=IDLE_MS, topic_id=planned)
+
+
+@pytest.mark.parametrize("fetch", [11, 12])
+def test_fault_24_a_log_that_lacks_the_offset_may_be_another_topic_s(fetch: int) -> None:
+    """By name, the leader of the new topic says so, and its bounds are of no interest."""
+    with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
+        speak(cluster, (12, fetch))
+        range_ = fetch_range(client, OffsetRange(PARTITION, 0, 3), IDLE_MS)
+        assert next(range_).batches
+        cluster.add_topic(PARTITION.topic)
+        with pytest.raises(TopicGoneError, match="re-created"):
+            for _ in range_:
+                pass
+        assert cluster.asked(ListOffsetsRequest) == []

@@ -1,0 +1,79 @@
+"""PEM as options carry it, and as files."""
+
+from __future__ import annotations
+
+import stat
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_protocol.client.network.pem import is_binary, on_disk, with_lines
+
+BLOCK = "-----BEGIN CERTIFICATE-----\nAAAA\nBBBB==\n-----END CERTIFICATE-----\n"
+HEADERS = (
+    "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\n"
+    "AAAA\n-----END RSA PRIVATE KEY-----\n"
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BLOCK,
+        BLOCK.replace("\n", "\\n"),
+        BLOCK.replace("\n", "\\r\\n"),
+        BLOCK.replace("\n", "\r\n"),
+        BLOCK.replace("\n", " "),
+        f"  {BLOCK}  ",
+    ],
+    ids=["as it is", "escaped", "escaped CRLF", "CRLF", "one line", "padded"],
+)
+def test_lines_are_restored(text: str) -> None:
+    assert with_lines(text) == BLOCK
+
+
+def test_several_blocks_stay_apart() -> None:
+    assert with_lines((BLOCK * 2).replace("\n", " ")).split() == (BLOCK * 2).split()
+    assert with_lines((BLOCK * 2).replace("\n", " ")).count("\n-----BEGIN") == 1
+
+
+def test_headers_keep_their_lines() -> None:
+    assert with_lines(HEADERS.replace("\n", "\\n")) == HEADERS
+
+
+@given(st.text())
+def test_what_is_not_pem_passes(text: str) -> None:
+    assert with_lines(with_lines(text)) == with_lines(text)
+
+
+def test_on_disk_is_for_this_user_and_for_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with on_disk(BLOCK.replace("\n", "\\n")) as name:
+        assert Path(name).read_text() == BLOCK
+        assert stat.S_IMODE(Path(name).stat().st_mode) == 0o600
+        assert Path(name).parent == tmp_path
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        (b"\xfe\xed\xfe\xed\x00\x00", True),
+        (b"\xce\xce\xce\xce\x00", True),
+        (b"\x30\x82\x01", True),
+        (b"-----BEGIN", False),
+        (b"0 is text, too", False),
+        (b"", False),
+    ],
+)
+def test_binary_files_are_known_by_their_beginning(
+    tmp_path: Path, head: bytes, expected: bool
+) -> None:
+    file = tmp_path / "store"
+    file.write_bytes(head)
+    assert is_binary(str(file)) is expected

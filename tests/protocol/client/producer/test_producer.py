@@ -1,0 +1,340 @@
+"""Writing: several requests under way, sequences, and batches that are too large."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.producer.producer import Producer
+from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
+from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
+from kafka_protocol.messages.produce import ProduceRequest
+from kafka_protocol.records.batch import BatchHeader, RecordBatch, read_batches, sequence_after
+from kafka_protocol.records.record import decode_records
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.testing.waiting import Deadline
+from tests.fakes import faults
+from tests.fakes.broker import Handler
+from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.log import batch_of
+from tests.fakes.reading import PARTITION, one_partition, write
+
+UNLIMITED = 10**12
+SOON_SECONDS = 10
+
+
+def batches_of(cluster: ScriptedCluster, topic_partition: TopicPartition) -> list[RecordBatch]:
+    log = cluster.log(topic_partition)
+    stored = log.read(0, log.high_watermark, 10**9, first_whole=True)
+    return [*read_batches(memoryview(stored))]
+
+
+def values_of(cluster: ScriptedCluster, topic_partition: TopicPartition = PARTITION) -> list[bytes]:
+    return [
+        record.value or b""
+        for batch in batches_of(cluster, topic_partition)
+        for record in decode_records(batch)
+    ]
+
+
+def headers_of(cluster: ScriptedCluster) -> list[BatchHeader]:
+    return [b.header for b in batches_of(cluster, PARTITION) if isinstance(b.header, BatchHeader)]
+
+
+def are_in_sequence(headers: list[BatchHeader]) -> bool:
+    return all(
+        sequence_after(before.base_sequence, before.records_count) == after.base_sequence
+        for before, after in pairwise(headers)
+    )
+
+
+def numbered(count: int, start: int = 0) -> list[bytes]:
+    return [b"%d" % number for number in range(start, start + count)]
+
+
+# --- Several requests under way ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "most"),
+    [
+        ({}, 5),
+        ({"max_in_flight": 2}, 2),
+        ({"enable_idempotence": False}, 1),
+    ],
+    ids=["by default", "as said", "without sequences"],
+)
+def test_so_many_batches_of_a_partition_are_under_way(
+    options: dict[str, object], most: int
+) -> None:
+    with one_partition(**options) as (cluster, client):
+        producer = Producer(client)
+        producer.add(PARTITION, batch_of(b"0"))
+        producer.flush()
+        for value in numbered(9, 1):
+            producer.add(PARTITION, batch_of(value))
+        producer.push(UNLIMITED)
+        asked = 1 + most
+        assert Deadline(SOON_SECONDS).wait_for(lambda: len(cluster.asked(ProduceRequest)) == asked)
+        assert producer.pending_bytes == 9 * len(batch_of(b"0"))
+        producer.flush()
+        assert values_of(cluster) == numbered(10)
+        assert producer.pending_bytes == 0
+
+
+def held_until(release: threading.Event, handler: Handler) -> Handler:
+    def answer(request: Any, version: int) -> Any:
+        release.wait(SOON_SECONDS)
+        return handler(request, version)
+
+    return answer
+
+
+def test_answers_that_came_make_room_without_anybody_waiting() -> None:
+    with ScriptedCluster(nodes=2) as cluster:
+        cluster.add_topic("t", partitions=2)
+        client = cluster.client()
+        producer = Producer(client)
+        # One broker was asked first and does not answer; the other one does.
+        release = threading.Event()
+        cluster.spoil(ProduceRequest, partial(held_until, release), node=1)
+        for each in (PARTITION, TopicPartition("t", 1)):
+            for value in numbered(7):
+                producer.add(each, batch_of(value))
+
+        def is_half_done() -> bool:
+            producer.push(UNLIMITED)
+            return producer.pending_bytes == 7 * len(batch_of(b"0"))
+
+        try:
+            assert Deadline(SOON_SECONDS).wait_for(is_half_done)
+        finally:
+            release.set()
+        assert values_of(cluster, TopicPartition("t", 1)) == numbered(7)
+        producer.flush()
+        assert values_of(cluster) == numbered(7)
+        client.close()
+
+
+def test_the_first_batch_of_a_partition_is_alone() -> None:
+    with one_partition() as (cluster, client):
+        cluster.push_errors(ProduceRequest, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        producer = Producer(client)
+        for value in numbered(3):
+            producer.add(PARTITION, batch_of(value))
+        # A broker that does not know the producer takes the second batch for its first.
+        producer.flush()
+        assert values_of(cluster) == numbered(3)
+        assert are_in_sequence(headers_of(cluster))
+
+
+@pytest.mark.parametrize(
+    ("options", "requests"),
+    [({}, 1), ({"max_request_bytes": 3 * len(batch_of(b"x"))}, 3)],
+    ids=["by default", "no larger than allowed"],
+)
+def test_a_leader_gets_batches_of_all_its_partitions_together(
+    options: dict[str, int], requests: int
+) -> None:
+    with ScriptedCluster(nodes=1) as cluster:
+        cluster.add_topic("t", partitions=9)
+        client = cluster.client(**options)
+        producer = Producer(client)
+        for number in range(9):
+            producer.add(TopicPartition("t", number), batch_of(b"x"))
+        producer.flush()
+        assert len(cluster.asked(ProduceRequest)) == requests
+        client.close()
+
+
+def test_what_is_abandoned_disturbs_nobody() -> None:
+    with one_partition() as (cluster, client):
+        producer = Producer(client)
+        producer.add(PARTITION, batch_of(b"a"))
+        producer.push(UNLIMITED)
+        producer.abandon()
+        write(client, b"b")
+        assert values_of(cluster)[-1] == b"b"
+
+
+# --- Sequences -----------------------------------------------------------------------------------
+
+
+def test_batches_of_a_producer_have_its_id_and_are_numbered() -> None:
+    with one_partition() as (cluster, client):
+        producer = Producer(client)
+        for round_ in range(2):
+            producer.add(PARTITION, batch_of(b"a", b"b"))
+            producer.add(PARTITION, batch_of(b"c"))
+            producer.flush()
+            assert len(cluster.asked(InitProducerIdRequest)) == 1, round_
+        headers = headers_of(cluster)
+        assert [header.base_sequence for header in headers] == [0, 2, 3, 5]
+        assert len({(header.producer_id, header.producer_epoch) for header in headers}) == 1
+
+
+def test_without_idempotence_nobody_is_named() -> None:
+    with one_partition(enable_idempotence=False) as (cluster, client):
+        write(client, b"a")
+        assert headers_of(cluster)[0].producer_id == -1
+        assert not cluster.asked(InitProducerIdRequest)
+
+
+PASSING = (
+    ErrorCode.NONE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.REQUEST_TIMED_OUT,
+)
+LOSSES = {
+    "answered": faults.delayed(0),
+    "cut": faults.cut_after(11),
+    "closed": faults.closing,
+    "again": faults.repeated(2),
+}
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.sampled_from(PASSING), max_size=12),
+    st.lists(st.sampled_from([*LOSSES]), max_size=12),
+    st.sampled_from([0, 200, UNLIMITED]),
+)
+def test_fault_42_every_batch_is_there_once_and_in_order(
+    refusals: list[ErrorCode], losses: list[str], most_pending_bytes: int
+) -> None:
+    partitions = [TopicPartition("t", number) for number in range(3)]
+    with ScriptedCluster(nodes=2) as cluster:
+        cluster.add_topic("t", partitions=3)
+        client = cluster.client(request_timeout_ms=2_000, retry_backoff_max_ms=2)
+        cluster.push_errors(ProduceRequest, *refusals)
+        cluster.spoil(
+            ProduceRequest,
+            lambda handler: faults.in_turn(*(LOSSES[loss](handler) for loss in losses), handler),
+        )
+        producer = Producer(client)
+        try:
+            for value in numbered(12):
+                for each in partitions:
+                    producer.add(each, batch_of(value))
+                producer.push(most_pending_bytes)
+            producer.flush()
+        finally:
+            client.close()
+        assert [values_of(cluster, each) for each in partitions] == [numbered(12)] * 3
+
+
+@pytest.fixture
+def forgetful() -> Iterator[tuple[ScriptedCluster, Cluster, Producer]]:
+    """Three batches are there, and the broker does not know any more who wrote them."""
+    with one_partition(request_timeout_ms=300, delivery_timeout_ms=2_000) as (cluster, client):
+        producer = Producer(client)
+        for value in numbered(3):
+            producer.add(PARTITION, batch_of(value))
+        producer.flush()
+        cluster.partition(PARTITION).producers.forget()
+        yield cluster, client, producer
+
+
+def test_fault_45_a_producer_that_was_forgotten_begins_anew(
+    forgetful: tuple[ScriptedCluster, Cluster, Producer],
+) -> None:
+    cluster, _, producer = forgetful
+    for value in numbered(3, 3):
+        producer.add(PARTITION, batch_of(value))
+    producer.flush()
+    assert values_of(cluster) == numbered(6)
+    assert [header.base_sequence for header in headers_of(cluster)] == [0, 1, 2] * 2
+    assert len({header.producer_id for header in headers_of(cluster)}) == 2
+
+
+def test_fault_45_but_not_while_it_is_unknown_what_is_there(
+    forgetful: tuple[ScriptedCluster, Cluster, Producer],
+) -> None:
+    cluster, _, producer = forgetful
+    cluster.spoil(ProduceRequest, faults.only(1, faults.closing))
+    producer.add(PARTITION, batch_of(b"3"))
+    with pytest.raises(BrokerError, match=r"Produce to t-0 on broker 1 .*UNKNOWN_PRODUCER_ID"):
+        producer.flush()
+    assert values_of(cluster) == numbered(3)
+
+
+def test_fault_45_records_that_were_acknowledged_and_are_gone() -> None:
+    with one_partition() as (cluster, client):
+        producer = Producer(client)
+        producer.add(PARTITION, batch_of(b"a"))
+        producer.flush()
+        cluster.push_errors(ProduceRequest, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+        producer.add(PARTITION, batch_of(b"b"))
+        with pytest.raises(BrokerError, match=r"OUT_OF_ORDER.*write all of them again"):
+            producer.flush()
+
+
+@pytest.mark.parametrize(
+    "error", [ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED], ids=str
+)
+def test_fault_47_a_producer_that_is_fenced_writes_nothing_more(error: ErrorCode) -> None:
+    with one_partition() as (cluster, client):
+        cluster.push_errors(ProduceRequest, error)
+        with pytest.raises(BrokerError, match=error.name):
+            write(client, b"a")
+        assert values_of(cluster) == []
+
+
+def test_who_may_not_have_an_id_is_told_what_to_grant() -> None:
+    with one_partition() as (cluster, client):
+        cluster.push_errors(InitProducerIdRequest, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        with pytest.raises(BrokerError, match=r"InitProducerId.*IDEMPOTENT_WRITE"):
+            write(client, b"a")
+
+
+# --- Batches that are too large ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 64])
+def test_fault_44_a_batch_that_is_too_large_is_split(count: int) -> None:
+    with one_partition() as (cluster, client):
+        cluster.partition(PARTITION).max_message_bytes = 300
+        values = [value * 50 for value in numbered(count)]
+        producer = Producer(client)
+        for start in range(0, count, 16):
+            producer.add(PARTITION, batch_of(*values[start : start + 16]))
+        producer.flush()
+        assert values_of(cluster) == values
+        assert are_in_sequence(headers_of(cluster))
+        assert producer.pending_bytes == 0
+
+
+def test_fault_44_a_record_that_is_too_large_is_told_with_its_size() -> None:
+    with one_partition() as (cluster, client):
+        cluster.partition(PARTITION).max_message_bytes = 300
+        with pytest.raises(KafkaError, match=r"t-0 on .* 1,07\d bytes.*max\.message\.bytes"):
+            write(client, b"x" * 1_000)
+        assert values_of(cluster) == []
+
+
+# --- How often, and how long ---------------------------------------------------------------------
+
+
+def test_retries_end_by_number() -> None:
+    with one_partition(retries=2) as (cluster, client):
+        cluster.push_errors(ProduceRequest, *[ErrorCode.NOT_ENOUGH_REPLICAS] * 9)
+        with pytest.raises(BrokerError, match=r"NOT_ENOUGH_REPLICAS.*min\.insync\.replicas"):
+            write(client, b"a")
+        assert len(cluster.asked(ProduceRequest)) == 3
+
+
+def test_fault_43_retries_end_by_time() -> None:
+    with one_partition(delivery_timeout_ms=50) as (cluster, client):
+        cluster.spoil(ProduceRequest, faults.refusing(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND))
+        with pytest.raises(BrokerError, match=r"NOT_ENOUGH_REPLICAS.*min\.insync\.replicas"):
+            write(client, b"a")
+        assert len(cluster.asked(ProduceRequest)) > 1

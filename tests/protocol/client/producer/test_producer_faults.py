@@ -1,0 +1,198 @@
+"""Faults of writes: whatever happens to a Produce, each batch is there once, and in its order."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.producer.producer import Producer
+from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, OutOfStepError
+from kafka_protocol.messages.metadata import MetadataRequest
+from kafka_protocol.messages.produce import ProduceRequest, ProduceResponse
+from kafka_protocol.records.batch import read_batches
+from kafka_protocol.records.record import decode_records
+from kafka_protocol.schema import VersionRange
+from kafka_protocol.topic_partition import TopicPartition
+from tests.fakes import faults
+from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.faults import Fault
+from tests.fakes.log import batch_of
+from tests.fakes.reading import PARTITION, one_partition, write
+
+Topic = ProduceResponse.TopicProduceResponse
+
+
+def values_of(cluster: ScriptedCluster, topic_partition: TopicPartition) -> list[bytes | None]:
+    """What is in the log, without a client between."""
+    log = cluster.log(topic_partition)
+    stored = log.read(0, log.high_watermark, 10**9, first_whole=True)
+    batches = read_batches(memoryview(stored))
+    return [record.value for batch in batches for record in decode_records(batch)]
+
+
+# --- Answers that are lost -----------------------------------------------------------------------
+
+LOST = {
+    "cut": faults.cut_after(11),
+    "for another request": faults.misaddressed(),
+    "closed before": faults.closing,
+    "swallowed": faults.swallowed,
+}
+
+
+@pytest.mark.parametrize("fault", LOST.values(), ids=LOST)
+def test_fault_04_08_and_42_a_lost_answer_loses_no_batch(fault: Fault) -> None:
+    with one_partition(request_timeout_ms=100) as (cluster, client):
+        cluster.spoil(ProduceRequest, faults.only(1, fault))
+        producer = Producer(client)
+        for value in (b"a", b"b", b"c"):
+            producer.add(PARTITION, batch_of(value))
+        producer.flush()
+        assert values_of(cluster, PARTITION) == [b"a", b"b", b"c"]
+        assert producer.pending_bytes == 0
+
+
+def test_fault_08_an_answer_twice_acknowledges_one_batch() -> None:
+    """The second copy comes when the next batch waits for its own answer, and is not it."""
+    with one_partition() as (cluster, client):
+        cluster.spoil(ProduceRequest, faults.only(1, faults.repeated(2)))
+        cluster.push_errors(ProduceRequest, ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS)
+        write(client, b"a")
+        write(client, b"b")
+        assert values_of(cluster, PARTITION) == [b"a", b"b"]
+
+
+# --- Answers of the wrong parts ------------------------------------------------------------------
+
+
+def without_partition(response: ProduceResponse) -> None:
+    response.responses[0].partition_responses.clear()
+
+
+def of_another_partition(response: ProduceResponse) -> None:
+    response.responses[0].partition_responses[0].index = 9
+
+
+def of_another_topic(response: ProduceResponse) -> None:
+    response.responses[0].name = "other"
+    response.responses[0].topic_id = response.responses[0].topic_id.__class__(int=99)
+
+
+@pytest.mark.parametrize("version", [12, 13])
+@pytest.mark.parametrize("change", [without_partition, of_another_partition, of_another_topic])
+def test_fault_39_a_batch_without_a_verdict_is_not_safe(change: Any, version: int) -> None:
+    with one_partition(delivery_timeout_ms=200) as (cluster, client):
+        cluster.offer(ProduceRequest, VersionRange(0, version))
+        cluster.offer(MetadataRequest, VersionRange(0, 9 if version < 13 else 13))
+        cluster.spoil(ProduceRequest, faults.only(1, faults.changed(change)))
+        write(client, b"a")
+        assert values_of(cluster, PARTITION) == [b"a"]
+        cluster.spoil(ProduceRequest, faults.changed(change))
+        with pytest.raises(OutOfStepError, match=r"Produce to t-0 on broker 1.*lacks the part"):
+            write(client, b"b")
+
+
+def contradictory(response: ProduceResponse) -> None:
+    """Refused and taken; which of the two is true nobody knows."""
+    answers = response.responses[0].partition_responses
+    refusal = Topic.PartitionProduceResponse(error_code=int(ErrorCode.NOT_ENOUGH_REPLICAS))
+    answers.insert(0, refusal)
+
+
+def test_fault_39_of_two_verdicts_the_refusal_counts() -> None:
+    with one_partition() as (cluster, client):
+        cluster.spoil(ProduceRequest, faults.only(1, faults.changed(contradictory)))
+        write(client, b"a")
+        assert len(cluster.asked(ProduceRequest)) == 2
+
+
+# --- Leaders -------------------------------------------------------------------------------------
+
+
+def test_fault_16_leaders_that_move_under_many_partitions() -> None:
+    """Each partition keeps its order, whoever leads it, and what was refused comes once."""
+    partitions = [TopicPartition("t", number) for number in range(9)]
+    with ScriptedCluster(nodes=3) as cluster:
+        cluster.add_topic("t", partitions=9)
+        client = cluster.client()
+        moved = itertools.count()
+
+        def move(_response: ProduceResponse) -> None:
+            partition = cluster.partition(partitions[next(moved) % 9])
+            partition.leader = partition.leader % 3 + 1
+            partition.leader_epoch += 1
+
+        cluster.spoil(ProduceRequest, faults.changed(move))
+        producer = Producer(client)
+        try:
+            for round_, tp in itertools.product(range(20), partitions):
+                producer.add(tp, batch_of(b"%d" % round_))
+            producer.flush()
+        finally:
+            client.close()
+        for tp in partitions:
+            assert values_of(cluster, tp) == [b"%d" % round_ for round_ in range(20)]
+
+
+def test_fault_19_one_leader_down_keeps_no_other_partition_waiting() -> None:
+    partitions = [TopicPartition("t", number) for number in range(3)]
+    with ScriptedCluster(nodes=3) as cluster:
+        cluster.add_topic("t", partitions=3)
+        client = cluster.client(delivery_timeout_ms=300)
+        try:
+            client.topics(["t"], Deadline.after(5_000))
+            cluster.stop(2)
+            producer = Producer(client)
+            for tp in partitions:
+                producer.add(tp, batch_of(b"x"))
+            with pytest.raises(KafkaError):
+                producer.flush()
+            assert [values_of(cluster, tp) for tp in partitions] == [[b"x"], [], [b"x"]]
+            cluster.start(2)
+            producer.flush()
+            assert [values_of(cluster, tp) for tp in partitions] == [[b"x"]] * 3
+        finally:
+            client.close()
+
+
+SUCCESSES = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
+
+
+# --- Errors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [error for error in ErrorCode if error.retriable])
+def test_fault_40_and_43_errors_that_pass(error: ErrorCode) -> None:
+    with one_partition() as (cluster, client):
+        cluster.push_errors(ProduceRequest, error, error)
+        write(client, b"a")
+        assert values_of(cluster, PARTITION) == [b"a"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        error
+        for error in ErrorCode
+        if not error.retriable
+        and error not in SUCCESSES
+        and error is not ErrorCode.UNKNOWN_PRODUCER_ID  # a new id is had for it
+    ],
+)
+def test_errors_that_do_not_pass_are_told_at_once(error: ErrorCode) -> None:
+    with one_partition() as (cluster, client):
+        cluster.push_errors(ProduceRequest, error)
+        with pytest.raises(BrokerError, match=rf"Produce to t-0 on broker 1 .*{error.name}"):
+            write(client, b"a")
+        assert len(cluster.asked(ProduceRequest)) == 1
+        assert values_of(cluster, PARTITION) == []
+
+
+def test_fault_14_an_error_code_of_the_future_is_kept() -> None:
+    with one_partition() as (cluster, client):
+        cluster.spoil(ProduceRequest, faults.refusing(31_000))
+        with pytest.raises(BrokerError, match=r"does not know \(31000\)"):
+            write(client, b"a")

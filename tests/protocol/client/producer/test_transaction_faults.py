@@ -1,0 +1,594 @@
+"""Faults of transactions: fenced, timed out, coordinators that move, answers that are lost."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kafka_protocol.client.broker.broker import Broker, Sent
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.producer.end_transactions import end, end_all
+from kafka_protocol.client.producer.producer import Producer
+from kafka_protocol.client.producer.transactions import (
+    OutcomeUnknownError,
+    Transaction,
+    TransactionFencedError,
+    begin,
+)
+from kafka_protocol.errors import (
+    BrokerConnectionError,
+    BrokerError,
+    ErrorCode,
+    KafkaError,
+    UnsupportedVersionError,
+)
+from kafka_protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+)
+from kafka_protocol.messages.end_txn import EndTxnRequest
+from kafka_protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
+from kafka_protocol.messages.produce import ProduceRequest
+from kafka_protocol.schema import Request, VersionRange
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.testing import waiting
+from tests.fakes import faults
+from tests.fakes.broker import Handler
+from tests.fakes.faults import Fault
+from tests.fakes.log import batch_of
+from tests.fakes.reading import PARTITION
+from tests.fakes.transactions import (
+    State,
+    TransactionalCluster,
+    committed_values,
+    transactional,
+    write_in,
+)
+
+APIS = (InitProducerIdRequest, AddPartitionsToTxnRequest, EndTxnRequest)
+# Shorter than a client waits for an answer that does not come.
+SHORT_MS = 60
+
+
+def soon() -> Deadline:
+    return Deadline.after(5_000)
+
+
+def quick(**options: Any) -> AbstractContextManager[tuple[TransactionalCluster, Cluster]]:
+    """A client that waits for no answer for long."""
+    return transactional(**({"request_timeout_ms": 100} | options))
+
+
+def opened(client: Cluster, *values: bytes, name: str = "a") -> Transaction:
+    """A transaction with these values in it."""
+    transaction = begin(client, name, soon())
+    write_in(client, transaction, *values)
+    return transaction
+
+
+def whole(client: Cluster, *values: bytes) -> None:
+    """The same, committed."""
+    end(client, opened(client, *values), True, soon())
+
+
+class Late:
+    """Requests that seem lost and get there after all: when `arrive` is called."""
+
+    def __init__(self) -> None:
+        self.is_on = True
+        self._under_way: list[Callable[[], object]] = []
+
+    def __call__(self, handler: Handler) -> Handler:
+        def handle(request: Any, version: int) -> Any:
+            if not self.is_on:
+                return handler(request, version)
+            self._under_way.append(partial(handler, request, version))
+            return None
+
+        return handle
+
+    def arrive(self) -> int:
+        """Returns how many there were."""
+        self.is_on = False
+        arrived, self._under_way = self._under_way, []
+        for request in arrived:
+            request()
+        return len(arrived)
+
+
+# --- 45: sequences -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "error", [ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID], ids=str
+)
+def test_fault_45_a_transaction_gets_no_other_producer(error: ErrorCode) -> None:
+    """What was written before would not be in it (librdkafka lost it so, in 1.8.2)."""
+    with transactional() as (cluster, client):
+        transaction = opened(client, b"before")
+        cluster.push_errors(ProduceRequest, error)
+        with pytest.raises(BrokerError, match=rf"Produce to t-0 .*{error.name}.*to be aborted"):
+            write_in(client, transaction, b"after")
+        assert len(cluster.asked(InitProducerIdRequest)) == 1
+        end(client, transaction, False, soon())
+        assert committed_values(client) == []
+
+
+# --- 47: fenced ----------------------------------------------------------------------------------
+
+
+def test_fault_47_who_is_fenced_writes_nothing_more_and_ends_nothing() -> None:
+    with transactional(partitions=2) as (cluster, client):
+        first = opened(client, b"zombie")
+        second = opened(client, b"winner")
+        length = cluster.log(PARTITION).end_offset
+        for attempt in (
+            lambda: write_in(client, first, b"zombie again"),
+            lambda: end(client, first, True, soon()),
+            lambda: end(client, first, False, soon()),
+        ):
+            with pytest.raises(TransactionFencedError, match=r"another attempt .*'a'") as caught:
+                attempt()
+            assert not caught.value.may_have_timed_out
+            assert not caught.value.retriable
+        assert cluster.log(PARTITION).end_offset == length
+        assert cluster.transactions["a"].state is State.ONGOING
+        end(client, second, True, soon())
+        assert committed_values(client) == [b"winner"]
+
+
+def test_fault_47_a_leader_says_it_too() -> None:
+    with transactional() as (cluster, client):
+        transaction = begin(client, "a", soon())
+        producer = Producer(client, transaction)
+        producer.add(PARTITION, batch_of(b"a"))
+        producer.flush()
+        begin(client, "a", soon())
+        producer.add(PARTITION, batch_of(b"b"))
+        with pytest.raises(
+            TransactionFencedError, match=r"Produce to t-0 .*INVALID_PRODUCER_EPOCH"
+        ):
+            producer.flush()
+        assert len(cluster.asked(ProduceRequest)) == 2
+        assert committed_values(client) == []
+
+
+FENCED = (
+    ErrorCode.INVALID_PRODUCER_EPOCH,
+    ErrorCode.PRODUCER_FENCED,
+    ErrorCode.INVALID_TXN_STATE,
+    ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+)
+
+
+def answered(error: ErrorCode) -> Fault:
+    """Every partition's code, whatever it is called."""
+
+    def change(response: AddPartitionsToTxnResponse) -> None:
+        for topic in response.results_by_topic_v3_and_below:
+            for result in topic.results_by_partition:
+                result.partition_error_code = int(error)
+
+    return faults.changed(change)
+
+
+@pytest.mark.parametrize("error", FENCED, ids=str)
+@pytest.mark.parametrize("kind", [ProduceRequest, AddPartitionsToTxnRequest, EndTxnRequest])
+def test_fault_47_no_such_answer_is_tried_again(kind: type[Request], error: ErrorCode) -> None:
+    with transactional() as (cluster, client):
+        cluster.push_errors(kind, error)
+        with pytest.raises(TransactionFencedError, match=rf"{kind.api_name} .*{error.name}.*'a'"):
+            whole(client, b"a")
+        assert len(cluster.asked(kind)) == 1
+        assert committed_values(client) == []
+
+
+def test_fault_47_two_that_begin_at_the_same_time() -> None:
+    with transactional() as (cluster, client):
+        cluster.push_errors(InitProducerIdRequest, ErrorCode.PRODUCER_FENCED)
+        with pytest.raises(TransactionFencedError, match=r"'a'.*at the same time"):
+            begin(client, "a", soon())
+
+
+# --- 48: open for too long -----------------------------------------------------------------------
+
+
+def test_fault_48_a_time_out_names_its_option_and_how_long_it_was_open() -> None:
+    with transactional(transaction_timeout_ms=60_000) as (cluster, client):
+        transaction = opened(client, b"a")
+        cluster.time_out("a")
+        old = transaction._replace(begun_ms=transaction.begun_ms - 75_000)
+        for attempt in (
+            lambda: write_in(client, old, b"b"),
+            lambda: end(client, old, True, soon()),
+        ):
+            with pytest.raises(
+                TransactionFencedError,
+                match=r"open for 75\.\d s.*kafka\.transaction\.timeout\.ms is 60000",
+            ) as caught:
+                attempt()
+            assert caught.value.may_have_timed_out
+        assert committed_values(client) == []
+
+
+def test_fault_48_the_next_transaction_is_not_touched() -> None:
+    with transactional() as (cluster, client):
+        opened(client, b"a")
+        cluster.time_out("a")
+        whole(client, b"b")
+        assert committed_values(client) == [b"b"]
+
+
+def test_a_broker_that_wants_an_abort() -> None:
+    with transactional() as (cluster, client):
+        cluster.push_errors(EndTxnRequest, ErrorCode.TRANSACTION_ABORTABLE)
+        transaction = opened(client, b"a")
+        with pytest.raises(BrokerError, match=r"TRANSACTION_ABORTABLE.*has to be aborted"):
+            end(client, transaction, True, soon())
+        end(client, transaction, False, soon())
+        assert committed_values(client) == []
+
+
+# --- 49: coordinators ----------------------------------------------------------------------------
+
+PASSING = (
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+)
+
+
+@pytest.mark.parametrize("error", PASSING, ids=str)
+@pytest.mark.parametrize("kind", APIS)
+def test_fault_49_what_passes_is_waited_for(kind: type[Request], error: ErrorCode) -> None:
+    with transactional() as (cluster, client):
+        cluster.push_errors(kind, error, error)
+        whole(client, b"a")
+        assert len(cluster.asked(kind)) == 3
+        assert committed_values(client) == [b"a"]
+
+
+def test_fault_49_a_coordinator_that_moves_is_found_again() -> None:
+    with transactional(nodes=3) as (cluster, client):
+        transaction = begin(client, "a", soon())
+        cluster.coordinators["a"] = 2
+        write_in(client, transaction, b"a")
+        cluster.coordinators["a"] = 3
+        end(client, transaction, True, soon())
+        assert committed_values(client) == [b"a"]
+        assert [cluster.asked(kind)[0][0] for kind in APIS] == [1, 2, 3]
+
+
+def test_fault_49_a_coordinator_that_is_down_is_waited_for() -> None:
+    with transactional(nodes=2, connection_setup_timeout_ms=200) as (cluster, client):
+        transaction = opened(client, b"a")
+        cluster.coordinators["a"] = 2
+        cluster.stop(2)
+        back = threading.Timer(0.5, cluster.start, [2])
+        back.start()
+        try:
+            end(client, transaction, True, Deadline.after(20_000))
+        finally:
+            back.join()
+        assert committed_values(client) == [b"a"]
+
+
+def test_fault_49_one_that_is_half_ended_keeps_the_next_waiting() -> None:
+    with transactional() as (cluster, client):
+        transaction = opened(client, b"a")
+        cluster.holds_markers = True
+        end(client, transaction, True, soon())
+        assert committed_values(client) == []
+        with pytest.raises(BrokerError, match=r"CONCURRENT_TRANSACTIONS.*still being ended"):
+            begin(client, "a", Deadline.after(SHORT_MS))
+        asked = len(cluster.asked(InitProducerIdRequest))
+        began: list[Transaction] = []
+        waits = threading.Thread(target=lambda: began.append(begin(client, "a", soon())))
+        waits.start()
+        more = waiting.Deadline(5)
+        assert more.wait_for(lambda: len(cluster.asked(InitProducerIdRequest)) > asked + 1)
+        cluster.write_markers()
+        waits.join()
+        assert began[0].epoch > transaction.epoch
+        assert committed_values(client) == [b"a"]
+
+
+def test_fault_49_to_commit_again_what_is_being_committed_waits_for_it() -> None:
+    with transactional() as (cluster, client):
+        transaction = opened(client, b"a")
+        cluster.holds_markers = True
+        end(client, transaction, True, soon())
+        with pytest.raises(OutcomeUnknownError, match="CONCURRENT_TRANSACTIONS"):
+            end(client, transaction, True, Deadline.after(SHORT_MS))
+        cluster.write_markers()
+        end(client, transaction, True, soon())
+        assert committed_values(client) == [b"a"]
+
+
+def test_fault_39_a_coordinator_that_is_not_mentioned_is_asked_for_again() -> None:
+    with transactional() as (cluster, client):
+        cluster.spoil(
+            FindCoordinatorRequest,
+            faults.only(1, faults.changed(lambda r: r.coordinators.clear())),
+        )
+        whole(client, b"a")
+        assert committed_values(client) == [b"a"]
+        cluster.spoil(FindCoordinatorRequest, faults.changed(lambda r: r.coordinators.clear()))
+        with pytest.raises(BrokerConnectionError, match=r"transactional id 'a'.*lacks it"):
+            begin(client, "a", Deadline.after(SHORT_MS))
+
+
+def test_fault_39_a_partition_that_the_coordinator_does_not_mention_has_not_joined() -> None:
+    with transactional(partitions=2) as (cluster, client):
+        cluster.spoil(
+            AddPartitionsToTxnRequest,
+            faults.only(1, faults.changed(lambda r: r.results_by_topic_v3_and_below.clear())),
+        )
+        whole(client, b"a")
+        assert len(cluster.asked(AddPartitionsToTxnRequest)) == 2
+
+
+def test_fault_39_partitions_that_were_not_added_for_no_reason_have_not_joined() -> None:
+    with transactional() as (cluster, client):
+        cluster.spoil(
+            AddPartitionsToTxnRequest,
+            faults.only(1, answered(ErrorCode.OPERATION_NOT_ATTEMPTED)),
+        )
+        whole(client, b"a")
+        assert len(cluster.asked(AddPartitionsToTxnRequest)) == 2
+
+
+# --- 50: answers that are lost -------------------------------------------------------------------
+
+LOST = {
+    "cut": faults.cut_after(11),
+    "for another request": faults.misaddressed(),
+    "closed before": faults.closing,
+    "swallowed": faults.swallowed,
+}
+
+
+@pytest.mark.parametrize("fault", LOST.values(), ids=LOST)
+@pytest.mark.parametrize("kind", APIS)
+def test_fault_50_a_lost_answer_is_asked_for_again(kind: type[Request], fault: Fault) -> None:
+    with quick() as (cluster, client):
+        cluster.spoil(kind, faults.only(1, fault))
+        whole(client, b"a")
+        whole(client, b"b")
+        assert committed_values(client) == [b"a", b"b"]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [*LOST.values(), faults.refusing(ErrorCode.UNKNOWN_SERVER_ERROR), faults.refusing(31_000)],
+    ids=[*LOST, "UNKNOWN_SERVER_ERROR", "an error of the future"],
+)
+@pytest.mark.parametrize("committed", [True, False])
+def test_fault_50_without_an_answer_nobody_knows(fault: Fault, committed: bool) -> None:
+    with quick() as (cluster, client):
+        transaction = opened(client, b"a")
+        cluster.spoil(EndTxnRequest, fault)
+        with pytest.raises(OutcomeUnknownError, match=r"'a'.*is not known"):
+            end(client, transaction, committed, Deadline.after(SHORT_MS))
+
+
+def test_fault_50_a_coordinator_that_is_gone_is_no_success() -> None:
+    with transactional(nodes=2, connection_setup_timeout_ms=200) as (cluster, client):
+        transaction = opened(client, b"a")
+        cluster.coordinators["a"] = 2
+        cluster.stop(2)
+        with pytest.raises(OutcomeUnknownError, match=r"'a'.*is not known"):
+            end(client, transaction, True, Deadline.after(SHORT_MS))
+
+
+@pytest.mark.parametrize("error", [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE])
+def test_fault_50_a_coordinator_that_resigns_may_have_decided(error: ErrorCode) -> None:
+    """The decision is in its log, it cannot say so any more, and another attempt takes over."""
+    with transactional() as (cluster, client):
+        transaction = opened(client, b"a")
+
+        def taken_over(handler: Handler) -> Handler:
+            def handle(request: Any, version: int) -> Any:
+                answer = handler(request, version)
+                cluster.transactions["a"].epoch += 1
+                return answer
+
+            return faults.refusing(error)(handle)
+
+        cluster.spoil(EndTxnRequest, faults.only(1, taken_over))
+        with pytest.raises(OutcomeUnknownError, match=r"PRODUCER_FENCED.*is not known"):
+            end(client, transaction, True, soon())
+        assert committed_values(client) == [b"a"]  # so "nothing was done" would be wrong
+
+
+def test_fault_50_fenced_after_a_lost_answer_may_have_been_committed_before() -> None:
+    with quick() as (cluster, client):
+        transaction = opened(client, b"a")
+        late = Late()
+        cluster.spoil(EndTxnRequest, late)
+
+        def meanwhile(handler: Handler) -> Handler:
+            def handle(request: Any, version: int) -> Any:
+                late.arrive()
+                begin(elsewhere, "a", soon())
+                return handler(request, version)
+
+            return handle
+
+        elsewhere = cluster.client()
+        cluster.spoil(EndTxnRequest, lambda handler: faults.in_turn(handler, meanwhile(handler)))
+        with pytest.raises(OutcomeUnknownError, match="PRODUCER_FENCED"):
+            end(client, transaction, True, soon())
+        elsewhere.close()
+        assert committed_values(client) == [b"a"]
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_fault_50_a_late_end_touches_no_later_transaction(committed: bool) -> None:
+    with quick() as (cluster, client):
+        late = Late()
+        cluster.spoil(EndTxnRequest, late)
+        first = opened(client, b"first")
+        with pytest.raises(OutcomeUnknownError):
+            end(client, first, committed, Deadline.after(SHORT_MS))
+        second = opened(client, b"second")
+        assert late.arrive() >= 1
+        assert cluster.transactions["a"].state is State.ONGOING
+        assert committed_values(client) == []
+        end(client, second, not committed, soon())
+        assert committed_values(client) == ([] if committed else [b"second"])
+
+
+def test_fault_50_what_is_unknown_of_some_is_known_of_others() -> None:
+    with quick(nodes=2) as (cluster, client):
+        cluster.coordinators = {"a": 1, "b": 2, "c": 2}
+        done, *lost = (opened(client, name.encode(), name=name) for name in "abc")
+        cluster.spoil(EndTxnRequest, faults.swallowed, node=2)
+        outcomes = end_all(client, [*lost, done], True, Deadline.after(250))
+        assert outcomes.pop(done) is None
+        assert all(isinstance(outcomes[each], OutcomeUnknownError) for each in lost)
+        asked = [request.transactional_id for _, request, _ in cluster.asked(EndTxnRequest)]
+        assert asked.count("a") == 1
+
+
+def test_fault_50_a_request_that_may_have_gone_out_leaves_doubt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with transactional() as (cluster, client):
+        transaction = opened(client, b"a")
+        send = Broker.send
+
+        def fail_once(self: Broker, request: Request, *limits: Any) -> Sent:
+            if not isinstance(request, EndTxnRequest):
+                return send(self, request, *limits)
+            monkeypatch.setattr(Broker, "send", send)
+            begin(client, "a", soon())
+            raise BrokerConnectionError("cut in the middle of a write")
+
+        monkeypatch.setattr(Broker, "send", fail_once)
+        with pytest.raises(OutcomeUnknownError, match="PRODUCER_FENCED"):
+            end(client, transaction, True, soon())
+        assert committed_values(client) == []
+        assert cluster.transactions["a"].epoch > transaction.epoch
+
+
+def test_fault_50_what_was_never_sent_leaves_none() -> None:
+    with transactional() as (cluster, client):
+        transaction = opened(client, b"a")
+        cluster.offer(EndTxnRequest, VersionRange(5, 5))
+        client.close()
+        with pytest.raises(UnsupportedVersionError, match=r"EndTxn.*0-4"):
+            end(client, transaction, True, soon())
+
+
+def test_fault_50_a_cluster_that_is_gone_is_no_success() -> None:
+    with transactional(connection_setup_timeout_ms=100) as (cluster, client):
+        transaction = opened(client, b"a")
+        cluster.stop(1)
+        with pytest.raises(OutcomeUnknownError, match=r"can be reached.*'a'.*is not known"):
+            end(client, transaction, True, Deadline.after(SHORT_MS))
+
+
+# --- Whatever happens ----------------------------------------------------------------------------
+
+LOSSES: dict[str, Fault] = {
+    "answered": faults.delayed(0),
+    "delayed": faults.delayed(2),
+    "cut": faults.cut_after(11),
+    "closed": faults.closing,
+    "swallowed": faults.swallowed,
+}
+PARTITIONS = [TopicPartition("t", number) for number in range(2)]
+MOST = 5
+QUICK_MS = 30
+
+
+def one_after_the_other(losses: list[str], late: Late) -> Fault:
+    def wrap(handler: Handler) -> Handler:
+        return faults.in_turn(*(LOSSES.get(loss, late)(handler) for loss in losses), handler)
+
+    return wrap
+
+
+def values_of(number: int) -> list[bytes]:
+    return [b"%d-%d" % (number, i) for i in range(3)]
+
+
+def is_committed(client: Cluster, number: int, wanted: bool) -> bool | None:
+    """Write a transaction and end it; whether it is committed, None where nobody knows."""
+    try:
+        transaction = begin(client, "a", soon())
+        producer = Producer(client, transaction)
+        for value in values_of(number):
+            for topic_partition in PARTITIONS:
+                producer.add(topic_partition, batch_of(value))
+            producer.push(100)
+        producer.flush()
+        end(client, transaction, wanted, Deadline.after(QUICK_MS / 2))
+    except OutcomeUnknownError:
+        return None if wanted else False
+    except KafkaError:
+        return False
+    return wanted
+
+
+LOST_IN_TURN = st.lists(st.sampled_from([*LOSSES, "late"]), max_size=6)
+CHOICES = st.lists(st.booleans(), min_size=MOST, max_size=MOST)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.fixed_dictionaries(dict.fromkeys((*APIS, ProduceRequest), LOST_IN_TURN)),
+    st.integers(1, MOST),
+    CHOICES,
+    CHOICES,
+    CHOICES,
+)
+def test_fault_50_readers_see_whole_transactions_that_were_committed(
+    losses: dict[type[Request], list[str]],
+    count: int,
+    commits: list[bool],
+    arrivals: list[bool],
+    time_outs: list[bool],
+) -> None:
+    """Each once, in its order, in all partitions or none; and none but what was committed."""
+    with quick(nodes=2, partitions=2, request_timeout_ms=QUICK_MS) as (cluster, client):
+        late = Late()
+        sound = [dict(node.broker.handlers) for node in cluster.nodes.values()]
+        for kind, each in losses.items():
+            cluster.spoil(kind, one_after_the_other(each, late))
+        outcomes: list[bool | None] = []
+        for number in range(count):
+            outcomes.append(is_committed(client, number, commits[number]))
+            entry = cluster.transactions.get("a")
+            if time_outs[number] and entry is not None and entry.state is State.ONGOING:
+                cluster.time_out("a")
+            if arrivals[number]:
+                late.arrive()
+                late.is_on = True
+        late.arrive()
+        for node, handlers in zip(cluster.nodes.values(), sound, strict=True):
+            node.broker.handlers.update(handlers)
+        last = begin(client, "a", soon())
+        for topic_partition in PARTITIONS:
+            write_in(client, last, b"last", topic_partition=topic_partition)
+        end(client, last, True, soon())
+        seen, in_the_other = (committed_values(client, each) for each in PARTITIONS)
+        assert seen == in_the_other
+        assert seen.pop() == b"last"
+        numbers = [int(value.partition(b"-")[0]) for value in seen[::3]]
+        assert seen == [value for number in numbers for value in values_of(number)]
+        certain = [number for number, outcome in enumerate(outcomes) if outcome]
+        possible = [number for number, outcome in enumerate(outcomes) if outcome is not False]
+        assert numbers == sorted(set(numbers))
+        assert {*certain} <= {*numbers} <= {*possible}

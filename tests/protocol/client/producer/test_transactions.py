@@ -1,0 +1,372 @@
+"""Transactions: begun, written in, and ended; what readers of committed records see of them."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+from kafka_protocol.client.broker.broker import Broker
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.producer.end_transactions import end, end_all
+from kafka_protocol.client.producer.producer import Producer
+from kafka_protocol.client.producer.transactions import (
+    Transaction,
+    TransactionFencedError,
+    begin,
+)
+from kafka_protocol.errors import (
+    BrokerError,
+    ErrorCode,
+    KafkaConfigError,
+    UnsupportedVersionError,
+)
+from kafka_protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from kafka_protocol.messages.end_txn import EndTxnRequest
+from kafka_protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
+from kafka_protocol.messages.produce import ProduceRequest
+from kafka_protocol.records.batch import BatchHeader, read_batches
+from kafka_protocol.schema import Request
+from kafka_protocol.topic_partition import TopicPartition
+from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.log import batch_of
+from tests.fakes.reading import PARTITION, write
+from tests.fakes.transactions import (
+    MAX_EPOCH,
+    State,
+    committed_values,
+    transactional,
+    write_in,
+)
+
+
+def soon() -> Deadline:
+    return Deadline.after(5_000)
+
+
+def headers_of(cluster: ScriptedCluster) -> list[BatchHeader]:
+    log = cluster.log(PARTITION)
+    stored = log.read(0, log.high_watermark, 10**9, first_whole=True)
+    headers = [batch.header for batch in read_batches(memoryview(stored))]
+    return [h for h in headers if isinstance(h, BatchHeader) and not h.is_control]
+
+
+# --- Begun ---------------------------------------------------------------------------------------
+
+
+def test_each_has_an_epoch_of_its_own() -> None:
+    with transactional() as (_, client):
+        first, second = (begin(client, "a", soon()) for _ in range(2))
+        other = begin(client, "b", soon())
+        assert (first.producer_id, first.epoch + 1) == (second.producer_id, second.epoch)
+        assert other.producer_id != first.producer_id
+
+
+def test_the_epochs_of_an_id_end_and_another_producer_begins() -> None:
+    with transactional() as (cluster, client):
+        last = begin(client, "a", soon())
+        cluster.transactions["a"].epoch = MAX_EPOCH
+        following = begin(client, "a", soon())
+        assert following.producer_id != last.producer_id
+        assert following.epoch == 0
+
+
+def test_it_travels() -> None:
+    with transactional() as (_, client):
+        transaction = begin(client, "a", soon())
+        assert pickle.loads(pickle.dumps(transaction)) == transaction
+        error = TransactionFencedError("why", may_have_timed_out=True)
+        again = pickle.loads(pickle.dumps(error))
+        assert (str(again), again.may_have_timed_out) == ("why", True)
+
+
+def test_what_is_open_under_the_id_is_aborted() -> None:
+    with transactional() as (_, client):
+        write_in(client, begin(client, "a", soon()), b"left open")
+        second = begin(client, "a", soon())
+        write_in(client, second, b"written again")
+        end(client, second, True, soon())
+        assert committed_values(client) == [b"written again"]
+
+
+def test_the_time_out_is_the_option_and_the_coordinator_is_one_of_transactions() -> None:
+    with transactional(transaction_timeout_ms=1_234) as (cluster, client):
+        begin(client, "a", soon())
+        ((_, found, _),) = cluster.asked(FindCoordinatorRequest)
+        ((_, asked, _),) = cluster.asked(InitProducerIdRequest)
+        assert (found.key_type, found.coordinator_keys) == (1, ["a"])
+        assert (asked.transactional_id, asked.transaction_timeout_ms) == ("a", 1_234)
+
+
+def test_too_long_a_time_out_names_the_option_and_the_brokers_limit() -> None:
+    with transactional(transaction_timeout_ms=900_001) as (_, client):
+        with pytest.raises(
+            BrokerError,
+            match=r"'a'.*kafka\.transaction\.timeout\.ms is 900001.*transaction\.max\.timeout\.ms",
+        ):
+            begin(client, "a", soon())
+
+
+@pytest.mark.parametrize("kind", [FindCoordinatorRequest, InitProducerIdRequest])
+def test_fault_26_who_may_not_use_the_id_is_told_what_to_grant(kind: type[Request]) -> None:
+    with transactional() as (cluster, client):
+        cluster.push_errors(kind, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        with pytest.raises(BrokerError, match=r"transactional id 'a'.*DESCRIBE and WRITE"):
+            begin(client, "a", soon())
+        assert len(cluster.asked(kind)) == 1
+
+
+def test_without_idempotence_there_is_none() -> None:
+    with transactional(enable_idempotence=False) as (cluster, client):
+        with pytest.raises(KafkaConfigError, match=r"kafka\.acks"):
+            begin(client, "a", soon())
+        assert not cluster.asked(InitProducerIdRequest)
+
+
+def test_fault_12_brokers_that_are_too_old_say_so() -> None:
+    with transactional(release="0.10.2") as (_, client):
+        with pytest.raises(UnsupportedVersionError, match="FindCoordinator"):
+            begin(client, "a", soon())
+
+
+# --- Written in ----------------------------------------------------------------------------------
+
+
+def test_its_batches_say_whose_they_are() -> None:
+    with transactional(acks=1) as (cluster, client):
+        transaction = begin(client, "a", soon())
+        write_in(client, transaction, b"a", b"b", b"c")
+        headers = headers_of(cluster)
+        assert {(h.producer_id, h.producer_epoch) for h in headers} == {transaction[1:3]}
+        assert [h.base_sequence for h in headers] == [0, 1, 2]
+        assert all(h.is_transactional for h in headers)
+        requests = [request for _, request, _ in cluster.asked(ProduceRequest)]
+        assert {(r.transactional_id, r.acks) for r in requests} == {("a", -1)}
+
+
+def test_outside_of_one_nothing_is_transactional() -> None:
+    with transactional() as (cluster, client):
+        write(client, b"a")
+        assert not headers_of(cluster)[0].is_transactional
+        assert not cluster.asked(AddPartitionsToTxnRequest)
+        ((_, request, _),) = cluster.asked(ProduceRequest)
+        assert request.transactional_id is None
+
+
+@pytest.mark.parametrize("release", ["0.11.0", "2.0", "2.7", "3.9", "4.0", "99"])
+def test_all_brokers_are_spoken_to_as_those_of_version_1_are(release: str) -> None:
+    with transactional(release=release) as (cluster, client):
+        transaction = begin(client, "a", soon())
+        write_in(client, transaction, b"a")
+        end(client, transaction, True, soon())
+        highest = {ProduceRequest: 11, AddPartitionsToTxnRequest: 3, EndTxnRequest: 4}
+        for kind, limit in highest.items():
+            ((_, _, version),) = cluster.asked(kind)
+            assert version <= limit
+        assert committed_values(client) == [b"a"]
+
+
+def partitions_added(cluster: ScriptedCluster) -> list[list[int]]:
+    return [
+        sorted(number for topic in request.v3_and_below_topics for number in topic.partitions)
+        for _, request, _ in cluster.asked(AddPartitionsToTxnRequest)
+    ]
+
+
+def test_partitions_join_together_and_once() -> None:
+    with transactional(partitions=9, nodes=2) as (cluster, client):
+        producer = Producer(client, begin(client, "a", soon()))
+        for numbers in ([0, 1, 2], [1, 2, 3, 4], [0, 4]):
+            for number in numbers * 3:
+                producer.add(TopicPartition("t", number), batch_of(b"x"))
+            producer.push(500)
+        producer.flush()
+        assert partitions_added(cluster) == [[0, 1, 2], [3, 4]]
+
+
+def test_a_partition_joins_before_its_first_batch_while_others_are_under_way() -> None:
+    """The one broker is leader and coordinator, and answers in the order of the requests."""
+    with transactional(partitions=20) as (_, client):
+        transaction = begin(client, "a", soon())
+        producer = Producer(client, transaction)
+        for number in range(20):
+            for _ in range(3):
+                producer.add(TopicPartition("t", number), batch_of(b"%d" % number))
+            producer.push(10**12)
+        producer.flush()
+        end(client, transaction, True, soon())
+        for number in range(20):
+            values = committed_values(client, TopicPartition("t", number))
+            assert values == [b"%d" % number] * 3
+
+
+def test_fault_44_halves_of_a_batch_that_is_too_large_are_of_the_transaction() -> None:
+    with transactional() as (cluster, client):
+        cluster.partition(PARTITION).max_message_bytes = 300
+        transaction = begin(client, "a", soon())
+        values = [b"%d" % number * 50 for number in range(7)]
+        producer = Producer(client, transaction)
+        producer.add(PARTITION, batch_of(*values))
+        producer.flush()
+        assert all(header.is_transactional for header in headers_of(cluster))
+        end(client, transaction, True, soon())
+        assert committed_values(client) == values
+
+
+def test_a_partition_that_is_not_there_keeps_the_others_out() -> None:
+    with transactional(max_block_ms=50) as (cluster, client):
+        producer = Producer(client, begin(client, "a", soon()))
+        producer.add(PARTITION, batch_of(b"x"))
+        producer.add(TopicPartition("t", 1), batch_of(b"x"))
+        with pytest.raises(
+            BrokerError, match=r"AddPartitionsToTxn of t-1 .*UNKNOWN_TOPIC_OR_PARTITION"
+        ):
+            producer.flush()
+        assert not producer.joined
+        assert headers_of(cluster) == []
+
+
+def test_an_old_format_knows_no_transactions() -> None:
+    with transactional() as (_, client):
+        producer = Producer(client, begin(client, "a", soon()))
+        with pytest.raises(UnsupportedVersionError, match=r"'a'.*0\.11"):
+            producer.add(PARTITION, bytes(16) + b"\x01" + bytes(20))
+
+
+# --- Ended ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("committed", "seen"), [(True, [b"a", b"b"]), (False, [])])
+def test_what_is_seen_of_it_is_decided_by_its_end(committed: bool, seen: list[bytes]) -> None:
+    with transactional() as (_, client):
+        transaction = begin(client, "a", soon())
+        write_in(client, transaction, b"a", b"b")
+        assert committed_values(client) == []
+        end(client, transaction, committed, soon())
+        assert committed_values(client) == seen
+
+
+def test_another_process_can_end_it() -> None:
+    with transactional() as (cluster, client):
+        transaction = begin(client, "a", soon())
+        write_in(client, transaction, b"a")
+        elsewhere = cluster.client()
+        end(elsewhere, pickle.loads(pickle.dumps(transaction)), True, soon())
+        elsewhere.close()
+        assert committed_values(client) == [b"a"]
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_its_end_can_be_repeated_and_not_be_turned(committed: bool) -> None:
+    with transactional() as (cluster, client):
+        transaction = begin(client, "a", soon())
+        write_in(client, transaction, b"a")
+        for _ in range(3):
+            end(client, transaction, committed, soon())
+        with pytest.raises(TransactionFencedError, match=r"INVALID_TXN_STATE.*ended before"):
+            end(client, transaction, not committed, soon())
+        assert committed_values(client) == ([b"a"] if committed else [])
+        assert cluster.log(PARTITION).end_offset == 2  # with one marker
+
+
+def test_one_that_nothing_joined_is_none_for_brokers() -> None:
+    with transactional() as (_, client):
+        transaction = begin(client, "a", soon())
+        producer = Producer(client, transaction)
+        producer.flush()
+        assert not producer.joined
+        with pytest.raises(TransactionFencedError, match="no partition has joined"):
+            end(client, transaction, True, soon())
+        assert write_in(client, begin(client, "a", soon()), b"x").joined
+
+
+def written(client: Cluster, count: int) -> list[Transaction]:
+    transactions = [begin(client, f"id-{number}", soon()) for number in range(count)]
+    for number, transaction in enumerate(transactions):
+        write_in(client, transaction, b"%d" % number)
+    return transactions
+
+
+@pytest.mark.parametrize("release", ["2.7", "99"], ids=["one coordinator an answer", "many"])
+def test_many_end_at_their_coordinators(release: str) -> None:
+    with transactional(nodes=3, release=release) as (cluster, client):
+        cluster.coordinators = {f"id-{number}": number % 3 + 1 for number in range(9)}
+        transactions = written(client, 9)
+        assert end_all(client, transactions, True, soon()) == dict.fromkeys(transactions)
+        assert sorted(committed_values(client)) == [b"%d" % number for number in range(9)]
+        asked = [
+            (node, request.transactional_id) for node, request, _ in cluster.asked(EndTxnRequest)
+        ]
+        assert sorted(asked) == sorted((node, id_) for id_, node in cluster.coordinators.items())
+
+
+def test_the_requests_to_end_many_go_out_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    with transactional() as (cluster, client):
+        transactions = written(client, 9)
+        steps: list[str] = []
+
+        def noted(name: str) -> Any:
+            original = getattr(Broker, name)
+
+            def call(*args: Any, **kwargs: Any) -> Any:
+                steps.append(name)
+                return original(*args, **kwargs)
+
+            return call
+
+        for name in ("send", "receive"):
+            monkeypatch.setattr(Broker, name, noted(name))
+        end_all(client, transactions, True, soon())
+        assert steps == ["send", "receive", *["send"] * 9, *["receive"] * 9]
+        assert len(cluster.asked(EndTxnRequest)) == 9
+
+
+def test_each_of_many_has_an_outcome_of_its_own() -> None:
+    with transactional() as (cluster, client):
+        done, fenced, unknown_id, aborted = written(client, 4)
+        begin(client, fenced.transactional_id, soon())
+        cluster.transactions[unknown_id.transactional_id].producer_id = 99
+        end(client, aborted, False, soon())
+        outcomes = end_all(client, [done, fenced, unknown_id, aborted], True, soon())
+        assert outcomes.pop(done) is None
+        reasons = {t.transactional_id: str(error) for t, error in outcomes.items()}
+        assert all(isinstance(error, TransactionFencedError) for error in outcomes.values())
+        assert "PRODUCER_FENCED" in reasons["id-1"]
+        assert "transactional.id.expiration.ms" in reasons["id-2"]
+        assert "INVALID_TXN_STATE" in reasons["id-3"]
+        assert committed_values(client) == [b"0"]  # the forgotten one is open for ever
+
+
+def test_to_end_none_asks_nobody() -> None:
+    with transactional() as (cluster, client):
+        assert end_all(client, [], True, soon()) == {}
+        assert not cluster.asked(FindCoordinatorRequest)
+
+
+# --- The fake itself -----------------------------------------------------------------------------
+
+
+def test_who_goes_on_in_the_same_epoch_is_hit_by_a_late_end() -> None:
+    """What brokers do, and why each transaction has an epoch: the fake must not hide it."""
+    with transactional() as (cluster, client):
+        transaction = begin(client, "a", soon())
+        for value in (b"a", b"b"):
+            producer = Producer(client, transaction)
+            producer.add(PARTITION, batch_of(value))
+            producer._join(transaction)
+            end(client, transaction, True, soon())
+            assert cluster.transactions["a"].state is State.COMPLETE_COMMIT
+
+
+def test_a_partition_that_did_not_join_cannot_be_written_to() -> None:
+    with transactional() as (cluster, client):
+        transaction = begin(client, "a", soon())
+        producer = Producer(client, transaction)
+        producer._joined[PARTITION] = None
+        producer.add(PARTITION, batch_of(b"x"))
+        with pytest.raises(BrokerError, match=r"TRANSACTION_ABORTABLE.*has to be aborted"):
+            producer.flush()
+        assert headers_of(cluster) == []

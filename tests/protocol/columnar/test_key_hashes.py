@@ -1,0 +1,131 @@
+"""Hashes of keys: those that other producers' own tests state, and columns as their keys."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kafka.partitioner.default import murmur2 as kafka_pythons_murmur2
+
+from kafka_protocol.columnar.key_hashes import fnv1a, hash_keys, murmur2
+from kafka_protocol.partitioners import KeyHash
+
+KEY_TYPES = [pa.binary(), pa.large_binary(), pa.string(), pa.large_string()]
+
+READABLE: dict[KeyHash, Callable[[bytes], int]] = {
+    KeyHash.MURMUR2: lambda key: murmur2(key) & 0x7FFFFFFF,
+    KeyHash.CRC32: zlib.crc32,
+    KeyHash.FNV1A: fnv1a,
+}
+each_hash = pytest.mark.parametrize("key_hash", KeyHash)
+keys_or_nulls = st.lists(st.none() | st.binary(max_size=40), max_size=200)
+
+
+def expected(keys: list[bytes | None], key_hash: KeyHash) -> list[int]:
+    return [READABLE[key_hash](key or b"") for key in keys]
+
+
+@pytest.mark.parametrize(
+    ("data", "number"),
+    [  # from the Java client's own tests, UtilsTest.testMurmur2
+        (b"21", -973932308),
+        (b"foobar", -790332482),
+        (b"a-little-bit-long-string", -985981536),
+        (b"a-little-bit-longer-string", -1486304829),
+        (b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971),
+        (b"abc", 479470107),
+    ],
+)
+def test_murmur2_of_known_keys(data: bytes, number: int) -> None:
+    assert murmur2(data) == number
+
+
+@given(st.binary(max_size=200))
+def test_murmur2_is_kafka_pythons(data: bytes) -> None:
+    assert murmur2(data) & 0xFFFFFFFF == kafka_pythons_murmur2(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "number"),
+    [  # from librdkafka's own tests, unittest_fnv1a, which has them from Go's hash/fnv
+        (b"kafka", 0x0D33C4E1),
+        (b"giberish123456789", 0x77A58295),
+        (b"1234", 0x023BDD03),
+        (b"234", 0x2DEA3CD2),
+        (b"34", 0x740FA83E),
+        (b"4", 0x310CA263),
+        (b"PreAmbleWillBeRemoved,ThePrePartThatIs", 0x65CBD69C),
+        (b"reAmbleWillBeRemoved,ThePrePartThatIs", 0x6E49C79A),
+        (b"eAmbleWillBeRemoved,ThePrePartThatIs", 0x69EED356),
+        (b"AmbleWillBeRemoved,ThePrePartThatIs", 0x6ABCC023),
+        (b"", 0x7EE3623B),
+    ],
+)
+def test_fnv1a_of_known_keys(data: bytes, number: int) -> None:
+    assert fnv1a(data) == number
+
+
+@each_hash
+@given(keys=keys_or_nulls)
+def test_a_column_is_hashed_as_its_keys_are(keys: list[bytes | None], key_hash: KeyHash) -> None:
+    hashes = hash_keys(pa.array(keys, pa.binary()), key_hash)
+    assert hashes.dtype == np.uint32
+    assert hashes.tolist() == expected(keys, key_hash)
+
+
+@each_hash
+@given(keys=keys_or_nulls, data=st.data())
+def test_a_slice_is_hashed_as_its_keys_are(
+    keys: list[bytes | None], data: st.DataObject, key_hash: KeyHash
+) -> None:
+    start = data.draw(st.integers(0, len(keys)))
+    length = data.draw(st.integers(0, len(keys) - start))
+    part = pa.array(keys, pa.binary()).slice(start, length)
+    assert hash_keys(part, key_hash).tolist() == expected(keys[start : start + length], key_hash)
+
+
+@each_hash
+@pytest.mark.parametrize("count", [1, 63, 64, 65, 300])
+@pytest.mark.parametrize("longest", [0, 3, 4, 7, 1_000])
+def test_columns_of_few_and_many_and_long_keys(count: int, longest: int, key_hash: KeyHash) -> None:
+    """With few keys of a length, and with many, the hash is computed in different ways."""
+    random = np.random.default_rng(count)
+    keys: list[bytes | None] = [
+        random.bytes(int(random.integers(longest + 1))) for _ in range(count)
+    ]
+    keys += [random.bytes(100_003), None, b""]
+    assert hash_keys(pa.array(keys), key_hash).tolist() == expected(keys, key_hash)
+
+
+@each_hash
+@pytest.mark.parametrize("key_type", KEY_TYPES, ids=str)
+def test_text_is_hashed_as_utf8(key_type: pa.DataType, key_hash: KeyHash) -> None:
+    keys = ["", "k", None, "schl\u00fcssel", "\U0001f511" * 9]
+    column = pa.array(keys, pa.string()).cast(key_type)
+    encoded = [None if key is None else key.encode() for key in keys]
+    assert hash_keys(column, key_hash).tolist() == expected(encoded, key_hash)
+
+
+@each_hash
+@pytest.mark.parametrize("key_type", KEY_TYPES, ids=str)
+def test_columns_without_keys(key_type: pa.DataType, key_hash: KeyHash) -> None:
+    assert hash_keys(pa.array([], key_type), key_hash).tolist() == []
+    assert hash_keys(pa.nulls(2, key_type), key_hash).tolist() == expected([None] * 2, key_hash)
+
+
+@each_hash
+def test_what_lies_under_a_null_does_not_count(key_hash: KeyHash) -> None:
+    validity = pa.py_buffer(bytes([0b101]))
+    offsets = pa.py_buffer(np.array([0, 1, 9, 10], dtype=np.int32))
+    column = pa.Array.from_buffers(pa.binary(), 3, [validity, offsets, pa.py_buffer(b"a12345678b")])
+    assert hash_keys(column, key_hash).tolist() == expected([b"a", None, b"b"], key_hash)
+
+
+def test_other_columns_are_refused() -> None:
+    with pytest.raises(TypeError, match="keys must be binary or string, not int64"):
+        hash_keys(pa.array([1]), KeyHash.MURMUR2)

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.planning.rate_limits import Limits, within_bytes, within_offsets
+
+T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
+
+MAX_LONG = 2**63 - 1
+
+
+# --- By offsets ----------------------------------------------------------------------------------
+
+
+def test_each_micro_batch_takes_the_same_part_of_what_is_left_in_each_partition() -> None:
+    """The vector of `KafkaMicroBatchSourceSuite`: 8/1/1, then 9/1/0."""
+    latest = {T0: 101, T1: 11, T2: 1}
+    begin = {T0: 0, T1: 0, T2: 0}
+    ends = []
+    for _ in range(3):
+        begin = within_offsets(begin, latest, 10)
+        ends.append((*begin.values(),))
+    assert ends == [(8, 1, 1), (17, 2, 1), (26, 3, 1)]
+
+
+def test_fifteen_records_are_three_micro_batches_of_five() -> None:
+    position, ends = {T0: 0}, []
+    while position[T0] < 15:
+        position = within_offsets(position, {T0: 15}, 5)
+        ends.append(position[T0])
+    assert ends == [5, 10, 15]
+
+
+@pytest.mark.parametrize(
+    ("begin", "latest", "limit", "ends"),
+    [
+        pytest.param({}, {}, 1, {}, id="no partitions"),
+        pytest.param({T0: 7}, {T0: 7}, 1, {T0: 7}, id="nothing new"),
+        pytest.param({T0: 0, T1: 5}, {T0: 3, T1: 7}, 6, {T0: 3, T1: 7}, id="less than the limit"),
+        # 22 * (15 / 22) is 14.999999999999998.
+        pytest.param({T0: 0, T1: 0}, {T0: 15, T1: 7}, 22, {T0: 14, T1: 7}, id="as Java rounds"),
+        pytest.param({T0: 0, T1: 0}, {T0: 2, T1: 2}, 1, {T0: 1, T1: 1}, id="a few more"),
+        pytest.param({T0: 9, T1: 0}, {T0: 4, T1: 8}, 2, {T0: 4, T1: 2}, id="a log cut back"),
+        pytest.param({T0: 9}, {T0: 4}, 2, {T0: 4}, id="nothing but a log cut back"),
+        pytest.param({T0: 5, T1: 7}, {T0: 105, T1: 7}, 10, {T0: 15, T1: 7}, id="one is read up"),
+    ],
+)
+def test_offsets_are_shared_out(
+    begin: dict[TopicPartition, int],
+    latest: dict[TopicPartition, int],
+    limit: int,
+    ends: dict[TopicPartition, int],
+) -> None:
+    assert within_offsets(begin, latest, limit) == ends
+
+
+@pytest.mark.parametrize(
+    ("begin", "latest", "limit", "end"),
+    [
+        (0, MAX_LONG, MAX_LONG, MAX_LONG),
+        (MAX_LONG - 3, MAX_LONG, MAX_LONG, MAX_LONG),
+        (MAX_LONG - 3, MAX_LONG, 2, MAX_LONG - 1),
+        (0, MAX_LONG, 1, 1),
+    ],
+)
+def test_no_share_leaves_64_bits(begin: int, latest: int, limit: int, end: int) -> None:
+    assert within_offsets({T0: begin}, {T0: latest}, limit) == {T0: end}
+
+
+# A beginning and how much there is behind it; less than nothing where a log was cut back.
+logs = st.tuples(st.integers(0, 10**12), st.integers(-50, 50) | st.integers(0, 10**12)).map(
+    lambda log: (log[0], max(0, log[0] + log[1]))
+)
+many_logs = st.lists(logs, max_size=12)
+limits = st.integers(1, 100) | st.integers(1, 10**13)
+
+
+def named(held: list[tuple[int, int]]) -> tuple[dict[TopicPartition, int], ...]:
+    begin = {TopicPartition("t", number): log[0] for number, log in enumerate(held)}
+    latest = {TopicPartition("t", number): log[1] for number, log in enumerate(held)}
+    return begin, latest
+
+
+@given(many_logs, limits)
+def test_shares_starve_none_and_keep_to_the_limit_but_for_rounding(
+    held: list[tuple[int, int]], limit: int
+) -> None:
+    begin, latest = named(held)
+    ends = within_offsets(begin, latest, limit)
+    assert ends.keys() == latest.keys()
+    for tp, end in ends.items():
+        if latest[tp] > begin[tp]:
+            assert begin[tp] < end <= latest[tp]
+        else:
+            assert end == latest[tp]
+    read = sum(max(0, end - begin[tp]) for tp, end in ends.items())
+    assert read <= limit + len(ends)
+
+
+# --- By bytes ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limit", "ends"),
+    [
+        (1_000, {T0: 50, T1: 5}),  # half of each
+        (2_001, {T0: 100, T1: 10}),
+        (10**9, {T0: 100, T1: 10}),
+        (30, {T0: 1, T1: 1}),
+    ],
+)
+def test_bytes_are_shared_out(limit: int, ends: dict[TopicPartition, int]) -> None:
+    """A thousand bytes each: many small records here, a few large ones there."""
+    sizes = {T0: 10.0, T1: 100.0}
+    assert within_bytes({T0: 0, T1: 0}, {T0: 100, T1: 10}, sizes, limit) == ends
+
+
+def test_a_record_larger_than_the_limit_is_read_alone() -> None:
+    assert within_bytes({T0: 3}, {T0: 9}, {T0: 1e9}, 1) == {T0: 4}
+
+
+def test_what_is_of_no_size_is_read_whole() -> None:
+    assert within_bytes({T0: 3}, {T0: 9}, {T0: 0.0}, 1) == {T0: 9}
+
+
+def test_a_size_is_needed_only_where_there_is_a_record() -> None:
+    ends = within_bytes({T0: 3, T1: 9, T2: 0}, {T0: 3, T1: 4, T2: 8}, {T2: 1.0}, 2)
+    assert ends == {T0: 3, T1: 4, T2: 2}
+
+
+@given(many_logs, st.lists(st.floats(0.0, 1e7), min_size=12, max_size=12), limits)
+def test_bytes_are_kept_to_but_for_a_record_of_each_partition(
+    held: list[tuple[int, int]], sizes: list[float], limit: int
+) -> None:
+    begin, latest = named(held)
+    bytes_per_offset = dict(zip(begin, sizes, strict=False))
+    ends = within_bytes(begin, latest, bytes_per_offset, limit)
+    assert ends.keys() == latest.keys()
+    for tp, end in ends.items():
+        if latest[tp] > begin[tp]:
+            assert begin[tp] < end <= latest[tp], "some progress, and none beyond the end"
+        else:
+            assert end == latest[tp]
+    read = sum(max(0, end - begin[tp]) * bytes_per_offset[tp] for tp, end in ends.items())
+    one_of_each = sum(bytes_per_offset.values())
+    assert read <= (limit + one_of_each) * (1 + 1e-9)
+
+
+# --- Waiting -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("start", "latest", "is_too_little"),
+    [
+        ({T0: 0}, {T0: 9}, True),
+        ({T0: 0}, {T0: 10}, False),
+        ({T0: 5, T1: 5}, {T0: 10, T1: 10}, False),
+        ({T0: 5}, {T0: 10, T1: 5}, False),  # a new partition counts from 0
+        ({}, {}, True),
+    ],
+)
+def test_a_micro_batch_waits_for_so_many_offsets_in_all(
+    start: dict[TopicPartition, int], latest: dict[TopicPartition, int], is_too_little: bool
+) -> None:
+    assert Limits(min_offsets=10).is_too_little(start, latest) is is_too_little
+    assert not Limits().is_too_little(start, latest)
+
+
+def test_waiting_for_more_than_a_micro_batch_may_hold_is_refused() -> None:
+    with pytest.raises(KafkaConfigError) as caught:
+        Limits(min_offsets=20, max_offsets=15).check()
+    assert str(caught.value) == (
+        "The value of minOffsetPerTrigger(20) is higher than the maxOffsetsPerTrigger(15): lower "
+        "minOffsetsPerTrigger."
+    )
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [Limits(), Limits(max_offsets=15, min_offsets=15), Limits(min_offsets=20), Limits(max_bytes=1)],
+)
+def test_other_limits_pass(limits: Limits) -> None:
+    limits.check()

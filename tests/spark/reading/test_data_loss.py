@@ -1,0 +1,70 @@
+"""failOnDataLoss: raise, or go on where something is left, never backwards."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from kafka_protocol.client.consumer.errors import EpochEnd
+from kafka_protocol.client.consumer.fetch import (
+    LogTruncatedError,
+    OffsetOutOfRangeError,
+    TopicGoneError,
+)
+from kafka_protocol.errors import DataLossError
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_spark_source.reading.data_loss import range_after_loss
+
+PARTITION = TopicPartition("t", 0)
+
+
+def test_true_raises_with_the_condition() -> None:
+    error = OffsetOutOfRangeError(PARTITION, 5, 10, 20)
+    with pytest.raises(
+        DataLossError,
+        match=r"\[KAFKA_DATA_LOSS\.COULD_NOT_READ_OFFSET_RANGE\].*\[5, 15\).*\[10, 20\)",
+    ) as caught:
+        range_after_loss(error, OffsetRange(PARTITION, 0, 15), fail_on_data_loss=True)
+    assert caught.value.__cause__ is error
+    assert "failOnDataLoss" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("offset", "log", "until", "expected"),
+    [
+        (5, (10, 20), 15, 10),  # the head has aged out
+        (5, (15, 20), 15, 15),  # all of it has
+        (5, (30, 40), 15, 15),
+        (25, (10, 20), 30, 30),  # the log is shorter than it was: never back
+    ],
+)
+def test_false_goes_on_where_something_is_left(
+    caplog: pytest.LogCaptureFixture, offset: int, log: tuple[int, int], until: int, expected: int
+) -> None:
+    error = OffsetOutOfRangeError(PARTITION, offset, *log)
+    with caplog.at_level(logging.WARNING):
+        rest = range_after_loss(error, OffsetRange(PARTITION, 0, until), fail_on_data_loss=False)
+    assert rest == OffsetRange(PARTITION, expected, until)
+    assert f"[{offset}, {until}) for topic partition t-0" in caplog.text
+
+
+GONE = TopicGoneError(PARTITION, 7, "was deleted")
+TRUNCATED = LogTruncatedError(PARTITION, 7, 3, EpochEnd(2, 5))
+
+
+@pytest.mark.parametrize(("error", "left"), [(GONE, (7, 7)), (TRUNCATED, (7, 15))])
+def test_what_a_read_finds_gone_is_raised_as_it_is_or_warned_of(
+    caplog: pytest.LogCaptureFixture,
+    error: TopicGoneError | LogTruncatedError,
+    left: tuple[int, int],
+) -> None:
+    """A deleted partition has nothing left; in one that was cut back the read goes on."""
+    asked = OffsetRange(PARTITION, 0, 15)
+    with pytest.raises(type(error)) as caught:
+        range_after_loss(error, asked, fail_on_data_loss=True)
+    assert caught.value is error
+    with caplog.at_level(logging.WARNING):
+        rest = range_after_loss(error, asked, fail_on_data_loss=False)
+    assert rest == OffsetRange(PARTITION, *left)
+    assert f"{error.reason} Going on without them" in caplog.text

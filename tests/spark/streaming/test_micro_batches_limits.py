@@ -1,0 +1,164 @@
+"""How much of what is there each micro-batch reads, and what it waits for."""
+
+from __future__ import annotations
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
+from kafka_spark_source.planning.rate_limits import Offsets
+from kafka_spark_source.streaming.micro_batches import MicroBatches
+from tests.fakes import faults
+from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.micro_batches import (
+    EARLIEST,
+    T0,
+    T1,
+    TOLERANT,
+    Query,
+    append,
+    first_end,
+    next_end,
+    run,
+    run_first,
+    running,
+)
+
+
+def ends_of_all(batches: MicroBatches, end: Offsets) -> list[int]:
+    """Where this and each later micro-batch ends in t-0, until there is nothing more to read."""
+    ends = [end[T0]]
+    while (following := run(batches, end)[0]) != end:
+        ends.append(following[T0])
+        end = following
+    return ends
+
+
+def test_fifteen_records_are_three_micro_batches_of_five(
+    cluster: ScriptedCluster, query: Query
+) -> None:
+    append(cluster, T0, 10)
+    options = {"maxOffsetsPerTrigger": "5", "assign": '{"t":[0]}', **EARLIEST}
+    limited, once = query(**options), query(**options)
+    assert ends_of_all(limited, running(limited)) == [5, 10, 15]
+    assert first_end(once, once=True) == {T0: 15}
+
+
+def test_bytes_are_kept_to_about_and_each_micro_batch_gets_on(
+    cluster: ScriptedCluster, query: Query
+) -> None:
+    cluster.add_topic("t")
+    for _ in range(20):
+        cluster.append(T0, b"x" * 1_000)
+    batches = query(maxBytesPerTrigger="5500", **EARLIEST)
+    ends = ends_of_all(batches, running(batches))
+    assert ends[:3] == [5, 10, 15]
+    assert ends[-1] == 20
+    tiny = query(maxBytesPerTrigger="1", **EARLIEST)
+    assert ends_of_all(tiny, {T0: 15}) == [15, 16, 17, 18, 19, 20]
+
+
+def test_both_limits_count(cluster: ScriptedCluster, query: Query) -> None:
+    batches = query(maxOffsetsPerTrigger="2", maxBytesPerTrigger="1000000", **EARLIEST)
+    assert run_first(batches) == ({T0: 1, T1: 1}, [(T0, 0, 1), (T1, 0, 1)])
+
+
+def test_bytes_are_looked_at_only_where_there_is_something_to_read(
+    cluster: ScriptedCluster, query: Query
+) -> None:
+    batches = query(maxBytesPerTrigger="1000000")
+    end = running(batches)
+    run(batches, end)
+    assert cluster.asked(FetchRequest) == []
+    append(cluster, T1, 1)
+    run(batches, end)
+    assert len(cluster.asked(FetchRequest)) == 1
+
+
+def test_bytes_are_kept_to_while_a_quota_is_exceeded(
+    cluster: ScriptedCluster, query: Query
+) -> None:
+    """Brokers hand out nothing then (KIP-219), which says nothing about how much there is."""
+
+    def throttle(response: FetchResponse) -> None:
+        response.throttle_time_ms = 1
+        response.responses = []
+
+    cluster.add_topic("t")
+    for _ in range(20):
+        cluster.append(T0, b"x" * 1_000)
+    cluster.spoil(FetchRequest, faults.only(2, faults.changed(throttle)))
+    batches = query(maxBytesPerTrigger="5500", **EARLIEST)
+    assert first_end(batches)[T0] < 10
+
+
+def test_fault_27_bytes_of_records_that_aged_out_are_no_reason_to_fail(
+    cluster: ScriptedCluster, query: Query
+) -> None:
+    """The task tells what is lost, or goes on behind it."""
+    batches = query(maxBytesPerTrigger="1000", **TOLERANT)
+    cluster.log(T0).delete_before(3)
+    end, ranges = run(batches, {T0: 1, T1: 2})
+    assert end[T0] > 1
+    assert ranges == [(T0, 1, end[T0])]
+
+
+def test_a_micro_batch_waits_for_enough_but_for_the_first_of_a_run(
+    cluster: ScriptedCluster, query: Query
+) -> None:
+    options = {"minOffsetsPerTrigger": "10", "maxTriggerDelay": "1h", **EARLIEST}
+    batches = query(**options)
+    end = running(batches)
+    assert end == {T0: 5, T1: 2}
+    append(cluster, T0, 9)
+    assert next_end(batches, end) == end
+    append(cluster, T1, 1)
+    assert run(batches, end) == ({T0: 14, T1: 3}, [(T0, 5, 14), (T1, 2, 3)])
+    append(cluster, T1, 1)
+    assert next_end(batches, {T0: 14, T1: 3}) == {T0: 14, T1: 3}
+    again = query(**options)
+    assert next_end(again, {T0: 14, T1: 3}) == {T0: 14, T1: 4}
+
+
+def test_what_is_lost_is_told_without_waiting_for_enough(
+    cluster: ScriptedCluster, query: Query
+) -> None:
+    options = {"minOffsetsPerTrigger": "10", "maxTriggerDelay": "1h", **EARLIEST, **TOLERANT}
+    shorter, another = query(**options), query(**options)
+    end = running(shorter)
+    running(another)
+    cluster.log(T1).truncate(1)
+    assert run(shorter, end) == ({T0: 5, T1: 1}, [])
+    cluster.add_topic("t", partitions=2)
+    append(cluster, T0, 6)
+    append(cluster, T1, 2)
+    assert run(another, end) == ({T0: 0, T1: 0}, [])
+
+
+def test_a_first_micro_batch_that_reads_nothing_is_waited_after_as_well(
+    cluster: ScriptedCluster, query: Query
+) -> None:
+    batches = query(minOffsetsPerTrigger="10", maxTriggerDelay="1h")
+    end = running(batches)
+    append(cluster, T0, 4)
+    assert next_end(batches, end) == end
+    append(cluster, T0, 6)
+    assert next_end(batches, end) == {T0: 15, T1: 2}
+
+
+def test_a_micro_batch_waits_so_long_at_the_most(cluster: ScriptedCluster, query: Query) -> None:
+    batches = query(minOffsetsPerTrigger="10", maxTriggerDelay="300ms", **EARLIEST)
+    end = running(batches)
+    append(cluster, T0, 1)
+    deadline = Deadline.after(10_000)
+    while next_end(batches, end) == end:
+        assert not deadline.has_passed
+
+
+def test_once_and_available_now_wait_for_nothing(cluster: ScriptedCluster, query: Query) -> None:
+    options = {"minOffsetsPerTrigger": "3", "maxOffsetsPerTrigger": "3", **EARLIEST}
+    now = query(**options, assign='{"t":[0]}')
+    now.stop_at_what_is_there()
+    assert ends_of_all(now, running(now)) == [3, 5]
+    once = query(**options)
+    assert first_end(once, once=True) == {T0: 5, T1: 2}
+    append(cluster, T0, 1)
+    assert next_end(once, {T0: 5, T1: 2}, once=True) == {T0: 6, T1: 2}

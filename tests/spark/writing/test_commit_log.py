@@ -1,0 +1,146 @@
+"""The log of decisions: what is written is found again, and nothing of anybody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.pool import close_shared_clusters, shared_cluster
+from kafka_protocol.client.producer.end_transactions import end
+from kafka_protocol.client.producer.producer import Producer
+from kafka_protocol.client.producer.transactions import Transaction, TransactionFencedError, begin
+from kafka_protocol.errors import KafkaTimeoutError
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.options.write import Identity
+from kafka_spark_source.writing.commit_log import (
+    CommitLog,
+    CommitLogError,
+    Decision,
+    MicroBatch,
+    TaskWrite,
+)
+from tests.fakes.log import batch_of
+from tests.fakes.transactions import TransactionalCluster
+
+LOG = "decisions"
+LOG_PARTITION = TopicPartition(LOG, 0)
+
+texts = st.text(max_size=20)
+counts = st.integers(0, 2**40)
+transactions = st.builds(Transaction, texts, counts, st.integers(0, 2**15 - 1), counts)
+writes = st.builds(
+    TaskWrite,
+    counts,
+    counts,
+    st.none() | transactions,
+    st.none() | st.builds(TopicPartition, texts, counts),
+)
+micro_batches = st.builds(MicroBatch, texts, counts)
+
+
+@given(st.builds(Decision, transactions, st.none() | micro_batches, st.lists(writes).map(tuple)))
+def test_a_decision_is_read_as_it_was_written(decision: Decision) -> None:
+    assert Decision.from_json(decision.to_json(), "it") == decision
+
+
+@pytest.mark.parametrize("text", [b"", b"\xff", b"[]", b"{}", b"null", b'{"version": "x"}'])
+def test_what_is_no_decision_is_told(text: bytes) -> None:
+    with pytest.raises(CommitLogError, match="it is no decision"):
+        Decision.from_json(text, "it")
+
+
+def test_a_newer_decision_is_not_guessed_at() -> None:
+    with pytest.raises(CommitLogError, match="version 2, and this release of pykafka knows 1"):
+        Decision.from_json(b'{"version":2}', "it")
+
+
+@pytest.fixture
+def cluster() -> Iterator[TransactionalCluster]:
+    with TransactionalCluster() as cluster:
+        cluster.add_topic(LOG)
+        yield cluster
+        close_shared_clusters()
+
+
+def config_of(cluster: TransactionalCluster, **options: str) -> ClientConfig:
+    servers = ",".join(map(str, cluster.bootstrap_servers))
+    named = {name.replace("_", "."): value for name, value in options.items()}
+    return ClientConfig.from_options({"bootstrap.servers": servers} | named)
+
+
+def log_of(cluster: TransactionalCluster, prefix: str = "p", **options: str) -> CommitLog:
+    return CommitLog(config_of(cluster, **options), Identity(prefix, LOG))
+
+
+def decided(log: CommitLog, number: int) -> Decision:
+    decision = Decision(log.claim(), MicroBatch("q", number), (TaskWrite(0, number),))
+    log.decide(decision)
+    return decision
+
+
+def test_the_last_decision_counts_and_whether_it_was_carried_out(
+    cluster: TransactionalCluster,
+) -> None:
+    log = log_of(cluster)
+    assert log.last() == (None, True)
+    for number in range(3):
+        decision = decided(log, number)
+        assert log.last() == (decision, False)
+        log.note_done(decision)
+        assert log_of(cluster).last() == (decision, True)
+
+
+def test_writers_share_a_topic(cluster: TransactionalCluster) -> None:
+    first, second = (decided(log_of(cluster, prefix), 7) for prefix in ("p", "q"))
+    log_of(cluster, "q").note_done(second)
+    assert log_of(cluster, "p").last() == (first, False)
+    assert log_of(cluster, "q").last() == (second, True)
+    assert log_of(cluster, "decided p").last() == (None, True)
+
+
+def test_who_was_replaced_decides_nothing(cluster: TransactionalCluster) -> None:
+    log = log_of(cluster)
+    old = log.claim()
+    decision = decided(log, 1)
+    with pytest.raises(TransactionFencedError):
+        log.decide(replace(decision, claim=old))
+    assert log.last() == (decision, False)
+
+
+def test_a_note_about_an_older_decision_does_no_harm(cluster: TransactionalCluster) -> None:
+    log = log_of(cluster)
+    older, newer = decided(log, 1), decided(log, 2)
+    log.note_done(newer)
+    log.note_done(older)
+    assert log.last() == (newer, False)  # so it is carried out once more, which changes nothing
+
+
+def test_a_decision_behind_the_open_transaction_of_another_writer_is_waited_for(
+    cluster: TransactionalCluster,
+) -> None:
+    quick = {"default_api_timeout_ms": "300", "request_timeout_ms": "200"}
+    log = log_of(cluster, **quick)
+    client = shared_cluster(config_of(cluster))
+    soon = Deadline.after(5_000)
+    other = begin(client, "other", soon)
+    producer = Producer(client, other)
+    producer.add(LOG_PARTITION, batch_of(b"x"))
+    producer.flush()
+    decision = decided(log, 1)
+    with pytest.raises(KafkaTimeoutError):
+        log.last()
+    end(client, other, committed=False, deadline=soon)
+    assert log.last() == (decision, False)
+
+
+def test_what_others_write_there_is_told(cluster: TransactionalCluster) -> None:
+    log = log_of(cluster)
+    log._write(Producer(shared_cluster(config_of(cluster))), b"decided p", b"garbage")
+    with pytest.raises(CommitLogError, match="'p' in decisions-0 is no decision of pykafka's"):
+        log.last()

@@ -1,0 +1,514 @@
+"""Exactly-once writes: a driver that dies anywhere, tasks that come late, transactions that end.
+
+What Spark does is done by hand: plan, run the tasks, commit or abort, and all of that again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.pool import close_shared_clusters, shared_cluster
+from kafka_protocol.client.producer.transactions import TransactionFencedError, begin
+from kafka_protocol.errors import ErrorCode, KafkaError
+from kafka_protocol.messages.end_txn import EndTxnRequest
+from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
+from kafka_protocol.messages.produce import ProduceRequest
+from kafka_protocol.partitioners import DEFAULT
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.options.write import Identity
+from kafka_spark_source.schema import SinkColumns
+from kafka_spark_source.writing import exactly_once
+from kafka_spark_source.writing.commit_log import CommitLog, CommitLogError, MicroBatch
+from kafka_spark_source.writing.delivery import UNKNOWN, TaskAttempt, Written
+from kafka_spark_source.writing.exactly_once import Claim, ExactlyOnce, claim
+from kafka_spark_source.writing.row_writer import RowWriter
+from tests.fakes.transactions import State, TransactionalCluster, committed_values
+
+LOG = "pykafka-commit-log"
+IDENTITY = Identity("p", LOG)
+COLUMNS = SinkColumns(value=0, key=None, topic=None, partition=None, headers=None, timestamp=None)
+TASKS = 3
+
+Rows = Sequence[Sequence[bytes]]
+
+
+class Crash(BaseException):
+    """What no code of ours catches and goes on from: a process that dies."""
+
+
+class Spark:
+    """A driver and its tasks, in one process, for one query."""
+
+    def __init__(self, cluster: TransactionalCluster, query: str = "q") -> None:
+        self.cluster = cluster
+        self.query = query
+        servers = ",".join(map(str, cluster.bootstrap_servers))
+        self.config = ClientConfig.from_options(
+            {"bootstrap.servers": servers, "retry.backoff.ms": "1", "retry.backoff.max.ms": "5"}
+        )
+        self.rows = RowWriter(COLUMNS, "t", DEFAULT, self.config)
+
+    def plan(self) -> Claim:
+        return claim(self.config, IDENTITY)
+
+    def task(self, claimed: Claim, number: int, partition: int, values: Sequence[bytes]) -> Written:
+        task = TaskAttempt(partition, 0, MicroBatch(self.query, number))
+        delivery = ExactlyOnce(self.rows, IDENTITY, claimed)
+        return delivery.write(iter([rows(*values)]), task)
+
+    def tasks(self, claimed: Claim, number: int, rows: Rows) -> list[Written]:
+        return [self.task(claimed, number, place, each) for place, each in enumerate(rows)]
+
+    def commit(self, written: Sequence[Written]) -> None:
+        ExactlyOnce(self.rows, IDENTITY, None).commit(written)
+
+    def abort(self, written: Sequence[Written | None]) -> None:
+        ExactlyOnce(self.rows, IDENTITY, None).abort(written)
+
+    def run(self, number: int, rows: Rows) -> None:
+        self.commit(self.tasks(self.plan(), number, rows))
+
+    def seen(self) -> list[bytes]:
+        """What is committed, with nothing open before its end."""
+        assert not self.open()
+        client = self.cluster.client(isolation_level="read_committed")
+        try:
+            return committed_values(client)
+        finally:
+            client.close()
+
+    def open(self) -> list[str]:
+        kept = self.cluster.transactions.items()
+        return sorted(name for name, entry in kept if entry.state is State.ONGOING)
+
+    def decisions(self) -> CommitLog:
+        return CommitLog(self.config, IDENTITY)
+
+
+def rows(*values: bytes) -> pa.RecordBatch:
+    return pa.record_batch([pa.array(values, pa.binary())], ["value"])
+
+
+def rows_of(number: int, tasks: int = TASKS) -> list[list[bytes]]:
+    return [[f"{number}-{task}-{row}".encode() for row in range(2)] for task in range(tasks)]
+
+
+def flat(*batches: Rows) -> list[bytes]:
+    return [value for batch in batches for task in batch for value in task]
+
+
+@contextmanager
+def scripted(query: str = "q") -> Iterator[Spark]:
+    with TransactionalCluster() as cluster:
+        cluster.add_topic("t")
+        cluster.add_topic(LOG)
+        try:
+            yield Spark(cluster, query)
+        finally:
+            close_shared_clusters()
+
+
+@pytest.fixture
+def spark() -> Iterator[Spark]:
+    with scripted() as spark:
+        yield spark
+
+
+def test_micro_batches_are_there_once_and_as_wholes(spark: Spark) -> None:
+    for number in range(3):
+        written = spark.tasks(spark.plan(), number, rows_of(number))
+        assert sum(each.write.records for each in written) == 6
+        assert len(spark.open()) == TASKS
+        spark.commit(written)
+    assert spark.seen() == flat(*map(rows_of, range(3)))
+
+
+def test_a_task_without_rows_begins_no_transaction(spark: Spark) -> None:
+    spark.run(0, [[], [b"a"], []])
+    assert [*spark.cluster.transactions] == ["p-driver", "p-1-0"]
+    spark.run(1, [[], []])
+    assert spark.seen() == [b"a"]
+
+
+def test_what_is_done_is_not_written_again(spark: Spark) -> None:
+    """Spark did not note that the micro-batch was done."""
+    spark.run(7, rows_of(7))
+    before = len(spark.cluster.asked(ProduceRequest))
+    for tasks in (TASKS, 5):
+        spark.run(7, rows_of(7, tasks))
+    assert spark.seen() == flat(rows_of(7))
+    assert len(spark.cluster.asked(ProduceRequest)) == before
+
+
+def test_another_query_with_the_same_prefix_is_not_taken_for_this_one(spark: Spark) -> None:
+    spark.run(7, rows_of(7))
+    spark.query = "another checkpoint"
+    spark.run(0, rows_of(0))
+    assert spark.seen() == flat(rows_of(7), rows_of(0))
+
+
+# --- A driver that dies --------------------------------------------------------------------------
+
+DEATHS: dict[str, Callable[[Any], tuple[object, str]]] = {
+    "before it decides": lambda _: (CommitLog, "decide"),
+    "before it commits": lambda _: (exactly_once, "_commit"),
+    "before it notes that": lambda _: (CommitLog, "note_done"),
+}
+
+
+@contextmanager
+def death(at: str, *, after: bool = False) -> Iterator[None]:
+    """The process dies before that, or when it is done."""
+    owner, name = DEATHS[at](None)
+    patch = pytest.MonkeyPatch()
+    original = getattr(owner, name)
+
+    def die(*args: Any) -> None:
+        if after:
+            original(*args)
+        raise Crash
+
+    patch.setattr(owner, name, die)
+    try:
+        with pytest.raises(Crash):
+            yield
+    finally:
+        patch.undo()
+        close_shared_clusters()
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["at once", "behind it"])
+@pytest.mark.parametrize("at", DEATHS)
+def test_fault_57_a_driver_that_dies_while_it_commits(spark: Spark, at: str, after: bool) -> None:
+    spark.run(0, rows_of(0))
+    with death(at, after=after):
+        spark.run(1, rows_of(1))
+    spark.run(1, rows_of(1))
+    spark.run(2, rows_of(2))
+    assert spark.seen() == flat(*map(rows_of, range(3)))
+
+
+def test_fault_57_a_driver_that_dies_before_all_tasks_are_done(spark: Spark) -> None:
+    claimed = spark.plan()
+    spark.task(claimed, 0, 1, [b"lost with the driver"])
+    spark.run(0, rows_of(0))
+    assert spark.seen() == flat(rows_of(0))
+
+
+def test_fault_48_and_57_what_was_decided_is_rolled_back_before_it_is_committed(
+    spark: Spark, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The driver was away for longer than kafka.transaction.timeout.ms."""
+    with death("before it commits"):
+        spark.run(0, rows_of(0))
+    for name in spark.open():
+        spark.cluster.time_out(name)
+    with caplog.at_level(logging.WARNING):
+        spark.run(0, rows_of(0, tasks=2))  # nothing of it is there, so it may be cut otherwise
+    assert "2 records of task 0 were rolled back" in caplog.text
+    assert spark.seen() == flat(rows_of(0, tasks=2))
+
+
+def test_fault_48_and_57_a_part_of_what_was_decided_is_rolled_back(spark: Spark) -> None:
+    with death("before it commits"):
+        spark.run(0, rows_of(0))
+    spark.cluster.time_out("p-1-0")
+    assert [each.write.records for each in spark.tasks(spark.plan(), 0, rows_of(0))] == [2] * 3
+    # The driver dies again, and what is missing is still missing.
+    close_shared_clusters()
+    spark.run(0, rows_of(0))
+    spark.run(1, rows_of(1))
+    whole = rows_of(0)
+    assert spark.seen() == flat([whole[0], whole[2], whole[1]], rows_of(1))
+
+
+@pytest.mark.parametrize(
+    "other", [rows_of(0, tasks=2), rows_of(0, tasks=4), [*rows_of(0)[:2], [b"one row"]]]
+)
+def test_a_part_cannot_be_written_again_by_tasks_with_other_rows(spark: Spark, other: Rows) -> None:
+    with death("before it commits"):
+        spark.run(0, rows_of(0))
+    spark.cluster.time_out("p-1-0")
+    with pytest.raises(CommitLogError, match="do not have the rows that they had"):
+        spark.run(0, other)
+    whole = rows_of(0)
+    assert spark.seen() == flat([whole[0], whole[2]])
+
+
+def test_a_batch_query_that_was_decided_and_rolled_back_is_told(
+    spark: Spark, caplog: pytest.LogCaptureFixture
+) -> None:
+    delivery = ExactlyOnce(spark.rows, IDENTITY, spark.plan())
+    written = [delivery.write(iter([rows(b"a")]), TaskAttempt(0, 0, None))]
+    with death("before it commits"):
+        delivery.commit(written)
+    spark.cluster.time_out("p-0-0")
+    with caplog.at_level(logging.WARNING):
+        spark.plan()
+        assert "the write is incomplete" in caplog.text
+        caplog.clear()
+        spark.plan()
+    assert not caplog.text
+    assert spark.seen() == []
+
+
+# --- A driver that dies behind the commits, and coordinators that tell nothing any more -----------
+
+FORGETS: dict[str, Callable[[Spark, str], object]] = {
+    "fenced by a late task": lambda spark, name: begin(
+        shared_cluster(spark.config), name, Deadline.after(10_000)
+    ),
+    "transactional.id.expiration.ms": lambda spark, name: spark.cluster.transactions.pop(name),
+}
+
+
+@pytest.mark.parametrize("forget", FORGETS.values(), ids=[*FORGETS])
+def test_fault_56_and_57_what_is_committed_is_not_taken_for_rolled_back(
+    spark: Spark, forget: Callable[[Spark, str], object], caplog: pytest.LogCaptureFixture
+) -> None:
+    with death("before it notes that"):
+        spark.run(0, rows_of(0))
+    for name in ("p-0-0", "p-2-0"):
+        forget(spark, name)
+    spark.run(0, rows_of(0))
+    spark.run(1, rows_of(1))
+    assert "rolled back" not in caplog.text
+    assert spark.seen() == flat(rows_of(0), rows_of(1))
+
+
+def test_fault_48_and_57_what_is_forgotten_of_a_part_needs_no_other_run(spark: Spark) -> None:
+    with death("before it commits"):
+        spark.run(0, rows_of(0))
+    spark.cluster.time_out("p-1-0")
+    spark.plan()  # commits the others, and dies
+    close_shared_clusters()
+    FORGETS["transactional.id.expiration.ms"](spark, "p-0-0")
+    spark.run(0, rows_of(0))
+    assert sorted(spark.seen()) == flat(rows_of(0))
+
+
+@pytest.mark.parametrize("number", [0, None], ids=["a micro-batch", "a batch query"])
+def test_fault_27_and_57_whether_it_is_committed_cannot_be_known(
+    spark: Spark, number: int | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The records are gone meanwhile, so nobody can say whether they were seen."""
+    micro_batch = None if number is None else MicroBatch("q", number)
+    delivery = ExactlyOnce(spark.rows, IDENTITY, spark.plan())
+    written = [delivery.write(iter([rows(b"a")]), TaskAttempt(0, 0, micro_batch))]
+    with death("before it notes that"):
+        delivery.commit(written)
+    spark.cluster.transactions.pop("p-0-0")
+    spark.cluster.log(TopicPartition("t", 0)).delete_before(2)
+    if number is None:
+        spark.plan()
+        assert "whether 1 records of task 0 are committed" in caplog.text
+    else:
+        with pytest.raises(CommitLogError, match="offset 0 of t-0 is not there any more"):
+            spark.plan()
+
+
+def test_fault_57_nobody_told_where_the_records_are(spark: Spark) -> None:
+    """All batches were acknowledged as duplicates only."""
+    written = spark.tasks(spark.plan(), 0, rows_of(0))
+    written = [each._replace(write=each.write._replace(offset=None)) for each in written]
+    with death("before it notes that"):
+        spark.commit(written)
+    spark.cluster.transactions.pop("p-0-0")
+    with pytest.raises(CommitLogError, match="with another transactionalIdPrefix"):
+        spark.plan()
+
+
+# --- Who comes late ------------------------------------------------------------------------------
+
+
+def test_fault_47_and_56_a_driver_that_was_replaced_decides_nothing(spark: Spark) -> None:
+    zombies = spark.tasks(spark.plan(), 0, rows_of(0))
+    winners = spark.tasks(spark.plan(), 0, rows_of(0))
+    with pytest.raises(TransactionFencedError):
+        spark.commit(zombies)
+    spark.commit(winners)
+    assert spark.seen() == flat(rows_of(0))
+
+
+def test_fault_47_and_56_not_even_when_its_tasks_were_not_disturbed(spark: Spark) -> None:
+    zombies = spark.tasks(spark.plan(), 0, rows_of(0))
+    claimed = spark.plan()
+    with pytest.raises(TransactionFencedError, match="p-driver"):
+        spark.commit(zombies)
+    assert spark.open() == []  # rolled back at once
+    spark.commit(spark.tasks(claimed, 0, rows_of(0)))
+    assert spark.seen() == flat(rows_of(0))
+
+
+def test_fault_56_an_attempt_beside_another_disturbs_it_not(spark: Spark) -> None:
+    delivery = ExactlyOnce(spark.rows, IDENTITY, spark.plan())
+    batch = MicroBatch("q", 0)
+    winner, loser = (
+        delivery.write(iter([rows(b"a")]), TaskAttempt(0, attempt, batch)) for attempt in range(2)
+    )
+    spark.commit([winner])
+    assert loser.write.transaction is not None
+    spark.cluster.time_out(loser.write.transaction.transactional_id)
+    assert spark.seen() == [b"a"]
+
+
+def test_fault_56_a_zombie_that_begins_late_leaves_nothing_half_done(spark: Spark) -> None:
+    written = spark.tasks(spark.plan(), 0, rows_of(0))
+    late = spark.plan()
+    spark.task(late, 0, 1, [b"zombie"])
+    with pytest.raises(TransactionFencedError):
+        spark.commit(written)
+    spark.run(0, rows_of(0))
+    assert spark.seen() == flat(rows_of(0))
+
+
+def test_fault_48_transactions_that_took_too_long_are_not_decided(spark: Spark) -> None:
+    written = spark.tasks(spark.plan(), 0, rows_of(0))
+    spark.cluster.time_out("p-2-0")
+    with pytest.raises(TransactionFencedError, match="AddPartitionsToTxn, again, to"):
+        spark.commit(written)
+    assert spark.open() == []
+    assert spark.decisions().last() == (None, True)
+    spark.run(0, rows_of(0))
+    assert spark.seen() == flat(rows_of(0))
+
+
+# --- Tasks that fail -----------------------------------------------------------------------------
+
+
+def test_fault_55_a_task_that_fails_rolls_back_at_once(spark: Spark) -> None:
+    def failing() -> Iterator[pa.RecordBatch]:
+        yield rows(*[b"x" * 1_000] * 20_000)
+        raise Crash
+
+    claimed = spark.plan()
+    delivery = ExactlyOnce(spark.rows, IDENTITY, claimed)
+    with pytest.raises(Crash):
+        delivery.write(failing(), TaskAttempt(0, 0, MicroBatch("q", 0)))
+    assert spark.open() == []
+    spark.commit(spark.tasks(claimed, 0, rows_of(0)))
+    assert spark.seen() == flat(rows_of(0))
+
+
+def test_fault_55_what_a_killed_attempt_left_open_is_rolled_back(spark: Spark) -> None:
+    delivery = ExactlyOnce(spark.rows, IDENTITY, spark.plan())
+    for attempt in range(3):
+        written = delivery.write(iter([rows(b"a")]), TaskAttempt(0, attempt, MicroBatch("q", 0)))
+    assert spark.open() == ["p-0-0", "p-0-1", "p-0-2"]
+    spark.commit([written])
+    assert spark.seen() == [b"a"]
+
+
+def test_a_write_that_failed_is_rolled_back(spark: Spark) -> None:
+    written = spark.tasks(spark.plan(), 0, rows_of(0))
+    spark.abort([*written, None])
+    assert spark.seen() == []
+
+
+def test_what_may_be_decided_is_not_rolled_back(spark: Spark) -> None:
+    """Spark calls abort when commit failed, too."""
+    written = spark.tasks(spark.plan(), 0, rows_of(0))
+    with death("before it commits"):
+        spark.commit(written)
+    spark.abort(written)
+    spark.run(0, rows_of(0))
+    assert spark.seen() == flat(rows_of(0))
+
+
+def test_fault_50_the_answer_to_a_commit_is_lost(spark: Spark) -> None:
+    spark.run(0, rows_of(0))
+    written = spark.tasks(spark.plan(), 1, rows_of(1))
+    # The first is the decision's own. It is done, and the coordinator says that it stumbled.
+    spark.cluster.push_errors(EndTxnRequest, ErrorCode.NONE, ErrorCode.UNKNOWN_SERVER_ERROR)
+    with pytest.raises(CommitLogError, match="batch 1 of query q is decided, and 1 of its 3"):
+        spark.commit(written)
+    spark.run(1, rows_of(1))
+    assert spark.seen() == flat(rows_of(0), rows_of(1))
+
+
+@pytest.mark.parametrize(
+    "error", [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS], ids=str
+)
+def test_fault_49_coordinators_that_move(spark: Spark, error: ErrorCode) -> None:
+    for number in range(2):
+        spark.cluster.push_errors(InitProducerIdRequest, error)
+        spark.cluster.push_errors(EndTxnRequest, error)
+        spark.run(number, rows_of(number))
+    assert spark.seen() == flat(rows_of(0), rows_of(1))
+
+
+def test_a_stream_whose_micro_batch_is_unknown_writes_nothing(spark: Spark) -> None:
+    for claimed, batch in ((spark.plan(), UNKNOWN), (None, MicroBatch("q", 0))):
+        delivery = ExactlyOnce(spark.rows, IDENTITY, claimed)
+        with pytest.raises(KafkaError, match="cannot be exactly once"):
+            delivery.write(iter([rows(b"a")]), TaskAttempt(0, 0, batch))
+    assert spark.seen() == []
+
+
+# --- Anything at all -----------------------------------------------------------------------------
+
+
+def time_out(spark: Spark, name: str) -> None:
+    if name in spark.open():
+        spark.cluster.time_out(name)
+
+
+def forget(spark: Spark, name: str) -> None:
+    if name in spark.cluster.transactions and name not in spark.open():
+        del spark.cluster.transactions[name]
+
+
+LATER: dict[str, Callable[[Spark, str], object]] = {
+    "nothing": lambda spark, name: None,
+    "timed out": time_out,
+    "forgotten": forget,
+    "fenced": FORGETS["fenced by a late task"],
+}
+MOMENTS = ("planned", "some tasks", "all tasks", *(f"{at}, {how}" for at in DEATHS for how in "01"))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(MOMENTS), st.lists(st.sampled_from([*LATER]), max_size=TASKS)),
+        max_size=8,
+    ),
+    st.integers(1, 3),
+)
+def test_fault_55_56_and_57_once_whatever_dies_whenever(
+    deaths: list[tuple[str, list[str]]], batches: int
+) -> None:
+    """After each death something may become of the transactions of some tasks."""
+    with scripted() as spark:
+        for number in range(batches):
+            for moment, later in deaths[number::batches]:
+                die_at(spark, moment, number)
+                for task, what in enumerate(later):
+                    LATER[what](spark, f"p-{task}-0")
+                close_shared_clusters()
+            spark.run(number, rows_of(number))
+        assert sorted(spark.seen()) == sorted(flat(*map(rows_of, range(batches))))
+
+
+def die_at(spark: Spark, moment: str, number: int) -> None:
+    claimed = spark.plan()
+    tasks = {"planned": 0, "some tasks": 1}.get(moment, TASKS)
+    written = [spark.task(claimed, number, n, rows_of(number)[n]) for n in range(tasks)]
+    if moment in ("planned", "some tasks", "all tasks") or claimed.is_done(
+        TaskAttempt(0, 0, MicroBatch("q", number))
+    ):
+        close_shared_clusters()
+        return
+    at, after = moment.rsplit(", ", 1)
+    with death(at, after=after == "1"):
+        spark.commit(written)

@@ -1,0 +1,295 @@
+"""Rows to partitions: every row once, in order, where it says or the partitioner chooses."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_protocol.columnar.encode import RecordColumns, encode_batches
+from kafka_protocol.columnar.key_hashes import murmur2
+from kafka_protocol.columnar.partitioning import TaskPartitioner
+from kafka_protocol.errors import EncodeError, KafkaConfigError
+from kafka_protocol.partitioners import PARTITIONERS
+from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.schema import SinkColumns
+from kafka_spark_source.writing.routing import Destination, route
+
+HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+SCHEMA = pa.schema(
+    [
+        ("value", pa.string()),
+        ("key", pa.binary()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("headers", HEADERS),
+        ("ignored", pa.int64()),
+        ("timestamp", pa.timestamp("us", "Europe/Berlin")),
+    ]
+)
+COLUMNS = SinkColumns(value=0, key=1, topic=2, partition=3, headers=4, timestamp=6)
+VALUE_ONLY = SinkColumns(
+    value=0, key=None, topic=None, partition=None, headers=None, timestamp=None
+)
+PARTITIONS = {"a": 3, "b": 7, "c": 1}
+NOW = 1_234
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+ROW = st.fixed_dictionaries(
+    {
+        "value": st.none() | st.text(max_size=3),
+        "key": st.none() | st.binary(max_size=3),
+        "topic": st.sampled_from([*PARTITIONS]),
+        "partition": st.none() | st.integers(0, 0),
+        "headers": st.none()
+        | st.lists(
+            st.fixed_dictionaries(
+                {"key": st.text(max_size=2), "value": st.none() | st.binary(max_size=2)}
+            ),
+            max_size=2,
+        ),
+        "ignored": st.just(0),
+        "timestamp": st.none() | st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1)),
+    }
+)
+
+
+def a_row(**values: Any) -> dict[str, Any]:
+    return dict.fromkeys(SCHEMA.names) | {"value": "v", "topic": "b"} | values
+
+
+def batch_of(rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist(rows, SCHEMA)
+
+
+def destination(
+    partitioner: str = "murmur2", columns: SinkColumns = COLUMNS, topic: str | None = None
+) -> Destination:
+    chooser = TaskPartitioner(PARTITIONERS[partitioner], 1_000)
+    return Destination(columns, topic, PARTITIONS.__getitem__, chooser)
+
+
+def routed(batch: pa.RecordBatch, to: Destination) -> dict[TopicPartition, RecordColumns]:
+    """The records of each partition."""
+    (records, rows, starts), places = route(batch, to, NOW)
+    found = {}
+    for place, (start, stop) in zip(places, pairwise(starts), strict=True):
+        assert start < stop
+        assert place not in found
+        found[place] = records_at(records, rows[start:stop])
+    return found
+
+
+def records_at(records: RecordColumns, rows: np.ndarray[Any, Any]) -> RecordColumns:
+    headers = None if records.headers is None else records.headers.take(rows)
+    key, value = records.key.take(rows), records.value.take(rows)
+    return RecordColumns(key, value, records.timestamp[rows], headers)
+
+
+def as_rows(records: RecordColumns) -> list[tuple[Any, ...]]:
+    count = len(records.value)
+    headers = [None] * count if records.headers is None else records.headers.to_pylist()
+    keys, values = records.key.to_pylist(), records.value.to_pylist()
+    return [*zip(keys, values, records.timestamp.tolist(), headers, strict=True)]
+
+
+def readable_route(batch: pa.RecordBatch) -> dict[TopicPartition, list[tuple[Any, ...]]]:
+    """Where each row goes, and as what, with the partitioner `murmur2`."""
+    expected = defaultdict(list)
+    for row in batch.to_pylist():
+        partition = row["partition"]
+        if partition is None:
+            hashed = murmur2(row["key"] or b"") & 0x7FFFFFFF
+            partition = hashed % PARTITIONS[row["topic"]]
+        value = None if row["value"] is None else row["value"].encode()
+        timestamp = NOW
+        if row["timestamp"] is not None:
+            timestamp = (row["timestamp"] - EPOCH) // timedelta(milliseconds=1)
+        topic_partition = TopicPartition(row["topic"], partition)
+        expected[topic_partition].append((row["key"], value, timestamp, row["headers"]))
+    return expected
+
+
+@given(rows=st.lists(ROW, max_size=40), skipped=st.integers(0, 5))
+def test_every_row_in_order_in_its_place(rows: list[dict[str, Any]], skipped: int) -> None:
+    batch = batch_of(rows).slice(skipped)
+    found = routed(batch, destination())
+    assert {part: as_rows(records) for part, records in found.items()} == readable_route(batch)
+
+
+@given(partitioner=st.sampled_from([*PARTITIONERS]), rows=st.lists(ROW, max_size=30))
+def test_every_row_once_with_every_partitioner(
+    partitioner: str, rows: list[dict[str, Any]]
+) -> None:
+    numbered = [row | {"value": str(number)} for number, row in enumerate(rows)]
+    found = routed(batch_of(numbered), destination(partitioner))
+    numbers = []
+    for (topic, partition), records in found.items():
+        mine = [int(value) for value in records.value.to_pylist()]
+        assert mine == sorted(mine)
+        assert {rows[number]["topic"] for number in mine} == {topic}
+        assert {rows[number]["partition"] for number in mine} <= {None, partition}
+        assert 0 <= partition < PARTITIONS[topic]
+        numbers += mine
+    assert sorted(numbers) == [*range(len(rows))]
+
+
+def test_the_option_wins_over_the_column() -> None:
+    columns = replace(VALUE_ONLY, partition=3)
+    batch = batch_of([a_row(key=b"k", topic="b", partition=1), a_row(topic=None, partition=1)])
+    found = routed(batch, destination(columns=columns, topic="a"))
+    assert {part: as_rows(records) for part, records in found.items()} == {
+        TopicPartition("a", 1): [(None, b"v", NOW, None)] * 2
+    }
+
+
+@pytest.mark.parametrize("partitioner", PARTITIONERS)
+def test_a_given_partition_beats_every_partitioner(partitioner: str) -> None:
+    batch = batch_of([a_row(key=b"k", partition=number % 7) for number in range(100)])
+    found = routed(batch, destination(partitioner))
+    assert {part.partition: len(records.value) for part, records in found.items()} == {
+        0: 15, 1: 15, 2: 14, 3: 14, 4: 14, 5: 14, 6: 14
+    }  # fmt: skip
+
+
+def test_rows_with_a_partition_take_no_turn() -> None:
+    rows = [a_row(partition=None if number % 2 else 0, topic="a") for number in range(60)]
+    found = routed(batch_of(rows), destination("round_robin"))
+    assert {part.partition: len(records.value) for part, records in found.items()} == {
+        0: 40, 1: 10, 2: 10
+    }  # fmt: skip
+
+
+def test_turns_go_on_in_the_next_batch() -> None:
+    to = destination("round_robin")
+    places = [*routed(batch_of([a_row()]), to), *routed(batch_of([a_row()]), to)]
+    assert (places[0].partition + 1) % 7 == places[1].partition
+
+
+def test_rows_without_a_key_stay_together_by_default() -> None:
+    (records,) = routed(batch_of([a_row()] * 30), destination("default")).values()
+    assert len(records.value) == 30
+
+
+def addresses(column: pa.Array) -> list[int | None]:
+    return [None if buffer is None else buffer.address for buffer in column.buffers()]
+
+
+def test_rows_are_not_copied() -> None:
+    batch = batch_of([a_row(key=b"k", headers=[], partition=place) for place in (5, 5, 0, 3, 5)])
+    records = route(batch, destination(), NOW).gathered.records
+    assert addresses(records.value)[1:] == addresses(batch["value"])[1:]
+    assert addresses(records.key) == addresses(batch["key"])
+    assert records.headers is not None
+    assert addresses(records.headers) == addresses(batch["headers"])
+
+
+@pytest.mark.parametrize("largest", [pa.large_string(), pa.large_binary()])
+def test_large_columns(largest: pa.DataType) -> None:
+    """As Spark hands them over with spark.sql.execution.arrow.useLargeVarTypes."""
+    values = pa.array(["v", None, "w"]).cast(largest)
+    header = pa.struct([("key", pa.large_string()), ("value", pa.large_binary())])
+    headers = pa.array([[{"key": "h", "value": b"1"}], None, []], pa.list_(header))
+    topics = pa.array(["a"] * 3, pa.large_string())
+    batch = pa.record_batch([values, values, topics, headers], [*"vkth"])
+    columns = replace(VALUE_ONLY, key=1, topic=2, headers=3)
+    found = routed(batch, destination(columns=columns))
+    rows = [row for records in found.values() for row in as_rows(records)]
+    assert sorted(rows, key=repr) == [
+        (None, None, NOW, None),
+        (b"v", b"v", NOW, [{"key": "h", "value": b"1"}]),
+        (b"w", b"w", NOW, []),
+    ]
+    for records in found.values():
+        assert [*encode_batches(records, CompressionCodec.NONE)]
+
+
+def test_no_rows() -> None:
+    assert routed(batch_of([]), destination()) == {}
+
+
+@pytest.mark.parametrize("topics", [[None], ["a", None]])
+def test_null_topic(topics: list[str | None]) -> None:
+    with pytest.raises(KafkaConfigError) as caught:
+        routed(batch_of([a_row(topic=topic) for topic in topics]), destination())
+    assert str(caught.value) == (
+        "[KAFKA_NULL_TOPIC_IN_DATA] The Kafka message data sent to the producer contains a null "
+        "topic. Use the `topic` option for setting a default topic."
+    )
+
+
+@pytest.mark.parametrize("partition", [-(2**31), -1, 3, 2**31 - 1])
+@pytest.mark.parametrize("topic", [None, "a"])
+def test_partition_that_does_not_exist(partition: int, topic: str | None) -> None:
+    rows = [
+        a_row(topic="b", partition=2),
+        a_row(topic="a"),
+        a_row(topic="a", partition=partition),
+    ]
+    with pytest.raises(KafkaConfigError) as caught:
+        routed(batch_of(rows), destination(topic=topic))
+    assert str(caught.value) == (
+        f"A row is for partition {partition} of topic 'a', which has partitions 0 to 2. Correct "
+        "the column 'partition', or leave it null"
+    )
+
+
+def test_a_header_without_a_key_cannot_be_written() -> None:
+    rows = [a_row(headers=[{"key": "h", "value": b""}]), a_row(headers=[{"key": None}])]
+    for records in routed(batch_of(rows), destination()).values():
+        with pytest.raises(EncodeError, match="a record header has no key; give each"):
+            next(encode_batches(records, CompressionCodec.NONE))
+
+
+def timestamps(us: Sequence[int | None], zone: str | None = "Europe/Berlin") -> list[int]:
+    """The records' times in ms where the column has these, in microseconds."""
+    batch = pa.record_batch(
+        [pa.nulls(len(us), pa.string()), pa.array(us, pa.timestamp("us", zone))], [*"vt"]
+    )
+    columns = replace(VALUE_ONLY, timestamp=1)
+    (records,) = routed(batch, destination(columns=columns, topic="c")).values()
+    assert records.timestamp.dtype == np.int64
+    return records.timestamp.tolist()
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "+05:30", None])
+def test_a_timestamp_is_the_instant_in_ms_rounded_down(zone: str | None) -> None:
+    us = [0, 1, 999, 1_000, 1_760_000_000_123_999, 2**63 - 1]
+    assert timestamps(us, zone) == [0, 0, 0, 1, 1_760_000_000_123, (2**63 - 1) // 1_000]
+
+
+def test_null_timestamps_are_the_time_of_writing() -> None:
+    assert timestamps([None, 5_000, None]) == [NOW, 5, NOW]
+    assert timestamps([None, None]) == [NOW, NOW]
+
+
+def test_the_mark_of_no_time_is_kept() -> None:
+    """The source reads a record without a time as -1 ms; copied, it has none either."""
+    assert timestamps([-1_000, 7_000]) == [-1, 7]
+
+
+@pytest.mark.parametrize(
+    ("us", "shown"),
+    [
+        (-1_001, "1969-12-31T23:59:59.998"),
+        (-315_619_200_000_000, "1960-01-01T00:00:00.000"),
+        (-(2**63) + 1, "-290308-12-21T19:59:05.224"),
+    ],
+)
+def test_times_before_kafka_s_are_refused(us: int, shown: str) -> None:
+    with pytest.raises(KafkaConfigError) as caught:
+        timestamps([None, 1, us, 2])
+    assert str(caught.value) == (
+        f"A row has the timestamp {shown} UTC, and Kafka keeps none before 1970. Correct the "
+        "column 'timestamp', or leave it null for the time of writing"
+    )
