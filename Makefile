@@ -1,5 +1,5 @@
-# Two commands do all set-up: `make demo` and `make test`. Everything they make is in .venv, and in
-# .venv-spark-* for releases of Spark other than the newest.
+# Two commands do all set-up: `make demo` and `make test`. Everything they make is in .venv, in
+# .venv-spark-* for releases of Spark other than the newest, and in build/.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,26 +9,27 @@ OLDEST_SPARK := 4.0.0
 OTHER_SPARKS := 4.1.0 4.2.0
 CONNECTOR_SPARK := 4.2.0
 
-# Which tests. All that touches Spark; of that, what may differ on the oldest release; and on others.
-SPEED = not slow
-SPARK_TESTS = tests/spark tests/integration --ignore=tests/spark/testing \
-	--ignore=tests/spark/test_cli.py -m "($(SPEED)) and (spark or not integration)"
-OLDEST_TESTS = tests/spark --ignore=tests/spark/testing --ignore=tests/spark/test_cli.py \
-	--ignore-glob='tests/spark/test_*_faults_*.py' -m "$(SPEED)" \
-	$(call integration,batch exactly_once other_sessions positions stream_faults stream_write)
-OTHER_TESTS = tests/spark/test_source.py -m "$(SPEED)" \
-	$(call integration,batch exactly_once pushdown stream_write)
-integration = $(1:%=tests/integration/test_%.py)
+# `quick` is for `make test`: no test marked `slow`, only those marked `core` beside Spark's own
+# connector and on older releases of PySpark, and few examples for property tests. `all` is for
+# `make test-all`: every test, and many examples.
+TIER ?= quick
+SELECT = -m "$(if $(filter all,$(TIER)),$(2),$(1))"
+export HYPOTHESIS_PROFILE = $(if $(filter all,$(TIER)),thorough,quick)
 
-# Those that use real brokers, the longest first; and those that use one core and no broker.
-ON_OTHERS := $(OTHER_SPARKS:%=test-spark-%)
-OF_BROKERS := test-integration test-conformance test-oldest $(ON_OTHERS)
-OF_ONE_CORE := test-spark test-protocol
-PARTS := $(OF_BROKERS) $(OF_ONE_CORE)
-AT_A_TIME ?= 1
+# What can differ from one release of PySpark to another.
+SPARK_TESTS := tests/spark tests/integration --ignore=tests/spark/testing \
+	--ignore=tests/spark/test_cli.py --ignore-glob='tests/spark/*/test_*faults*.py'
 
-.PHONY: demo demo-stream test test-all test-newest $(PARTS) install bench bench-read bench-stream
-.PHONY: bench-write fuzz lint format docs clean
+# Two parts run at a time, the longest first.
+PARTS := lint test-integration test-protocol test-conformance test-spark test-oldest
+ALL_PARTS := lint test-integration test-protocol test-conformance test-spark test-oldest \
+	$(OTHER_SPARKS:%=test-spark-%)
+
+# Within `make test` a part runs through tests/parts.py; alone it shows its own output.
+PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
+
+.PHONY: demo demo-stream test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
+.PHONY: bench-write fuzz lint-here coverage-here format docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -38,52 +39,79 @@ demo: $(VENV)/.installed-demo
 demo-stream: $(VENV)/.installed-demo
 	$(BIN)/python examples/live_progress.py
 
-# AT_A_TIME=2 runs two parts with brokers at a time, where there are more than two cores. What runs
-# beside something else is printed when it has ended.
 test:
-	$(MAKE) --jobs=2 install
-	$(MAKE) lint
-	$(MAKE) --jobs=2 --output-sync=target --keep-going $(OF_ONE_CORE); units=$$?; \
-	$(MAKE) --jobs=$(AT_A_TIME) --output-sync=target --keep-going $(OF_BROKERS) && exit $$units
+	rm -rf build/test
+	@$(MAKE) --jobs=2 --keep-going --no-print-directory IN_PARTS=1 $(PARTS); parts=$$?; \
+	$(MAKE) --no-print-directory IN_PARTS=1 coverage; coverage=$$?; \
+	$(BIN)/python tests/parts.py report; exit $$((parts + coverage))
 
-# The slow ones too, and all that touches Spark with every release.
+# Every test, on every release of PySpark.
 test-all:
-	$(MAKE) test SPEED="slow or not slow" OLDEST_TESTS='$$(SPARK_TESTS)' OTHER_TESTS='$$(SPARK_TESTS)'
+	$(MAKE) test TIER=all PARTS="$(ALL_PARTS)"
 
-install: $(VENV)/.installed-dev $(patsubst %,.venv-spark-%/.installed,$(OLDEST_SPARK) $(OTHER_SPARKS))
+lint: $(VENV)/.installed-dev
+	@$(call PART,lint) $(MAKE) --no-print-directory lint-here
 
-test-newest: test-protocol test-spark test-integration
+lint-here:
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/vulture
 
 test-protocol: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest tests --ignore=tests/spark --ignore=tests/integration -m "$(SPEED)"
+	@COVERAGE_FILE=build/test/.coverage.protocol FUZZ_SECONDS=$(if $(filter all,$(TIER)),60,5) \
+		$(call PART,$@) $(BIN)/python -m pytest \
+		$(COVERED) tests --ignore=tests/spark --ignore=tests/integration $(call SELECT,not slow)
 
 test-spark: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest tests/spark -m "$(SPEED)"
+	@COVERAGE_FILE=build/test/.coverage.spark $(call PART,$@) $(BIN)/python -m pytest \
+		$(COVERED) tests/spark $(call SELECT,not slow)
 
 test-integration: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest tests/integration -m "$(SPEED)"
-
-test-oldest: .venv-spark-$(OLDEST_SPARK)/.installed
-	.venv-spark-$(OLDEST_SPARK)/bin/python -m pytest $(OLDEST_TESTS)
-
-$(ON_OTHERS): test-spark-%: .venv-spark-%/.installed
-	.venv-spark-$*/bin/python -m pytest $(OTHER_TESTS)
+	@$(call PART,$@) $(BIN)/python -m pytest tests/integration $(call SELECT,not slow)
 
 # The same queries through Spark's own connector: in a process of their own, for its jars.
-test-conformance: .venv-spark-$(CONNECTOR_SPARK)/.installed
-	.venv-spark-$(CONNECTOR_SPARK)/bin/python -m pytest tests/conformance -m "$(SPEED)"
+test-conformance: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-dev
+	@$(call PART,$@) .venv-spark-$(CONNECTOR_SPARK)/bin/python -m pytest tests/conformance \
+		$(call SELECT,core and not slow)
+
+test-oldest: .venv-spark-$(OLDEST_SPARK)/.installed $(VENV)/.installed-dev
+	@$(call PART,$@) .venv-spark-$(OLDEST_SPARK)/bin/python -m pytest $(SPARK_TESTS) \
+		$(call SELECT,core and not slow,(core or spark or not integration) and not newest)
+
+$(OTHER_SPARKS:%=test-spark-%): test-spark-%: .venv-spark-%/.installed $(VENV)/.installed-dev
+	@$(call PART,$@) .venv-spark-$*/bin/python -m pytest $(SPARK_TESTS) \
+		$(call SELECT,core and not slow,(core or spark or not integration) and not newest)
+
+# Coverage of the parts without brokers. What needs no socket is covered whole; for the rest the
+# floor is what is reached, and is never lowered.
+COVERED = $(if $(IN_PARTS),--cov --cov-report=)
+COVERED_WHOLE := protocol/kafka_protocol/*
+SOCKETS := protocol/kafka_protocol/client/*,protocol/kafka_protocol/columnar/topic.py
+FLOOR := 90
+
+coverage: export COVERAGE_FILE := build/test/.coverage
+coverage:
+	@$(call PART,coverage) $(MAKE) --no-print-directory coverage-here
+
+coverage-here:
+	$(BIN)/coverage combine --keep build/test
+	$(BIN)/coverage report --include='$(COVERED_WHOLE)' --omit='$(SOCKETS)' \
+		--skip-covered --show-missing --fail-under=100
+	$(BIN)/coverage report --include='$(SOCKETS),kafka_spark_source/*' --fail-under=$(FLOOR)
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/clients.py
 
 # Beside Spark's own connector, which runs under this release of PySpark only.
-bench-read: .venv-spark-$(CONNECTOR_SPARK)/.installed
+bench-read: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
 	.venv-spark-$(CONNECTOR_SPARK)/bin/python benchmarks/read.py
 
-bench-stream: .venv-spark-$(CONNECTOR_SPARK)/.installed
+bench-stream: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
 	.venv-spark-$(CONNECTOR_SPARK)/bin/python benchmarks/stream.py
 
-bench-write: .venv-spark-$(CONNECTOR_SPARK)/.installed
+bench-write: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
 	.venv-spark-$(CONNECTOR_SPARK)/bin/python benchmarks/write.py
 
 # For how long: `make fuzz FUZZ_SECONDS=60`.
@@ -91,12 +119,6 @@ FUZZ_SECONDS ?= 600
 
 fuzz: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.fuzz $(FUZZ_SECONDS)
-
-lint: $(VENV)/.installed-dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
@@ -106,7 +128,7 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/python docs/make_tables.py
 
 clean:
-	rm -rf $(VENV) .venv-spark-*
+	rm -rf $(VENV) .venv-spark-* build
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed: make PYTHON=python3.11 ...")'
@@ -117,18 +139,22 @@ $(VENV)/.installed-demo: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[spark,broker]'
 	touch $@
 
-$(VENV)/.installed-bench: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
-	touch $@ $(VENV)/.installed-dev $(VENV)/.installed-demo
-
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	@echo "Installing the project, Spark and the development tools into $(VENV) (a minute or two the first time)"
-	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
+	@$(call PART,install) $(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
 	touch $@ $(VENV)/.installed-demo
 
-# Other releases of Spark, each with all that tests it, for example `make .venv-spark-4.0.0/.installed`.
+$(VENV)/.installed-bench: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	touch $@
+
+# Another release of PySpark: a venv with nothing but that, on top of what is in .venv. For example
+# `make .venv-spark-4.0.0/.installed`.
 .venv-spark-%/.installed: pyproject.toml
-	@echo "Installing the project with Spark $* into .venv-spark-$* (a minute or two the first time)"
+	@echo "Installing Spark $* into .venv-spark-$* (a minute or two the first time)"
 	$(PYTHON) -m venv .venv-spark-$*
-	.venv-spark-$*/bin/python -m pip install --quiet --no-compile --editable '.[bench]' 'pyspark==$*'
+	@$(call PART,install-spark-$*) .venv-spark-$*/bin/python -m pip install --quiet --no-compile \
+		'pyspark==$*'
+	echo "import site; site.addsitedir('$$(echo $(CURDIR)/$(VENV)/lib/python3.*/site-packages)')" \
+		> $$(echo .venv-spark-$*/lib/python3.*/site-packages)/on-top-of-newest.pth
 	touch $@

@@ -20,7 +20,7 @@ BATCHES = 10
 
 
 class CatchUp(NamedTuple):
-    """One query: its seconds from start to end, those of its batches alone, and their number."""
+    """One query: its seconds from start to end, the seconds and the number of its batches."""
 
     seconds: float
     batch_seconds: float
@@ -35,7 +35,7 @@ def backlog_of(spark: SparkSession, contender: str, topic: Topic) -> DataStreamW
 
 @contextmanager
 def ceiling_of(spark: SparkSession, topic: Topic, value_bytes: int) -> Iterator[DataStreamWriter]:
-    """As many rows in as many micro-batches and tasks, of no topic."""
+    """As many rows in as many micro-batches and tasks, without a topic."""
     partitions = BATCHES * PARTITIONS
     with NamedTemporaryFile("w") as file:
         print(partitions, file=file, flush=True)
@@ -51,7 +51,7 @@ def finish(query: StreamingQuery) -> None:
 
 
 def check_rows(spark: SparkSession, topic: Topic) -> None:
-    """A contender that leaves out rows would be the fastest."""
+    """A contender that drops rows would be the fastest."""
     for contender in CONNECTORS:
         counts: list[int] = []
         count = partial(append_count, counts)
@@ -66,7 +66,7 @@ def append_count(counts: list[int], batch: DataFrame, _: int) -> None:
 
 
 def catch_up(writer: DataStreamWriter, rows: int) -> CatchUp:
-    """Run a query to its end, which has to come after so many rows."""
+    """Run a query to its end and check that it read that many rows."""
     begun = time.perf_counter()
     with started(writer.format("noop")) as query:
         finish(query)

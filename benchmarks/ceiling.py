@@ -1,7 +1,7 @@
-"""The fastest that a Python data source can be: it yields ready-made Arrow batches.
+"""The upper limit of a Python data source: it yields ready-made Arrow batches.
 
-What it reads is no topic; columns, row sizes and batch sizes are those of a benchmark's topic. It
-must do nothing for each row.
+It reads no topic. Columns, row sizes and batch sizes are those of a benchmark's topic. Code that
+runs for each row must not enter.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from kafka_spark_source.schema import source_schema
 
 BATCH_BYTES: Final = 2 * 1024 * 1024
 _KEY_BYTES: Final = 7
-_HEADERS: Final = [("trace", b"0123456789abcdef"), ("kind", b"order")]
-_HEADER_TYPE: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+HEADERS: Final = [("trace", b"0123456789abcdef"), ("kind", b"order")]
+HEADER_TYPE: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
 def _binary(count: int, width: int) -> pa.Array:
@@ -42,14 +42,14 @@ _MAKERS: Final[dict[str, Callable[[int, int], pa.Array]]] = {
         np.full(count, 1_760_000_000_000_000), pa.timestamp("us", "UTC")
     ),
     "timestampType": lambda count, _: pa.array(np.zeros(count, dtype=np.int32)),
-    "headers": lambda count, _: pa.array([_HEADERS] * count, _HEADER_TYPE),
+    "headers": lambda count, _: pa.array([HEADERS] * count, HEADER_TYPE),
 }
 
 
-# Once for each worker, which Spark uses again in later rounds.
+# Built once in each worker; Spark reuses workers in later rounds.
 @cache
 def ready_made(columns: tuple[str, ...], value_bytes: int) -> pa.RecordBatch:
-    """A batch of about `BATCH_BYTES`, however few columns it has."""
+    """A batch of about `BATCH_BYTES`, whatever its columns."""
     first = _batch(columns, value_bytes, 1_000)
     return _batch(columns, value_bytes, max(1, BATCH_BYTES * 1_000 // first.nbytes))
 
@@ -59,7 +59,7 @@ def _batch(columns: tuple[str, ...], value_bytes: int, count: int) -> pa.RecordB
 
 
 def repeated(batch: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
-    """The batch again and again, until there are so many rows."""
+    """Repeat the batch up to a number of rows."""
     whole, rest = divmod(rows, batch.num_rows)
     yield from repeat(batch, whole)
     if rest:
@@ -71,15 +71,15 @@ class Ceiling(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What `format()` takes."""
+        """The name for `format()`."""
         return "ceiling"
 
     def schema(self) -> StructType:
         """The columns of a topic."""
-        return source_schema(self.options.get("includeHeaders") == "true")
+        return source_schema(include_headers=self.options.get("includeHeaders") == "true")
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of the columns asked for."""
+        """A reader of the columns in the schema."""
         rows, partitions = int(self.options["rows"]), int(self.options["partitions"])
         return _Reader(
             tuple(schema.names), int(self.options["valueBytes"]), rows // partitions, partitions

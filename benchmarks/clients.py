@@ -2,10 +2,9 @@
 
     make bench
 
-Each reads the same topic, and writes the same rows, in turns; the table shows the median of the
-rounds and the ratio to confluent-kafka. Rounds alternate between the clients, since what else runs
-on a machine comes and goes. Figures of different runs cannot be compared. Every client checks the
-checksums of what it reads.
+Each client reads the same topic and writes the same rows, in turns. The table shows the median of
+the rounds and the ratio to confluent-kafka. Rounds alternate between the clients because the load
+of the machine changes. Compare figures only within one run. Every client verifies checksums.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ console = Console()
 
 
 class Workload(NamedTuple):
-    """What is written and read: values of `lowest` to `highest` bytes, evenly spread."""
+    """Values of `lowest` to `highest` bytes, evenly distributed."""
 
     name: str
     lowest: int
@@ -63,7 +62,7 @@ class Workload(NamedTuple):
 
     @property
     def mean_bytes(self) -> int:
-        """How large a value is on average."""
+        """The mean size of a value in bytes."""
         return (self.lowest + self.highest) // 2
 
 
@@ -75,7 +74,7 @@ WORKLOADS = [
 
 
 def rows_of(count: int, workload: Workload) -> RecordColumns:
-    """Values that compress about as well as JSON does: half random, half the same."""
+    """Rows whose values compress about as well as JSON: one half is random."""
     rng = np.random.default_rng(1)
     lengths = rng.integers(workload.lowest, workload.highest + 1, count)
     noise = rng.integers(0, 256, (count, workload.highest // 2), dtype=np.uint8)
@@ -139,7 +138,7 @@ def read_librdkafka(servers: str, topic: str, count: int, **options: object) -> 
 
 
 def read_tuned_librdkafka(servers: str, topic: str, count: int) -> int:
-    """Without the pause of a second that it makes whenever 100,000 messages wait."""
+    """Without librdkafka's pause of one second when 100,000 messages wait."""
     return read_librdkafka(servers, topic, count, **{"fetch.queue.backoff.ms": 0})
 
 
@@ -258,7 +257,7 @@ def show(results: list[dict[str, object]]) -> None:
 
 
 def plot(results: list[dict[str, object]], file: Path) -> None:
-    """Bars: rows per second of each client, for each workload that is read."""
+    """Draw rows per second of each client as bars, for each workload that is read."""
     import matplotlib as mpl  # noqa: PLC0415 - slow to import, and only needed here
 
     mpl.use("Agg")
@@ -285,7 +284,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=400_000, help="of 100 bytes; a fifth of 1 kB")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    # A broker with room to breathe, so that it is not what is measured.
+    # A broker with enough memory not to be the bottleneck.
     with KafkaCluster(heap="2g", jvm_flags=(), on_progress=console.print) as cluster:
         results = measure(cluster.bootstrap_servers, options.rows, options.rounds)
     show(results)

@@ -1,4 +1,4 @@
-"""A sink in Python that drops its rows: what Spark lets any of them be."""
+"""A Python sink that drops its rows: the upper limit of a Python sink in Spark."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from pyspark.sql.types import StructType
 
 
 class DroppingWriter(DataSourceArrowWriter):
-    """Takes all rows."""
+    """Reads all rows."""
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """Drop them."""
+        """Drop the rows of a task."""
         for _ in iterator:
             pass
         return WriterCommitMessage()
 
 
 class DroppingSink(DataSource):
-    """Without options."""
+    """A sink without options."""
 
     @classmethod
     def name(cls) -> str:
-        """What `format()` takes."""
+        """The name for `format()`."""
         return "dropping"
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: ARG002

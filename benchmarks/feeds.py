@@ -1,4 +1,4 @@
-"""Streams to measure: of a backlog, and such that get a few rows when they are told to."""
+"""Streams to measure: of a backlog, and with a few rows on demand."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing.waiting import Deadline
 
-# Formats and their options. After each Fetch Spark's connector asks where the partition ends. At
-# the end of a log that waits behind its next Fetch, on one connection, for fetch.max.wait.ms.
+# Formats and their options. After each Fetch Spark's connector requests the log end offset. At the
+# end of a log that request waits for the next Fetch on the same connection, fetch.max.wait.ms.
 CONNECTORS: dict[str, tuple[str, dict[str, str]]] = {
     "kafka": ("kafka", {}),
     "kafka, tuned": ("kafka", {"kafka.fetch.max.wait.ms": "1"}),
@@ -36,12 +36,12 @@ LONG_SECONDS = 600
 
 
 class Feed(NamedTuple):
-    """A stream that gets rows when it is told to.
+    """A stream that gets rows on demand.
 
     Attributes:
-        stream: Its rows.
-        offsets: The name that a progress has its offsets under.
-        write: Adds `BATCH_ROWS` rows, to as many partitions; returns when they are acknowledged.
+        stream: The DataFrame of its rows.
+        offsets: The key of its offsets in a query's progress.
+        write: Adds `BATCH_ROWS` rows, one to each partition; returns when they are acknowledged.
     """
 
     stream: DataFrame
@@ -63,7 +63,7 @@ def stream_of(
 def topic_feed(
     spark: SparkSession, contender: str, servers: str, partitions: int
 ) -> Iterator[Feed]:
-    """A new topic."""
+    """A feed from a new topic."""
     (batch,) = encode_batches(rows_of(1, VALUE_BYTES), CompressionCodec.NONE)
     name = f"feed-{time.monotonic_ns()}"
     with new_topic(servers, name, partitions) as producer:
@@ -78,13 +78,13 @@ def topic_feed(
 
 @contextmanager
 def file_feed(spark: SparkSession) -> Iterator[Feed]:
-    """What the ceiling reads."""
+    """A feed for the ceiling, from a file."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "rows")
         file.write_text("0")
 
         def write() -> None:
-            # Never half written.
+            # Replaced at once, so the reader never sees half of it.
             new = file.with_suffix(".new")
             new.write_text(str(int(file.read_text()) + BATCH_ROWS))
             new.replace(file)
@@ -102,18 +102,18 @@ def feed_of(
 
 @contextmanager
 def started(writer: DataStreamWriter) -> Iterator[StreamingQuery]:
-    """The query, on a checkpoint of its own, stopped afterwards."""
+    """Start the query on a new checkpoint, and stop it afterwards."""
     with TemporaryDirectory() as checkpoint:
         query = writer.option("checkpointLocation", checkpoint).start()
         try:
             yield query
         finally:
-            # Before its checkpoint goes.
+            # Before its checkpoint is deleted.
             query.stop()
 
 
 def wait_for_rows(query: StreamingQuery, feed: Feed, rows: int) -> StreamingQueryProgress:
-    """The progress of the batch after which the query has read so many rows."""
+    """Wait until the query has read that many rows; returns the progress of that batch."""
     reached: list[StreamingQueryProgress] = []
 
     def has_rows() -> bool:
@@ -134,6 +134,6 @@ def rows_before(offset: str, feed: Feed) -> int:
 
 
 def finished_at(progress: StreamingQueryProgress) -> float:
-    """When its batch was complete, commit log and all, on the clock of `time.time`."""
+    """The end of its batch, including the commit log, on the clock of `time.time`."""
     begun = datetime.fromisoformat(progress.timestamp.replace("Z", "+00:00")).timestamp()
     return begun + progress.durationMs["triggerExecution"] / 1000

@@ -1,8 +1,8 @@
-"""How long a fresh Spark session takes for its first query. `benchmarks/read.py` starts this.
+"""Times the first query of a new Spark session. `benchmarks/read.py` starts this.
 
     python benchmarks/first_query.py FORMAT SERVERS TOPIC [JARS]
 
-Prints one line of JSON: seconds of the query alone, and together with the session's start.
+Prints one line of JSON: the seconds of the query, and of session start and query together.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from benchmarks.ceiling import Ceiling
 from benchmarks.session import start
 
-# As small as the topic.
+# The size of the topic.
 CEILING = {"rows": "1000", "partitions": "4", "valueBytes": "100"}
 
 

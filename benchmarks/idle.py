@@ -1,7 +1,6 @@
-"""What a query costs that asks all the time and gets nothing: CPU of its processes.
+"""The CPU of a query without new rows, as Linux counts it.
 
-As Linux counts it; the reader of a Python source has a process of its own, that of Spark's own
-connector is a part of the JVM.
+The reader of a Python source has its own process; the one of Spark's connector is in the JVM.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from benchmarks.feeds import BATCH_ROWS, feed_of, finished_at, started, wait_for
 
 PARTITIONS = 100
 WARM_UP_SECONDS = 3
-# Spark's module that a streaming reader runs in; each query has a process of its own.
+# Spark's module for streaming readers; each query has a process of its own.
 READER = b"python_streaming_source_runner"
 
 
 def children() -> dict[int, list[int]]:
-    """The processes of this machine, by the one that started them."""
+    """The processes of this machine, by the id of their parent."""
     found: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -35,7 +34,7 @@ def children() -> dict[int, list[int]]:
 
 
 def stat_of(pid: int) -> list[str]:
-    """Fields of /proc/PID/stat from the third on; the second, a name, may have blanks."""
+    """The fields of /proc/PID/stat from the third on; the second, a name, may contain blanks."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
@@ -56,7 +55,7 @@ def readers_of(jvm: int) -> set[int]:
 
 
 def idle(spark: SparkSession, contender: str, servers: str, seconds: float) -> dict[str, float]:
-    """What the reader's process and the JVM use, in per cent of a core."""
+    """The CPU of the reader's process and of the JVM, in per cent of a core."""
     jvm = int(spark._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
     before = readers_of(jvm)
     with (
@@ -72,7 +71,7 @@ def idle(spark: SparkSession, contender: str, servers: str, seconds: float) -> d
         percent = used_meanwhile(seconds, {"reader": readers, "jvm": [jvm]})
         feed.write()
         last = wait_for_rows(query, feed, 2 * BATCH_ROWS)
-    # A write is one batch, or more where Spark asks in the middle of it.
+    # A write is one batch, or more if Spark requests the offset in the middle of it.
     if last.batchId > first.batchId + BATCH_ROWS:
         raise RuntimeError(f"{contender} ran batches with nothing in them")
     return percent | asked_between(first, last)
@@ -90,7 +89,7 @@ def used_meanwhile(seconds: float, pids: dict[str, list[int]]) -> dict[str, floa
 
 
 def asked_between(first: StreamingQueryProgress, last: StreamingQueryProgress) -> dict[str, float]:
-    """How often Spark asked for the latest offset; the ceiling alone tells."""
+    """The calls of `latestOffset` per second; only the ceiling counts them."""
     asked = [json.loads(each.sources[0].endOffset).get("asked") for each in (first, last)]
     if None in asked:
         return {}

@@ -2,10 +2,10 @@
 
     make bench-read
 
-Both read the same rows into the `noop` sink in turns, and beside them runs the ceiling: a Python
-data source that yields ready-made Arrow batches of the same columns and sizes. The table shows the
-median of the rounds. Rounds alternate, since what else runs on a machine comes and goes; figures
-of different runs cannot be compared. Both connectors check the checksums of what they read.
+Both read the same rows into the `noop` sink in turns. The ceiling runs beside them: a Python data
+source that yields ready-made Arrow batches of the same columns and sizes. The table shows medians.
+Rounds alternate between the contenders because the load of the machine changes. Compare figures
+only within one run. Both connectors verify checksums.
 """
 
 from __future__ import annotations
@@ -28,10 +28,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.ceiling import Ceiling
-from benchmarks.report import RESULTS, connector_jars, console, save
-from benchmarks.session import start
+from benchmarks.report import RESULTS, broker, connector_jars, console, pyplot, save, session
 from benchmarks.topics import PARTITIONS, Topic, filled_topic, rows_of
-from kafka_spark_source.testing import KafkaCluster
 
 FIRST_QUERY = Path(__file__).with_name("first_query.py")
 CONTENDERS = ("kafka", "pykafka", "ceiling")
@@ -46,15 +44,15 @@ def into_noop(rows: DataFrame) -> None:
 
 
 class Workload(NamedTuple):
-    """What is in the topic, and what is asked of it.
+    """The contents of the topic, and the query on it.
 
     Attributes:
-        name: How `--workload` and the table call it.
+        name: Its name for `--workload` and in the table.
         value_bytes: The size of each value.
-        codec: How batches are compressed.
+        codec: The compression of batches.
         headers: Whether records have two headers, which are read.
-        columns: The columns to read, as a DDL schema; all of them where empty.
-        finish: What is done with the rows.
+        columns: The columns to read, as a DDL schema; empty: all of them.
+        finish: The action on the rows.
     """
 
     name: str
@@ -95,7 +93,7 @@ def reader_of(spark: SparkSession, contender: str, topic: Topic) -> DataFrameRea
 def rows_of_jvm(spark: SparkSession, topic: Topic, workload: Workload) -> DataFrame:
     reader = reader_of(spark, "kafka", topic)
     rows = reader.option("includeHeaders", workload.headers).load()
-    # It takes no schema; Spark drops the other columns behind it.
+    # Spark's connector takes no schema; Spark drops the other columns later.
     names = [column.split()[0] for column in workload.columns.split(", ") if column]
     return rows.select(*names) if names else rows
 
@@ -135,7 +133,7 @@ def one_query(spark: SparkSession, contender: str, topic: Topic, workload: Workl
 
 
 def check_rows(spark: SparkSession, topic: Topic, workload: Workload) -> None:
-    """A contender that leaves out rows would be the fastest."""
+    """A contender that drops rows would be the fastest."""
     for contender, read in READERS.items():
         count = read(spark, topic, workload).count()
         if count != topic.rows:
@@ -186,22 +184,18 @@ def summary(
 
 
 def measure_cold(servers: str, jars: str) -> list[dict[str, object]]:
-    """Seconds of a first query in a process of its own."""
+    """Measure the first query of a session, each in a process of its own."""
     jars_of = {"kafka": jars, "pykafka": "", "ceiling": ""}
     seconds: dict[str, list[dict[str, float]]] = {name: [] for name in jars_of}
     with topic_of(servers, Workload("cold"), COLD_ROWS, 16_384) as topic:
         for _ in range(COLD_ROUNDS):
             for name, spent in seconds.items():
-                command = [
-                    sys.executable,
-                    str(FIRST_QUERY),
-                    name,
-                    servers,
-                    topic.name,
-                    jars_of[name],
-                ]
+                arguments = (name, servers, topic.name, jars_of[name])
                 done = subprocess.run(
-                    command, stdout=subprocess.PIPE, check=True, timeout=LONG_SECONDS
+                    [sys.executable, str(FIRST_QUERY), *arguments],
+                    stdout=subprocess.PIPE,
+                    check=True,
+                    timeout=LONG_SECONDS,
                 )
                 spent.append(json.loads(done.stdout))
     return [
@@ -235,12 +229,8 @@ def show(results: list[dict[str, Any]], cold: list[dict[str, object]]) -> None:
 
 
 def plot(results: list[dict[str, object]], file: Path) -> None:
-    """Bars: how many times as fast as Spark's own connector, for each workload."""
-    import matplotlib as mpl  # noqa: PLC0415 - slow to import, and only needed here
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt  # noqa: PLC0415
-
+    """Draw the speed relative to Spark's own connector as bars, for each workload."""
+    plt = pyplot()
     labels = list(dict.fromkeys(str(row["workload"]) for row in results))
     figure, axes = plt.subplots(figsize=(11, 4.5), layout="constrained")
     for i, contender in enumerate(CONTENDERS):
@@ -256,12 +246,14 @@ def plot(results: list[dict[str, object]], file: Path) -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=2_000_000, help="of 100 bytes; less of larger")
+    parser.add_argument("--rows", type=int, default=2_000_000, help="of 100 bytes; fewer if larger")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--batch-bytes", type=int, default=65_536, help="of a batch, unpacked")
+    parser.add_argument(
+        "--batch-bytes", type=int, default=65_536, help="of a batch before compression"
+    )
     names = [workload.name for workload in WORKLOADS]
     parser.add_argument("--workload", nargs="+", choices=names, default=names, metavar="NAME")
-    parser.add_argument("--no-cold", dest="cold", action="store_false", help="no first queries")
+    parser.add_argument("--no-cold", dest="cold", action="store_false", help="skip first queries")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the folder to write into")
     return parser.parse_args()
 
@@ -269,22 +261,15 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     options = parse()
     jars = connector_jars("bench-read")
-    # A broker with room to breathe, so that it is not what is measured.
-    with KafkaCluster(heap="2g", jvm_flags=(), on_progress=console.print) as cluster:
+    workloads = [each for each in WORKLOADS if each.name in options.workload]
+    with broker() as cluster:
         cold = measure_cold(cluster.bootstrap_servers, jars) if options.cold else []
-        spark = start(jars)
-        spark.dataSource.register(Ceiling)
-        workloads = [each for each in WORKLOADS if each.name in options.workload]
-        results = measure(spark, cluster.bootstrap_servers, workloads, options)
-        spark.stop()
+        with session(jars, Ceiling) as spark:
+            results = measure(spark, cluster.bootstrap_servers, workloads, options)
     show(results, cold)
     options.results.mkdir(exist_ok=True, parents=True)
     plot(results, options.results / "read.png")
-    settings = {
-        "rows": options.rows,
-        "rounds": options.rounds,
-        "batch_bytes": options.batch_bytes,
-    }
+    settings = {"rows": options.rows, "rounds": options.rounds, "batch_bytes": options.batch_bytes}
     save(options.results / "read.json", settings | {"results": results, "first_query": cold})
 
 

@@ -14,13 +14,13 @@ QUIET = Path(__file__).with_name("log4j2.properties")
 
 
 def start(jars: str = "", conf: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
-    """A session in which nothing but queries takes time.
+    """Start a session without user interface and progress bars.
 
     Args:
         jars: The value of `spark.jars`.
         conf: More settings.
     """
-    # Else the workers are whatever `python3` is on the PATH.
+    # Otherwise workers use the `python3` of the PATH.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     return (
         SparkSession.builder.master("local[2]")

@@ -3,10 +3,10 @@
     make bench-stream
 
 Three measurements. Catching up: `availableNow` over a backlog in ten micro-batches, into the `noop`
-sink. Latency: micro-batches of three rows, each written when the one before is done. Idle: what a
-query costs that asks all the time and gets nothing. Beside both connectors runs the ceiling: a
-Python source whose offset is a number in a file. Rounds alternate, since what else runs
-on a machine comes and goes; figures of different runs cannot be compared.
+sink. Latency: micro-batches of three rows, each written when the one before is done. Idle: the CPU
+of a query without new rows. The ceiling runs beside both connectors: a Python source whose offset
+is a number in a file. Rounds alternate between the contenders because the load of the machine
+changes. Compare figures only within one run.
 """
 
 from __future__ import annotations
@@ -36,11 +36,9 @@ from benchmarks.feeds import (
     wait_for_rows,
 )
 from benchmarks.idle import idle
-from benchmarks.report import RESULTS, connector_jars, console, save
-from benchmarks.session import start
+from benchmarks.report import RESULTS, broker, connector_jars, console, pyplot, save, session
 from benchmarks.topics import PARTITIONS, filled_topic, rows_of
 from benchmarks.trivial_stream import CeilingStream
-from kafka_spark_source.testing import KafkaCluster
 
 BACKLOGS = {"100 B": 100, "1 kB": 1_000}
 WORKLOADS = (*BACKLOGS, "latency", "idle")
@@ -96,7 +94,7 @@ def summary_of_catch_up(name: str, rows: int, runs: dict[str, list[CatchUp]]) ->
 
 
 def with_ratios(results: list[Result], *names: str) -> list[Result]:
-    """Beside each of these figures how it stands to those of Spark's own connector."""
+    """Add the ratios of these figures to those of Spark's own connector."""
     rows = {row["contender"]: row for row in results}
     return [
         row
@@ -107,7 +105,7 @@ def with_ratios(results: list[Result], *names: str) -> list[Result]:
 
 
 class Latency(NamedTuple):
-    """Of a micro-batch: ms from acknowledgement to completion, and those of its trigger alone."""
+    """Times of a micro-batch in ms: from acknowledgement to completion, and its trigger alone."""
 
     waited: float
     trigger: float
@@ -158,7 +156,7 @@ def measure_idle(
     spark: SparkSession, servers: str, options: argparse.Namespace, step: Step
 ) -> list[Result]:
     """A row for each contender: the medians of the rounds."""
-    # What `kafka, tuned` has is for tasks, and there are none.
+    # The setting of `kafka, tuned` concerns tasks, and an idle query runs none.
     contenders = [each for each in CONTENDERS if each != "kafka, tuned"]
     seen: dict[str, list[dict[str, float]]] = {contender: [] for contender in contenders}
     for number in range(options.rounds):
@@ -219,13 +217,13 @@ TABLES = {
         "reader": "contender",
         "its process, % of a core": "reader_percent",
         "JVM, % of a core": "jvm_percent",
-        "asked, 1/s": "asked_per_second",
+        "offset requests, 1/s": "asked_per_second",
     },
 }
 
 
 class Chart(NamedTuple):
-    """A part of the plot; `names` are labels of bars, and which figure each shows."""
+    """A part of the plot; `names` maps the label of each bar to its figure."""
 
     title: str
     unit: str
@@ -260,7 +258,7 @@ def show(results: dict[str, list[Result]]) -> None:
 
 
 def heights(measurement: str, rows: list[Result]) -> dict[str, dict[str, float]]:
-    """Of the bars, by contender and label."""
+    """The heights of the bars, by contender and label."""
     names = CHARTS[measurement].names
     bars: dict[str, dict[str, float]] = {}
     for row in rows:
@@ -270,12 +268,8 @@ def heights(measurement: str, rows: list[Result]) -> dict[str, dict[str, float]]
 
 
 def plot(results: dict[str, list[Result]], file: Path) -> None:
-    """Bars: rows per second, latency, and CPU of idle queries, side by side."""
-    import matplotlib as mpl  # noqa: PLC0415 - slow to import, and only needed here
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt  # noqa: PLC0415
-
+    """Draw rows per second, latency, and CPU of idle queries as bars, side by side."""
+    plt = pyplot()
     figure, all_axes = plt.subplots(
         1, len(results), figsize=(5 * len(results), 4.2), layout="constrained", squeeze=False
     )
@@ -300,7 +294,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--batches", type=int, default=30, help="of a round of latency")
     parser.add_argument("--seconds", type=float, default=20, help="of a round of idle")
     parser.add_argument("--batch-bytes", type=int, default=65_536, help="of a backlog's batch")
-    parser.add_argument("--conf", nargs="*", default=[], help="settings of Spark's: name=value ...")
+    parser.add_argument("--conf", nargs="*", default=[], help="Spark settings: name=value ...")
     parser.add_argument("--workload", nargs="+", choices=WORKLOADS, default=WORKLOADS)
     parser.add_argument("--results", type=Path, default=RESULTS, help="the folder to write into")
     return parser.parse_args()
@@ -309,12 +303,9 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     options = parse()
     jars = connector_jars("bench-stream")
-    # A broker with room to breathe, so that it is not what is measured.
-    with KafkaCluster(heap="2g", jvm_flags=(), on_progress=console.print) as cluster:
-        spark = start(jars, dict(each.split("=", 1) for each in options.conf))
-        spark.dataSource.register(CeilingStream)
+    conf = dict(each.split("=", 1) for each in options.conf)
+    with broker() as cluster, session(jars, CeilingStream, conf) as spark:
         results = measure(spark, cluster.bootstrap_servers, options)
-        spark.stop()
     show(results)
     options.results.mkdir(exist_ok=True, parents=True)
     plot(results, options.results / "stream.png")

@@ -1,4 +1,4 @@
-"""The topics of the benchmarks that run in Spark: made, filled, and gone afterwards."""
+"""The topics of the Spark benchmarks: created, filled, and deleted afterwards."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.ceiling import HEADER_TYPE, HEADERS
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_topic
 from kafka_protocol.client.cluster.cluster import Cluster
@@ -21,12 +22,9 @@ from kafka_protocol.topic_partition import TopicPartition
 PARTITIONS = 4
 LONG_MS = 600_000
 
-HEADERS = [("trace", b"0123456789abcdef"), ("kind", b"order")]
-HEADERS_TYPE = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
-
 
 class Topic(NamedTuple):
-    """A filled topic, and who can reach it."""
+    """A filled topic and its bootstrap servers."""
 
     servers: str
     name: str
@@ -34,7 +32,7 @@ class Topic(NamedTuple):
 
 
 def rows_of(count: int, value_bytes: int, *, headers: bool = False) -> RecordColumns:
-    """Values that compress about as well as JSON does: half random, half the same."""
+    """Rows whose values compress about as well as JSON: one half is random."""
     half = value_bytes // 2
     noise = np.random.default_rng(1).integers(0, 256, (count, half), dtype=np.uint8)
     same = b"x" * (value_bytes - half)
@@ -42,13 +40,13 @@ def rows_of(count: int, value_bytes: int, *, headers: bool = False) -> RecordCol
         pa.array([b"key %d" % (number % 1000) for number in range(count)], pa.binary()),
         pa.array([row.tobytes() + same for row in noise], pa.binary()),
         np.full(count, 1_760_000_000_000, dtype=np.int64),
-        pa.array([HEADERS] * count, HEADERS_TYPE) if headers else None,
+        pa.array([HEADERS] * count, HEADER_TYPE) if headers else None,
     )
 
 
 @contextmanager
 def new_topic(servers: str, name: str, partitions: int = PARTITIONS) -> Iterator[Producer]:
-    """An empty topic, and who writes to it; gone afterwards."""
+    """Create an empty topic, yield a producer for it, and delete the topic afterwards."""
     cluster = Cluster(ClientConfig.from_options({"bootstrap.servers": servers}))
     create_topic(cluster, NewTopic(name, partitions), Deadline.after(LONG_MS))
     yield Producer(cluster)
@@ -60,7 +58,7 @@ def new_topic(servers: str, name: str, partitions: int = PARTITIONS) -> Iterator
 def filled_topic(
     servers: str, name: str, rows: RecordColumns, batch_bytes: int, codec: str = "none"
 ) -> Iterator[Topic]:
-    """A topic with these rows in each of its partitions; gone afterwards."""
+    """Create a topic with these rows in each of its partitions, and delete it afterwards."""
     with new_topic(servers, name) as producer:
         for batch in encode_batches(rows, CompressionCodec[codec.upper()], batch_bytes):
             for number in range(PARTITIONS):

@@ -1,7 +1,7 @@
-"""The fastest that a Python streaming source can be: it reads a number from a file.
+"""The upper limit of a Python streaming source: it reads a number from a file.
 
-That number is how many partitions there are; whoever runs the benchmark writes it. A micro-batch
-has those that came, with ready-made rows. What is left of its time is Spark's own.
+The benchmark writes the number of partitions to the file. A micro-batch has the new ones, with
+ready-made rows. The rest of its time is Spark's.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from kafka_spark_source.schema import source_schema
 
 
 class CeilingStream(DataSource):
-    """Options.
+    """A source with these options.
 
-    path: Of the file with the number of partitions.
-    rows: Of a partition, 1 by default.
-    partitionsPerTrigger: How many a micro-batch may have.
-    valueBytes: Of a row.
+    path: The file with the number of partitions.
+    rows: Rows in a partition, 1 by default.
+    partitionsPerTrigger: The most partitions of a micro-batch.
+    valueBytes: The size of a value.
 
-    An offset also has how often Spark has asked for it.
+    An offset also counts the calls of `latestOffset`.
     """
 
     @classmethod
     def name(cls) -> str:
-        """What `format()` takes."""
+        """The name for `format()`."""
         return "ceiling"
 
     def schema(self) -> StructType:
@@ -70,7 +70,7 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Nothing comes while such a query runs."""
+        """Nothing to do: the file does not change during such a query."""
 
     def initialOffset(self) -> dict[str, object]:
         return {"rows": {"0": 0}, "asked": 0}

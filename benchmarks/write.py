@@ -2,11 +2,11 @@
 
     make bench-write
 
-The rows are in Spark's cache, so making them takes no time. Each is written with its defaults, and
-with the same settings of the producer (`tuned`); both have idempotence on, and pykafka writes once
-more exactly once, which Spark's connector cannot. A sink in Python that drops its rows shows what
-Spark lets any of them be. Rounds alternate, since what else runs on a machine comes and goes;
-figures of different runs cannot be compared.
+The rows are in Spark's cache, so making them takes no time. Both connectors write them with their
+defaults and with equal producer settings (`tuned`), with idempotence on. pykafka also writes them
+exactly once, which Spark's connector cannot. A Python sink that drops its rows is the upper limit.
+Rounds alternate between the contenders because the load of the machine changes. Compare figures
+only within one run.
 """
 
 from __future__ import annotations
@@ -23,28 +23,22 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.dropping_sink import DroppingSink
-from benchmarks.report import RESULTS, connector_jars, console, save
-from benchmarks.session import start
+from benchmarks.report import RESULTS, broker, connector_jars, console, pyplot, save, session
 from benchmarks.topics import PARTITIONS, new_topic
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.client.consumer.log_bounds import ends_of_log
+from kafka_protocol.client.consumer.log_bounds import list_log_bounds_of_topic
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.testing import KafkaCluster
 
 SIZES = {"100 B": 100, "1 kB": 1_000}
-TUNED = {
-    "kafka.compression.type": "lz4",
-    "kafka.linger.ms": "50",
-    "kafka.batch.size": "262144",
-}
+TUNED = {"kafka.compression.type": "lz4", "kafka.linger.ms": "50", "kafka.batch.size": "262144"}
 SETTINGS: dict[str, dict[str, str]] = {"defaults": {}, "tuned": TUNED}
 EXACTLY_ONCE = "pykafka, exactly once"
 CEILING = "a Python sink that drops rows"
 CONTENDERS = ("kafka", "pykafka", EXACTLY_ONCE, CEILING)
 FORMATS = {EXACTLY_ONCE: "pykafka", CEILING: DroppingSink.name()}
-# Of transactions: one in each partition for each task.
+# Control records of transactions: at most one for each task in each partition.
 MOST_MARKERS = PARTITIONS * PARTITIONS
 WARM_UP = 1
 NOISE_BYTES = 32
@@ -54,7 +48,7 @@ Result = dict[str, Any]
 
 
 class Workload(NamedTuple):
-    """What is written, and how."""
+    """The rows to write, and the settings of the writer."""
 
     size: str
     settings: str
@@ -67,7 +61,7 @@ WORKLOADS = [Workload(size, settings) for size in SIZES for settings in SETTINGS
 
 
 def rows_of(spark: SparkSession, count: int, value_bytes: int) -> DataFrame:
-    """Rows in Spark's cache; values compress about as well as JSON does: half random, half not."""
+    """Rows in Spark's cache. Values compress about as well as JSON: one half is random."""
     pieces = max(1, value_bytes // 2 // NOISE_BYTES)
     noise = ", ".join(f"unhex(sha2(concat(id, ' {piece}'), 256))" for piece in range(pieces))
     same = value_bytes - pieces * NOISE_BYTES
@@ -81,7 +75,7 @@ def rows_of(spark: SparkSession, count: int, value_bytes: int) -> DataFrame:
 
 
 def write(rows: DataFrame, contender: str, servers: str, settings: str, count: int) -> float:
-    """Rows per second into a new topic."""
+    """Write the rows to a new topic; returns rows per second."""
     name = f"written-{time.monotonic_ns()}"
     with new_topic(servers, name):
         writer = rows.write.format(FORMATS.get(contender, contender)).options(**SETTINGS[settings])
@@ -93,7 +87,7 @@ def write(rows: DataFrame, contender: str, servers: str, settings: str, count: i
         writer.mode("append").save()
         seconds = time.perf_counter() - begun
         there = records_in(servers, name)
-    # A contender that leaves out rows would be the fastest.
+    # A contender that drops rows would be the fastest.
     if contender == CEILING:
         return count / seconds
     markers = MOST_MARKERS if contender == EXACTLY_ONCE else 0
@@ -108,7 +102,7 @@ def records_in(servers: str, topic: str) -> int:
         deadline = Deadline.after(60_000)
         cluster.topics([topic], deadline)
         partitions = [TopicPartition(topic, number) for number in range(PARTITIONS)]
-        return sum(ends_of_log(cluster, each, None).latest for each in partitions)
+        return sum(list_log_bounds_of_topic(cluster, each, None).latest for each in partitions)
     finally:
         cluster.close()
 
@@ -123,7 +117,7 @@ def measure(spark: SparkSession, servers: str, options: argparse.Namespace) -> l
             rows = rows_of(spark, count, value_bytes)
             rates: dict[tuple[Workload, str], list[float]] = {}
             for number in range(WARM_UP + options.rounds):
-                first = number % len(CONTENDERS)  # what one leaves behind is not always the same's
+                first = number % len(CONTENDERS)  # none always follows the same one
                 for workload in (each for each in WORKLOADS if each.size == size):
                     for contender in CONTENDERS[first:] + CONTENDERS[:first]:
                         progress.update(bar, description=f"{workload}: round {number}, {contender}")
@@ -169,12 +163,8 @@ def show(results: list[Result]) -> None:
 
 
 def plot(results: list[Result], file: Path) -> None:
-    """Bars: rows per second, by workload."""
-    import matplotlib as mpl  # noqa: PLC0415 - slow to import, and only needed here
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt  # noqa: PLC0415
-
+    """Draw rows per second as bars, by workload."""
+    plt = pyplot()
     figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
     for i, contender in enumerate(CONTENDERS):
         bars = [row for row in results if row["contender"] == contender]
@@ -191,7 +181,7 @@ def plot(results: list[Result], file: Path) -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bytes", type=int, default=400_000_000, help="about, of all rows")
+    parser.add_argument("--bytes", type=int, default=400_000_000, help="of all rows, roughly")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--results", type=Path, default=RESULTS, help="the folder to write into")
     return parser.parse_args()
@@ -200,19 +190,12 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     options = parse()
     jars = connector_jars("bench-write")
-    # A broker with room to breathe, so that it is not what is measured.
-    with KafkaCluster(heap="2g", jvm_flags=(), on_progress=console.print) as cluster:
-        spark = start(jars)
-        spark.dataSource.register(DroppingSink)
+    with broker() as cluster, session(jars, DroppingSink) as spark:
         results = measure(spark, cluster.bootstrap_servers, options)
-        spark.stop()
     show(results)
     options.results.mkdir(exist_ok=True, parents=True)
     plot(results, options.results / "write.png")
-    settings = {
-        "tuned": TUNED,
-        "rounds": options.rounds,
-    }
+    settings = {"tuned": TUNED, "rounds": options.rounds}
     save(options.results / "write.json", settings | {"write": results})
 
 

@@ -1,6 +1,6 @@
 """A topic as Arrow, without Spark: `python examples/arrow.py localhost:9092 orders`.
 
-What comes is a `pyarrow.RecordBatchReader`, so pandas, Polars and DuckDB take it as it is.
+The result is a `pyarrow.RecordBatchReader`, which pandas, Polars and DuckDB accept.
 """
 
 from __future__ import annotations

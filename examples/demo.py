@@ -1,7 +1,7 @@
 """The main job, from nothing: a real broker, order events written with Spark, read back, checked.
 
-`make demo` runs it. It starts Apache Kafka from Maven's jars, so the first run downloads them;
-it stops everything that it started.
+`make demo` runs it. It starts Apache Kafka from Maven's jars, which the first run downloads, and
+stops everything that it started.
 """
 
 import logging
@@ -40,7 +40,7 @@ console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
 
 
 class Steps:
-    """Says what is being done, how far it is, and how long each step took."""
+    """Shows the current step, its progress, and the duration of each finished step."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -49,10 +49,10 @@ class Steps:
 
     @contextmanager
     def step(self, what: str) -> Iterator[Callable[[str], None]]:
-        """Do one of STEPS things; what is yielded takes more detail about it."""
+        """Show one of STEPS steps; yields a function that adds a detail to it."""
         self._number += 1
         self._progress.update(self._bar, description=what)
-        if not console.is_terminal:  # where nothing moves, say at least what has begun
+        if not console.is_terminal:  # without a progress bar, print each start
             console.print(f"{self._number}/{STEPS} {what} ...")
         started = time.monotonic()
         yield lambda detail: self._progress.update(self._bar, description=f"{what}: {detail}")
@@ -62,7 +62,7 @@ class Steps:
 
     @contextmanager
     def spark_step(self, what: str, spark: SparkSession) -> Iterator[None]:
-        """A step that Spark does: shows how many of its tasks are done."""
+        """Show a step that Spark runs, with the number of finished tasks."""
         finished = threading.Event()
 
         def watch(detail: Callable[[str], None]) -> None:
@@ -85,7 +85,7 @@ class Steps:
 
 
 def start_spark() -> SparkSession:
-    # Else Spark's workers are whatever `python3` is on the PATH, without this project in it.
+    # Otherwise Spark's workers use the `python3` of the PATH, which may lack this project.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = (
         SparkSession.builder.master("local[2]")
@@ -178,12 +178,12 @@ def show_rows(read: DataFrame) -> None:
 
 
 def check(sent: DataFrame, read: DataFrame) -> None:
-    """Every record came back exactly once and byte for byte, or the demo fails."""
+    """Check that every record came back exactly once, byte for byte; otherwise the demo fails."""
     came_back = read.select("key", "value", "headers").cache()
     lost = sent.exceptAll(came_back).count()
     extra = came_back.exceptAll(sent).count()
     if lost or extra:
-        sys.exit(f"{lost} records are lost or altered, {extra} are there that nobody sent")
+        sys.exit(f"{lost} records are lost or changed, {extra} records were never sent")
 
 
 def run(cluster: KafkaCluster, spark: SparkSession, steps: Steps) -> None:
@@ -210,7 +210,7 @@ def run(cluster: KafkaCluster, spark: SparkSession, steps: Steps) -> None:
 
 
 def main() -> None:
-    # pykafka's own warnings, not Spark's.
+    # Shows pykafka's warnings, not Spark's.
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     columns = (
         SpinnerColumn(),

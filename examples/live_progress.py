@@ -1,8 +1,8 @@
-"""Two minutes of a stream, live: a real broker, orders at a rate that comes and goes, and the lag.
+"""Two minutes of a stream, live: a real broker, orders at a changing rate, and the lag.
 
-`make demo-stream` runs it. Orders come in waves into six partitions of unequal load, a streaming
+`make demo-stream` runs it. Orders arrive in waves in six partitions of unequal load. A streaming
 query reads a limited number in each batch, so it falls behind on every crest and catches up after
-it. At the end all that was written must have been read. It stops everything that it started.
+it. At the end it must have read everything. The demo stops everything that it started.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ from kafka_spark_source.testing import KafkaCluster, LocalBrokerError
 
 TOPIC = "orders"
 QUERY = "live"
-FIRST_ORDERS = 100  # while everything warms up
-LOADS = (8, 6, 4, 3, 2, 1)  # of the partitions, in parts of their sum
+FIRST_ORDERS = 100  # for the first batch
+LOADS = (8, 6, 4, 3, 2, 1)  # share of each partition
 MEAN_RATE = 3_000  # records a second
 WAVE_SECONDS = 30
-RECORDS_PER_BATCH = 4_000  # of which there is one a second
+RECORDS_PER_BATCH = 4_000  # one batch a second
 PATIENCE_SECONDS = 120
 WRITE_SECONDS = 0.1
 REFRESH_SECONDS = 0.25
 LINE_SECONDS = 2
-RATE_SECONDS = 5  # that rates are taken over
+RATE_SECONDS = 5  # the period of displayed rates
 CURVE_WIDTH = 60
 BLOCKS = "▁▂▃▄▅▆▇█"
 
@@ -62,7 +62,7 @@ interrupted = threading.Event()
 
 
 class Moment(NamedTuple):
-    """What was known at a time: seconds since the start, records written, read and waiting."""
+    """One observation: seconds since the start, records written, read and waiting."""
 
     seconds: float
     written: int
@@ -71,7 +71,7 @@ class Moment(NamedTuple):
 
 
 class Demo:
-    """All that the screen shows."""
+    """The data that the screen shows."""
 
     def __init__(self, query: StreamingQuery, listener: LagListener) -> None:
         self._query = query
@@ -82,24 +82,24 @@ class Demo:
 
     @property
     def seconds(self) -> float:
-        """The time since the start."""
+        """Seconds since the start."""
         return time.monotonic() - self._started
 
     @property
     def lags(self) -> Sequence[PartitionLag]:
-        """Of each partition, or nothing before the first batch."""
+        """The lag of each partition; empty before the first batch."""
         return self._listener.lags.get(QUERY, ())
 
     @property
     def batch(self) -> str:
-        """The newest one, in words."""
+        """A description of the newest batch."""
         progress = self._query.lastProgress
         if progress is None:
             return "no batch yet"
         return f"batch {progress.batchId} took {progress.batchDuration / 1_000:.1f} s"
 
     def observe(self) -> None:
-        """Add the moment, and raise what the query died of, if it did."""
+        """Add an observation; raises the error of a query that failed."""
         if not self._query.isActive:
             self._query.awaitTermination()
         lags = self.lags
@@ -108,7 +108,7 @@ class Demo:
         self.moments.append(Moment(self.seconds, self.written, read, behind))
 
     def rates(self) -> tuple[float, float]:
-        """Records written and read, per second, lately."""
+        """Records written and read per second, over the last RATE_SECONDS."""
         last = self.moments[-1]
         since = last.seconds - RATE_SECONDS
         first = next(each for each in self.moments if each.seconds >= since or each is last)
@@ -117,7 +117,7 @@ class Demo:
 
 
 def due(seconds: float) -> int:
-    """How many records are to be written by a time: in waves, from nothing to twice the mean."""
+    """The number of records to write by a time: in waves, from zero to twice the mean rate."""
     turn = 2 * math.pi / WAVE_SECONDS
     return int(MEAN_RATE * (seconds - math.sin(turn * seconds) / turn))
 
@@ -133,7 +133,7 @@ def orders(first: int, count: int) -> RecordColumns:
 
 
 def write_orders(producer: Producer, first: int, count: int) -> None:
-    """Write orders into all partitions, by their loads, until they are acknowledged."""
+    """Write orders to all partitions by their loads; returns when they are acknowledged."""
     bounds = np.rint(np.cumsum((0, *LOADS)) / sum(LOADS) * count).astype(int).tolist()
     for number, (start, end) in enumerate(pairwise(bounds)):
         if start < end:
@@ -144,7 +144,7 @@ def write_orders(producer: Producer, first: int, count: int) -> None:
 
 
 def keep_writing(producer: Producer, demo: Demo, finished: threading.Event) -> None:
-    """Write what is due, ten times a second, until told to finish."""
+    """Write the orders that are due, ten times a second, until `finished` is set."""
     while not finished.wait(WRITE_SECONDS):
         count = FIRST_ORDERS + due(demo.seconds) - demo.written
         write_orders(producer, demo.written, count)
@@ -155,14 +155,14 @@ def pause() -> None:
     """Wait until the next refresh.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C came.
+        KeyboardInterrupt: Ctrl-C was pressed.
     """
     if interrupted.wait(REFRESH_SECONDS):
         raise KeyboardInterrupt
 
 
 def curve(moments: Sequence[Moment]) -> str:
-    """The lag of all partitions since the start, as a line of blocks."""
+    """Draw the lag of all partitions since the start as a line of blocks."""
     step = -(-len(moments) // CURVE_WIDTH)
     lags = [max(each.lag for each in moments[i : i + step]) for i in range(0, len(moments), step)]
     highest = max(*lags, 1)
@@ -173,7 +173,7 @@ def screen(demo: Demo, seconds: int) -> Group:
     now = demo.moments[-1]
     written, read = demo.rates()
     summary = Table.grid(padding=(0, 2))
-    summary.add_row("time", f"{now.seconds:.0f} s", f"orders come until {seconds} s; {demo.batch}")
+    summary.add_row("time", f"{now.seconds:.0f} s", f"orders until {seconds} s; {demo.batch}")
     summary.add_row("written", f"{now.written:,}", f"{written:,.0f} rows/s")
     summary.add_row("read", f"{now.read:,}", f"{read:,.0f} rows/s")
     summary.add_row("lag", f"{now.lag:,}", curve(demo.moments))
@@ -205,7 +205,7 @@ def line(demo: Demo) -> str:
 
 @contextmanager
 def display(demo: Demo, seconds: int) -> Iterator[Callable[[], None]]:
-    """Where it can be drawn on, the screen; else a line now and then. Call what is yielded."""
+    """Show the screen on a terminal, otherwise a line now and then; yields the refresh function."""
     if console.is_terminal:
         with Live(screen(demo, seconds), console=console, auto_refresh=False) as live:
             yield lambda: live.update(screen(demo, seconds), refresh=True)
@@ -223,7 +223,7 @@ def display(demo: Demo, seconds: int) -> Iterator[Callable[[], None]]:
 
 
 def watch(demo: Demo, seconds: int, writer: Future[None], finished: threading.Event) -> None:
-    """Show the stream for some seconds, end the writing, and show how the rest is read."""
+    """Show the stream for some seconds, stop writing, and show the reading of the rest."""
     with display(demo, seconds) as show:
         while demo.seconds < seconds or demo.moments[-1].read < demo.written:
             if demo.seconds > seconds + PATIENCE_SECONDS:
@@ -237,7 +237,7 @@ def watch(demo: Demo, seconds: int, writer: Future[None], finished: threading.Ev
 
 
 def start_spark() -> SparkSession:
-    # Else Spark's workers are whatever `python3` is on the PATH, without this project in it.
+    # Otherwise Spark's workers use the `python3` of the PATH, which may lack this project.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = (
         SparkSession.builder.master("local[2]")
@@ -275,7 +275,7 @@ def await_first_batch(query: StreamingQuery, listener: LagListener) -> None:
 
 
 def run(seconds: int, stack: ExitStack) -> None:
-    """The demo; what it starts is stopped by the stack."""
+    """Run the demo; the stack stops everything that it starts."""
     console.print("Starting Apache Kafka ...")
     kafka = KafkaCluster()
     stack.callback(kafka.stop)
@@ -289,7 +289,7 @@ def run(seconds: int, stack: ExitStack) -> None:
     console.print("Starting Spark ...")
     spark = start_spark()
     stack.callback(spark.stop)
-    # Else it raises, and in the middle of a call to Spark that breaks the connection to it.
+    # The default handler raises, and inside a call to Spark that breaks the connection to it.
     signal.signal(signal.SIGINT, lambda *_: interrupted.set())
     listener = LagListener()
     spark.streams.addListener(listener)
@@ -311,11 +311,11 @@ def run(seconds: int, stack: ExitStack) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=int, default=100, help="how long orders come in")
+    parser.add_argument("--seconds", type=int, default=100, help="how long orders arrive")
     options = parser.parse_args()
     if pyspark.__version__ < "4.2":
-        sys.exit("PySpark 4.2 or newer is needed: it asks a Python source for its latest offsets")
-    # pykafka's own warnings, not Spark's.
+        sys.exit("This needs PySpark 4.2 or newer, which reports a Python source's latest offsets")
+    # Shows pykafka's warnings, not Spark's.
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     try:
         with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Write three rows to Kafka and read them back: the code of the README.
+"""Write three rows to Kafka and read them back: the code in the README.
 
 pykafka broker start --port 9092
 python examples/quickstart.py

@@ -1,17 +1,17 @@
-"""A streaming job, whole: orders as JSON become sales per item and five minutes.
+"""A complete streaming job: JSON orders become sales per item and five minutes.
 
 pykafka broker start --port 9092
 python examples/streaming_orders.py localhost:9092 orders shop --sample 10000 --available-now
 
 An order: {"order_id": 7, "item": "pears", "quantity": 2, "event_time": "2026-01-01T00:00:07Z"}.
-Each window of an item comes once, when it is complete. Orders that come more than ten minutes late
-are left out. Two queries read the topic, and go on where they ended when the job is started again:
+Each window of an item is written once, when it is complete. Orders that arrive more than ten
+minutes late are dropped. Two queries read the topic, and continue when the job is started again:
 
 - Into Kafka, the topic `orders-sales`, with item and window as the key; read it with
   isolation.level=read_committed.
 - Into files, `shop/sales`.
 
-Nothing is lost or doubled, however the job ended.
+Nothing is lost or duplicated, however the job ended.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ def parse() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("servers", help="Kafka's bootstrap servers")
-    parser.add_argument("topic", help="where the orders are")
+    parser.add_argument("topic", help="the topic with the orders")
     parser.add_argument("output", type=Path, help="a folder for the files and the checkpoints")
-    parser.add_argument("--available-now", action="store_true", help="end with what is there now")
-    parser.add_argument("--sample", type=int, help="write so many orders first", metavar="ROWS")
+    parser.add_argument("--available-now", action="store_true", help="read what exists, then end")
+    parser.add_argument("--sample", type=int, help="write ROWS orders first", metavar="ROWS")
     return parser.parse_args()
 
 
 def write_sample(spark: SparkSession, rows: int, kafka: dict[str, str], topic: str) -> None:
-    """One order a second, since the beginning of 2026."""
+    """Write one order for each second from the beginning of 2026."""
     items = F.array(*map(F.lit, ITEMS))
     order = F.struct(
         F.col("id").alias("order_id"),
@@ -59,7 +59,7 @@ def write_sample(spark: SparkSession, rows: int, kafka: dict[str, str], topic: s
 
 
 def read_sales(spark: SparkSession, kafka: dict[str, str], topic: str) -> DataFrame:
-    """Sales per item and window, out of all orders since the beginning of the topic."""
+    """Sales per item and window, from all orders in the topic."""
     records = (
         spark.readStream.format("pykafka")
         .options(**kafka, subscribe=topic, startingOffsets="earliest")
@@ -68,7 +68,7 @@ def read_sales(spark: SparkSession, kafka: dict[str, str], topic: str) -> DataFr
     orders = records.select(F.from_json(F.col("value").cast("string"), ORDER).alias("order"))
     return (
         orders.select("order.*")
-        .where("event_time is not null")  # what is no order, and null values
+        .where("event_time is not null")  # drops null values and invalid orders
         .withWatermark("event_time", "10 minutes")
         .groupBy(F.window("event_time", "5 minutes"), "item")
         .agg(F.count("*").alias("orders"), F.sum("quantity").alias("quantity"))
@@ -99,8 +99,8 @@ def start(name: str, writer: DataStreamWriter, options: argparse.Namespace) -> S
 def main() -> None:
     options = parse()
     logging.basicConfig(format="%(message)s")
-    logging.getLogger("kafka_spark_source.lag").setLevel(logging.INFO)  # a line for each batch
-    # Else Spark's workers are whatever `python3` is on the PATH, without this project in it.
+    logging.getLogger("kafka_spark_source.lag").setLevel(logging.INFO)  # one line for each batch
+    # Otherwise Spark's workers use the `python3` of the PATH, which may lack this project.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = (
         SparkSession.builder.appName("streaming orders")
@@ -115,8 +115,8 @@ def main() -> None:
     if options.sample:
         write_sample(spark, options.sample, kafka, options.topic)
 
-    # A plan of its own for each: Spark marks a plan while a query runs, and two of them at a time
-    # can fail with "Task not serializable".
+    # One plan for each query: Spark marks a plan while a query runs, and a second query on it can
+    # fail with "Task not serializable".
     to_kafka, to_files = (read_sales(spark, kafka, options.topic) for _ in range(2))
     queries = [
         start("kafka", into_kafka(to_kafka, kafka, f"{options.topic}-sales"), options),

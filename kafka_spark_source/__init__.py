@@ -1,1 +1,1 @@
-"""Kafka for PySpark without a jar: the Spark half."""
+"""The Spark half of pykafka: a Kafka connector for PySpark without a jar."""

@@ -1,8 +1,8 @@
-"""The command `pykafka`: a local Kafka for whoever tries the data source.
+"""The command `pykafka`: a local Kafka to try the data source.
 
-`pykafka broker start` returns when the broker is ready and leaves it running; `status` shows what
-runs, and `stop` ends it. Only arguments and exit codes are decided here: 0 is success, 1 an error,
-2 a wrong command line, 3 no broker where `status` was asked for one.
+`pykafka broker start` returns when the broker is ready and leaves it running; `status` shows the
+running brokers, and `stop` ends them. This module has only arguments and exit codes: 0 is success,
+1 an error, 2 a wrong command line, 3 no running broker (`status`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 import signal
 import sys
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kafka_spark_source.testing.errors import LocalBrokerError
@@ -29,13 +30,13 @@ INTERRUPTED = 128 + signal.SIGINT
 
 _SECURITIES = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _WATCH_SECONDS = 0.5
-# As Kafka's own default is, so that writing to a topic makes it; tests want the opposite.
+# Kafka's own default creates a topic on the first write; the cluster for tests does not.
 CONVENIENT = {"auto.create.topics.enable": "true", "num.partitions": "3"}
 _START_EPILOG = """\
-The broker's jars are fetched once, with mvn or with PySpark's Ivy, into the user's cache. Data and
-logs are in a temporary folder that goes with the broker. Topics are made when they are written to,
-with three partitions. SASL listeners know one user, whose
-password is made up and printed; TLS listeners come with a certificate authority of their own.
+The broker's jars are downloaded once, with mvn or PySpark's Ivy, into the user's cache. Data and
+logs are in a temporary folder that is removed with the broker. The first write to a topic creates
+it, with three partitions. SASL listeners have one user with a random password, which is printed;
+TLS listeners have a new certificate authority.
 
 examples:
   pykafka broker start
@@ -56,13 +57,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code: int = options.run(options)
     except LocalBrokerError as error:
-        console.complain(str(error))
+        console.print_error(str(error))
         return ERROR
     except OSError as error:
-        console.complain(f"{error.strerror or error} ({error.filename or 'no file'})")
+        console.print_error(f"{error.strerror or error} ({error.filename or 'no file'})")
         return ERROR
     except KeyboardInterrupt:
-        console.complain("interrupted")
+        console.print_error("interrupted")
         return INTERRUPTED
     return code
 
@@ -72,27 +73,27 @@ def _parser() -> argparse.ArgumentParser:
         prog="pykafka", description="Kafka for PySpark without a jar: tools for development."
     )
     parser.add_argument("--version", action="version", version=f"pykafka {__version__}")
-    rooms = parser.add_subparsers(metavar="COMMAND", required=True)
-    broker = rooms.add_parser(
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    broker = commands.add_parser(
         "broker",
         help="a real Kafka on this machine",
-        description="Starts, shows and stops a real Kafka on this machine. It wants Java 17.",
+        description="Starts, shows and stops a real Kafka on this machine. It needs Java 17.",
     )
-    verbs = broker.add_subparsers(metavar="COMMAND", required=True)
+    subcommands = broker.add_subparsers(metavar="COMMAND", required=True)
     _add_start(
-        verbs.add_parser(
+        subcommands.add_parser(
             "start",
-            help="start one and return when it is ready; it goes on in the background",
+            help="start one and return when it is ready; it keeps running in the background",
             formatter_class=argparse.RawDescriptionHelpFormatter,
             epilog=_START_EPILOG,
         )
     )
-    status = verbs.add_parser("status", help="show what runs (exit code 3 where nothing does)")
+    status = subcommands.add_parser("status", help="show the running ones (exit code 3 if none)")
     status.set_defaults(run=_status)
-    stop = verbs.add_parser("stop", help="stop one and wait until it is gone")
+    stop = subcommands.add_parser("stop", help="stop one and wait until it has ended")
     which = stop.add_mutually_exclusive_group()
-    which.add_argument("name", nargs="?", metavar="NAME", help="needed where more than one runs")
-    which.add_argument("--all", action="store_true", help="stop every one")
+    which.add_argument("name", nargs="?", metavar="NAME", help="required if more than one runs")
+    which.add_argument("--all", action="store_true", help="stop all")
     stop.set_defaults(run=_stop)
     return parser
 
@@ -103,13 +104,20 @@ def _add_start(start: argparse.ArgumentParser) -> None:
         choices=RELEASES,
         default=NEWEST,
         metavar="V",
-        help=f"Kafka's, one of {', '.join(RELEASES)} (default: %(default)s)",
+        help=f"Kafka's version, one of {', '.join(RELEASES)} (default: %(default)s)",
     )
     start.add_argument(
-        "--nodes", type=_node_count, default=1, metavar="N", help="how many brokers (default: 1)"
+        "--nodes",
+        type=partial(_number_between, 1, 99),
+        default=1,
+        metavar="N",
+        help="the number of brokers (default: 1)",
     )
     start.add_argument(
-        "--port", type=_port, metavar="P", help="the first broker's (default: any free one)"
+        "--port",
+        type=partial(_number_between, 1, 65535),
+        metavar="P",
+        help="the first broker's port (default: a free one)",
     )
     start.add_argument(
         "--security", choices=_SECURITIES, default="PLAINTEXT", help="default: %(default)s"
@@ -123,13 +131,11 @@ def _add_start(start: argparse.ArgumentParser) -> None:
         help="a server property, for every broker; may be repeated",
     )
     start.add_argument(
-        "--heap", type=_heap, default="256m", metavar="SIZE", help="each broker's (default: 256m)"
+        "--heap", type=_heap, default="256m", metavar="SIZE", help="of each broker (default: 256m)"
     )
-    start.add_argument("--name", help="what to call it (default: kafka-1, kafka-2, ...)")
-    start.add_argument("--foreground", action="store_true", help="stay until Ctrl-C, then stop it")
-    start.add_argument(
-        "--quiet", action="store_true", help="print the bootstrap servers and nothing else"
-    )
+    start.add_argument("--name", help="its name (default: kafka-1, kafka-2, ...)")
+    start.add_argument("--foreground", action="store_true", help="wait for Ctrl-C, then stop it")
+    start.add_argument("--quiet", action="store_true", help="print only the bootstrap servers")
     start.set_defaults(run=_start, usage_error=start.error)
 
 
@@ -139,7 +145,7 @@ def _start(options: argparse.Namespace) -> int:
 
     if options.name is not None:
         state.require_free_name(options.name)
-    with console.progress(options.quiet) as on_progress:
+    with console.progress(quiet=options.quiet) as on_progress:
         try:
             cluster = KafkaCluster(
                 options.version,
@@ -154,30 +160,30 @@ def _start(options: argparse.Namespace) -> int:
             options.usage_error(str(error))
         cluster.start()
     with cluster:
-        enough = _until_signal() if options.foreground else None
+        stop_event = _stop_on_signal() if options.foreground else None
         record = state.remember(cluster, options.name)
         try:
             if options.quiet:
-                console.say(cluster.bootstrap_servers)
+                console.print_text(cluster.bootstrap_servers)
             else:
                 console.show_start(cluster, record)
-            if enough is None:
+            if stop_event is None:
                 cluster.detach()
                 return SUCCESS
-            while not enough.wait(_WATCH_SECONDS):
+            while not stop_event.wait(_WATCH_SECONDS):
                 cluster.check()
         finally:
-            if enough is not None:
+            if stop_event is not None:
                 state.forget(record)
     return SUCCESS
 
 
-def _until_signal() -> threading.Event:
-    """Set by Ctrl-C and SIGTERM, which do nothing else from now on."""
-    enough = threading.Event()
+def _stop_on_signal() -> threading.Event:
+    """An event that Ctrl-C and SIGTERM set; they have no other effect then."""
+    event = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: enough.set())
-    return enough
+        signal.signal(number, lambda _number, _frame: event.set())
+    return event
 
 
 def _status(_options: argparse.Namespace) -> int:
@@ -185,7 +191,7 @@ def _status(_options: argparse.Namespace) -> int:
 
     records = state.running_clusters()
     if not records:
-        console.say("no broker is running")
+        console.print_text("no broker is running")
         return NOTHING_RUNS
     console.show_clusters(records)
     return SUCCESS
@@ -204,29 +210,21 @@ def _stop(options: argparse.Namespace) -> int:
         raise LocalBrokerError(f"more than one broker is running: name one ({names}), or --all")
     for record in records:
         state.stop(record)
-        console.say(f"stopped {record.name}")
+        console.print_text(f"stopped {record.name}")
     if not records:
-        console.say("no broker is running")
+        console.print_text("no broker is running")
     return SUCCESS
 
 
-def _node_count(text: str) -> int:
-    return _number_between(text, 1, 99)
-
-
-def _port(text: str) -> int:
-    return _number_between(text, 1, 65535)
-
-
-def _number_between(text: str, lowest: int, highest: int) -> int:
+def _number_between(lowest: int, highest: int, text: str) -> int:
     if not text.isdecimal() or not lowest <= int(text) <= highest:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from {lowest} to {highest}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {lowest} to {highest}")
     return int(text)
 
 
 def _heap(text: str) -> str:
     if not re.fullmatch(r"[1-9]\d*[kmgKMG]", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no size of Java's, such as 512m or 1g")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a Java memory size, such as 512m or 1g")
     return text
 
 

@@ -1,9 +1,9 @@
-"""How our errors look when Spark shows them: one sentence first, no stack of Python internals.
+"""Makes Spark show an error of this project as one sentence, without a stack of Python internals.
 
-Spark's Python worker sends an exception to the JVM as a formatted stack, ours at the bottom of
-it. SPARK_HIDE_TRACEBACK (what `spark.sql.execution.pyspark.udf.hideTraceback.enabled` sets) makes
-it send the last line alone. The worker reads it when it reports, and ends after that, so it can
-be set for the one error that is on its way.
+Spark's Python worker sends an exception to the JVM with its traceback, or with the environment
+variable SPARK_HIDE_TRACEBACK only the last line (the variable belongs to
+`spark.sql.execution.pyspark.udf.hideTraceback.enabled`). The worker reads the variable when it
+reports an error, and then exits, so setting it affects one error only.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from kafka_protocol.errors import KafkaError
 
 
 @contextmanager
-def one_sentence() -> Iterator[None]:
-    """Inside a Spark worker, let the errors that this project raises appear without a stack.
+def hide_traceback() -> Iterator[None]:
+    """In a Spark worker, hide the traceback of a KafkaError.
 
-    Any other exception is a bug of ours and keeps its stack.
+    Any other exception is a bug and keeps its traceback.
     """
     try:
         yield

@@ -1,7 +1,7 @@
-"""How far streaming queries are behind their topics, from the progress that Spark reports.
+"""The lag of streaming queries behind their topics, from the progress that Spark reports.
 
-Nothing here asks a broker. Whatever reports Kafka's offsets is understood, so Spark's own
-connector is too.
+Never connects to a broker. Works for every source that reports Kafka's offsets, so also for Spark's
+own connector.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# How Spark describes a Python source that cannot say what is the latest: it reports the end of the
-# batch instead. From PySpark 4.2 on ours is PythonMicroBatchStreamWithAdmissionControl.
+# Spark's description of a Python source without latest offsets: it reports the end of the batch
+# instead. From PySpark 4.2 on this source is PythonMicroBatchStreamWithAdmissionControl.
 _REPORTS_NO_LATEST: Final = ".PythonMicroBatchStream@"
 
 
 class PartitionLag(NamedTuple):
-    """How far a query is behind in one partition.
+    """The lag of a query in one partition.
 
     Attributes:
         topic: The topic.
         partition: The partition's number.
-        consumed_offset: The first offset that the query has not read yet.
-        latest_offset: The end of the log when the batch was planned: the offset that the next
-            record gets, or the last stable offset where only committed records are read.
+        consumed_offset: The first offset that the query has not read.
+        latest_offset: The end of the log when the batch was planned: the high watermark, or the
+            last stable offset if the query reads committed records only.
     """
 
     topic: str
@@ -56,17 +56,17 @@ class PartitionLag(NamedTuple):
 
     @property
     def records(self) -> int:
-        """The offsets between the two: at least as many as there are records to read."""
+        """The number of offsets between the two, an upper limit of the records to read."""
         return max(0, self.latest_offset - self.consumed_offset)
 
 
 def lag_between(
     consumed: Mapping[TopicPartition, int], latest: Mapping[TopicPartition, int]
 ) -> list[PartitionLag]:
-    """Say how far one set of offsets is behind another, by partition.
+    """The lag of each partition with a latest offset.
 
-    A partition that nothing was consumed of yet counts from offset 0, as it does in the metrics of
-    Spark's own connector. One without a latest offset is gone, and so is its lag.
+    A partition without a consumed offset counts from 0, as in the metrics of Spark's own connector.
+    A partition without a latest offset was deleted and has no lag.
     """
     return [
         PartitionLag(*topic_partition, consumed.get(topic_partition, 0), offset)
@@ -75,9 +75,9 @@ def lag_between(
 
 
 def parse_offsets(text: str) -> dict[TopicPartition, int] | None:
-    """Read offsets as a progress spells them, or say with None that they are not Kafka's.
+    """Kafka's offsets from the text in a progress report.
 
-    The offsets of other sources are not, nor is `None` or `null`, which stand for none.
+    None for the offsets of other sources, and for `None` or `null`.
     """
     try:
         return offsets_from_log(json.loads(text))
@@ -86,9 +86,9 @@ def parse_offsets(text: str) -> dict[TopicPartition, int] | None:
 
 
 def worst_of(lags: Iterable[PartitionLag]) -> tuple[PartitionLag, ...]:
-    """Keep of each partition the one lag that is the largest, sorted by topic and partition.
+    """The largest lag of each partition, sorted by topic and partition.
 
-    A query can read a topic more than once, as a self-join does, each time with its own offsets.
+    A query may read a topic several times (a self-join), each time with other offsets.
     """
     worst: dict[TopicPartition, PartitionLag] = {}
     for lag in sorted(lags, key=lambda lag: lag.records):
@@ -97,18 +97,18 @@ def worst_of(lags: Iterable[PartitionLag]) -> tuple[PartitionLag, ...]:
 
 
 class LagListener(StreamingQueryListener):
-    """Tells how far streaming queries are behind, partition by partition.
+    """Reports the lag of streaming queries, partition by partition.
 
-    Each progress of a query that reads Kafka makes a line in the log (level INFO), replaces its
-    numbers in `lags`, and writes the file for Prometheus where one is asked for. A query that ends
-    is forgotten. Other sources are passed over. Between two progresses the numbers stand still.
+    Each progress report of a query that reads Kafka logs a line (level INFO), updates `lags`, and
+    writes the Prometheus file if there is one. Between two reports the numbers do not change. A
+    query that ends is removed. Other sources are ignored.
 
-    It needs PySpark 4.2 or newer for the format `pykafka`; before, Spark does not ask a Python
-    source for its latest offsets, and one warning says so.
+    The format `pykafka` needs PySpark 4.2 or newer: earlier versions do not ask a Python source for
+    its latest offsets. A warning is logged once.
 
     Args:
-        prometheus_file: A file to keep up to date for the textfile collector of node_exporter,
-            `/somewhere/orders.prom`. One for each listener.
+        prometheus_file: A file for the textfile collector of node_exporter, such as
+            `/somewhere/orders.prom`. Each listener needs its own file.
 
     Example:
         >>> listener = LagListener()
@@ -124,35 +124,37 @@ class LagListener(StreamingQueryListener):
 
     def __init__(self, prometheus_file: str | os.PathLike[str] | None = None) -> None:
         self._file = Path(prometheus_file) if prometheus_file else None
-        # By run, because a query that is started again can report before its last run has ended.
+        # By run: a restarted query may report before the end of its previous run is reported.
         self._by_run: dict[UUID, tuple[str, tuple[PartitionLag, ...]]] = {}
         self._has_warned = False
-        self._lock = threading.Lock()  # Spark calls from threads of its own
+        self._lock = threading.Lock()  # Spark calls from its own threads
         self._file_lock = threading.Lock()
 
     @property
     def lags(self) -> dict[str, tuple[PartitionLag, ...]]:
-        """The newest lag of each running query, by its name, or its id where it has none."""
+        """The newest lag of each running query, by its name, or by its id if it has no name."""
         with self._lock:
             return dict(self._by_run.values())
 
     def prometheus_text(self) -> str:
-        """`lags` in Prometheus' text format, as three gauges for each partition."""
+        """`lags` in Prometheus' text format: three gauges for each partition."""
         labelled = [
             ({"query": query, "topic": lag.topic, "partition": str(lag.partition)}, lag)
             for query, lags in self.lags.items()
             for lag in lags
         ]
         return prometheus.render(
-            prometheus.Gauge(name, what, [(labels, getattr(lag, of)) for labels, lag in labelled])
-            for name, what, of in _GAUGES
+            prometheus.Gauge(
+                name, description, [(labels, getattr(lag, field)) for labels, lag in labelled]
+            )
+            for name, description, field in _GAUGES
         )
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        """Nothing is known yet."""
+        """Do nothing: there are no numbers yet."""
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        """Take the numbers of a batch, or of a trigger that found nothing to do."""
+        """Update the lag after a batch, or after a trigger without new data."""
         progress = event.progress
         query = progress.name or str(progress.id)
         lags = worst_of(lag for each in progress.sources for lag in self._lag_of(query, each))
@@ -176,7 +178,7 @@ class LagListener(StreamingQueryListener):
         self._write_file()
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """Forget the query."""
+        """Remove the query."""
         with self._lock:
             self._by_run.pop(event.runId, None)
         self._write_file()
@@ -196,7 +198,7 @@ class LagListener(StreamingQueryListener):
             _log.warning(
                 "The lag of query %s is not known: before PySpark 4.2 Spark does not ask a Python "
                 "source for the latest offsets. Set the options commitOffsetsToGroup and "
-                "kafka.group.id, and Kafka's own tools show the lag of that group.",
+                "kafka.group.id to see the lag of that group in Kafka's own tools.",
                 query,
             )
 
@@ -206,7 +208,7 @@ class LagListener(StreamingQueryListener):
                 with self._file_lock:
                     prometheus.write_file(self.prometheus_text(), self._file)
             except OSError as error:
-                _log.warning("The lag cannot be written for Prometheus: %s", error)
+                _log.warning("Cannot write the lag for Prometheus: %s", error)
 
 
 _GAUGES: Final = (

@@ -1,6 +1,6 @@
-"""Numbers as Prometheus reads them: its text format, in a file or over HTTP.
+"""Gauges in Prometheus' text format, in a file or over HTTP.
 
-Knows nothing of Spark or Kafka. Source: Prometheus' "Exposition formats", text format 0.0.4.
+Nothing of Spark or Kafka belongs here. Source: Prometheus' "Exposition formats", text format 0.0.4.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
 from typing import Final, NamedTuple
 
 _log = logging.getLogger(__name__)
@@ -23,12 +22,12 @@ _LABEL_ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 class Gauge(NamedTuple):
-    """A number that goes up and down, with what it was last seen at.
+    """A gauge with its current samples.
 
     Attributes:
         name: Letters, digits and underscores.
         description: One line, without a backslash.
-        samples: Labels, which no two samples share, and the value.
+        samples: Labels, different for each sample, and the value.
     """
 
     name: str
@@ -51,32 +50,32 @@ def render(gauges: Iterable[Gauge]) -> str:
 
 
 def write_file(text: str, path: Path) -> None:
-    """Replace a file in one step, so that whoever reads it sees all of the text or none.
+    """Replace a file atomically, so that a reader never sees a part of the text.
 
-    For the textfile collector of node_exporter, which reads what is called `*.prom`.
+    For the textfile collector of node_exporter, which reads `*.prom` files.
 
     Raises:
         OSError: The file cannot be written.
     """
-    # Not a temporary file of Python's: those can be read by their owner only.
+    # Not `tempfile`: only the owner could read such a file.
     unfinished = path.with_name(f".{path.name}.unfinished")
     unfinished.write_bytes(_encode(text))
     unfinished.replace(path)
 
 
 class PrometheusServer:
-    """Serves a text at `/metrics` until it is closed, from a thread of its own.
+    """Serves a text at `/metrics` from its own thread until it is closed.
 
     Args:
-        text: Makes the text, anew for each request, in any thread.
-        port: Where to listen; 0 for any that is free.
-        host: The address to listen at; `0.0.0.0` for all of this machine's.
+        text: Returns the text; called for each request, from any thread.
+        port: The port to listen on; 0 for any free one.
+        host: The address to listen on; `0.0.0.0` for all addresses of this host.
 
     Attributes:
-        port: Where it listens.
+        port: The port it listens on.
 
     Raises:
-        OSError: The port is taken, or the address is not this machine's.
+        OSError: The port is in use, or the address is not of this host.
     """
 
     def __init__(self, text: Callable[[], str], port: int, host: str = "127.0.0.1") -> None:
@@ -96,12 +95,7 @@ class PrometheusServer:
     def __enter__(self) -> PrometheusServer:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -113,13 +107,13 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def _encode(text: str) -> bytes:
-    # What came from JSON can hold half of a surrogate pair, which has no UTF-8.
+    # Names from JSON may hold a lone surrogate, which UTF-8 cannot encode.
     return text.encode(errors="replace")
 
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002
-        # Python's own would print to standard error whenever somebody hangs up.
+        # The default prints to standard error when a client disconnects.
         _log.debug("A request for the metrics failed", exc_info=True)
 
 
@@ -139,6 +133,6 @@ def _handler_of(text: Callable[[], str]) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing: a request comes every few seconds."""
+            """Log nothing: there is a request every few seconds."""
 
     return Handler

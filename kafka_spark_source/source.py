@@ -1,13 +1,13 @@
-"""The data source: its name and schema, and who reads and writes. Begin reading here.
+"""The data source: its name, its schema, its readers and writers. Begin reading here.
 
 Spark calls these methods in a Python worker of the driver. Options are checked at `load()` and
-`save()`, before a query starts and before any broker is asked.
+`save()`, before a query starts and before any request is sent. Only writes import `writing`.
 """
 
 from __future__ import annotations
 
 from collections.abc import MutableMapping
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from pyspark.sql.datasource import (
     DataSource,
@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.errors import one_sentence
+from kafka_spark_source.errors import hide_traceback
 from kafka_spark_source.options.read import (
     BatchReadOptions,
     ReadOptions,
@@ -32,13 +32,11 @@ from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Table, Use
 from kafka_spark_source.options.write import parse_write_options
 from kafka_spark_source.reading.batch_reader import FilteringBatchReader, KafkaBatchReader
 from kafka_spark_source.schema import check_projection, check_sink_schema, source_schema
-from kafka_spark_source.streaming.reader_40 import PlainStreamReader
+from kafka_spark_source.streaming.reader_40 import KafkaStreamReader40
 from kafka_spark_source.streaming.stream_reader import KafkaStreamReader
-from kafka_spark_source.writing.batch_writer import KafkaBatchWriter
-from kafka_spark_source.writing.delivery import AtLeastOnce, Delivery
-from kafka_spark_source.writing.exactly_once import ExactlyOnce, claim
-from kafka_spark_source.writing.row_writer import RowWriter
-from kafka_spark_source.writing.stream_writer import KafkaStreamWriter
+
+if TYPE_CHECKING:
+    from kafka_spark_source.writing.delivery import Delivery
 
 _STRATEGIES = {Table.SUBSCRIBE.key, Table.SUBSCRIBE_PATTERN.key, Table.ASSIGN.key}
 _ONLY_FOR_WRITES = {row.key for row in OPTIONS if row.uses == {Use.WRITE}}
@@ -51,8 +49,8 @@ class KafkaDataSource(DataSource):
 
     Schema: `key binary, value binary, topic string, partition int, offset long,
     timestamp timestamp, timestampType int`, and with `includeHeaders`
-    `headers array<struct<key:string,value:binary>>`. A schema that the user gives is a
-    projection: any of these columns, in any order; what it leaves out is not decoded.
+    `headers array<struct<key:string,value:binary>>`. A user's schema is a projection: any of these
+    columns, in any order. Other columns are not decoded.
 
     Options: docs/options.md lists them; names, defaults and meanings are those of Spark's own
     Kafka connector.
@@ -74,34 +72,33 @@ class KafkaDataSource(DataSource):
         ... )
     """
 
-    # A stream's tasks are planned with a source that was just made; one that came from another
-    # process commits what they wrote.
-    _has_travelled = False
+    # Spark plans a streaming write with a new source, and commits with an unpickled copy of it.
+    _is_unpickled = False
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state, _has_travelled=True)
+        self.__dict__.update(state, _is_unpickled=True)
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
-        # With a schema of the user's, nothing else of ours runs before there is a plan.
+        # With a user's schema Spark does not call `schema()`, the other place of this check.
         names = {name.lower() for name in options}
         if names & _STRATEGIES and not names & _ONLY_FOR_WRITES:
             self._check_read()
 
     @classmethod
     def name(cls) -> str:
-        """What `format()` takes."""
+        """The name for `format()`."""
         return "pykafka"
 
     def schema(self) -> StructType:
-        """The columns of a read, as Spark's own connector names and orders them."""
-        return source_schema(self._check_read().include_headers)
+        """The columns of a read, with the names and the order of Spark's own connector."""
+        return source_schema(include_headers=self._check_read().include_headers)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Read a batch. `schema` is the user's where there is one, so a projection."""
+        """Return the reader of a batch. `schema` is the user's projection if there is one."""
         options, config = self._batch_options()
-        with one_sentence():
-            check_projection(schema, options.include_headers)
+        with hide_traceback():
+            check_projection(schema, include_headers=options.include_headers)
             if not options.push_down_predicate:
                 return KafkaBatchReader(options, config, schema)
             if not hasattr(DataSourceReader, "pushFilters"):
@@ -111,48 +108,58 @@ class KafkaDataSource(DataSource):
         return FilteringBatchReader(options, config, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        """Write a batch."""
-        with one_sentence():
+        """Return the writer of a batch."""
+        from kafka_spark_source.writing.batch_writer import KafkaBatchWriter  # noqa: PLC0415
+
+        with hide_traceback():
             if overwrite:
                 raise KafkaConfigError(
                     "Save mode Overwrite not allowed for Kafka. Allowed save mode is Append: "
                     "call .mode('append')"
                 )
-            return KafkaBatchWriter(self._delivery(schema, plans_tasks=True))
+            return KafkaBatchWriter(self._delivery(schema, claims_prefix=True))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """Read a stream. `schema` is as for `reader`."""
+        """Return the reader of a stream. `schema` is as for `reader`."""
         try:
             options = parse_stream_options(self.options)
             config = ClientConfig.from_options(options.kafka)
-            check_projection(schema, options.include_headers)
+            check_projection(schema, include_headers=options.include_headers)
         except KafkaConfigError as error:
             return _RefusedStreamReader(error)
         return _stream_reader_class()(options, config, schema)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002
-        """Write a stream. In the output mode `complete` each result is appended as a whole."""
-        with one_sentence():
-            return KafkaStreamWriter(self._delivery(schema, plans_tasks=not self._has_travelled))
+        """Return the writer of a stream. Output mode `complete` appends each complete result."""
+        from kafka_spark_source.writing.stream_writer import KafkaStreamWriter  # noqa: PLC0415
 
-    def _delivery(self, schema: StructType, plans_tasks: bool) -> Delivery:
+        with hide_traceback():
+            return KafkaStreamWriter(self._delivery(schema, claims_prefix=not self._is_unpickled))
+
+    def _delivery(self, schema: StructType, *, claims_prefix: bool) -> Delivery:
+        """Check the options. `claims_prefix`: an exactly-once write takes its prefix over now."""
+        from kafka_spark_source.writing.delivery import AtLeastOnce  # noqa: PLC0415
+        from kafka_spark_source.writing.row_writer import RowWriter  # noqa: PLC0415
+
         options = parse_write_options(self.options)
         columns = check_sink_schema(schema, options.topic)
         config = ClientConfig.from_options(options.kafka)
         rows = RowWriter(columns, options.topic, options.partitioner, config)
         if options.exactly_once is None:
             return AtLeastOnce(rows)
-        claimed = claim(config, options.exactly_once) if plans_tasks else None
+        from kafka_spark_source.writing.exactly_once import ExactlyOnce, claim  # noqa: PLC0415
+
+        claimed = claim(config, options.exactly_once) if claims_prefix else None
         return ExactlyOnce(rows, options.exactly_once, claimed)
 
     def _batch_options(self) -> tuple[BatchReadOptions, ClientConfig]:
-        with one_sentence():
+        with hide_traceback():
             options = parse_batch_options(self.options)
             return options, ClientConfig.from_options(options.kafka)
 
     def _check_read(self) -> ReadOptions:
-        """The options of a read of either kind: at `load()` Spark does not say which it will be."""
-        with one_sentence():
+        """The options of a batch or a stream: at `load()` Spark does not tell them apart."""
+        with hide_traceback():
             try:
                 options: ReadOptions = parse_batch_options(self.options)
             except KafkaConfigError as error:
@@ -171,23 +178,23 @@ class KafkaDataSource(DataSource):
 
 def _stream_reader_class() -> type[KafkaStreamReader]:
     if not hasattr(DataSourceStreamReader, "getDefaultReadLimit"):
-        return PlainStreamReader
-    from kafka_spark_source.streaming.reader_42 import LimitedStreamReader  # noqa: PLC0415
+        return KafkaStreamReader40
+    from kafka_spark_source.streaming.reader_42 import KafkaStreamReader42  # noqa: PLC0415
 
-    return LimitedStreamReader
+    return KafkaStreamReader42
 
 
 class _RefusedStreamReader(DataSourceStreamReader):
-    """Says why a stream cannot be read, as soon as Spark asks it for anything.
+    """Raises the error of a streaming read from the first method that Spark calls.
 
-    What `streamReader()` itself raises, Spark hides behind an error of its own.
+    Spark would hide an error that `streamReader()` itself raised behind its own.
     """
 
     def __init__(self, reason: KafkaConfigError) -> None:
         self._reason = reason
 
     def _refuse(self, *_arguments: object) -> NoReturn:
-        with one_sentence():
+        with hide_traceback():
             raise self._reason
 
     getDefaultReadLimit = prepareForTriggerAvailableNow = initialOffset = _refuse

@@ -1,4 +1,4 @@
-"""The version of the distribution, which both halves share."""
+"""The version of the distribution, shared with kafka_protocol."""
 
 from kafka_protocol.version import __version__
 

@@ -1,4 +1,4 @@
-"""The Python worker of Spark's that tasks run in, one after the other."""
+"""Settings of the Spark Python worker that runs tasks one after the other."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from functools import cache
 
 
 @cache
-def spare_modules_from_gc() -> None:
-    """Once in a worker, when its first task has loaded all that tasks need.
+def exclude_modules_from_gc() -> None:
+    """Exclude the objects of loaded modules from garbage collection, once in each worker.
 
-    After each task a worker looks through all of its objects for garbage, 20 to 40 ms for which
-    the next task waits. Nearly all of them belong to modules, which never become garbage.
+    Spark's worker runs a full collection after each task. It takes 20 to 40 ms, mostly for objects
+    of modules, which never become garbage, and the next task waits for it.
     """
     gc.collect()
     gc.freeze()

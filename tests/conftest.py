@@ -1,6 +1,6 @@
 """What every test may use: a Spark session, Hypothesis profiles, versions in pytest's header.
 
-And what holds for each: none shows a secret.
+No test may show a secret.
 """
 
 from __future__ import annotations
@@ -13,23 +13,31 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
+from tests.class_archives import use_class_archives
 from tests.secret_check import SecretCheck
 from tests.spark_session import run_session
 
-# On a loaded machine time says nothing, and the first example imports numpy and pyarrow.
+# Examples have no time limit: machines are loaded, and the first one imports numpy and pyarrow.
 settings.register_profile(
-    "ci", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "quick",
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
 )
-settings.register_profile("all", settings.get_profile("ci"), max_examples=1000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+settings.register_profile("usual", settings.get_profile("quick"), max_examples=100)
+settings.register_profile("thorough", settings.get_profile("quick"), max_examples=500)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
+# From this many tests with brokers on, making the archives of classes saves time.
+_MANY_TESTS = 200
 _SHOWN = ("pyspark", "pyarrow", "numpy", "crc32c", "lz4", "zstandard", "confluent-kafka")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(SecretCheck())
     if metadata.version("pyspark").startswith(("4.0.", "4.1.")):
-        # They leave the sockets open through which rows come from the JVM.
+        # These releases leave sockets open over which the JVM sends rows.
         config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
 
 
@@ -37,7 +45,21 @@ def pytest_report_header() -> str:
     return "versions: " + ", ".join(f"{name} {metadata.version(name)}" for name in _SHOWN)
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    starts_java = [
+        item
+        for item in session.items
+        if {"integration", "spark"} & {*item.keywords, *_fixtures(item)}
+    ]
+    if starts_java and not session.config.option.collectonly:
+        use_class_archives(create=len(starts_java) >= _MANY_TESTS)
+
+
+def _fixtures(item: pytest.Item) -> list[str]:
+    return item.fixturenames if isinstance(item, pytest.Function) else []
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A session that knows of the format only what Spark finds by itself."""
+    """A Spark session, in which nothing is registered: Spark itself finds the format."""
     yield from run_session("pykafka tests")

@@ -1,7 +1,7 @@
-"""Spark's own Kafka connector, to compare with: its jars, and which PySpark can run them.
+"""The jars of Spark's own Kafka connector, for comparison, and the PySpark release they need.
 
-Each jar is taken without what it depends on. Nothing but `tests/conformance` and the benchmarks may
-use this; the connector is never a part of pykafka.
+Jars are resolved without their dependencies. Only `tests/conformance` and the benchmarks may use
+this module; pykafka never contains the connector.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from kafka_spark_source.testing.java import find_java
 from kafka_spark_source.testing.resolvers import Coordinates
 
 PYSPARK: Final = "4.2.0"
-"""The release of PySpark that the connector is made for."""
+"""The PySpark release of the connector."""
 
-# The token provider of 4.0.0 serves 4.2.0 as well: the connector asks it for nothing newer.
+# The token provider 4.0.0 also works with 4.2.0, which needs nothing newer from it.
 LOCKED: Final[LockedJars] = {
     Coordinates.parse(name): checksum
     for name, checksum in {
@@ -37,10 +37,10 @@ LOCKED: Final[LockedJars] = {
 
 
 def spark_jars(on_progress: Callable[[str], None]) -> str:
-    """The value of `spark.jars` that brings the connector, resolved first where it is not cached.
+    """The value of `spark.jars` for the connector; resolves jars that are not cached.
 
     Raises:
-        JarError: The jars cannot be resolved, or one is not what its checksum says.
+        JarError: A jar cannot be resolved, or its checksum is wrong.
     """
     folder = find_locked_jars(f"connector-{PYSPARK}", LOCKED, find_java(), on_progress)
     return ",".join(str(folder / each.file_name) for each in LOCKED)

@@ -1,7 +1,7 @@
-"""Python in a process of its own, with a deadline: for Spark sessions that need a JVM of their own.
+"""Runs Python in its own process, with a deadline, for Spark sessions that need their own JVM.
 
-What it leaves behind is found by its session, which all of its descendants belong to: Spark gives
-its Python workers a process group of their own.
+Leftover processes are found by their session id, which all descendants share. The process group
+would not do: Spark gives its Python workers another one.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from typing import Any
 
 import pyspark
 
+from kafka_spark_source.testing.commands import FAST_START_FLAGS
+
 ROOT = Path(__file__).parents[1]
 LIMIT_SECONDS = 280
 _GOODBYE_SECONDS = 30
 
 
 def run_module(folder: Path, module: str, *arguments: str) -> Any:
-    """Runs `python -m module arguments` in a folder; the last line that it prints is JSON."""
+    """Run `python -m module arguments` in a folder, and parse its last line as JSON."""
     with subprocess.Popen(
         [sys.executable, "-m", module, *arguments],
         cwd=folder,
@@ -46,25 +48,25 @@ def run_module(folder: Path, module: str, *arguments: str) -> Any:
 
 ENVIRONMENT = {
     "PYTHONPATH": str(ROOT),
-    # Else the workers are whatever `python3` is on the PATH.
+    # The default is the `python3` on the PATH.
     "PYSPARK_PYTHON": sys.executable,
     "SPARK_HOME": str(Path(pyspark.__file__).parent),
-    # Spark's word for: a free port for Spark Connect, temporary folders for executors.
+    # Gives Spark Connect a free port and executors temporary folders.
     "SPARK_TESTING": "1",
-    # Jobs are short, and the better compiler costs them more than it saves: half of their CPU time.
-    "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # Jobs are short: the C2 compiler costs them half of their CPU time.
+    "JAVA_TOOL_OPTIONS": " ".join(FAST_START_FLAGS),
 }
 
 
 def processes_of(session: int) -> list[int]:
-    """The processes of a session that still run (none where there is no /proc)."""
+    """The running processes of a session; none on systems without /proc."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
-            # Behind the program's name, which may hold anything: state, parent, group, session.
+            # After the program's name, which may hold any text: state, parent, group, session.
             state, _, _, its_session = stat.read_text().rpartition(")")[2].split()[:4]
         except OSError:
-            continue  # it ended meanwhile
+            continue  # it has ended
         if int(its_session) == session and state != "Z":
             found.append(int(stat.parent.name))
     return found

@@ -1,7 +1,7 @@
-"""No secret in any output: a session fails where one of its passwords was printed or logged.
+"""No secret in any output: a session fails if one of its passwords was printed or logged.
 
-Tests take their passwords from here, or add theirs. What pytest captures of a test is searched
-then: standard output and error with all that Spark's JVM writes there, log records, tracebacks.
+Tests use PASSWORD, or register their own with `guard`. This module searches what pytest captures:
+standard output and error (also of Spark's JVM), log records and tracebacks.
 """
 
 from __future__ import annotations
@@ -12,24 +12,20 @@ from typing import Final
 
 import pytest
 
-# Made anew for each session: a text that stands in the code would be found in any traceback.
+# Random: a constant in the code would appear in tracebacks.
 PASSWORD: Final = f"secret-{secrets.token_hex(8)}"
 
 _guarded: Final = {PASSWORD}
 
 
 def guard(password: str | None) -> None:
-    """Look for this password, too, from now on."""
+    """Search for this password, too, from now on."""
     if password:
         _guarded.add(password)
 
 
 class SecretCheck:
-    """The hooks of pytest that do it.
-
-    Args:
-        guarded: What to look for.
-    """
+    """The pytest hooks that search reports for the guarded secrets."""
 
     def __init__(self, guarded: Collection[str] = _guarded) -> None:
         self._guarded = guarded

@@ -1,4 +1,4 @@
-"""The Spark session of tests: two cores, quiet, with the workers of this Python."""
+"""The Spark session of tests: two cores, no log, with workers of this Python."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ from pyspark.sql import SparkSession
 
 
 def run_session(name: str, **config: str) -> Iterator[SparkSession]:
-    """Start a session, and stop it at the end. A process can have one at a time.
+    """Start a session, and stop it at the end. A process can have only one at a time.
 
-    Args:
-        name: Of the application.
-        config: More of Spark's configuration, with underscores for dots.
+    Names in `config`, further configuration of Spark, have underscores for dots.
     """
-    # Else the workers are whatever `python3` is on the PATH.
+    # The default is the `python3` on the PATH.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = (
         SparkSession.builder.master("local[2]")
         .appName(name)
-        # Queries are short, and the better compiler costs them more than it saves.
+        # Queries are short: the C2 compiler costs them more than it saves.
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")

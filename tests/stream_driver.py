@@ -1,4 +1,4 @@
-"""The driver of a stream in a process of its own, to end it and all that it started by SIGKILL."""
+"""The driver of a stream in a process of its own, to kill it and its child processes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,10 @@ _SOON_SECONDS = 180
 
 
 class Driver:
-    """Runs a job of `tests.jobs` that prints STARTED; all that it keeps is in its folder.
+    """Runs a job of `tests.jobs` that prints STARTED. All its state and output is in its folder.
 
-    Args:
-        folder: Of the query; what the process prints is there as well.
-        connector: The format of the source.
-        options: Of the source, or what else the job takes.
-        job: Which one.
-        environment: More variables of the process, and of all that it starts.
+    The connector is the format of the source; the options are those of the source, or other
+    arguments of the job.
     """
 
     def __init__(
@@ -62,7 +58,7 @@ class Driver:
         self._start_seconds = time.monotonic() - self._begin
 
     def live_for(self, start_times: float) -> None:
-        """Lets so many times as long pass as its start took: it gets as far on a slow machine."""
+        """Wait for a multiple of the start's duration, so that a slow machine gets as far."""
         try:
             self._process.wait(start_times * self._start_seconds)
         except subprocess.TimeoutExpired:
@@ -70,7 +66,7 @@ class Driver:
         self.expect_running()
 
     def expect_running(self) -> None:
-        """Fails where the query ended by itself."""
+        """Fails if the query ended by itself."""
         assert self._process.poll() is None, self._printed.read_text()
 
     def workers(self) -> list[int]:

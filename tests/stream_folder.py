@@ -1,4 +1,4 @@
-"""A query's checkpoint and the files it writes: start it, read them, undo the last of it."""
+"""A query's checkpoint and output files: start the query, read them, rewind them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,14 @@ from tests.stream_records import Offsets, Record
 
 Log = Literal["offsets", "sink", "commits"]
 LOGS: Final[tuple[Log, ...]] = ("offsets", "sink", "commits")
-"""What is written for each batch, in this order, with the batch's number as the file's name."""
+"""The logs to which each batch writes a file, in this order; the file name is its number."""
 
 _SOON_SECONDS = 120
 _SCHEMA = "topic string, partition int, offset long, value string"
 
 
 class StreamFolder:
-    """Where a query from Kafka into files keeps all that it needs to go on.
-
-    Args:
-        folder: That exists.
-    """
+    """The existing folder of a query that copies Kafka to files, with all its state."""
 
     def __init__(self, folder: Path) -> None:
         self._checkpoint = folder / "checkpoint"
@@ -38,7 +34,7 @@ class StreamFolder:
         }
 
     def start(self, df: DataFrame) -> StreamingQuery:
-        """Starts the query, or goes on where it was; `df` has the columns of the source."""
+        """Starts or restarts the query; `df` has the columns of the source."""
         rows = df.selectExpr("topic", "partition", "offset", "string(value) AS value")
         return (
             rows.writeStream.format("json")
@@ -48,7 +44,7 @@ class StreamFolder:
         )
 
     def run_to(self, df: DataFrame, ends: Offsets) -> None:
-        """Goes on until a finished batch reached these offsets, and stops.
+        """Runs the query until a finished batch reaches these offsets.
 
         Raises:
             StreamingQueryException: The query failed.
@@ -65,20 +61,20 @@ class StreamFolder:
         assert has_ended, f"no batch goes to {ends}; {self.batches()} are logged"
 
     def records(self, spark: SparkSession) -> list[Record]:
-        """What the sink holds: the files of finished batches, by its own log."""
+        """The records in the files that the sink's own log lists."""
         rows = spark.read.schema(_SCHEMA).json(str(self._files)).collect()
         return [Record(*row) for row in rows]
 
     def batches(self, log: Log = "offsets") -> list[int]:
-        """The batches that stand in a log."""
+        """The numbers of the batches in a log."""
         return sorted(batch for file, batch in self._entries(log) if file.name[0] != ".")
 
     def offsets_text(self, batch: int) -> str:
-        """The offset of the only source at the end of a batch, as it stands in the log."""
+        """The end offset of a batch, as text of the log; the query has one source."""
         return (self._logs["offsets"] / f"{batch}").read_text().splitlines()[2]
 
     def offsets(self, batch: int) -> Offsets:
-        """The same, parsed."""
+        """The end offset of a batch, parsed."""
         topics = json.loads(self.offsets_text(batch))
         return {
             topic: {int(partition): offset for partition, offset in partitions.items()}
@@ -86,7 +82,7 @@ class StreamFolder:
         }
 
     def rewind(self, batch: int, last: Log) -> None:
-        """Leaves what a driver leaves that dies right after it wrote this log of this batch."""
+        """Restores the state of a driver that died right after writing this log of this batch."""
         kept = batch, LOGS.index(last)
         for order, log in enumerate(LOGS):
             for file, of_batch in self._entries(log):
@@ -101,7 +97,7 @@ class StreamFolder:
         )
 
     def _entries(self, log: Log) -> Iterator[tuple[Path, int]]:
-        """Files of a log with their batch: `7`, `9.compact`, and hidden ones such as `.7.crc`."""
+        """The files of a log and their batches: `7`, `9.compact`, hidden `.7.crc`."""
         folder = self._logs[log]
         for file in list(folder.iterdir()) if folder.exists() else []:
             yield file, int(file.name.lstrip(".").partition(".")[0])

@@ -1,4 +1,4 @@
-"""Records with values that no other has, and whether a stream delivered each of them once."""
+"""Records with unique values, and whether a stream delivered each of them once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
-from confluent_kafka.admin import AdminClient, NewPartitions
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions
 
 from kafka_spark_source.testing.waiting import Deadline
 
@@ -30,16 +31,13 @@ class Record(NamedTuple):
 T = TypeVar("T", Record, str)
 
 Offsets = dict[str, dict[int, int]]
-"""An offset for each partition of each topic."""
+"""Topic -> partition -> offset."""
 
 
 class Journal:
     """Writes records, and keeps those that the brokers acknowledged (acks=all, idempotent).
 
     Their values are `w<writer>-<number>`.
-
-    Args:
-        servers: Where to write.
     """
 
     def __init__(self, servers: str) -> None:
@@ -50,13 +48,9 @@ class Journal:
     def write(
         self, topic: str, partitions: Iterable[int], count: int = 10, **options: Any
     ) -> list[Record]:
-        """Writes so many records to each of the partitions, and returns them.
+        """Writes `count` records to each of the partitions, and returns them.
 
-        Args:
-            topic: That exists.
-            partitions: Of the topic.
-            count: Of records in each partition.
-            options: More arguments of `Producer.produce`, a timestamp for one.
+        The options are further arguments of `Producer.produce`, such as a timestamp.
         """
         before = len(self.records)
         wanted = [partition for partition in partitions for _ in range(count)]
@@ -68,7 +62,7 @@ class Journal:
 
     @contextmanager
     def writing(self, topic: str, writers: int, interval_seconds: float) -> Iterator[None]:
-        """Writes on and on, to any partitions that the topic has, as long as the block lasts."""
+        """Writes to all partitions of the topic as long as the block lasts."""
         leave = threading.Event()
 
         def write() -> None:
@@ -88,7 +82,7 @@ class Journal:
             thread.result()
 
     def add_partitions(self, topic: str, count: int) -> None:
-        """Lets a topic have so many partitions, and returns when the brokers show them."""
+        """Adds partitions up to `count`, and returns when all have a leader."""
         admin = AdminClient({"bootstrap.servers": self._servers})
         admin.create_partitions([NewPartitions(topic, count)])[topic].result(SOON_SECONDS)
 
@@ -99,7 +93,7 @@ class Journal:
         assert Deadline(SOON_SECONDS).wait_for(are_there)
 
     def ends(self) -> Offsets:
-        """The offset behind the last record of each partition that has any."""
+        """The offset after the last record of each partition that has records."""
         ends: Offsets = {}
         for record in sorted(self.records):
             ends.setdefault(record.topic, {})[record.partition] = record.offset + 1
@@ -112,7 +106,10 @@ class Journal:
         if error is not None:
             raise KafkaException(error)
         topic, partition, offset = message.topic(), message.partition(), message.offset()
-        self.records.append(Record(topic, partition, offset, message.value().decode()))
+        assert topic is not None
+        assert partition is not None
+        assert offset is not None
+        self.records.append(Record(topic, partition, offset, (message.value() or b"").decode()))
 
 
 class _Writer:
@@ -123,7 +120,7 @@ class _Writer:
                 "bootstrap.servers": servers,
                 "enable.idempotence": True,
                 "on_delivery": keep,
-                # New partitions are to get their share soon.
+                # Find new partitions soon.
                 "topic.metadata.refresh.interval.ms": 200,
             }
         )
@@ -133,12 +130,9 @@ class _Writer:
 
 
 def expect_each_once(found: Sequence[Record], journal: Journal, starts: Offsets) -> None:
-    """Fails unless what was found is what was written, each record once.
+    """Fails unless the stream delivered each record of the journal once, in any order.
 
-    Args:
-        found: What the stream delivered, in any order.
-        journal: What was written.
-        starts: Where the stream had to start; other partitions from their first offset.
+    It started at these offsets, and in other partitions at the first offset.
     """
     expected = [
         record
@@ -152,10 +146,10 @@ def expect_each_once(found: Sequence[Record], journal: Journal, starts: Offsets)
 
 
 def expect_same(found: Iterable[T], expected: Iterable[T], whose: str) -> None:
-    """Fails unless both are the same records, in any order; says which are lost or too many."""
+    """Fails unless both have the same records, in any order; names the others."""
     there, wanted = Counter(found), Counter(expected)
     assert not wanted - there, _few(f"of {whose} lost", wanted - there)
-    assert not there - wanted, _few(f"of {whose} twice, or never asked for", there - wanted)
+    assert not there - wanted, _few(f"of {whose} twice, or not expected", there - wanted)
 
 
 def _few(what: str, records: Mapping[T, int]) -> str:

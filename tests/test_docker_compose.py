@@ -1,4 +1,4 @@
-"""docker-compose.yml: valid, loopback only, and in step with `pykafka broker start`. No network."""
+"""docker-compose.yml is valid, on loopback only, and like `pykafka broker start`. No network."""
 
 import subprocess
 import sys
@@ -14,10 +14,10 @@ from kafka_spark_source.testing.layout import ClusterLayout, NodeLayout
 from kafka_spark_source.testing.properties import server_properties
 
 COMPOSE_FILE = Path(__file__).parent.parent / "docker-compose.yml"
-# Where things are is Docker's matter.
-ADDRESSES = {
+# Properties that differ on purpose.
+DIFFERENT = {
     *("listeners", "advertised.listeners", "controller.quorum.voters", "log.dirs"),
-    # Only what a small heap and fast tests want.
+    # For a small heap and fast tests.
     *("log.cleaner.dedupe.buffer.size", "delete.topic.enable"),
     *("broker.heartbeat.interval.ms", "broker.session.timeout.ms"),
 }
@@ -30,7 +30,7 @@ def service() -> dict[str, Any]:
     return dict(service)
 
 
-def test_the_file_follows_the_compose_specification() -> None:
+def test_the_file_is_valid() -> None:
     arguments = ["--builtin-schema", "vendor.compose-spec", str(COMPOSE_FILE)]
     done = subprocess.run(
         [sys.executable, "-m", "check_jsonschema", *arguments],
@@ -41,21 +41,21 @@ def test_the_file_follows_the_compose_specification() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_image_is_the_official_one_of_the_newest_release(service: dict[str, Any]) -> None:
+def test_the_image_is_of_the_newest_release(service: dict[str, Any]) -> None:
     assert service["image"] == f"apache/kafka:{NEWEST}"
 
 
-def test_it_is_reached_from_this_machine_only(service: dict[str, Any]) -> None:
+def test_the_port_is_on_loopback_only(service: dict[str, Any]) -> None:
     assert service["ports"] == ["127.0.0.1:9092:9092"]
     advertised = service["environment"]["KAFKA_ADVERTISED_LISTENERS"]
     assert "PLAINTEXT://localhost:9092" in advertised.split(",")
 
 
-def test_docker_knows_when_it_is_ready(service: dict[str, Any]) -> None:
+def test_there_is_a_health_check(service: dict[str, Any]) -> None:
     assert service["healthcheck"]["test"][1].endswith("kafka-broker-api-versions.sh")
 
 
-def test_the_broker_behaves_like_the_one_without_docker(service: dict[str, Any]) -> None:
+def test_the_broker_has_the_same_properties(service: dict[str, Any]) -> None:
     node = NodeLayout(1, Path("/1"), 9092, 29092, 29093)
     layout = ClusterLayout(RELEASES[NEWEST], (node,), "PLAINTEXT", Path("/"), "id", None, "")
     ours = server_properties(layout, node) | CONVENIENT
@@ -63,6 +63,6 @@ def test_the_broker_behaves_like_the_one_without_docker(service: dict[str, Any])
         name.removeprefix("KAFKA_").lower().replace("_", "."): value
         for name, value in service["environment"].items()
     }
-    assert {name: ours[name] for name in ours if name not in ADDRESSES} == {
-        name: theirs[name] for name in theirs if name not in ADDRESSES
+    assert {name: ours[name] for name in ours if name not in DIFFERENT} == {
+        name: theirs[name] for name in theirs if name not in DIFFERENT
     }

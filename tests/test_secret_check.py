@@ -1,4 +1,4 @@
-"""That a secret in any output fails a session. The one shown here is not this session's."""
+"""A secret in any output fails a session. The secret here is not this session's."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def run(pytester: pytest.Pytester, statement: str) -> pytest.RunResult:
 
 
 @pytest.mark.parametrize("statement", SHOWN.values(), ids=SHOWN)
-def test_fails_where_one_is_shown(pytester: pytest.Pytester, statement: str) -> None:
+def test_a_shown_secret_fails_the_session(pytester: pytest.Pytester, statement: str) -> None:
     result = run(pytester, statement)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["SECRET SHOWN in *test_it*"])
 
 
-def test_passes_where_it_is_only_used(pytester: pytest.Pytester) -> None:
+def test_a_secret_that_is_only_used_passes(pytester: pytest.Pytester) -> None:
     assert run(pytester, "assert secret").ret == pytest.ExitCode.OK

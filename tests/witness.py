@@ -1,4 +1,4 @@
-"""What is in a topic, read by librdkafka."""
+"""Reads a topic with librdkafka."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 
 def values_of(servers: str, topic: str, partition: int) -> list[str]:
-    """All values that are committed, in their order."""
+    """All committed values, in order."""
     consumer = Consumer(
         {
             "bootstrap.servers": servers,

@@ -1,4 +1,7 @@
-"""What a user has given: names that are known and fit the use, and what is the client's. Pure."""
+"""Checks the names of the options that a user gives, and finds the client's options among them.
+
+Pure. Values are parsed in `table`.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,13 @@ from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Table, Use
 
 CLIENT_PREFIX: Final = "kafka."
 
-# Spark adds these itself, for load("..."), save("...") and queryName("..."). Like its own
-# connector, we ignore them.
+# Spark adds these for load("..."), save("...") and queryName("..."). Ignored, as in its connector.
 _SPARKS_OWN: Final = frozenset({"path", "paths", "checkpointlocation", "queryname"})
 
-# Options of the Kafka client that would contradict what we do, and what to do instead.
+# Options of the Kafka client that contradict this connector, and what to do instead.
 _FORBIDDEN_TO_READ: Final = {
     "auto.offset.reset": (
-        "Instead set the source option 'startingOffsets' to 'earliest' or to offsets to say "
-        "where to start."
+        "Instead set the source option 'startingOffsets' to 'earliest' or to offsets."
     ),
     "key.deserializer": (
         "Keys are read as binary: use DataFrame operations to deserialize the column 'key'."
@@ -35,28 +36,26 @@ _FORBIDDEN: Final[Mapping[Use, Mapping[str, str]]] = {
     Use.STREAM_READ: _FORBIDDEN_TO_READ,
     Use.WRITE: {
         "key.serializer": (
-            "Keys are written as they are: make the column 'key' a string or binary before."
+            "Keys are written unchanged: make the column 'key' a string or binary before."
         ),
         "value.serializer": (
-            "Values are written as they are: make the column 'value' a string or binary before."
+            "Values are written unchanged: make the column 'value' a string or binary before."
         ),
     },
 }
 
-_CLIENT_KIND: Final = {
-    Use.BATCH_READ: "consumer",
-    Use.STREAM_READ: "consumer",
-    Use.WRITE: "producer",
-}
-
 
 def by_key(options: Mapping[str, str]) -> dict[str, str]:
-    """Options as they are looked up, whatever case they were written in."""
+    """Options with their names in lower case, for lookups that ignore case."""
     return {name.lower(): value for name, value in options.items()}
 
 
 def check_names(given: Mapping[str, str], use: Use) -> None:
-    """Raise what is wrong with a name: it is not known, or is for another use."""
+    """Check that every name is known and is for this use.
+
+    Raises:
+        KafkaConfigError: A name is not.
+    """
     known = {option.key: option for option in OPTIONS}
     ignored = {name.lower() for name in IGNORED[use]}
     for key in sorted(given.keys() - _SPARKS_OWN - ignored):
@@ -71,7 +70,7 @@ def check_names(given: Mapping[str, str], use: Use) -> None:
             )
 
 
-# Accepted with a warning, since Spark's connector lets them pass.
+# Accepted with a warning, because Spark's connector accepts them.
 IGNORED: Final[Mapping[Use, tuple[str, ...]]] = {
     Use.BATCH_READ: STREAM_ONLY,
     Use.STREAM_READ: (Table.ENDING_TIMESTAMP.name,),
@@ -95,10 +94,10 @@ def _unknown(key: str, use: Use) -> KafkaConfigError:
 
 
 def client_options(given: Mapping[str, str], use: Use) -> dict[str, str]:
-    """What is the Kafka client's, without `kafka.`.
+    """The options of the Kafka client, without `kafka.`.
 
     Raises:
-        KafkaConfigError: One of them contradicts what we do, or no broker is named.
+        KafkaConfigError: An option contradicts this connector, or no broker is named.
     """
     for name, advice in _FORBIDDEN[use].items():
         if CLIENT_PREFIX + name in given:
@@ -106,7 +105,8 @@ def client_options(given: Mapping[str, str], use: Use) -> dict[str, str]:
     if Table.BOOTSTRAP_SERVERS.key not in given:
         raise KafkaConfigError(
             f"Option '{Table.BOOTSTRAP_SERVERS.name}' must be specified for configuring Kafka "
-            f"{_CLIENT_KIND[use]}: set it to the brokers to ask first, host:port."
+            f"{'producer' if use is Use.WRITE else 'consumer'}: set it to the addresses of some "
+            "brokers, host:port."
         )
     return {
         key.removeprefix(CLIENT_PREFIX): value

@@ -1,9 +1,8 @@
-"""The options of one query: given as text, checked as a whole, kept as a frozen value.
+"""Checks the options of a read, and returns them as frozen, typed values.
 
-Pure: no I/O, no Spark. What each option is stands in `option_table`; the order of the checks and
-the error texts are those of Spark's Kafka connector (`KafkaSourceProvider`). The values of
-`kafka.*` options are the Kafka client's business (`kafka_protocol.client.config.client`): here they
-are only collected, and never shown, for there are passwords among them.
+No I/O, no Spark. `table` parses each option; the order of the checks and the error texts are those
+of Spark's Kafka connector (`KafkaSourceProvider`). The values of `kafka.*` options are only
+collected here and never shown, because passwords are among them; `kafka_protocol` parses them.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from kafka_spark_source.planning.positions import (
     TO_LATEST,
     Position,
     SpecificOffsets,
-    asks_group,
     check_limits,
+    needs_group_offsets,
 )
 from kafka_spark_source.planning.rate_limits import Limits
 from kafka_spark_source.planning.strategies import Strategy
@@ -31,19 +30,11 @@ from kafka_spark_source.planning.strategies import Strategy
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What a read was asked for, be it a batch or a stream.
+    """The options of a batch read or a streaming read; `table` describes them.
 
     Attributes:
-        strategy: Which topics and partitions.
-        starting: Where to start.
-        fail_on_no_match: Whether a starting timestamp without a record as young is an error.
-        parts: How many input partitions to make.
-        include_headers: Whether the schema has the column `headers`.
-        fail_on_data_loss: Whether missing records are an error or a warning.
-        poll_timeout_ms: How long a task waits for records that do not come.
-        planning_attempts: How often to try to plan, in all.
-        planning_interval_ms: How long to wait between two tries.
-        ignored: Options that are given and have no effect, by the table's names.
+        fail_on_no_match: Whether a starting timestamp after all records is an error.
+        ignored: Given options without effect, by the table's names.
         kafka: The client's options without `kafka.`, names in lower case. Secrets: kept from repr.
     """
 
@@ -62,12 +53,7 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True)
 class BatchReadOptions(ReadOptions):
-    """What a batch read was asked for. It never starts at latest, in no partition.
-
-    Attributes:
-        ending: Where to end, exclusive; never earliest.
-        push_down_predicate: Whether filters decide what is read.
-    """
+    """The options of a batch read: no partition starts at latest or ends at earliest."""
 
     ending: Position
     push_down_predicate: bool
@@ -75,13 +61,7 @@ class BatchReadOptions(ReadOptions):
 
 @dataclass(frozen=True, slots=True)
 class StreamReadOptions(ReadOptions):
-    """What a streaming read was asked for.
-
-    Attributes:
-        limits: How much a micro-batch reads.
-        group_id: The consumer group whose offsets are read or committed; None where none is.
-        commit_to_group: Whether to commit there what was processed.
-    """
+    """The options of a streaming read. `group_id` is None if no offsets of a group are needed."""
 
     limits: Limits
     group_id: str | None
@@ -89,7 +69,7 @@ class StreamReadOptions(ReadOptions):
 
 
 def parse_batch_options(options: Mapping[str, str]) -> BatchReadOptions:
-    """Read the options of `spark.read`, in the order in which Spark's connector checks them.
+    """Check the options of `spark.read`, in the order in which Spark's connector does.
 
     Raises:
         KafkaConfigError: An option is missing, unknown, contradictory or has an unusable value.
@@ -106,7 +86,7 @@ def parse_batch_options(options: Mapping[str, str]) -> BatchReadOptions:
 
 
 def parse_stream_options(options: Mapping[str, str]) -> StreamReadOptions:
-    """Read the options of `spark.readStream`, in the order in which Spark's connector checks them.
+    """Check the options of `spark.readStream`, in the order in which Spark's connector does.
 
     Raises:
         KafkaConfigError: As from `parse_batch_options`.
@@ -126,8 +106,8 @@ def parse_stream_options(options: Mapping[str, str]) -> StreamReadOptions:
     )
     limits.check()
     commit_to_group = Table.COMMIT_OFFSETS_TO_GROUP.value_in(given)
-    needs_group = commit_to_group or asks_group(starting)
-    # The client has no use for it.
+    needs_group = commit_to_group or needs_group_offsets(starting)
+    # The client's configuration has no such option.
     group_id = read["kafka"].pop("group.id", None) if needs_group else None
     if needs_group and not group_id:
         option = Table.COMMIT_OFFSETS_TO_GROUP if commit_to_group else Table.STARTING_OFFSETS
@@ -185,7 +165,7 @@ def _read_options(
     )
 
 
-# The first one that is given counts; the others are not even looked at.
+# The first given option counts; the others are not even parsed.
 _START_OPTIONS: Final = (
     Table.STARTING_TIMESTAMP,
     Table.STARTING_OFFSETS_BY_TIMESTAMP,
@@ -201,16 +181,16 @@ _END_OPTIONS: Final = (
 def _first_given(
     rows: Sequence[Option[Position]], given: Mapping[str, str], default: Position
 ) -> Position:
-    """The value of the first option that is given, else the default."""
+    """The value of the first given option, else the default."""
     chosen = next((row for row in rows if row.key in given), None)
     return default if chosen is None else chosen.value_in(given)
 
 
 @dataclass(frozen=True, slots=True)
 class _Limit:
-    """One end of a batch read, what it cannot be, and how Spark's connector puts that."""
+    """The forbidden position at one end of a batch read, and the errors of Spark's connector."""
 
-    impossible: Position
+    forbidden: Position
     offset: int
     whole: str
     one: str
@@ -234,9 +214,9 @@ _END: Final = _Limit(
 
 
 def _bounded(limit: _Limit, position: Position) -> Position:
-    if asks_group(position):
-        raise KafkaConfigError("The position 'group' is for streams, where it is a start.")
-    if position == limit.impossible:
+    if needs_group_offsets(position):
+        raise KafkaConfigError("The position 'group' is only for the start of a stream.")
+    if position == limit.forbidden:
         raise KafkaConfigError(f"{limit.whole}: {limit.advice}")
     if isinstance(position, SpecificOffsets):
         for named in sorted(position.bounds, key=str):
@@ -252,7 +232,7 @@ def _strategy_in(given: Mapping[str, str]) -> Strategy:
     if not chosen:
         raise KafkaConfigError(
             f"One of the following options must be specified for Kafka source: {names}. Set one "
-            "of them to say which topics to read."
+            "of them to the topics to read."
         )
     if len(chosen) > 1:
         raise KafkaConfigError(

@@ -1,14 +1,14 @@
-"""Every option of the source and the sink in one table; the manual is made from it.
+"""Every option of the source and the sink in one table; docs/options.md is made from it.
 
-Adding an option means adding a row here, and a field to one of the values of `options`.
-Names and defaults are those of Spark's Kafka connector. Pure: no I/O, no Spark.
+A new option needs a row here and a field in `read` or `write`. Names and defaults are those of
+Spark's Kafka connector. Pure: no I/O, no Spark.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from typing import Final, Generic, TypeVar
@@ -20,24 +20,18 @@ from kafka_protocol.partitioners import (
     parse_partitioner,
     parse_partitioner_class,
 )
-from kafka_spark_source.planning.positions import (
-    Position,
-    parse_position,
-    parse_timestamp,
-    parse_timestamps,
-)
+from kafka_spark_source.planning.positions import parse_position, parse_timestamp, parse_timestamps
 from kafka_spark_source.planning.strategies import (
-    Strategy,
     parse_assign,
     parse_subscribe,
     parse_subscribe_pattern,
 )
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 class Use(Enum):
-    """What an option can be given to."""
+    """The operations that take options."""
 
     BATCH_READ = "a batch read"
     STREAM_READ = "a streaming read"
@@ -52,52 +46,60 @@ _ALL: Final = _READ | _WRITE
 
 
 @dataclass(frozen=True, slots=True)
-class Option(Generic[T]):
+class Option(Generic[T_co]):
     """A row of the table.
 
     Attributes:
-        name: As Spark's guide spells it. Users may write it in any case.
+        name: The name in Spark's guide. Users may write it in any case.
         parse: (name, text) -> value; raises KafkaConfigError.
-        default: What holds where it is not given, as text; None where there is no default, or
-            where it depends on the use.
-        uses: What it can be given to.
-        doc: One line for the manual.
+        uses: The operations that take it.
+        default: The default as text; None for no default, or one that depends on the use.
+        doc: The description in docs/options.md.
     """
 
     name: str
-    parse: Callable[[str, str], T]
-    default: str | None
+    parse: Callable[[str, str], T_co]
     uses: frozenset[Use]
-    doc: str
+    default: str | None = None
+    doc: str = ""
+
+    def about(self, doc: str) -> Option[T_co]:
+        """The same row with its description."""
+        return replace(self, doc=doc)
 
     @property
     def key(self) -> str:
-        """The name as options are looked up by."""
+        """The name in lower case, for lookups."""
         return self.name.lower()
 
-    def value_in(self, given: Mapping[str, str]) -> T:
-        """The value given, else the default; KeyError where there is neither."""
+    def value_in(self, given: Mapping[str, str]) -> T_co:
+        """The given value, else the default; KeyError if there is neither."""
         text = given[self.key] if self.default is None else given.get(self.key, self.default)
         return self.parse(self.name, text)
 
-    def value_if_in(self, given: Mapping[str, str]) -> T | None:
-        """The value given, else None."""
+    def value_if_in(self, given: Mapping[str, str]) -> T_co | None:
+        """The given value, else None."""
         return self.parse(self.name, given[self.key]) if self.key in given else None
 
 
-def _parse_boolean(name: str, text: str) -> bool:
-    value = {"true": True, "false": False}.get(text.strip().lower())
+def _parse_choice(name: str, text: str, *, choices: Mapping[str, bool]) -> bool:
+    value = choices.get(text.strip().lower())
     if value is None:
-        raise KafkaConfigError(f"Option '{name}' must be true or false, got '{text}'.")
+        raise KafkaConfigError(f"Option '{name}' must be {' or '.join(choices)}, got '{text}'.")
     return value
 
 
-def _parse_text(name: str, text: str) -> str:  # noqa: ARG001 -- a parser like the others
+_parse_boolean: Final = partial(_parse_choice, choices={"true": True, "false": False})
+# Whether a starting timestamp after all records is an error.
+_parse_no_match: Final = partial(_parse_choice, choices={"error": True, "latest": False})
+
+
+def _parse_text(name: str, text: str) -> str:  # noqa: ARG001 -- has the type of a parser
     return text.strip()
 
 
-def _parse_positive(name: str, text: str, bits: int = 64) -> int:
-    """A whole number from 1 to Java's largest of so many bits, as Java's own parser takes it."""
+def _parse_positive(name: str, text: str, *, bits: int = 64) -> int:
+    """A whole number from 1 to the largest signed one of `bits` bits, in Java's syntax."""
     digits = text.strip()
     if not re.fullmatch("[+-]?[0-9]{1,19}", digits) or int(digits) >= 2 ** (bits - 1):
         raise KafkaConfigError(f"Option '{name}' must be a whole number, got '{text}'.")
@@ -107,7 +109,7 @@ def _parse_positive(name: str, text: str, bits: int = 64) -> int:
 
 
 def _parse_time(name: str, text: str) -> int:
-    """A time in ms, as Spark writes times: `15m`, `1500` (ms)."""
+    """A time in Spark's syntax, `15m` or `1500` (ms); returns ms."""
     match = re.fullmatch(r"([0-9]{1,15})\s*([a-z]*)", text.strip().lower())
     if match is None or match[2] not in _UNITS_US:
         raise KafkaConfigError(
@@ -129,14 +131,6 @@ _UNITS_US: Final = {
 }
 
 
-def _parse_strategy(name: str, text: str) -> bool:
-    """Whether it is an error that no record is as young as a timestamp."""
-    strategy = {"error": True, "latest": False}.get(text.strip().lower())
-    if strategy is None:
-        raise KafkaConfigError(f"Option '{name}' must be error or latest, got '{text}'.")
-    return strategy
-
-
 def _parse_guarantee(name: str, text: str) -> bool:
     guarantee = text.strip().lower()
     if guarantee not in _GUARANTEES:
@@ -146,279 +140,161 @@ def _parse_guarantee(name: str, text: str) -> bool:
     return _GUARANTEES[guarantee]
 
 
-# Whether a reader of committed records sees each row once and only once.
+# Whether a write is exactly once.
 _GUARANTEES: Final = {"at_least_once": False, "exactly_once": True}
 
 
 def _parse_ignore_keys(name: str, text: str) -> Partitioner | None:
-    """The partitioner that takes no notice of keys, where they are to be ignored."""
+    """The partitioner that ignores keys, or None to use keys."""
     return STICKY if _parse_boolean(name, text) else None
 
 
 class Table:
-    """The rows, in the manual's order."""
+    """The options in the order of docs/options.md."""
 
-    BOOTSTRAP_SERVERS: Final = Option(
-        "kafka.bootstrap.servers",
-        _parse_text,
-        None,
-        _ALL,
-        "Required. The brokers to ask first: `host:port,host:port`.",
+    BOOTSTRAP_SERVERS: Final = Option("kafka.bootstrap.servers", _parse_text, _ALL).about(
+        "Required. Addresses of some brokers: `host:port,host:port`."
     )
-    CLIENT: Final = Option(
-        "kafka.*",
-        _parse_text,
-        None,
-        _ALL,
-        "Any option of the Kafka client, by its own name behind `kafka.`.",
+    CLIENT: Final = Option("kafka.*", _parse_text, _ALL).about(
+        "Any option of the Kafka client, with the prefix `kafka.`."
     )
-    SUBSCRIBE: Final[Option[Strategy]] = Option(
-        "subscribe",
-        parse_subscribe,
-        None,
-        _READ,
-        "Topics to read: `topicA,topicB`. One of the three ways to say which topics.",
+    SUBSCRIBE: Final = Option("subscribe", parse_subscribe, _READ).about(
+        "Topics to read: `topicA,topicB`. Set this, `subscribePattern` or `assign`."
     )
-    SUBSCRIBE_PATTERN: Final[Option[Strategy]] = Option(
-        "subscribePattern",
-        parse_subscribe_pattern,
-        None,
-        _READ,
-        "A regular expression, searched for in the topics' names: `orders-.*`.",
+    SUBSCRIBE_PATTERN: Final = Option("subscribePattern", parse_subscribe_pattern, _READ).about(
+        "Read the topics whose names contain a match of this regular expression: `orders-.*`."
     )
-    ASSIGN: Final[Option[Strategy]] = Option(
-        "assign",
-        parse_assign,
-        None,
-        _READ,
-        'Partitions to read: `{"topicA":[0,1],"topicB":[2]}`.',
+    ASSIGN: Final = Option("assign", parse_assign, _READ).about(
+        'Partitions to read: `{"topicA":[0,1],"topicB":[2]}`.'
     )
-    STARTING_TIMESTAMP: Final[Option[Position]] = Option(
-        "startingTimestamp",
-        parse_timestamp,
-        None,
-        _READ,
-        "Where to start in all partitions: the first record that is as young as this, in ms since "
-        "1970. Goes before the next two options.",
+    STARTING_TIMESTAMP: Final = Option("startingTimestamp", parse_timestamp, _READ).about(
+        "Start of all partitions: the first record with this timestamp (ms since 1970) or a later "
+        "one. Overrides the next two options."
     )
-    STARTING_OFFSETS_BY_TIMESTAMP: Final[Option[Position]] = Option(
-        "startingOffsetsByTimestamp",
-        parse_timestamps,
-        None,
-        _READ,
-        'The same for each partition: `{"topicA":{"0":1760000000000,"1":1760000000000}}`.',
+    STARTING_OFFSETS_BY_TIMESTAMP: Final = Option(
+        "startingOffsetsByTimestamp", parse_timestamps, _READ
+    ).about(
+        'Start of each partition: `{"topicA":{"0":1760000000000,"1":1760000000000}}`. Overrides '
+        "`startingOffsets`."
     )
-    STARTING_OFFSETS: Final[Option[Position]] = Option(
-        "startingOffsets",
-        parse_position,
-        None,
-        _READ,
-        'Where to start: `earliest`, or `{"topicA":{"0":23,"1":-2},"topicB":"earliest"}` (-2: '
-        "earliest), or relative: `-10m` (the last ten minutes; ms, s, h, d too), `latest-100` (a "
-        'hundred offsets before the end), in the JSON as strings: `{"topicA":{"0":"latest-100"}}`. '
-        "A batch starts at `earliest` where nothing is said. A stream starts at `latest` then, and "
-        "can also start at `latest` (-1) and at `group`: where the group of `kafka.group.id` "
-        "stands, else at `earliest`. It counts for a new query; a checkpoint goes before it.",
+    STARTING_OFFSETS: Final = Option("startingOffsets", parse_position, _READ).about(
+        'Start: `earliest`, or `{"topicA":{"0":23,"1":-2},"topicB":"earliest"}` (-2: earliest), or '
+        "a relative position: `-10m` (the last ten minutes; also ms, s, h, d), `latest-100` (a "
+        'hundred offsets before the end), in JSON as strings: `{"topicA":{"0":"latest-100"}}`. '
+        "Default of a batch: `earliest`. A stream may also start at `latest` (-1), its default, or "
+        "at `group`: the committed offsets of the group `kafka.group.id`, else `earliest`. Only a "
+        "new query uses it; a restarted one continues from its checkpoint."
     )
     STARTING_STRATEGY: Final = Option(
-        "startingOffsetsByTimestampStrategy",
-        _parse_strategy,
-        "error",
-        _READ,
-        "What a starting timestamp means that no record of a partition is as young as: `error`, or "
-        "`latest`, the end.",
+        "startingOffsetsByTimestampStrategy", _parse_no_match, _READ, "error"
+    ).about(
+        "What to do if all records of a partition are older than the starting timestamp: fail "
+        "(`error`), or start at the end (`latest`)."
     )
-    ENDING_TIMESTAMP: Final[Option[Position]] = Option(
-        "endingTimestamp",
-        parse_timestamp,
-        None,
-        _BATCH,
-        "Where to end, exclusive, in all partitions: the first record that is as young as this, in "
-        "ms since 1970, else the end. Goes before the next two options.",
+    ENDING_TIMESTAMP: Final = Option("endingTimestamp", parse_timestamp, _BATCH).about(
+        "End of all partitions, exclusive: the first record with this timestamp (ms since 1970) or "
+        "a later one, else the end of the log. Overrides the next two options."
     )
-    ENDING_OFFSETS_BY_TIMESTAMP: Final[Option[Position]] = Option(
-        "endingOffsetsByTimestamp",
-        parse_timestamps,
-        None,
-        _BATCH,
-        "The same for each partition.",
+    ENDING_OFFSETS_BY_TIMESTAMP: Final = Option(
+        "endingOffsetsByTimestamp", parse_timestamps, _BATCH
+    ).about("End of each partition, like `endingTimestamp`. Overrides `endingOffsets`.")
+    ENDING_OFFSETS: Final = Option("endingOffsets", parse_position, _BATCH, "latest").about(
+        'End, exclusive: `latest`, or `{"topicA":{"0":50,"1":-1},"topicB":"latest"}` (-1: latest), '
+        "or a relative position as in `startingOffsets`."
     )
-    ENDING_OFFSETS: Final[Option[Position]] = Option(
-        "endingOffsets",
-        parse_position,
-        "latest",
-        _BATCH,
-        'Where to end, exclusive: `latest`, or `{"topicA":{"0":50,"1":-1},"topicB":"latest"}` (-1: '
-        "latest), or relative, as for startingOffsets.",
-    )
-    MIN_PARTITIONS: Final = Option(
-        "minPartitions",
-        partial(_parse_positive, bits=32),
-        None,
-        _READ,
-        "How many input partitions to make at least, roughly: larger ranges of offsets are split. "
-        "One for each topic-partition where it is not given.",
+    MIN_PARTITIONS: Final = Option("minPartitions", partial(_parse_positive, bits=32), _READ).about(
+        "The least number of input partitions, roughly: large offset ranges are split. Without it "
+        "there is one for each topic-partition."
     )
     MAX_RECORDS_PER_PARTITION: Final = Option(
-        "maxRecordsPerPartition",
-        _parse_positive,
-        None,
-        _READ,
-        "How many offsets an input partition may span: larger ranges are split.",
+        "maxRecordsPerPartition", _parse_positive, _READ
+    ).about("The largest number of offsets in an input partition; larger ranges are split.")
+    PUSH_DOWN_PREDICATE: Final = Option("pushDownPredicate", _parse_boolean, _BATCH, "false").about(
+        "Whether filters on `topic`, `partition`, `offset` and `timestamp` limit what is read from "
+        "the brokers. Use each `load()` for one query only: see [performance](performance.md)."
     )
-    PUSH_DOWN_PREDICATE: Final = Option(
-        "pushDownPredicate",
-        _parse_boolean,
-        "false",
-        _BATCH,
-        "Whether filters on `topic`, `partition`, `offset` and `timestamp` decide what is read at "
-        "all. Use it for one query for each `load()` only: see [performance](performance.md).",
+    INCLUDE_HEADERS: Final = Option("includeHeaders", _parse_boolean, _ALL, "false").about(
+        "Whether to read the records' headers. A write always takes them from the column `headers`."
     )
-    INCLUDE_HEADERS: Final = Option(
-        "includeHeaders",
-        _parse_boolean,
-        "false",
-        _ALL,
-        "Whether to read the records' headers too. Writing takes them from the column `headers`, "
-        "whatever this says.",
-    )
-    FAIL_ON_DATA_LOSS: Final = Option(
-        "failOnDataLoss",
-        _parse_boolean,
-        "true",
-        _READ,
-        "Whether to fail, or warn and go on, where records asked for are gone.",
+    FAIL_ON_DATA_LOSS: Final = Option("failOnDataLoss", _parse_boolean, _READ, "true").about(
+        "Whether to fail if records of the read are lost, or to log a warning and continue."
     )
     POLL_TIMEOUT_MS: Final = Option(
-        "kafkaConsumer.pollTimeoutMs",
-        _parse_positive,
-        "120000",
-        _READ,
-        "How long a task waits for records that do not come, in ms.",
-    )
+        "kafkaConsumer.pollTimeoutMs", _parse_positive, _READ, "120000"
+    ).about("The longest wait of a task for the next records, in ms.")
     FETCH_OFFSET_ATTEMPTS: Final = Option(
-        "fetchOffset.numRetries",
-        _parse_positive,
-        "1",
-        _READ,
-        "How often to try to plan in all, each time with new connections. One try goes on for "
-        "`kafka.socket.connection.setup.timeout.ms` where no broker answers.",
+        "fetchOffset.numRetries", _parse_positive, _READ, "1"
+    ).about(
+        "The number of attempts to plan, each with new connections. An attempt lasts "
+        "`kafka.socket.connection.setup.timeout.ms` if no broker can be reached."
     )
     FETCH_OFFSET_INTERVAL_MS: Final = Option(
-        "fetchOffset.retryIntervalMs",
-        _parse_positive,
-        "1000",
-        _READ,
-        "How long to wait before the next try, in ms.",
+        "fetchOffset.retryIntervalMs", _parse_positive, _READ, "1000"
+    ).about("The pause before the next attempt, in ms.")
+    GROUP_ID_PREFIX: Final = Option("groupIdPrefix", _parse_text, _READ).about(
+        "Accepted without effect: a read uses no consumer group."
     )
-    GROUP_ID_PREFIX: Final = Option(
-        "groupIdPrefix",
-        _parse_text,
-        None,
-        _READ,
-        "Accepted, and without effect: reading uses no consumer group.",
+    MAX_OFFSETS_PER_TRIGGER: Final = Option("maxOffsetsPerTrigger", _parse_positive, _STREAM).about(
+        "The largest number of offsets in a micro-batch, divided in proportion to the new offsets "
+        "of each partition."
     )
-    MAX_OFFSETS_PER_TRIGGER: Final = Option(
-        "maxOffsetsPerTrigger",
-        _parse_positive,
-        None,
-        _STREAM,
-        "How many offsets a micro-batch may span, in all; shared out in proportion to what each "
-        "partition has to offer.",
+    MAX_BYTES_PER_TRIGGER: Final = Option("maxBytesPerTrigger", _parse_positive, _STREAM).about(
+        "About the largest number of bytes in a micro-batch, compressed as in the log; estimated "
+        "from the next records."
     )
-    MAX_BYTES_PER_TRIGGER: Final = Option(
-        "maxBytesPerTrigger",
-        _parse_positive,
-        None,
-        _STREAM,
-        "About how many bytes a micro-batch may span, as they are in the log, so compressed; "
-        "estimated from the records that come next.",
+    MIN_OFFSETS_PER_TRIGGER: Final = Option("minOffsetsPerTrigger", _parse_positive, _STREAM).about(
+        "The number of new offsets that a micro-batch waits for, at most for `maxTriggerDelay`."
     )
-    MIN_OFFSETS_PER_TRIGGER: Final = Option(
-        "minOffsetsPerTrigger",
-        _parse_positive,
-        None,
-        _STREAM,
-        "How many new offsets a micro-batch waits for, `maxTriggerDelay` at the longest.",
-    )
-    MAX_TRIGGER_DELAY: Final = Option(
-        "maxTriggerDelay",
-        _parse_time,
-        "15m",
-        _STREAM,
-        "How long to wait for `minOffsetsPerTrigger`: `15m`, `30s`, or a number of ms.",
+    MAX_TRIGGER_DELAY: Final = Option("maxTriggerDelay", _parse_time, _STREAM, "15m").about(
+        "The longest wait for `minOffsetsPerTrigger`: `15m`, `30s`, or a number of ms."
     )
     COMMIT_OFFSETS_TO_GROUP: Final = Option(
-        "commitOffsetsToGroup",
-        _parse_boolean,
-        "false",
-        _STREAM,
-        "Whether to commit what was processed to the group of `kafka.group.id`, for lag tools to "
-        "see. The query itself goes by its checkpoint.",
+        "commitOffsetsToGroup", _parse_boolean, _STREAM, "false"
+    ).about(
+        "Whether to commit processed offsets to the group `kafka.group.id`, for lag tools. The "
+        "query itself uses its checkpoint."
     )
-    TOPIC: Final = Option(
-        "topic",
-        _parse_text,
-        None,
-        _WRITE,
-        "The topic to write all rows to, whatever their column `topic` says.",
+    TOPIC: Final = Option("topic", _parse_text, _WRITE).about(
+        "The topic of all rows; overrides their column `topic`."
     )
     DELIVERY_GUARANTEE: Final = Option(
-        "deliveryGuarantee",
-        _parse_guarantee,
-        "at_least_once",
-        _WRITE,
+        "deliveryGuarantee", _parse_guarantee, _WRITE, "at_least_once"
+    ).about(
         "`exactly_once`: readers with `isolation.level=read_committed` see each micro-batch once "
-        "and as a whole, and a batch write as a whole or not at all (docs/exactly-once.md). "
-        "`at_least_once`: a task that Spark runs again writes its rows again.",
+        "and completely, and a batch write completely or not at all (docs/exactly-once.md). "
+        "`at_least_once`: a task that Spark runs again writes its rows again."
     )
-    TRANSACTIONAL_ID_PREFIX: Final = Option(
-        "transactionalIdPrefix",
-        _parse_text,
-        None,
-        _WRITE,
-        "Needed for `exactly_once`: how the transactional ids of this write begin. Of a query the "
-        "same at each start, and of no other query or job on the cluster.",
+    TRANSACTIONAL_ID_PREFIX: Final = Option("transactionalIdPrefix", _parse_text, _WRITE).about(
+        "Required for `exactly_once`: the prefix of the write's transactional ids. A query must "
+        "keep it at each start, and no other query or job on the cluster may use it."
     )
     COMMIT_LOG_TOPIC: Final = Option(
-        "commitLogTopic",
-        _parse_text,
-        "pykafka-commit-log",
-        _WRITE,
-        "For `exactly_once`: the compacted topic in which the decisions about transactions are "
-        "kept, one for each prefix. It is created where it is missing.",
+        "commitLogTopic", _parse_text, _WRITE, "pykafka-commit-log"
+    ).about(
+        "For `exactly_once`: the compacted topic of the commit log, with one record for each "
+        "prefix. It is created if it does not exist."
     )
-    PARTITIONER: Final[Option[Partitioner | None]] = Option(
-        "kafka.partitioner",
-        parse_partitioner,
-        "default",
-        _WRITE,
-        "Which partition a row goes to that names none in a column `partition`. `default`: by its "
-        "key, where Java's producer puts it; rows without a key stay together, a "
-        "`kafka.batch.size` to a partition. `sticky`: so all rows. `round_robin`: row by row. And "
-        "as librdkafka's of that name: `random`, `murmur2`, `murmur2_random`, `consistent`, "
-        "`consistent_random`, `fnv1a`, `fnv1a_random`.",
+    PARTITIONER: Final = Option("kafka.partitioner", parse_partitioner, _WRITE, "default").about(
+        "The partition of rows without one in a column `partition`. `default`: by key, as Java's "
+        "producer; rows without a key fill one partition up to `kafka.batch.size`, then the next. "
+        "`sticky`: the latter for all rows. `round_robin`: row by row. Like librdkafka's of the "
+        "same names: `random`, `murmur2`, `murmur2_random`, `consistent`, `consistent_random`, "
+        "`fnv1a`, `fnv1a_random`."
     )
-    PARTITIONER_CLASS: Final[Option[Partitioner | None]] = Option(
-        "kafka.partitioner.class",
-        parse_partitioner_class,
-        None,
-        _WRITE,
-        "The same by a class of Java's: `DefaultPartitioner`, `UniformStickyPartitioner` or "
-        "`RoundRobinPartitioner`, with its package. No other class can be had.",
+    PARTITIONER_CLASS: Final = Option(
+        "kafka.partitioner.class", parse_partitioner_class, _WRITE
+    ).about(
+        "The same by the full name of a Java class: `DefaultPartitioner`, "
+        "`UniformStickyPartitioner` or `RoundRobinPartitioner`. No other class is supported."
     )
-    PARTITIONER_IGNORE_KEYS: Final[Option[Partitioner | None]] = Option(
-        "kafka.partitioner.ignore.keys",
-        _parse_ignore_keys,
-        "false",
-        _WRITE,
-        "Whether keys have no say: `true` is `kafka.partitioner=sticky` in Java's words.",
-    )
+    PARTITIONER_IGNORE_KEYS: Final = Option(
+        "kafka.partitioner.ignore.keys", _parse_ignore_keys, _WRITE, "false"
+    ).about("Whether to ignore keys: `true` is Java's name for `kafka.partitioner=sticky`.")
 
 
 OPTIONS: Final[tuple[Option[object], ...]] = tuple(
     row for row in vars(Table).values() if isinstance(row, Option)
 )
 
-# Accepted in a batch, and of no effect there, as in Spark's connector.
+# Accepted in a batch read without effect, as in Spark's connector.
 STREAM_ONLY: Final = tuple(row.name for row in OPTIONS if row.uses == _STREAM)

@@ -1,4 +1,4 @@
-"""The options of a write -> one value. Pure: no I/O, no Spark."""
+"""Checks the options of a write, and returns them as one frozen value. Pure: no I/O, no Spark."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.partitioners import Partitioner, the_one_of
+from kafka_protocol.partitioners import Partitioner, single_partitioner
 from kafka_spark_source.options.names import CLIENT_PREFIX, by_key, check_names, client_options
 from kafka_spark_source.options.table import Table, Use
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who writes exactly once.
+    """The prefix of an exactly-once write's transactional ids, and the topic of its commit log.
 
-    Attributes:
-        prefix: Of all its transactional ids; no two writers at a time may have the same.
-        commit_log: The topic of its decisions.
+    Two writes at a time must not share the prefix.
     """
 
     prefix: str
@@ -27,13 +25,13 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """What a write was asked for, of a batch or of a stream.
+    """The options of a batch write or a streaming write.
 
     Attributes:
-        topic: For all rows, trimmed; None where a column says it. `schema.check_sink_schema`
-            checks it, together with that column.
-        partitioner: Where rows go that name no partition.
-        exactly_once: Who writes; None for at least once.
+        topic: The topic of all rows, trimmed; None for the column `topic`.
+            `schema.check_sink_schema` checks that there is one of them.
+        partitioner: Chooses the partition of rows without one.
+        exactly_once: The identity of an exactly-once write; None for at least once.
         kafka: The client's options without `kafka.`, names in lower case. Secrets: kept from repr.
     """
 
@@ -44,7 +42,7 @@ class WriteOptions:
 
 
 def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
-    """Read the options of `df.write`.
+    """Check the options of `df.write`.
 
     Raises:
         KafkaConfigError: An option is missing, unknown, contradictory or has an unusable value.
@@ -59,33 +57,33 @@ def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
         kafka = {_TRANSACTION_TIMEOUT: _LONGEST_TRANSACTION_MS} | kafka
     return WriteOptions(
         topic=Table.TOPIC.value_if_in(given),
-        partitioner=the_one_of({row.name: row.value_if_in(given) for row in _PARTITIONERS}),
+        partitioner=single_partitioner({row.name: row.value_if_in(given) for row in _PARTITIONERS}),
         exactly_once=identity,
         kafka=kafka,
     )
 
 
-# A micro-batch is one transaction to each task, from its first row until the driver commits, so
-# Java's minute is short. This is as long as brokers allow by default.
+# Each task of a micro-batch has one transaction, from its first row until the driver commits. That
+# can be longer than Java's default of a minute; this is the longest that brokers allow by default.
 _TRANSACTION_TIMEOUT: Final = "transaction.timeout.ms"
 _LONGEST_TRANSACTION_MS: Final = "900000"
 
 
 def _identity(given: Mapping[str, str]) -> Identity | None:
-    """Who writes exactly once; None where that is not asked for."""
+    """The identity of an exactly-once write; None for at least once."""
     prefix = (Table.TRANSACTIONAL_ID_PREFIX.value_if_in(given) or "").strip()
     if Table.DELIVERY_GUARANTEE.value_in(given):
         if not prefix:
             raise KafkaConfigError(
                 "Option 'deliveryGuarantee' is 'exactly_once', which needs the option "
                 "'transactionalIdPrefix': a name that this query keeps through its restarts, and "
-                "that no other query or job has."
+                "that no other query or job uses."
             )
         return Identity(prefix, Table.COMMIT_LOG_TOPIC.value_in(given).strip())
-    alone = [row.name for row in _ONLY_EXACTLY_ONCE if row.key in given]
-    if alone:
+    unused = [row.name for row in _ONLY_EXACTLY_ONCE if row.key in given]
+    if unused:
         raise KafkaConfigError(
-            f"Option '{alone[0]}' is for exactly-once writes: set the option 'deliveryGuarantee' "
+            f"Option '{unused[0]}' is for exactly-once writes: set the option 'deliveryGuarantee' "
             "to 'exactly_once', or remove it."
         )
     return None

@@ -1,9 +1,9 @@
-"""What was asked for, and what the cluster holds -> the offset ranges to read.
+"""Plans a batch read: requested ranges and the offsets of the logs -> offset ranges to read.
 
-Pure: the cluster's answers come in as arguments, warnings go out as values. An end of a range that
-is just "earliest" or "latest" stays so (it is bound late): the task that reads it asks the log as
-it is then. Sources: `KafkaOffsetReaderAdmin` and `KafkaExceptions` of Spark's connector, whose
-condition names the errors carry.
+Pure: offsets come in as arguments; losses go out as errors that `reading.data_loss` raises or
+logs. A range that starts at "earliest" or ends at "latest" keeps EARLIEST or LATEST (it is bound
+late): its task looks the offset up. Sources: `KafkaOffsetReaderAdmin` and `KafkaExceptions` of
+Spark's connector, whose condition names the errors carry.
 """
 
 from __future__ import annotations
@@ -13,74 +13,65 @@ from dataclasses import dataclass
 
 from kafka_protocol.errors import DataLossError, KafkaConfigError
 from kafka_protocol.topic_partition import LogBounds, OffsetRange, TopicPartition
-from kafka_spark_source.planning.bounds import End, Ends, Since
+from kafka_spark_source.planning.bounds import FirstAtOrAfter, RequestedBound, RequestedRange
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST, join_partitions
 from kafka_spark_source.planning.positions import BeforeLatest, Committed
 from kafka_spark_source.planning.predicates import EVERYTHING, Predicates
 from kafka_spark_source.planning.splitting import split
 
 
-@dataclass(frozen=True, slots=True)
-class DataLoss:
-    """A range of which a part is not in the log: an error or a warning, as failOnDataLoss says.
+class MissingPartitionsError(KafkaConfigError):
+    """Assigned partitions do not exist."""
 
-    Attributes:
-        asked: What was to be read.
-        bounds: What is there.
-    """
-
-    asked: OffsetRange
-    bounds: LogBounds
+    def __init__(self, partitions: Collection[TopicPartition]) -> None:
+        self.partitions = tuple(sorted(partitions))
+        super().__init__(self.partitions)
 
     @property
-    def error(self) -> DataLossError:
-        """What it is while failOnDataLoss is true."""
-        return DataLossError("COULD_NOT_READ_OFFSET_RANGE", str(self))
-
-    @property
-    def warning(self) -> str:
-        """What it is while failOnDataLoss is false."""
-        return f"{self} Going on without them, since failOnDataLoss is false."
+    def reason(self) -> str:
+        """One sentence with the partitions."""
+        return f"{self._sentence}."
 
     def __str__(self) -> str:
-        topic_partition, start, end = self.asked
         return (
-            f"Could not read records in offset [{start}, {end}) for topic partition "
-            f"{topic_partition}: the log holds [{self.bounds.earliest}, {self.bounds.latest})."
+            f"{self._sentence}: correct the options 'subscribe' or 'assign', or set "
+            "failOnDataLoss to false to read without them."
         )
+
+    @property
+    def _sentence(self) -> str:
+        is_one = len(self.partitions) == 1
+        noun, verb = ("Partition", "does") if is_one else ("Partitions", "do")
+        return f"{noun} {join_partitions(self.partitions)} {verb} not exist"
+
+
+def unreadable(wanted: OffsetRange, log: LogBounds) -> DataLossError:
+    """The error for a range that is not, or not completely, in the log."""
+    topic_partition, start, until = wanted
+    return DataLossError(
+        "COULD_NOT_READ_OFFSET_RANGE",
+        f"Could not read records in offset [{start}, {until}) for topic partition "
+        f"{topic_partition}: the log holds [{log.earliest}, {log.latest}).",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """What a batch read will read, and what it will not.
+    """The ranges of a batch read.
 
     Attributes:
-        ranges: One for each partition that exists, sorted by topic and number; some may be empty.
-        missing: Partitions that were assigned and do not exist. Empty if failOnDataLoss is true.
-        losses: Ranges that were cut to what the log holds. Empty if failOnDataLoss is true.
+        ranges: At least one for each partition that exists, sorted by topic and number; some may
+            be empty.
+        losses: Partitions that do not exist, then ranges that were cut to what the log holds.
     """
 
     ranges: tuple[OffsetRange, ...]
-    missing: tuple[TopicPartition, ...]
-    losses: tuple[DataLoss, ...]
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A sentence about each thing that was asked for and will not be read."""
-        lost = [loss.warning for loss in self.losses]
-        if self.missing:
-            lost.insert(0, missing_warning(self.missing))
-        return tuple(lost)
+    losses: tuple[MissingPartitionsError | DataLossError, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """How many input partitions to make of the ranges.
-
-    Attributes:
-        at_least: The option minPartitions.
-        max_records: The option maxRecordsPerPartition.
-    """
+    """How many input partitions to make: the options minPartitions and maxRecordsPerPartition."""
 
     at_least: int | None = None
     max_records: int | None = None
@@ -92,161 +83,156 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class BatchRequest:
-    """All that a batch read is planned from, but for what the logs hold.
+    """The input of a plan, except the offsets of the logs.
 
-    Attributes:
-        wanted: What each assigned partition is asked for, whether it exists or not.
-        existing: Those of them that exist.
-        fail_on_data_loss: Whether partitions or records that are not there are an error. If not,
-            partitions are left out, and ranges cut to what is there.
-        parts: How far to split ranges.
-        predicates: What a row has to fulfil to be of any use.
+    `wanted` has a range for each assigned partition, whether it is in `existing` or not.
     """
 
-    wanted: Mapping[TopicPartition, Ends]
+    wanted: Mapping[TopicPartition, RequestedRange]
     existing: Collection[TopicPartition]
-    fail_on_data_loss: bool = True
     parts: Parts = Parts()
     predicates: Predicates = EVERYTHING
 
     @property
-    def useful(self) -> list[TopicPartition]:
-        """The partitions that can hold rows of any use, sorted."""
+    def selected(self) -> list[TopicPartition]:
+        """The existing partitions that can hold rows which pass the filters, sorted."""
         return sorted(filter(self.predicates.keep, self.existing))
 
     def needed_positions(self) -> dict[TopicPartition, set[int]]:
-        """What `plan` has to know, as ListOffsets takes it.
+        """Partition -> timestamps to send in ListOffsets: both ends of the log, and times.
 
-        Both ends of a log, which given offsets are checked against, and times. Nothing where both
-        ends of a range are bound late and it is neither split nor narrowed.
+        A partition whose range is bound late at both ends needs none, unless ranges are split or
+        narrowed.
         """
-        useful = self.useful
-        ask_all = self.parts.must_split(len(useful)) or self.predicates.narrow
+        selected = self.selected
+        needs_all = self.parts.must_split(len(selected)) or self.predicates.narrow
         return {
             tp: self.wanted[tp].positions | self.predicates.positions
-            for tp in useful
-            if ask_all or not self.wanted[tp].are_late
+            for tp in selected
+            if needs_all or not self.wanted[tp].is_bound_late
         }
 
 
-def plan(request: BatchRequest, known: Mapping[TopicPartition, Mapping[int, int]]) -> BatchPlan:
+def plan(request: BatchRequest, listed: Mapping[TopicPartition, Mapping[int, int]]) -> BatchPlan:
     """Fix the offset ranges of a batch read.
 
     Args:
-        request: What is asked for.
-        known: Position -> offset, for all that `request.needed_positions` names.
+        request: What to read.
+        listed: Partition -> timestamp -> offset, for all of `request.needed_positions()`.
 
     Raises:
-        KafkaConfigError: An assigned partition does not exist, a range starts behind its end, or
-            no record is as young as a starting timestamp.
-        DataLossError: A specific start has aged out, or a specific end has not been written yet.
+        KafkaConfigError: A range starts after its end, or a starting timestamp is later than all
+            records.
     """
-    missing = tuple(sorted(request.wanted.keys() - set(request.existing)))
-    if missing and request.fail_on_data_loss:
-        raise missing_error(missing)
-    useful, wanted, parts = request.useful, request.wanted, request.parts
-    logs = {tp: log_bounds(known[tp]) for tp in useful if tp in known}
-    asked = [_resolve(tp, wanted[tp], log, known[tp]) for tp, log in logs.items()]
-    losses = tuple(
-        DataLoss(range_, logs[range_.topic_partition])
-        for range_ in asked
-        if not _is_within(range_, logs[range_.topic_partition])
-    )
-    if losses and request.fail_on_data_loss:
-        raise losses[0].error
-    there = [_cut(range_, logs[range_.topic_partition]) for range_ in asked]
-    ranges = _narrow(there, request.predicates, known)
-    if parts.must_split(len(useful)):
+    selected, wanted, parts = request.selected, request.wanted, request.parts
+    logs = {tp: log_bounds(listed[tp]) for tp in selected if tp in listed}
+    resolved = [_resolve(tp, wanted[tp], log, listed[tp]) for tp, log in logs.items()]
+    available = [_cut(range_, logs[range_.topic_partition]) for range_ in resolved]
+    ranges = _narrow(available, request.predicates, listed)
+    if parts.must_split(len(selected)):
         ranges = split(ranges, parts.at_least, parts.max_records)
-    late = [OffsetRange(tp, EARLIEST, LATEST) for tp in useful if tp not in known]
-    ranges = [*_bind_late(ranges, there, wanted), *late]
-    return BatchPlan(tuple(sorted(ranges)), missing, losses)
+    late = [OffsetRange(tp, EARLIEST, LATEST) for tp in selected if tp not in listed]
+    ranges = [*_bind_late(ranges, available, wanted), *late]
+    return BatchPlan(tuple(sorted(ranges)), (*_losses(request, resolved, logs),))
 
 
-def log_bounds(known: Mapping[int, int]) -> LogBounds:
-    """What the brokers' answers about one partition say about its log.
+def log_bounds(listed: Mapping[int, int]) -> LogBounds:
+    """Both ends of a log, from the offsets that ListOffsets returned for one partition.
 
-    They are not of the same moment: where a log grew in between, the youngest answer counts, and
-    where it lost its head it counts as empty.
+    The responses are not of one moment. If the log grew in between, the largest offset is its
+    end. If it lost its oldest records, it may count as empty.
     """
-    return LogBounds(known[EARLIEST], max(known.values()))
+    return LogBounds(listed[EARLIEST], max(listed.values()))
 
 
 def offset_of(
-    bound: End, topic_partition: TopicPartition, bounds: LogBounds, known: Mapping[int, int]
+    bound: RequestedBound,
+    topic_partition: TopicPartition,
+    log: LogBounds,
+    listed: Mapping[int, int],
 ) -> int:
-    """What one end of a range comes to.
+    """The offset of one end of a range.
 
     Args:
-        bound: The end; where a group stands is the caller's to know.
-        topic_partition: Where.
-        bounds: What the log holds.
-        known: Position -> offset, as brokers answered, for each timestamp in the bound.
+        bound: The end. `Committed` gives the start of the log; the caller knows the group's offset.
+        topic_partition: For the error.
+        log: Both ends of the log.
+        listed: Timestamp -> offset from ListOffsets, for the bound's timestamp if it has one.
 
     Raises:
-        KafkaConfigError: No record is as young as a starting timestamp.
+        KafkaConfigError: A starting timestamp is later than all records.
     """
     match bound:
         case BeforeLatest(count):
-            return max(bounds.earliest, bounds.latest - count)
-        case Since(ms, fail_if_none):
-            if known[ms] >= 0:
-                return known[ms]
+            return max(log.earliest, log.latest - count)
+        case FirstAtOrAfter(ms, fail_if_none):
+            if listed[ms] >= 0:
+                return listed[ms]
             if fail_if_none:
                 raise KafkaConfigError(
                     f"No offset matched from request of topic-partition {topic_partition} and "
-                    f"timestamp {ms}: no record is as young as that. Choose an earlier one, or "
-                    "set startingOffsetsByTimestampStrategy to latest."
+                    f"timestamp {ms}: all records are older. Choose an earlier timestamp, or set "
+                    "startingOffsetsByTimestampStrategy to latest."
                 )
-            return bounds.latest
+            return log.latest
         case Committed():
-            return bounds.earliest
-    return {EARLIEST: bounds.earliest, LATEST: bounds.latest}.get(bound, bound)
+            return log.earliest
+    return {EARLIEST: log.earliest, LATEST: log.latest}.get(bound, bound)
 
 
 def _resolve(
-    topic_partition: TopicPartition, wanted: Ends, bounds: LogBounds, known: Mapping[int, int]
+    topic_partition: TopicPartition,
+    wanted: RequestedRange,
+    log: LogBounds,
+    listed: Mapping[int, int],
 ) -> OffsetRange:
-    """The range as asked for, in offsets."""
-    start, end = (offset_of(bound, topic_partition, bounds, known) for bound in wanted)
+    """The requested range in offsets, which may be outside of the log."""
+    start, end = (offset_of(bound, topic_partition, log, listed) for bound in wanted)
     if start > end:
         raise KafkaConfigError(
             f"[RESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET] The resolved start offset "
             f"{start} is greater than the resolved end offset {end} for topic "
             f"{topic_partition.topic} partition {topic_partition.partition}, whose log holds "
-            f"[{bounds.earliest}, {bounds.latest}): correct where the read starts or ends."
+            f"[{log.earliest}, {log.latest}): correct where the read starts or ends."
         )
     return OffsetRange(topic_partition, start, end)
 
 
-def _is_within(asked: OffsetRange, bounds: LogBounds) -> bool:
-    if asked.from_offset == asked.until_offset:  # nothing asked for, nothing lost
-        return True
-    return bounds.earliest <= asked.from_offset and asked.until_offset <= bounds.latest
+def _losses(
+    request: BatchRequest, resolved: Iterable[OffsetRange], logs: Mapping[TopicPartition, LogBounds]
+) -> Iterator[MissingPartitionsError | DataLossError]:
+    if missing := request.wanted.keys() - set(request.existing):
+        yield MissingPartitionsError(missing)
+    for range_ in resolved:
+        log = logs[range_.topic_partition]
+        is_empty = range_.from_offset == range_.until_offset
+        is_within = log.earliest <= range_.from_offset and range_.until_offset <= log.latest
+        if not (is_empty or is_within):
+            yield unreadable(range_, log)
 
 
-def _cut(asked: OffsetRange, bounds: LogBounds) -> OffsetRange:
-    """What of a range is in the log; an empty range where that is nothing."""
-    until = min(asked.until_offset, bounds.latest)
-    start = min(max(asked.from_offset, bounds.earliest), until)
-    return OffsetRange(asked.topic_partition, start, until)
+def _cut(wanted: OffsetRange, log: LogBounds) -> OffsetRange:
+    """The part of a range that is in the log, or an empty range."""
+    until = min(wanted.until_offset, log.latest)
+    start = min(max(wanted.from_offset, log.earliest), until)
+    return OffsetRange(wanted.topic_partition, start, until)
 
 
 def _narrow(
     ranges: list[OffsetRange],
     predicates: Predicates,
-    known: Mapping[TopicPartition, Mapping[int, int]],
+    listed: Mapping[TopicPartition, Mapping[int, int]],
 ) -> list[OffsetRange]:
-    """What of the ranges can hold rows that fulfil the predicates; none that would be empty."""
+    """The parts of the ranges that can hold rows which pass the filters; no empty ones."""
     if not predicates.narrow:
         return ranges
     narrowed = []
     for tp, start, until in ranges:
-        youngest = start
+        first_in_time = start
         if predicates.since_ms is not None:
-            found = known[tp][predicates.since_ms]
-            youngest = found if found >= 0 else until
-        first = max(start, predicates.from_offset, youngest)
+            found = listed[tp][predicates.since_ms]
+            first_in_time = found if found >= 0 else until
+        first = max(start, predicates.from_offset, first_in_time)
         last = min(until, predicates.until_offset)
         if first < last:
             narrowed.append(OffsetRange(tp, first, last))
@@ -255,32 +241,13 @@ def _narrow(
 
 def _bind_late(
     pieces: Iterable[OffsetRange],
-    there: Iterable[OffsetRange],
-    wanted: Mapping[TopicPartition, Ends],
+    available: Iterable[OffsetRange],
+    wanted: Mapping[TopicPartition, RequestedRange],
 ) -> Iterator[OffsetRange]:
-    """Give the outer edges back to the task that reads them, where they are earliest or latest."""
-    edges = {tp: (start, until) for tp, start, until in there}
+    """Put EARLIEST and LATEST back where a piece starts or ends at the edge of the log."""
+    edges = {tp: (start, until) for tp, start, until in available}
     for tp, start, until in pieces:
         first, last = edges[tp]
         from_earliest = start == first and wanted[tp].start == EARLIEST
         to_latest = until == last and wanted[tp].end == LATEST
         yield OffsetRange(tp, EARLIEST if from_earliest else start, LATEST if to_latest else until)
-
-
-def missing_error(partitions: Collection[TopicPartition]) -> KafkaConfigError:
-    """What assigned partitions that do not exist are while failOnDataLoss is true."""
-    return KafkaConfigError(
-        f"{_missing(partitions)}: correct the options 'subscribe' or 'assign', or set "
-        "failOnDataLoss to false to read without them."
-    )
-
-
-def missing_warning(partitions: Collection[TopicPartition]) -> str:
-    """What they are while failOnDataLoss is false."""
-    return f"{_missing(partitions)}: skipped, since failOnDataLoss is false."
-
-
-def _missing(partitions: Collection[TopicPartition]) -> str:
-    one_or_more = "Partition" if len(partitions) == 1 else "Partitions"
-    verb = "does" if len(partitions) == 1 else "do"
-    return f"{one_or_more} {join_partitions(partitions)} {verb} not exist"

@@ -1,7 +1,7 @@
-"""What each partition is asked for: the positions of a query, partition by partition.
+"""The requested range of each partition, from the positions of a query.
 
-Pure. A map of offsets or of timestamps must be for exactly the partitions that are assigned; here
-that is checked. What an end comes to in the cluster's logs is `planning`'s business.
+Pure. Checks that a map of offsets or timestamps names exactly the assigned partitions. Offsets of
+a cluster never enter here; `batch` resolves the bounds.
 """
 
 from __future__ import annotations
@@ -25,61 +25,56 @@ from kafka_spark_source.planning.positions import (
 )
 
 
-class Since(NamedTuple):
-    """The first record that is as young as `ms`; where there is none, an error or the end."""
+class FirstAtOrAfter(NamedTuple):
+    """The first record with a timestamp of `ms` or later; if there is none, an error or the end."""
 
     ms: int
     fail_if_none: bool
 
 
 # An offset, EARLIEST, LATEST, or one of these.
-End: TypeAlias = int | Since | BeforeLatest | Committed
+RequestedBound: TypeAlias = int | FirstAtOrAfter | BeforeLatest | Committed
 
 
-class Ends(NamedTuple):
-    """What one partition is asked for."""
+class RequestedRange(NamedTuple):
+    """The requested start and end of one partition."""
 
-    start: End
-    end: End
+    start: RequestedBound
+    end: RequestedBound
 
     @property
-    def are_late(self) -> bool:
-        """Whether nothing about it can be said before it is read."""
+    def is_bound_late(self) -> bool:
+        """Whether the range is the whole log, whose ends the task looks up."""
         return self == (EARLIEST, LATEST)
 
     @property
     def positions(self) -> set[int]:
-        """What its leader has to be asked, as ListOffsets takes it, to say which offsets it is."""
-        times = {bound.ms for bound in self if isinstance(bound, Since)}
+        """The timestamps to send in ListOffsets to resolve the range."""
+        times = {bound.ms for bound in self if isinstance(bound, FirstAtOrAfter)}
         return {EARLIEST, LATEST, *times}
 
 
-def ends_of(
+def requested_ranges(
     assigned: Collection[TopicPartition],
     starting: Position,
     ending: Position,
     *,
     now_ms: int,
     fail_on_no_match: bool = True,
-) -> dict[TopicPartition, Ends]:
-    """Say what each assigned partition is asked for.
+) -> dict[TopicPartition, RequestedRange]:
+    """The requested range of each assigned partition.
 
-    Args:
-        assigned: The partitions that the query asks for, whether they exist or not.
-        starting: Where to start.
-        ending: Where to end, exclusive.
-        now_ms: The time, in ms since 1970, that positions such as "ten minutes ago" count from.
-        fail_on_no_match: Whether a starting timestamp that no record is as young as is an error.
-            An ending one stands for the end of the log then.
+    `now_ms`, in ms since 1970, is for positions such as "ten minutes ago". With `fail_on_no_match`
+    a starting timestamp after all records is an error; an ending one means the end of the log.
 
     Raises:
-        KafkaConfigError: A map of offsets or timestamps is not for exactly these partitions.
+        KafkaConfigError: A map of offsets or timestamps does not name exactly these partitions.
     """
     check_assigned(assigned, starting, ending)
     return {
-        tp: Ends(
-            timed(starting.bound_of(tp), now_ms, fail_if_none=fail_on_no_match),
-            timed(ending.bound_of(tp), now_ms, fail_if_none=False),
+        tp: RequestedRange(
+            to_absolute(starting.bound_of(tp), now_ms, fail_if_none=fail_on_no_match),
+            to_absolute(ending.bound_of(tp), now_ms, fail_if_none=False),
         )
         for tp in assigned
     }
@@ -88,31 +83,31 @@ def ends_of(
 def check_assigned(
     assigned: Collection[TopicPartition], starting: Position, ending: Position
 ) -> None:
-    """Refuse maps of offsets or timestamps that are not for exactly these partitions.
+    """Check that maps of offsets or timestamps name exactly these partitions.
 
     Raises:
-        KafkaConfigError: One is not.
+        KafkaConfigError: A map does not.
     """
     _check_side(_START_SIDE, starting, assigned)
     _check_side(_END_SIDE, ending, assigned)
 
 
-def timed(bound: Bound, now_ms: int, *, fail_if_none: bool) -> End:
-    """A bound whose time, if it has one, is counted from 1970."""
+def to_absolute(bound: Bound, now_ms: int, *, fail_if_none: bool) -> RequestedBound:
+    """The bound with "ago" replaced by a time since 1970."""
     match bound:
         case Timestamp(ms):
-            return Since(ms, fail_if_none)
+            return FirstAtOrAfter(ms, fail_if_none)
         case Ago(ms):
-            return Since(max(0, now_ms - ms), False)
+            return FirstAtOrAfter(max(0, now_ms - ms), fail_if_none=False)
         case _:
             return bound
 
 
 class _Side(NamedTuple):
-    """One end of a read, in the words of its errors: by kind of map, condition, noun, advice."""
+    """Texts for the errors of one end of a read: type of map -> (condition, noun, advice)."""
 
     noun: str
-    of: Mapping[type, tuple[str, str, str]]
+    texts: Mapping[type, tuple[str, str, str]]
 
 
 def _side(noun: str, option: str, advice: str) -> _Side:
@@ -141,7 +136,7 @@ _END_SIDE: Final = _side("end", "endingOffsets", "Use -1 for latest")
 def _check_side(side: _Side, position: Position, assigned: Collection[TopicPartition]) -> None:
     if isinstance(position, Everywhere):
         return
-    condition, kind, advice = side.of[type(position)]
+    condition, kind, advice = side.texts[type(position)]
     named = {key for key in position.bounds if isinstance(key, TopicPartition)}
     topics = {key for key in position.bounds if isinstance(key, str)}
     unassigned = topics - {tp.topic for tp in assigned}

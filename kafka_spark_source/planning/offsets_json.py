@@ -1,8 +1,7 @@
-"""The JSON that options and checkpoints spell partitions and offsets in.
+"""The JSON of partitions and offsets in options and checkpoints.
 
-Pure: no I/O, no Spark, nothing that depends on what a cluster holds. Source: `JsonUtils` of
-Spark's Kafka connector. Where its parser lets something pass that cannot be meant (a partition
-named twice, an offset of 1.5), this one refuses it.
+Pure: no I/O, no Spark, no offsets of a cluster. Source: `JsonUtils` of Spark's Kafka connector.
+Unlike Spark's parser it refuses a partition named twice, an offset of 1.5.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Final, TypeGuard, TypeVar
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
 
-# The timestamps of ListOffsets that stand for the two ends of a log; Spark's JSON uses them too.
+# The special timestamps of ListOffsets for both ends of a log; Spark's JSON uses them too.
 LATEST: Final = -1
 EARLIEST: Final = -2
 
@@ -31,21 +30,15 @@ _ASSIGNMENT_EXAMPLE: Final = '{"topicA":[0,1],"topicB":[0,1]}'
 
 
 def parse_topics(
-    option: str,
-    text: str,
-    example: str,
-    entries: Callable[[str, object], Iterable[tuple[K, V]]],
+    option: str, text: str, example: str, entries: Callable[[str, object], Iterable[tuple[K, V]]]
 ) -> dict[K, V]:
-    """Read a JSON object that maps topics to whatever `entries` makes of it.
+    """Read a JSON object with topics as keys.
 
-    Args:
-        option: The option's name, for the error.
-        text: Its value.
-        example: A value as it should be, for the error.
-        entries: (topic, what it maps to) -> entries of the result; raises ValueError.
+    `entries` makes entries of the result from a topic and its value, or raises ValueError. The
+    error of a wrong text shows `example`, a correct one.
 
     Raises:
-        KafkaConfigError: It is no such JSON, or names something twice.
+        KafkaConfigError: The text is no such JSON, or has a name twice.
     """
     try:
         return {
@@ -58,10 +51,10 @@ def parse_topics(
 
 
 def partitions_of(topic: str, mapped: object) -> Iterable[tuple[TopicPartition, object]]:
-    """What a topic's partitions map to, in a JSON such as `{"0":23,"1":-1}`.
+    """The partitions of a topic and their values, from JSON such as `{"0":23,"1":-1}`.
 
     Raises:
-        ValueError: It is no object, or a key is no partition.
+        ValueError: `mapped` is no object, or a key is no partition.
     """
     for number, value in _as_object(mapped, f"what topic {json.dumps(topic)} maps to").items():
         if not _PARTITION_NUMBER.fullmatch(number) or int(number) > _MAX_PARTITION:
@@ -70,48 +63,32 @@ def partitions_of(topic: str, mapped: object) -> Iterable[tuple[TopicPartition, 
 
 
 def is_long(value: object, lowest: int) -> TypeGuard[int]:
-    """Whether a value of a JSON is a whole number from `lowest` up to Java's largest long."""
-    # By type, because True is an int to isinstance.
+    """Whether a JSON value is a whole number from `lowest` to Java's largest long."""
+    # isinstance would accept True.
     return type(value) is int and lowest <= value <= _MAX_LONG
 
 
 def parse_assignment(option: str, text: str) -> tuple[TopicPartition, ...]:
-    """Read `{"topicA":[0,1],"topicB":[0,1]}`: the partitions to read of each topic.
-
-    Args:
-        option: The option's name, for the error.
-        text: Its value.
-
-    Returns:
-        At least one partition, sorted by topic and number.
+    """Read `{"topicA":[0,1],"topicB":[0,1]}`: at least one partition, sorted by topic and number.
 
     Raises:
-        KafkaConfigError: It is no such JSON, names something twice, or nothing at all.
+        KafkaConfigError: The text is no such JSON, has a name twice, or has no partition.
     """
-    nothing = f"No topicpartitions to assign as specified value for option '{option}' is "
-    if not text.strip().startswith("{"):
-        raise KafkaConfigError(
-            f"{nothing}'{_quote(text)}': write for example {_ASSIGNMENT_EXAMPLE}"
-        )
-    try:
-        assigned = [
-            topic_partition
-            for topic, numbers in _read_object(text, "the value").items()
-            for topic_partition in _read_partitions(topic, numbers)
-        ]
-    except (ValueError, RecursionError) as error:
-        raise _not_as_expected(_ASSIGNMENT_EXAMPLE, option, text, error) from error
+    assigned: dict[TopicPartition, None] = {}
+    if text.strip().startswith("{"):
+        assigned = parse_topics(option, text, _ASSIGNMENT_EXAMPLE, _read_partitions)
     if not assigned:
         raise KafkaConfigError(
-            f"{nothing}'{_quote(text)}': write for example {_ASSIGNMENT_EXAMPLE}"
+            f"No topicpartitions to assign as specified value for option '{option}' is "
+            f"'{_quote(text)}': write for example {_ASSIGNMENT_EXAMPLE}"
         )
     return tuple(sorted(assigned))
 
 
 def offsets_to_log(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
-    """Offsets as Spark takes them, to put them into the log of a stream.
+    """Offsets as JSON for Spark's offset log.
 
-    Spark compares offsets as text, so topics and partition numbers always come sorted.
+    Sorted by topic and partition, because Spark compares offsets as text.
     """
     topics: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
@@ -120,10 +97,10 @@ def offsets_to_log(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str,
 
 
 def offsets_from_log(logged: object) -> dict[TopicPartition, int]:
-    """What `offsets_to_log`, or Spark's own connector, has put into the log of a stream.
+    """Offsets from Spark's offset log, written by `offsets_to_log` or by Spark's own connector.
 
     Raises:
-        KafkaConfigError: It is something else, so the checkpoint is one of another source.
+        KafkaConfigError: They are no Kafka offsets: the checkpoint belongs to another source.
     """
     try:
         return {
@@ -145,7 +122,7 @@ def _as_offset(value: object, topic_partition: TopicPartition) -> int:
 
 
 def join_partitions(partitions: Iterable[TopicPartition]) -> str:
-    """Name partitions in a sentence, sorted: `t-0, t-1, t-10`."""
+    """Partitions for an error text, sorted: `t-0, t-1, t-10`."""
     return ", ".join(map(str, sorted(partitions)))
 
 
@@ -164,11 +141,11 @@ def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _as_object(value: object, what: str) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise ValueError(f"{what} is no JSON object")  # noqa: TRY004 -- the text's type, not ours
+        raise ValueError(f"{what} is no JSON object")  # noqa: TRY004 -- the JSON's type
     return value
 
 
-def _read_partitions(topic: str, numbers: object) -> Iterable[TopicPartition]:
+def _read_partitions(topic: str, numbers: object) -> Iterable[tuple[TopicPartition, None]]:
     if not isinstance(numbers, list):
         raise ValueError(f"what topic {json.dumps(topic)} maps to is no JSON array")  # noqa: TRY004
     seen = set()
@@ -178,7 +155,7 @@ def _read_partitions(topic: str, numbers: object) -> Iterable[TopicPartition]:
         if number in seen:
             raise ValueError(f"partition {number} of topic {json.dumps(topic)} occurs twice")
         seen.add(number)
-        yield TopicPartition(topic, number)
+        yield TopicPartition(topic, number), None
 
 
 def _not_as_expected(example: str, option: str, text: str, error: Exception) -> KafkaConfigError:
@@ -189,5 +166,5 @@ def _not_as_expected(example: str, option: str, text: str, error: Exception) -> 
 
 
 def _quote(text: str) -> str:
-    line = " ".join(text.split())  # Spark may show only the last line of an error
+    line = " ".join(text.split())  # Spark may show only an error's last line
     return line if len(line) <= _LONGEST_QUOTE else f"{line[:_LONGEST_QUOTE]}..."

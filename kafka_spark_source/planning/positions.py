@@ -1,6 +1,6 @@
-"""Where a read starts and ends, as options say it: a closed set of types, and how each is spelt.
+"""Start and end positions of a read: a closed set of types, and how options spell them.
 
-Pure: no I/O, no Spark. What a position comes to in a cluster's logs is `planning`'s business.
+Pure: no I/O, no Spark, no offsets of a cluster; `batch` turns positions into offsets.
 Source: `KafkaOffsetRangeLimit` and `KafkaSourceProvider` of Spark's Kafka connector; relative
 positions are ours.
 """
@@ -27,7 +27,7 @@ from kafka_spark_source.planning.offsets_json import (
 
 @dataclass(frozen=True, slots=True)
 class Timestamp:
-    """The first record that is as young as `ms` (since 1970), or younger."""
+    """The first record with a timestamp of `ms` (since 1970) or later."""
 
     ms: int
 
@@ -41,21 +41,20 @@ class Ago:
 
 @dataclass(frozen=True, slots=True)
 class BeforeLatest:
-    """`count` offsets before the end of the log, or its beginning where it holds fewer."""
+    """`count` offsets before the end of the log, or the log's start if it holds fewer."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """Where a consumer group stands; the beginning of the log where it has committed nothing."""
+    """The committed offset of a consumer group, or the log's start if it has none."""
 
 
-# One end of one partition's range: an offset, EARLIEST, LATEST, or one of these.
+# Start or end of one partition: an offset, EARLIEST, LATEST, or one of these types.
 Bound: TypeAlias = int | Timestamp | Ago | BeforeLatest | Committed
 
-
-# By partition, or for a whole topic by its name.
+# Keys are partitions, or topics for all of their partitions.
 Bounds: TypeAlias = Mapping[TopicPartition | str, Bound]
 
 
@@ -66,18 +65,18 @@ class Everywhere:
     bound: Bound
 
     def bound_of(self, topic_partition: TopicPartition) -> Bound:  # noqa: ARG002
-        """The bound, for every partition."""
+        """The bound of a partition."""
         return self.bound
 
 
 @dataclass(frozen=True, slots=True)
 class SpecificOffsets:
-    """A bound for each partition, or for a whole topic by its name, and for no others."""
+    """A bound for each of these partitions or topics, and for no others."""
 
     bounds: Bounds
 
     def bound_of(self, topic_partition: TopicPartition) -> Bound:
-        """The bound; KeyError for a partition that is not named."""
+        """The bound of a partition; KeyError if there is none."""
         if topic_partition.topic in self.bounds:
             return self.bounds[topic_partition.topic]
         return self.bounds[topic_partition]
@@ -85,12 +84,12 @@ class SpecificOffsets:
 
 @dataclass(frozen=True, slots=True)
 class SpecificTimestamps:
-    """A timestamp for each partition, and for no others."""
+    """A timestamp for each of these partitions, and for no others."""
 
     bounds: Bounds
 
     def bound_of(self, topic_partition: TopicPartition) -> Bound:
-        """The timestamp; KeyError for a partition that is not named."""
+        """The timestamp of a partition; KeyError if there is none."""
         return self.bounds[topic_partition]
 
 
@@ -99,13 +98,9 @@ Position: TypeAlias = Everywhere | SpecificOffsets | SpecificTimestamps
 FROM_EARLIEST: Final = Everywhere(EARLIEST)
 TO_LATEST: Final = Everywhere(LATEST)
 
-_WORDS: Final[Mapping[str, Bound]] = {
-    "earliest": EARLIEST,
-    "latest": LATEST,
-    "group": Committed(),
-}
+_WORDS: Final[Mapping[str, Bound]] = {"earliest": EARLIEST, "latest": LATEST, "group": Committed()}
 _UNITS_MS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-# At most 18 digits, so that no number leaves 64 bits before it is compared.
+# At most 18 digits, so that every number fits 64 bits.
 _AGO: Final = re.compile(rf"-([0-9]{{1,9}})\s*({'|'.join(_UNITS_MS)})")
 _BEFORE_LATEST: Final = re.compile(r"latest\s*-\s*([0-9]{1,18})")
 
@@ -118,15 +113,12 @@ _TIMESTAMPS_EXAMPLE: Final = (
 def parse_position(option: str, text: str) -> Everywhere | SpecificOffsets:
     """Read `earliest`, `latest`, `group`, a relative position, or a JSON of offsets.
 
-    Relative are `-10m` (the last ten minutes; also ms, s, h, d) and `latest-100` (a hundred
-    offsets before the end). In a JSON words are strings, which -1 and -2 never are.
-
-    Args:
-        option: The option's name, for the error.
-        text: Its value; words in any case.
+    Relative positions are `-10m` (the last ten minutes; also ms, s, h, d) and `latest-100` (a
+    hundred offsets before the end). JSON spells them as strings, and -1 and -2 as numbers. Words
+    may be in any case.
 
     Raises:
-        KafkaConfigError: It is none of these.
+        KafkaConfigError: The text is none of these.
     """
     bound = _read_word(text)
     if bound is not None:
@@ -138,7 +130,7 @@ def parse_timestamp(option: str, text: str) -> Everywhere:
     """Read milliseconds since 1970.
 
     Raises:
-        KafkaConfigError: It is no such number.
+        KafkaConfigError: The text is no such number.
     """
     digits = text.strip()
     if not re.fullmatch("[0-9]{1,19}", digits) or not is_long(int(digits), 0):
@@ -153,19 +145,19 @@ def parse_timestamps(option: str, text: str) -> SpecificTimestamps:
     """Read `{"topicA":{"0":1760000000000}}`: topic to partition to milliseconds since 1970.
 
     Raises:
-        KafkaConfigError: It is no such JSON, or names something twice.
+        KafkaConfigError: The text is no such JSON, or has a name twice.
     """
     return SpecificTimestamps(parse_topics(option, text, _TIMESTAMPS_EXAMPLE, _read_timestamps))
 
 
 def check_limits(starting: Position, ending: Position) -> None:
-    """Refuse two maps of the same kind that contradict each other, before any broker is asked.
+    """Refuse two maps of the same kind that contradict each other, before any request is sent.
 
-    What EARLIEST, LATEST and relative positions come to, only the cluster can tell.
+    The offsets of EARLIEST, LATEST and relative positions are not known here.
     Source: `KafkaSourceProvider.checkOffsetLimitValidity` of Spark's connector.
 
     Raises:
-        KafkaConfigError: The maps name different partitions, or a start is behind its end.
+        KafkaConfigError: The maps name different partitions, or a start is after its end.
     """
     if isinstance(starting, Everywhere) or type(starting) is not type(ending):
         return
@@ -196,15 +188,15 @@ def bounds_of(position: Position) -> Collection[Bound]:
     return [position.bound] if isinstance(position, Everywhere) else position.bounds.values()
 
 
-def is_named(position: Position, topic_partition: TopicPartition) -> bool:
+def has_bound_for(position: Position, topic_partition: TopicPartition) -> bool:
     """Whether a position has a bound for a partition."""
     if isinstance(position, Everywhere):
         return True
     return topic_partition in position.bounds or topic_partition.topic in position.bounds
 
 
-def asks_group(position: Position) -> bool:
-    """Whether a position, or a part of it, is where a consumer group stands."""
+def needs_group_offsets(position: Position) -> bool:
+    """Whether any bound of a position is a consumer group's committed offset."""
     return any(isinstance(bound, Committed) for bound in bounds_of(position))
 
 
@@ -215,14 +207,14 @@ _KINDS: Final = {
 
 
 def _named_once(starting: Bounds, ending: Bounds) -> list[TopicPartition]:
-    """The partitions that one side names and the other does not, by its topic neither."""
+    """The partitions that one side names and the other does not, not even by their topic."""
     whole = {key for key in (*starting, *ending) if isinstance(key, str)}
     once = starting.keys() ^ ending.keys()
     return [key for key in once if isinstance(key, TopicPartition) and key.topic not in whole]
 
 
 def _comparable(bound: Bound) -> int | None:
-    """The offset or the time where it is one, and says which before any broker does."""
+    """The bound as a number, if it is an offset or a timestamp."""
     value = bound.ms if isinstance(bound, Timestamp) else bound
     return value if isinstance(value, int) and value >= 0 else None
 

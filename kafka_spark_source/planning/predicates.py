@@ -1,9 +1,9 @@
-"""Spark's filters -> what they say about partitions, offsets and times, for planning. Pure.
+"""Spark's filters -> limits on partitions, offsets and timestamps, for planning. Pure.
 
-Only what is certain is used: of a filter that is not understood, nothing is said. Spark applies all
-filters once more, so what is read in vain does no harm, and what is left out must be certain.
-An upper limit of `timestamp` never is: the times of records need not ascend with their offsets,
-not even under LogAppendTime, since leaders have clocks of their own.
+Spark applies all filters to the rows again. So a filter that is not understood is ignored, and
+only rows that a filter surely rejects may be skipped. An upper limit of `timestamp` cannot be used:
+timestamps need not ascend with offsets, not even under LogAppendTime, since leaders have their own
+clocks.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 class Predicate(NamedTuple):
-    """`column operator value`; the operator is the name of Spark's class for the filter."""
+    """`column operator value`; the operator is the class name of Spark's filter."""
 
     column: str
     operator: str
     value: Any
 
     def holds(self, value: object) -> bool:
-        """Whether it is true of a value of the column."""
+        """Whether a value of the column passes."""
         return _OPERATORS[self.operator](value, self.value)
 
 
 @dataclass(frozen=True, slots=True)
 class Predicates:
-    """What a row has to fulfil.
+    """Limits on the rows to read.
 
     Attributes:
         of_partitions: Predicates on `topic` and `partition`.
-        from_offset: The lowest offset that can be of use.
-        until_offset: The offset from which on none is.
-        since_ms: Rows have to be as young as this, in ms since 1970; None where any age will do.
+        from_offset: The lowest offset.
+        until_offset: The highest offset, exclusive.
+        since_ms: The earliest timestamp, in ms since 1970; None for no limit.
     """
 
     of_partitions: tuple[Predicate, ...] = ()
@@ -50,7 +50,7 @@ class Predicates:
     since_ms: int | None = None
 
     def keep(self, topic_partition: TopicPartition) -> bool:
-        """Whether a partition can hold such rows."""
+        """Whether a partition can hold rows within the limits."""
         return all(
             predicate.holds(getattr(topic_partition, predicate.column))
             for predicate in self.of_partitions
@@ -58,12 +58,12 @@ class Predicates:
 
     @property
     def narrow(self) -> bool:
-        """Whether ranges of offsets become smaller."""
+        """Whether offset ranges may become smaller."""
         return (self.from_offset, self.until_offset, self.since_ms) != (0, _NO_LIMIT, None)
 
     @property
     def positions(self) -> set[int]:
-        """What leaders have to be asked for, as ListOffsets takes it."""
+        """The timestamps to send in ListOffsets."""
         return set() if self.since_ms is None else {self.since_ms}
 
 
@@ -71,14 +71,9 @@ EVERYTHING: Final = Predicates()
 
 
 def predicates_of(filters: Iterable[object]) -> Predicates:
-    """What filters of Spark's say, which must all hold of a row.
-
-    Args:
-        filters: Of `pyspark.sql.datasource`, since PySpark 4.1; told by the names of their classes.
-    """
+    """The limits from PySpark 4.1's filters, known by their class names; a row must pass all."""
     usable = [predicate for each in filters if (predicate := _predicate(each)) is not None]
-    from_offset, until_offset = 0, _NO_LIMIT
-    since_ms: int | None = None
+    from_offset, until_offset, since_ms = 0, _NO_LIMIT, None
     for column, name, value in usable:
         if column == "offset":
             lowest, highest = _INTERVALS[name](value)
@@ -107,7 +102,7 @@ _OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "In": lambda value, among: value in among,
 }
 
-# Operator -> the lowest and the highest whole number that it holds of.
+# Operator -> the lowest and the highest whole number that pass.
 _INTERVALS: Final[Mapping[str, Callable[[Any], tuple[int, int]]]] = {
     "EqualTo": lambda value: (value, value),
     "EqualNullSafe": lambda value: (value, value),
@@ -127,7 +122,7 @@ _TYPES: Final[Mapping[str, type]] = {
 
 
 def _predicate(spark_filter: object) -> Predicate | None:
-    """The filter as a predicate; None where nothing is to be said."""
+    """The filter as a predicate; None if it cannot be used."""
     name = type(spark_filter).__name__
     column = ".".join(getattr(spark_filter, "attribute", ()))
     value = getattr(spark_filter, "value", None)
@@ -142,9 +137,9 @@ def _predicate(spark_filter: object) -> Predicate | None:
 
 
 def _since(name: str, value: Any) -> int:
-    """The least time, in ms since 1970, of a row that the predicate holds of."""
-    youngest: datetime = min(value) if name == "In" else value
-    at_least = -((_EPOCH - youngest) // _MILLISECOND)  # rounded up: Kafka's times are whole ms
-    if name == "GreaterThan" and _EPOCH + at_least * _MILLISECOND == youngest:
+    """The earliest timestamp that passes, in ms since 1970; 0 for no limit."""
+    earliest: datetime = min(value) if name == "In" else value
+    at_least = -((_EPOCH - earliest) // _MILLISECOND)  # rounded up: Kafka has whole ms
+    if name == "GreaterThan" and _EPOCH + at_least * _MILLISECOND == earliest:
         return at_least + 1
     return 0 if name.startswith("LessThan") else at_least

@@ -1,7 +1,7 @@
-"""How much a micro-batch reads: limits by offsets and by bytes, and waiting for enough to come.
+"""Rate limits of a micro-batch: by offsets, by bytes, and a minimum to wait for.
 
-Pure: what logs hold, and how large their records are, comes in as arguments. Source of the limit
-by offsets and of the delay: `KafkaMicroBatchStream` of Spark's connector, in every rounding.
+Pure: offsets and record sizes come in as arguments. Source of the limit by offsets and of the
+minimum: `KafkaMicroBatchStream` of Spark's connector, with the same roundings.
 """
 
 from __future__ import annotations
@@ -19,14 +19,7 @@ Offsets: TypeAlias = Mapping[TopicPartition, int]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a micro-batch may hold, or waits for; None: no limit.
-
-    Attributes:
-        max_offsets: The option maxOffsetsPerTrigger.
-        max_bytes: The option maxBytesPerTrigger.
-        min_offsets: The option minOffsetsPerTrigger.
-        max_delay_ms: The option maxTriggerDelay.
-    """
+    """The options `...PerTrigger` and `maxTriggerDelay` of a stream; None for no limit."""
 
     max_offsets: int | None = None
     max_bytes: int | None = None
@@ -37,7 +30,7 @@ class Limits:
         """Refuse limits that contradict each other.
 
         Raises:
-            KafkaConfigError: A micro-batch would wait for more than it may hold.
+            KafkaConfigError: The minimum is larger than the maximum.
         """
         lowest, highest = self.min_offsets, self.max_offsets
         if lowest is not None and highest is not None and lowest > highest:
@@ -47,62 +40,51 @@ class Limits:
             )
 
     def is_too_little(self, start: Offsets, latest: Offsets) -> bool:
-        """Whether to wait for more before the next micro-batch.
-
-        Args:
-            start: What was read so far; a partition that is not in it counts from 0.
-            latest: Where the logs end.
-        """
+        """Whether there are fewer new offsets than `min_offsets`; a missing `start` is 0."""
         if self.min_offsets is None:
             return False
         return sum(end - start.get(tp, 0) for tp, end in latest.items()) < self.min_offsets
 
 
 def within_offsets(begin: Offsets, latest: Offsets, limit: int) -> dict[TopicPartition, int]:
-    """Share a number of offsets out among partitions, in proportion to what each has to offer.
+    """Limit a micro-batch to a number of offsets, in proportion to what each partition holds.
 
     Args:
-        begin: Where the micro-batch begins in each partition of `latest`.
-        latest: Where the logs end; in a log that was cut back that is before the beginning.
-        limit: How many offsets, in all; shares are rounded, so it can be a few more.
+        begin: The start of the micro-batch in each partition of `latest`.
+        latest: The ends of the logs; before `begin` in a log that was truncated.
+        limit: The number of offsets in total; roundings may exceed it a little.
 
     Returns:
-        Where to end in each partition: at its latest offset at the most.
+        The end of the micro-batch in each partition, at most the end of its log.
     """
     sizes = _sizes(begin, latest)
-    return _shared_out(begin, latest, limit, sum(sizes.values()))
+    return _scaled(begin, latest, limit, sum(sizes.values()))
 
 
 def within_bytes(
     begin: Offsets, latest: Offsets, bytes_per_offset: Mapping[TopicPartition, float], limit: int
 ) -> dict[TopicPartition, int]:
-    """The same for a number of bytes.
+    """As `within_offsets`, with a limit of about that many bytes.
 
-    Args:
-        begin: Where the micro-batch begins in each partition of `latest`.
-        latest: Where the logs end.
-        bytes_per_offset: How large the next records are, in each partition that has any.
-        limit: How many bytes, in all, about.
+    `bytes_per_offset` has the size of the next records of each partition with records to read.
     """
     sizes = _sizes(begin, latest)
     total = sum(size * bytes_per_offset[tp] for tp, size in sizes.items())
-    return _shared_out(begin, latest, limit, total)
+    return _scaled(begin, latest, limit, total)
 
 
 def _sizes(begin: Offsets, latest: Offsets) -> dict[TopicPartition, int]:
     return {tp: end - begin[tp] for tp, end in latest.items() if end > begin[tp]}
 
 
-def _shared_out(
-    begin: Offsets, latest: Offsets, limit: int, total: float
-) -> dict[TopicPartition, int]:
-    """The same part, limit / total, of what each partition has to offer; all where that is less."""
+def _scaled(begin: Offsets, latest: Offsets, limit: int, total: float) -> dict[TopicPartition, int]:
+    """The fraction limit / total of each partition's offsets, or all of them."""
     ends = dict(latest)
     if total < limit:
         return ends
     for tp, size in _sizes(begin, latest).items():
         share = limit * (size / total)
-        # Small partitions are not starved.
+        # Rounded up below 1, so that small partitions are read too.
         offsets = math.ceil(share) if share < 1 else math.floor(share)
         ends[tp] = min(latest[tp], begin[tp] + offsets)
     return ends

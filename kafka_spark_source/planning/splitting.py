@@ -1,7 +1,7 @@
-"""Offset ranges -> smaller ones, for minPartitions and maxRecordsPerPartition. Pure arithmetic.
+"""Splits offset ranges for minPartitions and maxRecordsPerPartition. Pure arithmetic.
 
-Source: `KafkaOffsetRangeCalculator` of Spark's Kafka connector, number by number: a job that moves
-here gets the same partitions.
+Source: `KafkaOffsetRangeCalculator` of Spark's Kafka connector, with the same roundings, so that a
+job that moves here gets the same partitions.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from kafka_protocol.topic_partition import OffsetRange
 def split(
     ranges: Sequence[OffsetRange], min_partitions: int | None, max_records: int | None
 ) -> list[OffsetRange]:
-    """Split ranges until there are at least, and each is at most, so many.
+    """Split ranges to reach a number of ranges and to limit the size of each.
 
     Args:
-        ranges: With offsets at both ends.
-        min_partitions: How many ranges to make at least, roughly: each is split by its share of
-            all offsets.
-        max_records: How many offsets a range may span.
+        ranges: Ranges with offsets at both ends.
+        min_partitions: The least number of ranges, roughly: each is split by its share of all
+            offsets.
+        max_records: The largest number of offsets in a range.
 
     Returns:
-        The parts in order; empty ranges are left out.
+        The parts in order, without empty ones.
     """
     parts = [whole for whole in ranges if _size(whole) > 0]
     if max_records is not None:
@@ -41,8 +41,8 @@ def _split_by_size(whole: OffsetRange, max_records: int) -> Iterator[OffsetRange
 def _split_by_share(ranges: Sequence[OffsetRange], min_partitions: int) -> list[OffsetRange]:
     total = sum(map(_size, ranges))
     small = [each for each in ranges if _share(each, total, min_partitions) == 1]
-    left_alone = {each.topic_partition for each in small}
-    # What stays whole takes no part in the shares of what is split.
+    not_split = {each.topic_partition for each in small}
+    # Ranges that are not split do not count in the shares of the others.
     rest = total - sum(map(_size, small))
     wanted = max(min_partitions - len(small), 1)
     return [
@@ -50,19 +50,19 @@ def _split_by_share(ranges: Sequence[OffsetRange], min_partitions: int) -> list[
         for each in ranges
         for part in (
             [each]
-            if each.topic_partition in left_alone
+            if each.topic_partition in not_split
             else _evenly(each, min(_share(each, rest, wanted), _size(each)))
         )
     ]
 
 
 def _share(part: OffsetRange, total: int, parts: int) -> int:
-    """How many of `parts` are a range's own; rounded as Java does, half up."""
+    """A range's share of `parts`, at least 1; rounded half up, as in Java."""
     return max(math.floor(_size(part) / total * parts + 0.5), 1)
 
 
 def _evenly(whole: OffsetRange, parts: int) -> Iterator[OffsetRange]:
-    """Parts of equal size; what does not divide goes to the last ones."""
+    """Parts of equal size; the last ones get the remainder."""
     start = whole.from_offset
     for left in range(parts, 0, -1):
         until = start + (whole.until_offset - start) // left

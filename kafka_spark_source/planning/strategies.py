@@ -1,6 +1,6 @@
-"""Which topics and partitions to read: the three ways to say it, and how each is spelt.
+"""Strategies to choose topics and partitions, and how options spell them.
 
-Pure: what a cluster holds is not known here. Source: `ConsumerStrategy` of Spark's connector.
+Pure: no I/O, no partitions of a cluster. Source: `ConsumerStrategy` of Spark's connector.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ _CLASS_IN_CLASS: Final = re.compile(r"\[\^?\]?[^\]]*(\[|&&)")
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """All partitions of the topics named."""
+    """All partitions of these topics."""
 
     topics: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SubscribePattern:
-    """All partitions of the topics that a regular expression finds itself in."""
+    """All partitions of the topics whose names contain a match of a regular expression."""
 
     pattern: str
 
     def matches(self, topic: str) -> bool:
-        """Whether the pattern occurs in the name: a search, `top` is found in `my-topic`."""
+        """Whether the name contains a match: `top` matches `my-topic`."""
         return re.search(self.pattern, topic) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """The partitions named, sorted, and no others."""
+    """These partitions, sorted, and no others."""
 
     partitions: tuple[TopicPartition, ...]
 
@@ -49,7 +49,7 @@ Strategy: TypeAlias = Subscribe | SubscribePattern | Assign
 
 
 def names_of(strategy: Strategy) -> list[str]:
-    """The topics that a strategy names, sorted; a pattern stands for itself."""
+    """The topic names of a strategy, sorted; of a pattern, the pattern itself."""
     match strategy:
         case Subscribe(topics):
             return sorted(topics)
@@ -60,10 +60,10 @@ def names_of(strategy: Strategy) -> list[str]:
 
 
 def parse_subscribe(option: str, text: str) -> Subscribe:
-    """Read `topicA,topicB`; blanks around the names do not count, nor do repetitions.
+    """Read `topicA,topicB`; blanks around names and repeated names are ignored.
 
     Raises:
-        KafkaConfigError: No name is left.
+        KafkaConfigError: There is no name.
     """
     topics = tuple(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
     if not topics:
@@ -78,7 +78,7 @@ def parse_subscribe_pattern(option: str, text: str) -> SubscribePattern:
     """Read a regular expression that Java and Python understand alike.
 
     Raises:
-        KafkaConfigError: It is empty, invalid, or in a syntax of Java's that Python's `re` lacks.
+        KafkaConfigError: It is empty, invalid, or uses Java syntax that Python's `re` lacks.
     """
     pattern = text.strip()
     if not pattern:
@@ -91,8 +91,8 @@ def parse_subscribe_pattern(option: str, text: str) -> SubscribePattern:
     except (re.error, ValueError, OverflowError, RecursionError, Warning) as error:
         raise KafkaConfigError(
             f"Option '{option}' must be a regular expression that Python's re module understands, "
-            f"got '{pattern}': {error}. (What only Java's syntax has, such as \\p{{Alpha}}, "
-            "(?<name>...) or [a-z&&[^b]], has to be written differently.)"
+            f"got '{pattern}': {error}. (Syntax that only Java has, such as "
+            "\\p{Alpha}, (?<name>...) or [a-z&&[^b]], must be written differently.)"
         ) from error
     return SubscribePattern(pattern)
 
@@ -101,11 +101,11 @@ def _compile(pattern: str) -> None:
     if _CLASS_IN_CLASS.search(_ESCAPED.sub("..", pattern)):
         raise ValueError("a character class holds another one or &&")
     with warnings.catch_warnings():
-        # Python warns where it might one day read a pattern in another way than today.
+        # Python warns of patterns whose meaning may change in a later version.
         warnings.simplefilter("error")
         re.compile(pattern)
 
 
 def parse_assign(option: str, text: str) -> Assign:
-    """Read `{"topicA":[0,1],"topicB":[0,1]}`; see `offsets.parse_assignment` for its errors."""
+    """Read `{"topicA":[0,1],"topicB":[0,1]}`; errors as in `parse_assignment`."""
     return Assign(parse_assignment(option, text))

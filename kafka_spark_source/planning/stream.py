@@ -1,8 +1,8 @@
-"""Two offsets of a stream -> the ranges of a micro-batch, and what is missing between them.
+"""Plans a micro-batch: its start and end offsets -> offset ranges, and the losses between them.
 
-Pure: what the cluster holds comes in as arguments; what is lost goes out as values, for one place
-to raise or to warn about. Source: `KafkaOffsetReader.getOffsetRangesFromResolvedOffsets` and
-`KafkaMicroBatchStream` of Spark's connector, whose condition names the errors carry.
+Pure: offsets come in as arguments; losses go out as errors that `reading.data_loss` raises or
+logs. Source: `KafkaOffsetReader.getOffsetRangesFromResolvedOffsets` and `KafkaMicroBatchStream` of
+Spark's connector, whose condition names the errors carry.
 """
 
 from __future__ import annotations
@@ -19,12 +19,7 @@ from kafka_spark_source.planning.rate_limits import Offsets
 
 @dataclass(frozen=True, slots=True)
 class StreamPlan:
-    """What a micro-batch reads.
-
-    Attributes:
-        ranges: One for each partition with something to read, sorted.
-        losses: What cannot be read, each an error or a warning, as failOnDataLoss says.
-    """
+    """The ranges of a micro-batch, sorted, and the records and partitions that are lost."""
 
     ranges: tuple[OffsetRange, ...]
     losses: tuple[DataLossError, ...]
@@ -33,10 +28,8 @@ class StreamPlan:
 def plan_stream(start: Offsets, end: Offsets, earliest: Offsets) -> StreamPlan:
     """Plan the micro-batch between two offsets.
 
-    Args:
-        start: Up to where everything was read; a partition that is not in it is new.
-        end: Up to where to read; a partition that is not in it is gone.
-        earliest: Where the logs of new partitions begin; one that is not in it does not exist.
+    A partition without a `start` is new, and needs its log start offset in `earliest`, unless it no
+    longer exists. One without an `end` was deleted.
     """
     new = end.keys() - start.keys()
     begin = {**start, **{tp: earliest[tp] for tp in new & earliest.keys()}}
@@ -49,10 +42,18 @@ def plan_stream(start: Offsets, end: Offsets, earliest: Offsets) -> StreamPlan:
 
 
 def deleted(partitions: Collection[TopicPartition], what_else: str = "") -> DataLossError:
-    """What was read before, and is not there any more."""
+    """The error for partitions that were read before and no longer exist."""
     return DataLossError(
         "PARTITIONS_DELETED",
         f"Partitions {join_partitions(partitions)} have been deleted{what_else}.",
+    )
+
+
+def offset_changed(topic_partition: TopicPartition, start: int, end: int) -> DataLossError:
+    """The error for a log that ends before the offset to start at."""
+    return DataLossError(
+        "PARTITION_OFFSET_CHANGED",
+        f"Partition {topic_partition} offset was changed from {start} to {end}.",
     )
 
 
@@ -73,48 +74,40 @@ def _losses(start: Offsets, end: Offsets, earliest: Offsets) -> Iterator[DataLos
         yield deleted(missing)
     for tp in sorted(start.keys() & end.keys()):
         if end[tp] < start[tp]:
-            yield DataLossError(
-                "PARTITION_OFFSET_CHANGED",
-                f"Partition {tp} offset was changed from {start[tp]} to {end[tp]}.",
-            )
+            yield offset_changed(tp, start[tp], end[tp])
 
 
-class Ends(NamedTuple):
-    """Where logs end.
-
-    Attributes:
-        latest: The latest offset of each partition that exists.
-        recreated: Topics that are others than before, of the same name.
-    """
+class LogEndOffsets(NamedTuple):
+    """The ends of the logs that exist, and the topics that were deleted and created again."""
 
     latest: Offsets
     recreated: Collection[str]
 
 
 class AvailableNowError(KafkaError):
-    """What was there when a query with Trigger.AvailableNow began is not there any more.
+    """Records that existed when a query with Trigger.AvailableNow began are gone.
 
-    Whatever failOnDataLoss says: such a query must read exactly that, or say that it cannot.
+    Raised even if failOnDataLoss is false: such a query must read exactly these records, or fail.
     """
 
 
-def check_available_now(end: Offsets, target: Offsets, now: Ends) -> None:
-    """Check, before each micro-batch under Trigger.AvailableNow, what the run still has to read.
+def check_available_now(end: Offsets, target: Offsets, now: LogEndOffsets) -> None:
+    """Check, before each micro-batch under Trigger.AvailableNow, that the run can reach its target.
 
     Args:
-        end: Up to where it reads.
-        target: Where the logs ended when the query began.
-        now: Where they end now.
+        end: The end of the micro-batch without rate limits.
+        target: The ends of the logs when the query began.
+        now: The ends of the logs now.
 
     Raises:
-        AvailableNowError: Partitions are gone, a log became shorter, or a topic is another one.
+        AvailableNowError: Partitions are gone, a log became shorter, or a topic was re-created.
     """
     lost = "have been lost"
     if target.keys() != end.keys():
         raise _lost(
             "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_END_OFFSET_AND_PREFETCHED",
             lost,
-            f"there were {join_partitions(target)}, and {join_partitions(end)} are to be read",
+            f"the query began with {join_partitions(target)} and now has {join_partitions(end)}",
         )
     if missing := end.keys() - now.latest.keys():
         raise _lost(
@@ -136,7 +129,7 @@ def check_available_now(end: Offsets, target: Offsets, now: Ends) -> None:
     }
     for condition, known in shorter.items():
         if too_far := [tp for tp, offset in sorted(end.items()) if offset > known[tp]]:
-            what = (f"{tp} is to be read up to {end[tp]} and ends at {known[tp]}" for tp in too_far)
+            what = (f"{tp} must be read up to {end[tp]} but ends at {known[tp]}" for tp in too_far)
             raise _lost(condition, _LESS_THAN_END, ", ".join(what))
 
 

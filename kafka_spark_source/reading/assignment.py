@@ -1,4 +1,7 @@
-"""Which partitions a query asks for, and which of them exist: strategies put to a cluster."""
+"""Resolves a strategy to the partitions of a cluster.
+
+Offsets never enter here.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,12 @@ from kafka_spark_source.planning.strategies import (
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What a query asks for, and what there is of it.
+    """The partitions of a query.
 
     Attributes:
-        assigned: The partitions that the query asks for.
-        existing: Those of them that exist.
-        topic_ids: Topic -> its id, where brokers tell it (Kafka 2.8 and later).
+        assigned: All partitions of the query.
+        existing: The assigned partitions that exist.
+        topic_ids: Topic -> its id; empty before Kafka 2.8.
     """
 
     assigned: Collection[TopicPartition]
@@ -38,17 +41,13 @@ class Assignment:
 def resolve(
     cluster: Cluster, strategy: Strategy, deadline: Deadline, known: Collection[str] = ()
 ) -> Assignment:
-    """Ask a cluster for the partitions that a strategy means.
+    """Find the partitions of a strategy.
 
-    Args:
-        cluster: Whom to ask.
-        strategy: Which topics, which partitions.
-        deadline: When to give up.
-        known: Topics that were there before; that one is not any more is no error here.
+    A topic in `known`, which existed before, may be missing without an error.
 
     Raises:
-        BrokerError: A topic that is named does not exist, or one may not be read.
-        BrokerConnectionError, KafkaTimeoutError: No broker can be reached, or none answers.
+        BrokerError: A named topic does not exist, or the user may not read a topic.
+        BrokerConnectionError, KafkaTimeoutError: No broker can be reached, or none responds.
     """
     topics = [*_topics(cluster, strategy, deadline, known)]
     found = {TopicPartition(topic.name, number) for topic in topics for number in topic.partitions}
@@ -66,14 +65,14 @@ def _topics(
     match strategy:
         case SubscribePattern():
             option = "subscribePattern"
-            everything = cluster.topics(None, deadline).values()
-            topics = [each for each in everything if _is_wanted(each, strategy)]
+            every_topic = cluster.topics(None, deadline).values()
+            topics = [each for each in every_topic if _is_selected(each, strategy)]
         case Subscribe(names):
             option = "subscribe"
             topics = [*cluster.settled_topics(names, deadline).values()]
         case Assign():
             option = "assign"
-            # A topic that is not there lacks all of its partitions, which planning reports.
+            # Planning reports all partitions of a topic that does not exist.
             known = names_of(strategy)
             topics = [*cluster.settled_topics(known, deadline).values()]
     missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -86,5 +85,5 @@ def _topics(
     return topics
 
 
-def _is_wanted(topic: Topic, pattern: SubscribePattern) -> bool:
+def _is_selected(topic: Topic, pattern: SubscribePattern) -> bool:
     return not topic.is_internal and pattern.matches(topic.name)

@@ -1,33 +1,35 @@
-"""Spark's batch reader: plan on the driver, read ranges in tasks. Holds no arithmetic of its own.
+"""Spark's batch reader: plans on the driver, reads ranges in tasks. No arithmetic belongs here.
 
-`partitions()` runs on the driver: which partitions, which offsets. Since PySpark 4.1 that is once
-for each `load()`, before for each run of a query. `read()` runs in a task for each of them. What
-travels between the two is one small pickle per partition, and the reader itself.
+`partitions()` runs on the driver: once for each `load()` since PySpark 4.1, before that once for
+each run of a query. `read()` runs in one task for each partition. Tasks get the pickled reader and
+one small pickle per partition.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from kafka_protocol.client.clock import Deadline, now_ms, pause
+from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.list_offsets import list_positions
 from kafka_protocol.client.pool import shared_cluster
-from kafka_protocol.errors import KafkaError
-from kafka_spark_source.errors import one_sentence
+from kafka_spark_source.errors import hide_traceback
 from kafka_spark_source.options.read import BatchReadOptions, ReadOptions
 from kafka_spark_source.planning.batch import BatchRequest, plan
-from kafka_spark_source.planning.bounds import ends_of
+from kafka_spark_source.planning.bounds import requested_ranges
 from kafka_spark_source.planning.predicates import EVERYTHING, predicates_of
 from kafka_spark_source.reading.assignment import resolve
+from kafka_spark_source.reading.data_loss import raise_or_warn
 from kafka_spark_source.reading.range_reader import PlannedRange, RangeReader
-from kafka_spark_source.worker import spare_modules_from_gc
+from kafka_spark_source.reading.retries import with_retries
+from kafka_spark_source.worker import exclude_modules_from_gc
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,40 +39,34 @@ _log = logging.getLogger(__name__)
 
 
 class KafkaInputPartition(InputPartition):
-    """The work of one task."""
+    """The range of one task."""
 
     value: PlannedRange
 
 
 def range_reader_of(options: ReadOptions, schema: StructType) -> RangeReader:
-    """What all tasks of a read share."""
+    """The range reader that all tasks of a read share."""
     return RangeReader(tuple(schema.names), options.fail_on_data_loss, options.poll_timeout_ms)
 
 
 def read_partition(
     reader: RangeReader, config: ClientConfig, partition: InputPartition
 ) -> Iterator[pa.RecordBatch]:
-    """The work of one task, of a batch or of a stream.
+    """Read the range of one task, of a batch or of a stream.
 
     Raises:
         KafkaError: Names topic, partition, offset and broker.
     """
-    with one_sentence():
-        # Where there is no partition at all, Spark makes one without a value (4.0: a None).
+    with hide_traceback():
+        # A read without partitions gets one from Spark, without a value (4.0: it is None).
         planned = getattr(partition, "value", None)
         if planned is not None:
             yield from reader.read(shared_cluster(config), planned)
-    spare_modules_from_gc()
+    exclude_modules_from_gc()
 
 
 class KafkaBatchReader(DataSourceReader):
-    """Reads a batch.
-
-    Args:
-        options: What to read.
-        config: How to talk to the cluster.
-        schema: The columns to read, in their order.
-    """
+    """Reads a batch; `schema` has the columns to read, in order."""
 
     def __init__(self, options: BatchReadOptions, config: ClientConfig, schema: StructType) -> None:
         self._options = options
@@ -79,15 +75,15 @@ class KafkaBatchReader(DataSourceReader):
         self._reader = range_reader_of(options, schema)
 
     def partitions(self) -> list[InputPartition]:
-        """Plan the offset ranges: one for each topic-partition, or more where options say so.
+        """Plan the offset ranges: one or more for each topic-partition.
 
         Raises:
-            KafkaError: No broker can be reached, a topic or partition does not exist, or offsets
-                that were asked for are not there. In one sentence, within seconds.
+            KafkaError: No broker can be reached, a topic or partition does not exist, or requested
+                offsets are not in the log. One sentence, within seconds.
         """
         for name in self._options.ignored:
             _log.warning("The option %s has no effect in a batch read.", name)
-        with one_sentence():
+        with hide_traceback():
             return [KafkaInputPartition(planned) for planned in self._planned()]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -99,55 +95,42 @@ class KafkaBatchReader(DataSourceReader):
         return read_partition(self._reader, self._config, partition)
 
     def _planned(self) -> list[PlannedRange]:
-        """Plan, and where that fails for a reason that may pass as often as the options say."""
-        options = self._options
-        for _ in range(options.planning_attempts - 1):
-            try:
-                return self._plan()
-            except KafkaError as error:
-                if not error.retriable:
-                    raise
-                _log.warning("Planning failed, and is tried again: %s", error)
-                pause(options.planning_interval_ms)
-        return self._plan()
-
-    def _plan(self) -> list[PlannedRange]:
-        options = self._options
-        deadline = Deadline.after(self._config.api_timeout_ms)
         cluster = Cluster(self._config)
         try:
-            found = resolve(cluster, options.strategy, deadline)
-            wanted = ends_of(
-                found.assigned,
-                options.starting,
-                options.ending,
-                now_ms=now_ms(),
-                fail_on_no_match=options.fail_on_no_match,
-            )
-            request = BatchRequest(
-                wanted, found.existing, options.fail_on_data_loss, options.parts, self._predicates
-            )
-            planned = plan(request, list_positions(cluster, request.needed_positions(), deadline))
+            return with_retries(partial(self._plan, cluster), cluster, self._options)
         finally:
             cluster.close()
-        for warning in planned.warnings:
-            _log.warning(warning)
+
+    def _plan(self, cluster: Cluster, deadline: Deadline) -> list[PlannedRange]:
+        options = self._options
+        found = resolve(cluster, options.strategy, deadline)
+        wanted = requested_ranges(
+            found.assigned,
+            options.starting,
+            options.ending,
+            now_ms=now_ms(),
+            fail_on_no_match=options.fail_on_no_match,
+        )
+        request = BatchRequest(wanted, found.existing, options.parts, self._predicates)
+        planned = plan(request, list_positions(cluster, request.needed_positions(), deadline))
+        for loss in planned.losses:
+            raise_or_warn(loss, fail_on_data_loss=options.fail_on_data_loss)
         ids = found.topic_ids
         return [PlannedRange(each, ids.get(each.topic_partition.topic)) for each in planned.ranges]
 
 
 class FilteringBatchReader(KafkaBatchReader):
-    """Reads what filters leave over; for Spark since 4.1, and where its switch is on.
+    """A batch reader that uses filters; needs PySpark 4.1.
 
-    A class of its own, since Spark refuses a reader with this method while
-    spark.sql.python.filterPushdown.enabled is off.
+    A separate class, because Spark refuses a reader with `pushFilters` unless
+    spark.sql.python.filterPushdown.enabled is set.
     """
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Take what filters say about partitions, offsets and times.
+        """Take limits on partitions, offsets and timestamps from the filters.
 
         Returns:
-            All of them, for Spark to apply to the rows: what is read is only roughly what they ask.
+            All filters, for Spark to apply to the rows, because the limits are only approximate.
         """
         self._predicates = predicates_of(filters)
         return filters

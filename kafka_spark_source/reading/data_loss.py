@@ -1,78 +1,77 @@
-"""failOnDataLoss, once a read runs: the one place that raises, or warns and goes on."""
+"""failOnDataLoss: the only module that raises a loss or logs it, and what is left to read then.
+
+Other modules find losses and build the errors; none of them logs one.
+"""
 
 from __future__ import annotations
 
 import logging
 from typing import TypeAlias
 
-from kafka_protocol.client.consumer.fetch import (
+from kafka_protocol.client.consumer.errors import (
     LogTruncatedError,
     OffsetOutOfRangeError,
     TopicGoneError,
 )
 from kafka_protocol.errors import DataLossError
 from kafka_protocol.topic_partition import LogBounds, OffsetRange
-from kafka_spark_source.planning.batch import DataLoss
+from kafka_spark_source.planning.batch import MissingPartitionsError, unreadable
+from kafka_spark_source.planning.stream import offset_changed
 
 _log = logging.getLogger(__name__)
 
-# What a task can find gone for good.
-Loss: TypeAlias = OffsetOutOfRangeError | LogTruncatedError | TopicGoneError
+# The losses that a fetch reports.
+FetchLoss: TypeAlias = OffsetOutOfRangeError | LogTruncatedError | TopicGoneError
 
 
-def range_after_loss(error: Loss, asked: OffsetRange, *, fail_on_data_loss: bool) -> OffsetRange:
-    """What is left to read when a part of a range is gone.
+def raise_or_warn(
+    error: DataLossError | MissingPartitionsError,
+    *,
+    fail_on_data_loss: bool,
+    cause: Exception | None = None,
+) -> None:
+    """Raise the error, or log it as a warning.
 
-    Args:
-        error: What is missing.
-        asked: The range that was being read.
-        fail_on_data_loss: The option of that name.
+    Raises:
+        DataLossError, MissingPartitionsError: `error`, if `fail_on_data_loss` is set.
+    """
+    if fail_on_data_loss:
+        raise error from cause
+    _log.warning("%s Going on without them, since failOnDataLoss is false.", error.reason)
 
-    Returns:
-        The range from the next offset that exists, or an empty one where nothing is left. It
-        never begins at an offset that was read before.
+
+def range_after_loss(
+    error: FetchLoss, reading: OffsetRange, *, fail_on_data_loss: bool
+) -> OffsetRange:
+    """The rest of the range `reading` after a loss in it, with a warning.
+
+    It begins at the next offset that exists, and is empty if there is none. It never starts before
+    the offset that the error names, so no record is read twice.
 
     Raises:
         DataLossError: `fail_on_data_loss` is set.
     """
     if isinstance(error, OffsetOutOfRangeError):
-        loss = DataLoss(
-            asked._replace(from_offset=error.offset), LogBounds(error.earliest, error.latest)
-        )
-        raise_or_warn(loss.error, fail_on_data_loss, error)
-        is_ahead = error.offset < error.earliest < asked.until_offset
-        return asked._replace(from_offset=error.earliest if is_ahead else asked.until_offset)
-    raise_or_warn(error, fail_on_data_loss)
-    # In a log that was cut back nothing comes twice from there on; a deleted one has no more.
-    until = asked.until_offset if isinstance(error, LogTruncatedError) else error.offset
-    return asked._replace(from_offset=error.offset, until_offset=until)
+        lost = reading._replace(from_offset=error.offset)
+        loss = unreadable(lost, LogBounds(error.earliest, error.latest))
+        raise_or_warn(loss, fail_on_data_loss=fail_on_data_loss, cause=error)
+        is_ahead = error.offset < error.earliest < reading.until_offset
+        return reading._replace(from_offset=error.earliest if is_ahead else reading.until_offset)
+    raise_or_warn(error, fail_on_data_loss=fail_on_data_loss)
+    # A truncated log has other records from this offset on; a deleted partition has none.
+    until = reading.until_offset if isinstance(error, LogTruncatedError) else error.offset
+    return reading._replace(from_offset=error.offset, until_offset=until)
 
 
-def range_ahead(bound: OffsetRange, *, fail_on_data_loss: bool) -> OffsetRange:
-    """A range whose end was bound late, or an empty one where the log ends before the range begins.
+def forward_range(bound: OffsetRange, *, fail_on_data_loss: bool) -> OffsetRange:
+    """A range that was bound late; empty, with a warning, if the log ends before its start.
 
     Raises:
-        DataLossError: It does, and `fail_on_data_loss` is set.
+        DataLossError: The log ends before its start, and `fail_on_data_loss` is set.
     """
     topic_partition, start, until = bound
     if start <= until:
         return bound
-    error = DataLossError(
-        "PARTITION_OFFSET_CHANGED",
-        f"Partition {topic_partition} offset was changed from {start} to {until}.",
-    )
-    raise_or_warn(error, fail_on_data_loss)
+    error = offset_changed(topic_partition, start, until)
+    raise_or_warn(error, fail_on_data_loss=fail_on_data_loss)
     return bound._replace(from_offset=until)
-
-
-def raise_or_warn(
-    error: DataLossError, fail_on_data_loss: bool, cause: Exception | None = None
-) -> None:
-    """Raise what is lost, or log it.
-
-    Raises:
-        DataLossError: `fail_on_data_loss` is set.
-    """
-    if fail_on_data_loss:
-        raise error from cause
-    _log.warning("%s Going on without them, since failOnDataLoss is false.", error.reason)

@@ -1,4 +1,7 @@
-"""What a task does: one planned range -> Arrow batches, and what becomes of it on the way."""
+"""Reads one planned range in a task: binds late ends, fetches, decodes to Arrow, skips losses.
+
+Planning never enters here, nor does pyspark.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +19,22 @@ from kafka_protocol.client.consumer.fetch import (
     TopicGoneError,
     fetch_range,
 )
-from kafka_protocol.client.consumer.log_bounds import ends_of_log
+from kafka_protocol.client.consumer.log_bounds import list_log_bounds_of_topic
 from kafka_protocol.errors import BrokerConnectionError, KafkaTimeoutError
 from kafka_protocol.topic_partition import OffsetRange
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
-from kafka_spark_source.reading.data_loss import range_after_loss, range_ahead
+from kafka_spark_source.reading.data_loss import forward_range, range_after_loss
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 class PlannedRange(NamedTuple):
-    """What travels to a task.
+    """The range of one task. It is pickled.
 
     Attributes:
-        wanted: The range; its ends may be EARLIEST and LATEST, and are bound in the task then.
-        topic_id: What the topic was when the range was planned; None where brokers tell no ids.
+        wanted: The range. EARLIEST and LATEST are bound in the task.
+        topic_id: The topic's id when the range was planned; None before Kafka 2.8.
     """
 
     wanted: OffsetRange
@@ -40,12 +43,12 @@ class PlannedRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RangeReader:
-    """How to read ranges.
+    """Reads ranges with the options that all tasks share.
 
     Attributes:
-        columns: Which columns, in which order.
-        fail_on_data_loss: Whether records that are gone are an error, or a warning.
-        poll_timeout_ms: How long to wait for records that do not come.
+        columns: The columns, in order.
+        fail_on_data_loss: Whether lost records are an error or a warning.
+        poll_timeout_ms: The longest wait for the next records, in ms.
     """
 
     columns: tuple[str, ...]
@@ -56,16 +59,16 @@ class RangeReader:
         """Read one range, as Arrow batches of about 2 MB.
 
         Raises:
-            DataLossError: Records of the range are gone, and `fail_on_data_loss` is set.
+            DataLossError: Records of the range are lost, and `fail_on_data_loss` is set.
             KafkaError: Names topic, partition, offset and broker.
         """
-        # Only tasks need Arrow; its import would double the time that planning takes.
+        # Only tasks need Arrow; the driver's planning would take twice as long with this import.
         from kafka_protocol.columnar.decode import decode_batches  # noqa: PLC0415
 
         rest = planned.wanted
         while True:
             try:
-                with _said_by_a_task(rest):
+                with naming_the_executor(rest):
                     rest = self._bound(cluster, rest, planned.topic_id)
                     for fetched in fetch_range(
                         cluster, rest, self.poll_timeout_ms, planned.topic_id
@@ -77,8 +80,8 @@ class RangeReader:
                             max_decompressed_bytes=cluster.config.max_decompressed_bytes,
                         )
             except (OffsetOutOfRangeError, LogTruncatedError, TopicGoneError) as error:
-                # What is kept begins there too: the batch that holds the new offset may hold
-                # older records, which were reported as lost.
+                # The new range also cuts the decoded rows: the batch with its first offset may hold
+                # older records, which were just reported as lost.
                 rest = range_after_loss(error, rest, fail_on_data_loss=self.fail_on_data_loss)
             else:
                 return
@@ -86,27 +89,29 @@ class RangeReader:
     def _bound(
         self, cluster: Cluster, wanted: OffsetRange, topic_id: uuid.UUID | None
     ) -> OffsetRange:
-        """The range with offsets at both ends: those that are bound late, as the log is now.
+        """The range with offsets at both ends, read from the log if they are bound late.
 
         Raises:
-            TopicGoneError: There is no such partition any more, or it is one of another topic.
+            TopicGoneError: The partition was deleted, or its topic re-created.
             DataLossError: The log ends before the range begins, and `fail_on_data_loss` is set.
         """
         tp, start, until = wanted
         if start != EARLIEST and until != LATEST:
             return wanted
-        log = ends_of_log(cluster, tp, topic_id)
+        log = list_log_bounds_of_topic(cluster, tp, topic_id)
         until = log.latest if until == LATEST else until
         if start == EARLIEST:
-            # What aged out before the task began was not asked for.
+            # Records that aged out before the task began are no loss: "earliest" means now.
             start = log.earliest
             until = max(start, until)
-        return range_ahead(OffsetRange(tp, start, until), fail_on_data_loss=self.fail_on_data_loss)
+        return forward_range(
+            OffsetRange(tp, start, until), fail_on_data_loss=self.fail_on_data_loss
+        )
 
 
 @contextmanager
-def _said_by_a_task(reading: OffsetRange) -> Iterator[None]:
-    """Let an error of the network say which side it comes from: executors may have another one."""
+def naming_the_executor(reading: OffsetRange) -> Iterator[None]:
+    """Add the executor's host to network errors: its network may differ from the driver's."""
     try:
         yield
     except (BrokerConnectionError, KafkaTimeoutError) as error:

@@ -1,6 +1,6 @@
-"""commitOffsetsToGroup: what a stream has processed, where lag tools look for it.
+"""commitOffsetsToGroup: commits a stream's progress to a consumer group, for lag tools.
 
-For others to see, and never for the query: a commit that fails is a warning, soon given up.
+The query itself never reads these offsets, so a commit that fails is a warning and never an error.
 """
 
 from __future__ import annotations
@@ -17,19 +17,14 @@ from kafka_protocol.topic_partition import TopicPartition
 
 _log = logging.getLogger(__name__)
 
-# Within it a coordinator that is there answers many times over; a micro-batch waits no longer.
-_PATIENCE_MS: Final = 3_000
-# So a coordinator that is not there costs a query a tenth of its time at the most.
+# How long a micro-batch waits for the coordinator: ample for one that can be reached.
+_COMMIT_TIMEOUT_MS: Final = 3_000
+# So an unreachable coordinator costs a query a tenth of its time at most.
 _PAUSE_AFTER_FAILURE_MS: Final = 30_000
 
 
 class GroupCommits:
-    """Commits to one group.
-
-    Args:
-        cluster: Whom to tell; kept, and never closed here.
-        group_id: The group. It must have no members.
-    """
+    """Commits to one group, which must have no members. Never closes the cluster."""
 
     def __init__(self, cluster: Cluster, group_id: str) -> None:
         self._cluster = cluster
@@ -46,12 +41,14 @@ class GroupCommits:
         if not changed or not self._pause.has_passed:
             return
         try:
-            commit_offsets(self._cluster, self._group_id, changed, Deadline.after(_PATIENCE_MS))
+            commit_offsets(
+                self._cluster, self._group_id, changed, Deadline.after(_COMMIT_TIMEOUT_MS)
+            )
         except KafkaError as error:
             self._pause = Deadline.after(_PAUSE_AFTER_FAILURE_MS)
             _log.warning(
-                "The query goes on, but its progress cannot be committed to the group %s, and is "
-                "not for the next %d s: %s",
+                "The query goes on, but its progress cannot be committed to the group %s. The next "
+                "attempt is in %d s: %s",
                 self._group_id,
                 _PAUSE_AFTER_FAILURE_MS // 1_000,
                 error,

@@ -1,8 +1,8 @@
-"""What the cluster holds of a stream's partitions, as a running query asks for it on the driver.
+"""What the cluster holds of a stream's partitions, requested by the driver of a running query.
 
-Connections live as long as the query. Partitions are looked for again every second, ends of logs
-whenever they are asked for. What is missing, or another topic of the same name, is asked for until
-word has had time to spread: one broker's word is not enough.
+Connections live as long as the query. The partitions are requested again after a second, the ends
+of logs each time. A missing partition, or another topic id, is requested again until metadata has
+had time to spread (topic.metadata.propagation.max.ms): a single broker may be behind.
 """
 
 from __future__ import annotations
@@ -15,72 +15,66 @@ from typing import Final
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.list_offsets import OffsetsPoll, list_offsets
-from kafka_protocol.client.consumer.topic_identity import is_doubtful
+from kafka_protocol.client.consumer.topic_identity import AnotherIdCounter, is_unknown_topic
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST, join_partitions
 from kafka_spark_source.planning.strategies import Strategy, names_of
-from kafka_spark_source.planning.stream import Ends
+from kafka_spark_source.planning.stream import LogEndOffsets
 from kafka_spark_source.reading.assignment import Assignment, resolve
 
-# So a trigger a second later sees what is new, and one after the other asks for offsets only.
+# Back-to-back triggers request offsets only; one that is a second later finds new partitions.
 _PARTITIONS_ARE_FRESH_MS: Final = 1_000
 
-# For how long, and how many times, all answers must tell another id before it is believed.
-_ANOTHER_AFTER_MS: Final = 1_000
-_WORDS_FOR_ANOTHER: Final = 3
+# The least time that responses must have another topic id, before the topic counts as re-created.
+_RECREATED_AFTER_MS: Final = 1_000
 
 
 class StreamLogs:
-    """The partitions of one query. Not for several threads at once.
-
-    Args:
-        cluster: Whom to ask; kept, and never closed here.
-        strategy: Which partitions.
-    """
+    """The partitions of one query. Not for several threads at once. Never closes the cluster."""
 
     def __init__(self, cluster: Cluster, strategy: Strategy) -> None:
         self._cluster = cluster
         self._strategy = strategy
-        self._found: Assignment | None = None
+        self._assignment: Assignment | None = None
         self._fresh_until = Deadline.after(0)
         self._ids: dict[str, uuid.UUID] = {}  # of the topics that the query has read
-        self._outlived: set[uuid.UUID] = set()  # of those that were re-created
+        self._replaced_ids: set[uuid.UUID] = set()  # of topics that were re-created since
         self._poll: OffsetsPoll | None = None
         self._polled: Assignment | None = None
 
     def __repr__(self) -> str:
-        count = "unknown" if self._found is None else len(self._found.existing)
+        count = "unknown" if self._assignment is None else len(self._assignment.existing)
         return f"<StreamLogs of {count} partitions, {self._cluster!r}>"
 
-    def at_first(self, deadline: Deadline) -> Assignment:
+    def initial_assignment(self, deadline: Deadline) -> Assignment:
         """The partitions of a new query.
 
         Raises:
-            BrokerError: A topic that is named does not exist, or one may not be read.
+            BrokerError: A named topic does not exist, or a topic may not be read.
         """
         return self._resolve((), deadline)
 
     def assignment(self, deadline: Deadline) -> Assignment:
-        """The partitions of a running query; that topics are gone is no error here.
+        """The partitions of a running query; a deleted topic is no error here.
 
         Raises:
-            BrokerError: A topic may not be read, or a broker is so far behind that it tells of one
-                that was deleted.
+            BrokerError: A topic may not be read, or a broker is so far behind that it returns the
+                id of a deleted topic.
         """
-        if self._found is None or self._fresh_until.has_passed:
+        if self._assignment is None or self._fresh_until.has_passed:
             return self._resolve(names_of(self._strategy), deadline)
-        return self._found
+        return self._assignment
 
-    def look_again(self) -> None:
-        """Look for partitions the next time, however fresh they are: something is odd."""
+    def invalidate_partitions(self) -> None:
+        """Make the next call request the partitions again, however fresh they are."""
         self._fresh_until = Deadline.after(0)
 
     def _resolve(self, known: Collection[str], deadline: Deadline) -> Assignment:
         found = resolve(self._cluster, self._strategy, deadline, known)
-        if not self._outlived.isdisjoint(found.topic_ids.values()):
-            raise _doubt("a broker tells the id of a topic that was deleted")
-        self._found = found
+        if not self._replaced_ids.isdisjoint(found.topic_ids.values()):
+            raise _stale_metadata("a broker returns the id of a deleted topic")
+        self._assignment = found
         self._fresh_until = Deadline.after(_PARTITIONS_ARE_FRESH_MS)
         self._ids = {**found.topic_ids, **self._ids}
         return found
@@ -88,89 +82,91 @@ class StreamLogs:
     def topic_ids(
         self, partitions: Collection[TopicPartition], deadline: Deadline
     ) -> Mapping[str, uuid.UUID]:
-        """The ids of the topics of partitions that the query reads, where brokers tell them."""
+        """The ids of the topics that the query reads; brokers below 2.8 return none."""
         if any(tp.topic not in self._ids for tp in partitions):
             self.assignment(deadline)
         return self._ids
 
-    def ends(
+    def latest_offsets(
         self,
         known: AbstractSet[TopicPartition],
         deadline: Deadline,
         gone: AbstractSet[TopicPartition] = frozenset(),
-    ) -> Ends:
-        """Where the logs end now.
+    ) -> LogEndOffsets:
+        """The ends of the logs now.
 
         Args:
             known: The partitions that were read before.
             deadline: When to give up.
-            gone: Those of them that are not waited for.
+            gone: Those of them that may be missing: do not wait for them.
 
         Returns:
-            The ends of all partitions that exist. One of the others is missing only if brokers
-            have not known it for topic.metadata.propagation.max.ms; a topic counts as re-created
-            after a second, and that is told once.
+            The ends of all partitions that exist. A known partition is missing only if brokers did
+            not know it for topic.metadata.propagation.max.ms. A topic counts as re-created after a
+            second, and is reported so once.
 
         Raises:
-            KafkaError: A broker refuses, or the cluster cannot be asked.
+            KafkaError: The cluster cannot be reached, or a broker refuses.
         """
         config = self._cluster.config
-        patience: Retry | None = None
-        is_over, others, first_other = False, 0, Deadline.after(0)
+        retry: Retry | None = None
+        is_over = False  # metadata had time to spread
+        other_ids = AnotherIdCounter(_RECREATED_AFTER_MS)
         while True:
             try:
                 found = self.assignment(deadline)
-                recreated = self._other_topics(found, known)
-                others = others + 1 if recreated else 0
-                if others == 1:
-                    first_other = Deadline.after(_ANOTHER_AFTER_MS)
+                recreated = self._recreated_topics(found, known)
+                if not recreated:
+                    other_ids.reset()
                 missing = known - gone - set(found.existing)
-                if recreated and (others < _WORDS_FOR_ANOTHER or not first_other.has_passed):
-                    doubt = _doubt(f"topics {', '.join(recreated)} have other ids")
+                if recreated and not other_ids.add():
+                    reason = _stale_metadata(f"topics {', '.join(recreated)} have other ids")
                 elif missing and not recreated and not is_over:
-                    doubt = _doubt(f"partitions {join_partitions(missing)} are missing")
+                    reason = _stale_metadata(f"partitions {join_partitions(missing)} are missing")
                 else:
-                    return self._ask(found, recreated, deadline)
+                    return self._list_latest(found, recreated, deadline)
             except BrokerError as error:
-                if is_over or not is_doubtful(error):
+                if is_over or not is_unknown_topic(error):
                     raise
-                doubt = error
-            self.look_again()
-            if patience is None:
+                reason = error
+            self.invalidate_partitions()
+            if retry is None:
                 propagation_ms = config.topic_propagation_max_ms
-                patience = Retry(config, Deadline.after(propagation_ms), propagation_ms)
+                retry = Retry(config, Deadline.after(propagation_ms), propagation_ms)
             try:
-                patience.wait(doubt)
+                retry.wait(reason)
             except KafkaError:
                 is_over = True
-                patience.pause()
+                retry.pause()
 
-    def earliest(
+    def earliest_offsets(
         self, partitions: Collection[TopicPartition], deadline: Deadline
     ) -> dict[TopicPartition, int]:
-        """Where logs begin; without those that do not exist (any more)."""
-        there = set(partitions) & set(self.assignment(deadline).existing)
-        return list_offsets(self._cluster, dict.fromkeys(there, EARLIEST), deadline)
+        """The log start offsets of the partitions that exist."""
+        existing = set(partitions) & set(self.assignment(deadline).existing)
+        return list_offsets(self._cluster, dict.fromkeys(existing, EARLIEST), deadline)
 
-    def _other_topics(self, found: Assignment, known: Iterable[TopicPartition]) -> list[str]:
+    def _recreated_topics(self, found: Assignment, known: Iterable[TopicPartition]) -> list[str]:
         if found.topic_ids.items() <= self._ids.items():
             return []
         read = {tp.topic for tp in known}
         return sorted(
             topic
-            for topic, its_id in found.topic_ids.items()
-            if topic in read and self._ids[topic] != its_id
+            for topic, topic_id in found.topic_ids.items()
+            if topic in read and self._ids[topic] != topic_id
         )
 
-    def _ask(self, found: Assignment, recreated: Collection[str], deadline: Deadline) -> Ends:
+    def _list_latest(
+        self, found: Assignment, recreated: Collection[str], deadline: Deadline
+    ) -> LogEndOffsets:
         if self._poll is None or self._polled is not found:
             self._poll = OffsetsPoll(self._cluster, dict.fromkeys(found.existing, LATEST))
             self._polled = found
-        latest = self._poll.ask(deadline)
-        self._outlived.update(self._ids[topic] for topic in recreated)
+        latest = self._poll.poll(deadline)
+        self._replaced_ids.update(self._ids[topic] for topic in recreated)
         self._ids |= found.topic_ids
-        return Ends(latest, recreated)
+        return LogEndOffsets(latest, recreated)
 
 
-def _doubt(what: str) -> BrokerError:
+def _stale_metadata(what: str) -> BrokerError:
     return BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Metadata: {what}")

@@ -1,119 +1,132 @@
 """The driver's side of one streaming query: where it starts, how far each micro-batch goes.
 
-One object lives as long as the query runs, and remembers nothing that a restart would need: that
-is in Spark's checkpoint. Knows no Spark; `stream_reader` is what Spark calls.
+A `MicroBatches` lives as long as one run of the query. It keeps nothing that a restart needs: that
+is in Spark's checkpoint. Never imports pyspark: `stream_reader` is what Spark calls.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import Enum, auto
 from typing import TypeVar
 
-from kafka_protocol.client.clock import Deadline, pause
+from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.record_sizes import bytes_per_offset
-from kafka_protocol.client.consumer.topic_identity import is_doubtful
+from kafka_protocol.client.consumer.topic_identity import is_unknown_topic
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.options.read import StreamReadOptions
-from kafka_spark_source.planning.batch import missing_error, missing_warning
+from kafka_spark_source.planning.batch import MissingPartitionsError
 from kafka_spark_source.planning.rate_limits import Offsets, within_bytes, within_offsets
 from kafka_spark_source.planning.splitting import split
-from kafka_spark_source.planning.stream import Ends, check_available_now, deleted, plan_stream
+from kafka_spark_source.planning.stream import check_available_now, plan_stream
 from kafka_spark_source.reading.data_loss import raise_or_warn
 from kafka_spark_source.reading.range_reader import PlannedRange
+from kafka_spark_source.reading.retries import with_retries
 from kafka_spark_source.streaming.group_commits import GroupCommits
 from kafka_spark_source.streaming.logs import StreamLogs
+from kafka_spark_source.streaming.observed_logs import ObservedLogs
+from kafka_spark_source.streaming.pacing import Pacing
 from kafka_spark_source.streaming.start import Start, check_pinnable, find_start
 
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-# How often a log that seems to have become shorter is looked at before that is believed: a broker
-# that has just become its leader may be behind.
-_LOOKS_AT_SHORTER_LOGS = 3
-
-# Nothing in the checkpoint says which connector it was.
+# The checkpoint does not say which connector wrote it.
 _RUN_AGAIN = (
     "The first micro-batch is run again. It reads nothing where the start is 'latest' or relative, "
     "as pykafka logs such a micro-batch. Had Spark's own connector logged it, its records would be "
     "left out: let that connector finish its first micro-batch before a query moves."
 )
 
-# At the default trigger Spark asks some 80 times a second. Once there has been nothing to read for
-# a while, each look waits a little: a third of the looks and of the CPU, for a few ms of latency.
-_IDLE_AFTER_MS = 1_000
-_IDLE_PAUSE_MS = 25
+
+class Phase(Enum):
+    """How far one run of a query has come. It only moves forward.
+
+    NEW: Nothing was looked up. A micro-batch that is planned now was logged by an earlier run.
+    STARTED: `start` looked up where the query starts: it is new, or Spark runs the first
+        micro-batch again. Only the latter is planned in this phase.
+    RUNNING: `next_end` found an end. Failures of brokers are waited for from now on.
+    """
+
+    NEW = auto()
+    STARTED = auto()
+    RUNNING = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The ends of the logs where a run with Trigger.AvailableNow ends; None until looked up."""
+
+    offsets: Offsets | None = None
 
 
 class MicroBatches:
-    """One query's micro-batches, one after the other.
-
-    Args:
-        options: What to read.
-        config: How to talk to the cluster.
-    """
+    """One query's micro-batches, one after the other."""
 
     def __init__(self, options: StreamReadOptions, config: ClientConfig) -> None:
         self._options = options
         self._config = config
         self._cluster = Cluster(config)
         self._logs = StreamLogs(self._cluster, options.strategy)
+        self._observed = ObservedLogs(
+            self._logs,
+            fail_on_data_loss=options.fail_on_data_loss,
+            retry_backoff_ms=config.retry_backoff_ms,
+        )
         self._commits = (
             GroupCommits(self._cluster, options.group_id)
             if options.commit_to_group and options.group_id
             else None
         )
-        self._start: Start | None = None  # of a new query, or of one whose first batch is run again
-        self._has_looked = False
-        self._gone: set[TopicPartition] = set()  # though they may still be in Spark's log
-        self._recreated: set[TopicPartition] = set()  # to begin anew
-        self._stops_at_target = False
-        self._target: Offsets | None = None
-        self._earliest: dict[TopicPartition, int] = {}  # of partitions that are new
-        self._may_wait = Deadline.after(0)  # for minOffsetsPerTrigger: until then
-        self._idle_from = Deadline.after(_IDLE_AFTER_MS)
-        self.latest: Offsets | None = None
-        """Where the logs ended at the last look."""
+        self._pacing = Pacing(options.limits.max_delay_ms)
+        self._phase = Phase.NEW
+        self._start: Start | None = None  # since the phase STARTED, if the query was in it
+        self._target: Target | None = None  # None: the run has no end
 
     def __repr__(self) -> str:
         return f"<MicroBatches of {self._logs!r}>"
+
+    @property
+    def latest(self) -> Offsets | None:
+        """The ends of the logs at the last request for them; None before the first one."""
+        return self._observed.latest
 
     def close(self) -> None:
         """Close every connection; the next call opens them again."""
         self._cluster.close()
 
-    def stop_at_what_is_there(self) -> None:
-        """Read what is there at the next look, and nothing that comes later."""
-        self._stops_at_target = True
+    def stop_at_available_now(self) -> None:
+        """End the run at the ends that the logs have when `next_end` first looks them up."""
+        self._target = Target()
 
     def start(self) -> Offsets:
-        """Where the query starts: looked up once, so that two callers get the same answer.
+        """Where the query starts: looked up once, so that two callers get the same offsets.
 
-        What keeps a new query from starting there is raised by `next_end`: Spark asks here also
-        before it runs the first micro-batch of an old query again.
+        A refusal of this start is raised by `next_end`: Spark calls this method also before it
+        runs the first micro-batch of an old query again.
 
         Raises:
-            KafkaError: The cluster cannot be asked.
+            KafkaError: The cluster cannot be reached, or a broker refuses.
         """
-        return self._looked_up().offsets
+        return self._started().offsets
 
     def next_end(
-        self, start: Offsets, *, is_new: bool, is_limited: bool, may_be_only_one: bool
+        self, start: Offsets, *, is_new: bool, is_limited: bool, single_batch_run: bool
     ) -> Offsets:
-        """How far the next micro-batch goes.
+        """How far the next micro-batch goes. The query is RUNNING then.
 
         Args:
             start: Where it begins; all before it is done.
             is_new: Whether it is the first one of a new query, and begins at `start()`.
-            is_limited: Whether the options' limits count.
-            may_be_only_one: Whether the run may have no other, so that what this one does not read
-                would not be read at all.
+            is_limited: Whether the options' limits apply.
+            single_batch_run: Whether the run may have no other micro-batch, so that it would never
+                read what this one leaves out.
 
         Returns:
             The end; `start` itself where there is nothing to read (yet).
@@ -121,135 +134,120 @@ class MicroBatches:
         Raises:
             KafkaConfigError: A new query cannot start where the options say.
             DataLossError: Something between the two is gone, and failOnDataLoss is true.
-            AvailableNowError: Something is gone in a run that has to read all that was there.
-            KafkaError: The cluster cannot be asked.
+            AvailableNowError: Something is gone that the run has to read.
+            KafkaError: The cluster cannot be reached, or a broker refuses.
         """
+        pinned: Offsets = {}
         if is_new:
-            pinned = self._pinned(may_be_only_one)
+            pinned = self._pinned(single_batch_run=single_batch_run)
         else:
-            pinned = {}
             self.processed(start)
-            if self._idle_from.has_passed:
-                pause(_IDLE_PAUSE_MS)
-        end = self._patiently(
+            self._pacing.pause_if_idle()
+        end = self._with_retries(
             lambda left: self._next_end(start, left, pinned, is_limited=is_limited, is_new=is_new)
         )
-        self._has_looked = True
+        self._phase = Phase.RUNNING
         if is_new or end != start:
-            self._may_wait = Deadline.after(self._options.limits.max_delay_ms)
-            self._idle_from = Deadline.after(_IDLE_AFTER_MS)
+            self._pacing.micro_batch_found()
         return end
 
     def plan(self, start: Offsets, end: Offsets) -> list[PlannedRange]:
         """What the tasks of a micro-batch read.
 
-        Args:
-            start: Where it begins.
-            end: Where it ends.
-
         Raises:
             DataLossError: Something between the two is gone, and failOnDataLoss is true.
-            KafkaError: The cluster cannot be asked.
+            KafkaError: The cluster cannot be reached, or a broker refuses.
         """
         is_empty = start == end
-        ranges = [] if is_empty else self._patiently(lambda left: self._plan(start, end, left))
-        self._earliest.clear()
+        ranges = [] if is_empty else self._with_retries(lambda left: self._plan(start, end, left))
+        self._observed.micro_batch_planned()
         return ranges
 
     def processed(self, offsets: Offsets) -> None:
-        """Tell the consumer group, if there is one, that all before these offsets is done."""
+        """Commit these offsets to the consumer group, if there is one: all before them is done."""
         if self._commits is not None and offsets:
             self._commits.commit(offsets)
 
     # --- Where it starts -------------------------------------------------------------------------
 
-    def _looked_up(self) -> Start:
+    def _started(self) -> Start:
         if self._start is None:
-            self._start = self._patiently(self._find_start)
+            self._start = self._with_retries(self._find_start)
+            if self._phase is Phase.NEW:
+                self._phase = Phase.STARTED
         return self._start
 
     def _find_start(self, deadline: Deadline) -> Start:
         refusal: KafkaError | None = None
         try:
-            found = self._logs.at_first(deadline)
+            found = self._logs.initial_assignment(deadline)
         except BrokerError as error:
-            if not is_doubtful(error):
+            if not is_unknown_topic(error):
                 raise
             refusal, found = error, self._logs.assignment(deadline)
         if missing := set(found.assigned) - set(found.existing):
-            if self._options.fail_on_data_loss:
-                refusal = refusal or missing_error(missing)
-            else:
-                _log.warning(missing_warning(missing))
+            try:
+                raise_or_warn(
+                    MissingPartitionsError(missing),
+                    fail_on_data_loss=self._options.fail_on_data_loss,
+                )
+            except MissingPartitionsError as error:
+                refusal = refusal or error
         start = find_start(self._cluster, found, self._options, deadline)
         return replace(start, refusal=refusal or start.refusal)
+
+    def _pinned(self, *, single_batch_run: bool) -> Offsets:
+        """Where the first micro-batch of a new query reads nothing, so that its end is the start.
+
+        Raises:
+            KafkaError: A new query cannot start where the options say.
+        """
+        start = self._started()
+        if start.refusal is not None:
+            raise start.refusal
+        if single_batch_run:
+            check_pinnable(self._options.starting)
+        return start.pinned(single_batch_run=single_batch_run)
 
     # --- How far a micro-batch goes --------------------------------------------------------------
 
     def _next_end(
         self, start: Offsets, deadline: Deadline, pinned: Offsets, *, is_limited: bool, is_new: bool
     ) -> Offsets:
-        now = self._look(start, deadline)
-        target = self._target
-        if now.latest == start and not (is_new or self._stops_at_target or self._recreated):
-            return start  # as most looks of an idle query
-        if self._stops_at_target and target is None:
-            self._target = now.latest
-        anew = {} if target else self._begun_anew(now.latest, deadline)
+        target = self._target.offsets if self._target else None
+        now = self._observed.observe(start, deadline, to_target=target is not None)
+        recreated_topics = self._observed.recreated_topics
+        if now.latest == start and not (is_new or self._target or recreated_topics):
+            return start  # the usual case of an idle query
+        if self._target and target is None:
+            self._target = Target(now.latest)
+        restarted = {} if target else self._observed.beginnings_of_recreated(now.latest, deadline)
         available = target or now.latest
         if is_new:
-            # What came since the start was looked up is new to the next one, as it would be if
-            # this one had to run again.
+            # A partition that was added since the start was looked up is new to the next
+            # micro-batch, as it would be if this one had to run again.
             available = {tp: at for tp, at in available.items() if tp in start}
-        self._find_earliest(available.keys() - start.keys(), deadline)
-        begin = {tp: at for tp, at in {**self._earliest, **start}.items() if tp in available}
+        earliest = self._observed.earliest_of_new(available.keys() - start.keys(), deadline)
+        begin = {tp: at for tp, at in {**earliest, **start}.items() if tp in available}
         latest = {tp: available[tp] for tp in begin}
-        if not latest or (is_limited and not anew and self._waits_for_more(start, latest)):
+        if not latest or (is_limited and not restarted and self._waits_for_more(start, latest)):
             return start
         if target and not is_new and latest != start:
-            others = {tp.topic for tp in self._recreated}
-            check_available_now(latest, target, now._replace(recreated=others))
+            check_available_now(latest, target, now._replace(recreated=recreated_topics))
         end = self._limited(begin, latest, deadline) if is_limited else latest
-        end = {**end, **pinned, **anew}
+        end = {**end, **pinned, **restarted}
         if self._options.fail_on_data_loss:
-            # Before Spark logs the end, or every restart would meet the same failure again.
-            for loss in plan_stream(start, end, self._earliest).losses:
-                raise loss
-        self._recreated.clear()
+            # Raised before Spark logs the end, or every restart would meet the same failure again.
+            for loss in plan_stream(start, end, earliest).losses:
+                raise_or_warn(loss, fail_on_data_loss=True)
+        self._observed.end_found()
         return end
 
-    def _look(self, start: Offsets, deadline: Deadline) -> Ends:
-        """Where the logs end now. What was deleted, and what was re-created, is kept in mind."""
-        if self._target is not None:
-            self._logs.look_again()  # what a run has to read may be another topic by now
-        for _ in range(_LOOKS_AT_SHORTER_LOGS):
-            now = self._logs.ends(start.keys(), deadline, self._gone)
-            self._recreated.update(tp for tp in now.latest if tp.topic in now.recreated)
-            if now.recreated or all(now.latest.get(tp, at) >= at for tp, at in start.items()):
-                break
-            self._logs.look_again()
-            pause(self._config.retry_backoff_ms)
-        gone = start.keys() - self._gone - now.latest.keys()
-        if gone and self._target is None:
-            self._gone |= gone
-            if self._options.fail_on_data_loss or not now.latest:
-                raise_or_warn(deleted(gone), self._options.fail_on_data_loss)
-        came_back = self._gone & now.latest.keys()
-        self._gone -= came_back
-        ids = self._logs.topic_ids(came_back, deadline)
-        self._recreated.update(tp for tp in came_back if tp.topic not in ids)
-        self.latest = now.latest
-        return now
-
-    def _find_earliest(self, new: AbstractSet[TopicPartition], deadline: Deadline) -> None:
-        if unknown := new - self._earliest.keys():
-            self._earliest |= self._logs.earliest(unknown, deadline)
-
     def _waits_for_more(self, start: Offsets, latest: Offsets) -> bool:
-        if self._stops_at_target:
-            return False  # no more will come
-        if self._may_wait.has_passed or any(latest.get(tp, at) < at for tp, at in start.items()):
+        if self._target or self._pacing.delay_has_passed:
             return False
+        if any(latest.get(tp, at) < at for tp, at in start.items()):
+            return False  # a loss is reported at once
         return self._options.limits.is_too_little(start, latest)
 
     def _limited(
@@ -260,8 +258,8 @@ class MicroBatches:
         if limits.max_offsets is not None:
             end = within_offsets(begin, end, limits.max_offsets)
         if limits.max_bytes is not None:
-            next_ones = {tp: at for tp, at in begin.items() if at < end[tp]}
-            end = within_bytes(begin, end, self._sizes(next_ones, deadline), limits.max_bytes)
+            unread = {tp: at for tp, at in begin.items() if at < end[tp]}
+            end = within_bytes(begin, end, self._sizes(unread, deadline), limits.max_bytes)
         return end
 
     def _sizes(self, offsets: Offsets, deadline: Deadline) -> Mapping[TopicPartition, float]:
@@ -270,45 +268,22 @@ class MicroBatches:
         except BrokerError as error:
             if error.error is not ErrorCode.OFFSET_OUT_OF_RANGE:
                 raise
-        # What aged out has no size; the task that would read it tells, or raises.
-        earliest = self._logs.earliest(offsets.keys(), deadline)
-        there = {tp: max(at, earliest.get(tp, at)) for tp, at in offsets.items()}
-        return bytes_per_offset(self._cluster, there, deadline)
-
-    def _pinned(self, may_be_only_one: bool) -> Offsets:
-        """Where the first micro-batch reads nothing, so that its end keeps the start."""
-        start = self._looked_up()
-        if start.refusal is not None:
-            raise start.refusal
-        if may_be_only_one:
-            check_pinnable(self._options.starting)
-        pinned = start.moving if may_be_only_one else start.moving | start.timed
-        return {tp: start.offsets[tp] for tp in pinned}
-
-    def _begun_anew(self, latest: Offsets, deadline: Deadline) -> dict[TopicPartition, int]:
-        """Where to go on in partitions that were deleted and re-created: at the beginning.
-
-        That is an end of its own, so that Spark's log tells where the next micro-batch begins.
-        """
-        partitions = self._recreated & latest.keys()
-        if not partitions:
-            return {}
-        raise_or_warn(
-            deleted(partitions, ", and their topics re-created"), self._options.fail_on_data_loss
-        )
-        return self._logs.earliest(partitions, deadline)
+        # Deleted records have no size. The task that should read them raises, or warns.
+        earliest = self._logs.earliest_offsets(offsets.keys(), deadline)
+        existing = {tp: max(at, earliest.get(tp, at)) for tp, at in offsets.items()}
+        return bytes_per_offset(self._cluster, existing, deadline)
 
     # --- What it reads ---------------------------------------------------------------------------
 
     def _plan(self, start: Offsets, end: Offsets, deadline: Deadline) -> list[PlannedRange]:
-        if self._start is not None and not self._has_looked:
+        if self._phase is Phase.STARTED and self._start is not None:
             start = self._start.before(end)
             if self._start.moving:
                 _log.warning(_RUN_AGAIN)
-        self._find_earliest(end.keys() - start.keys(), deadline)
-        planned = plan_stream(start, end, self._earliest)
+        earliest = self._observed.earliest_of_new(end.keys() - start.keys(), deadline)
+        planned = plan_stream(start, end, earliest)
         for loss in planned.losses:
-            raise_or_warn(loss, self._options.fail_on_data_loss)
+            raise_or_warn(loss, fail_on_data_loss=self._options.fail_on_data_loss)
         ranges, parts = [*planned.ranges], self._options.parts
         if parts.must_split(len(ranges)):
             ranges = split(ranges, parts.at_least, parts.max_records)
@@ -317,22 +292,6 @@ class MicroBatches:
 
     # --- Failures --------------------------------------------------------------------------------
 
-    def _patiently(self, work: Callable[[Deadline], T]) -> T:
-        """Do something, again where it failed for a reason that may pass.
-
-        A new query is to tell soon that an address is wrong. One that runs outlasts the restart of
-        a broker.
-        """
-        patience = Deadline.after(self._config.api_timeout_ms if self._has_looked else 0)
-        tries = 1
-        while True:
-            try:
-                return work(Deadline.after(self._config.api_timeout_ms))
-            except KafkaError as error:
-                is_over = tries >= self._options.planning_attempts and patience.has_passed
-                if is_over or not error.retriable:
-                    raise
-                _log.warning("The next micro-batch cannot be planned yet: %s", error)
-                pause(self._options.planning_interval_ms)
-            self._cluster.close()
-            tries += 1
+    def _with_retries(self, work: Callable[[Deadline], T]) -> T:
+        is_running = self._phase is Phase.RUNNING
+        return with_retries(work, self._cluster, self._options, is_running=is_running)

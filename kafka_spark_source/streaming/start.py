@@ -1,9 +1,9 @@
-"""Where a new stream starts, and which of its offsets a second look could put elsewhere.
+"""Where a new stream starts, and which of its offsets could differ when they are looked up again.
 
-Spark asks a Python source for its start anew when the first micro-batch is to be run again after a
-crash, and tells it nothing of its checkpoint. So a start that cannot be found again is pinned: the
-first micro-batch reads nothing there, and its end, in Spark's log, is the start. What Spark's
-connector keeps in a file of its own is kept so in the log that both of them read.
+When the first micro-batch is run again after a crash, Spark requests the start from a Python source
+again and passes nothing of the checkpoint. So a start that may differ then is pinned: the first
+micro-batch reads nothing in such a partition, and its end, which Spark logs, is the start. (Spark's
+connector keeps its start in a file of its own.) Never imports pyspark.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kafka_protocol.errors import KafkaConfigError, KafkaError
 from kafka_protocol.topic_partition import LogBounds, TopicPartition
 from kafka_spark_source.options.read import StreamReadOptions
 from kafka_spark_source.planning.batch import offset_of
-from kafka_spark_source.planning.bounds import Ends, check_assigned, timed
+from kafka_spark_source.planning.bounds import RequestedRange, check_assigned, to_absolute
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.planning.positions import (
     TO_LATEST,
@@ -31,12 +31,12 @@ from kafka_spark_source.planning.positions import (
     Position,
     Timestamp,
     bounds_of,
-    is_named,
+    has_bound_for,
 )
 from kafka_spark_source.planning.rate_limits import Offsets
 from kafka_spark_source.reading.assignment import Assignment
 
-# Positions that mean something else each time they are looked up, and never nothing.
+# Positions that give another offset each time they are looked up.
 _RELATIVE: Final = (Ago, BeforeLatest, Committed)
 
 
@@ -45,12 +45,12 @@ class Start:
     """Where a new stream starts.
 
     Attributes:
-        offsets: In each partition that is assigned and exists.
-        moving: Partitions whose offset is another one each time it is looked up.
-        timed: Partitions whose offset is that of a record with a timestamp: the same one again, as
-            long as the log holds it.
-        refusal: Why a new query cannot start there. One whose first micro-batch runs again can:
-            partitions may have come, and records have aged out, since it was new.
+        offsets: The start in each partition that is assigned and exists.
+        moving: Partitions that may start elsewhere when they are looked up again.
+        timed: Partitions that start at a record with a timestamp: at the same offset again, as long
+            as the log holds that record.
+        refusal: Why a new query cannot start there. Ignored when the first micro-batch runs again:
+            partitions may have been added, and records deleted, since the query was new.
     """
 
     offsets: Offsets
@@ -58,35 +58,41 @@ class Start:
     timed: frozenset[TopicPartition]
     refusal: KafkaError | None = None
 
-    def before(self, end: Offsets) -> dict[TopicPartition, int]:
-        """Where the first micro-batch started that Spark has logged with this end, and runs again.
+    def pinned(self, *, single_batch_run: bool) -> dict[TopicPartition, int]:
+        """The offsets at which the first micro-batch also ends, so that Spark's log keeps them.
 
-        This start was looked up again. A moving one may be anywhere now, but that micro-batch read
-        nothing there; one with a timestamp was not pinned where it may have been the only one.
+        In a run that may have no second micro-batch, partitions in `timed` are read at once.
         """
-        again = {
-            tp: min(at, end[tp]) for tp, at in self.offsets.items() if tp in self.timed & end.keys()
-        }
-        nowhere = {tp: end[tp] for tp in self.moving & end.keys()}
-        # Partitions without an end are new, and found by the next micro-batch.
-        return {tp: at for tp, at in self.offsets.items() if tp in end} | again | nowhere
+        partitions = self.moving if single_batch_run else self.moving | self.timed
+        return {tp: self.offsets[tp] for tp in partitions}
+
+    def before(self, end: Offsets) -> dict[TopicPartition, int]:
+        """Where the first micro-batch started, which Spark logged with this end and runs again.
+
+        This start was looked up again. A moving partition was pinned, so it started at its end. A
+        timed one may have been read at once, so it starts where its record is found, at its end at
+        the latest.
+        """
+        logged = {tp: at for tp, at in self.offsets.items() if tp in end}
+        # Partitions without an end are new: the next micro-batch finds them.
+        timed = {tp: min(logged[tp], end[tp]) for tp in self.timed & logged.keys()}
+        return logged | timed | {tp: end[tp] for tp in self.moving & end.keys()}
 
 
 def check_pinnable(starting: Position) -> None:
     """Refuse a relative start where the first micro-batch may be the only one of a run.
 
-    That one reads nothing, so the run would read nothing, and say that all is well.
+    A pinned micro-batch reads nothing, so such a run would succeed and read nothing.
 
     Raises:
-        KafkaConfigError: It is relative, at least for a part.
+        KafkaConfigError: The start is relative in at least one partition.
     """
-    relative = [bound for bound in bounds_of(starting) if isinstance(bound, _RELATIVE)]
-    if relative:
+    if any(isinstance(bound, _RELATIVE) for bound in bounds_of(starting)):
         raise KafkaConfigError(
-            "A stream starts at a position such as '-10m', 'latest-100' or 'group' by an empty "
-            "first micro-batch, which keeps it in the checkpoint; Trigger.Once, and PySpark below "
-            "4.2 for all that can be known there, would run no other. Use Trigger.AvailableNow "
-            "with PySpark 4.2 or newer, or set startingTimestamp instead."
+            "A stream keeps a start such as '-10m', 'latest-100' or 'group' in its checkpoint by "
+            "an empty first micro-batch. With Trigger.Once no other one follows, and below PySpark "
+            "4.2 this cannot be known. Use Trigger.AvailableNow with PySpark 4.2 or newer, or set "
+            "startingTimestamp instead."
         )
 
 
@@ -95,14 +101,8 @@ def find_start(
 ) -> Start:
     """Look up where a stream starts.
 
-    Args:
-        cluster: Whom to ask.
-        found: The partitions that are assigned.
-        options: Where the stream is to start.
-        deadline: When to give up.
-
     Raises:
-        KafkaError: The cluster cannot be asked.
+        KafkaError: The cluster cannot be reached, or a broker refuses.
     """
     starting, now = options.starting, now_ms()
     refusals: list[KafkaError] = []
@@ -110,9 +110,11 @@ def find_start(
         check_assigned(found.assigned, starting, TO_LATEST)
     except KafkaConfigError as error:
         refusals.append(error)
-    bounds = {tp: starting.bound_of(tp) for tp in sorted(found.existing) if is_named(starting, tp)}
-    wanted = {tp: timed(bound, now, fail_if_none=True) for tp, bound in bounds.items()}
-    positions = {tp: Ends(end, LATEST).positions for tp, end in wanted.items()}
+    bounds = {
+        tp: starting.bound_of(tp) for tp in sorted(found.existing) if has_bound_for(starting, tp)
+    }
+    wanted = {tp: to_absolute(bound, now, fail_if_none=True) for tp, bound in bounds.items()}
+    positions = {tp: RequestedRange(end, LATEST).positions for tp, end in wanted.items()}
     known = list_positions(cluster, positions, deadline)
     offsets = {}
     for tp, at in known.items():
@@ -136,5 +138,5 @@ def find_start(
 
 
 def _is_record(bound: Bound, known: Mapping[int, int]) -> bool:
-    """Whether a start is that of a record with a timestamp, and not the end for want of one."""
+    """Whether a start is the offset of a record with a timestamp, and not the end of the log."""
     return isinstance(bound, Timestamp) and known[bound.ms] >= 0

@@ -1,8 +1,8 @@
-"""Spark's streaming reader: what Spark calls on the driver and in tasks. Holds no arithmetic.
+"""Spark's streaming reader: the methods that Spark calls on the driver and in tasks.
 
-All but `read` runs in one Python process of the driver, which lives as long as the query; `read`
-runs in tasks, on a copy of the reader that has planned nothing. How a micro-batch is asked for
-depends on the release of PySpark: `limited_stream_reader` since 4.2, `plain_stream_reader` before.
+`read` runs in tasks, on a copy of the reader that has planned nothing. All other methods run in one
+Python process of the driver, which lives as long as the query. `latestOffset` depends on the
+release of PySpark: `reader_40` for 4.0 and 4.1, `reader_42` for later ones. No arithmetic here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_spark_source.errors import one_sentence
+from kafka_spark_source.errors import hide_traceback
 from kafka_spark_source.options.read import StreamReadOptions
 from kafka_spark_source.planning.offsets_json import offsets_from_log, offsets_to_log
 from kafka_spark_source.planning.rate_limits import Offsets
@@ -32,20 +32,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# What a start that was never logged has more than one that was: a topic that cannot be, without
-# partitions. Without it the first micro-batch of a new query could not be told from the one that
-# follows a first micro-batch whose commit was lost.
-MARK: Final[dict[str, dict[str, int]]] = {"": {}}
+# Marks an offset from `initialOffset()`, which Spark never logs. The empty topic name cannot occur
+# in Kafka. Without the mark, the first micro-batch of a new query would look like the one after a
+# first micro-batch whose commit was lost.
+NOT_LOGGED_MARK: Final[dict[str, dict[str, int]]] = {"": {}}
 
 
 class KafkaStreamReader(DataSourceStreamReader):
-    """Reads a stream.
-
-    Args:
-        options: What to read.
-        config: How to talk to the cluster.
-        schema: The columns to read, in their order.
-    """
+    """Reads a stream; `schema` has the columns to read, in order."""
 
     def __init__(
         self, options: StreamReadOptions, config: ClientConfig, schema: StructType
@@ -56,27 +50,27 @@ class KafkaStreamReader(DataSourceStreamReader):
         self.batches = MicroBatches(options, config)
 
     def __getstate__(self) -> dict[str, Any]:
-        # To a task travels what it needs, and no connection.
+        # A task needs no connection of the driver's.
         return {**self.__dict__, "batches": None}
 
     def initialOffset(self) -> dict[str, dict[str, int]]:
-        """Where a new query starts; with a mark, since Spark does not log this one.
+        """Where a new query starts, with NOT_LOGGED_MARK.
 
         Raises:
-            KafkaError: In one sentence, within seconds.
+            KafkaError: The cluster cannot be reached within seconds, or a broker refuses.
         """
         for name in self.options.ignored:
             _log.warning("The option %s has no effect in a stream.", name)
-        with one_sentence():
-            return self.logged(self.batches.start()) | MARK
+        with hide_traceback():
+            return self.logged(self.batches.start()) | NOT_LOGGED_MARK
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """Plan the offset ranges of a micro-batch; none where start and end are the same.
 
         Raises:
-            KafkaError: In one sentence; a DataLossError where failOnDataLoss is true.
+            KafkaError: As from `MicroBatches.plan`.
         """
-        with one_sentence():
+        with hide_traceback():
             planned = self.batches.plan(offsets_from_log(start), offsets_from_log(end))
             return [KafkaInputPartition(each) for each in planned]
 
@@ -89,8 +83,11 @@ class KafkaStreamReader(DataSourceStreamReader):
         return read_partition(self._reader, self._config, partition)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Note that a micro-batch is done. Spark says so when it makes the next one."""
-        with one_sentence():
+        """Commit the end of a finished micro-batch to the consumer group, if there is one.
+
+        Spark calls this when it makes the next micro-batch.
+        """
+        with hide_traceback():
             self.batches.processed(offsets_from_log(end))
 
     def stop(self) -> None:
@@ -98,5 +95,5 @@ class KafkaStreamReader(DataSourceStreamReader):
         self.batches.close()
 
     def logged(self, offsets: Offsets) -> dict[str, dict[str, int]]:
-        """Offsets as Spark logs them; never `{}`, which its own connector takes for no offset."""
+        """Offsets as Spark logs them; never `{}`: its own connector takes that for no offset."""
         return offsets_to_log(offsets) or {name: {} for name in names_of(self.options.strategy)}

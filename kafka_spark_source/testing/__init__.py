@@ -1,8 +1,8 @@
-"""A real Kafka on this machine, for tests, demos and trying things out.
+"""A real Kafka on this machine, for tests, demos and experiments.
 
-`KafkaCluster` starts Apache Kafka from its own jars with the Java that Spark wants anyway. Nothing
-in here is imported by the data source. The names below are loaded at first use, because pytest
-loads this package in every run, for its plugin.
+`KafkaCluster` starts Apache Kafka from its own jars, with the Java that Spark needs. The data
+source must never import this package. The names below are imported at first use, because pytest
+imports this package in every run, for its plugin.
 
 Example:
     >>> from kafka_spark_source.testing import KafkaCluster
@@ -38,7 +38,7 @@ __all__ = [
     "LocalBrokerError",
 ]
 
-_ROOMS = {
+_MODULES = {
     "cluster": ("Broker", "KafkaCluster"),
     "errors": ("BrokerStartError", "JarError", "JavaError", "LocalBrokerError"),
     "releases": ("NEWEST", "RELEASES"),
@@ -46,7 +46,7 @@ _ROOMS = {
 
 
 def __getattr__(name: str) -> object:
-    for room, names in _ROOMS.items():
+    for module, names in _MODULES.items():
         if name in names:
-            return getattr(importlib.import_module(f"{__name__}.{room}"), name)
+            return getattr(importlib.import_module(f"{__name__}.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,7 @@
-"""`KafkaCluster`: a real Kafka on this machine, for as long as a `with` block lasts.
+"""`KafkaCluster`: a real Kafka on this machine, for the duration of a `with` block.
 
-This is the whole public interface; the modules beside it each do one part of the work. Nothing of
-the protocol package is used here, so that its tests can stand on this one.
+This is the public interface; each module beside it does one part of the work. This package must
+not import the protocol package, because the tests of that package use this one.
 """
 
 from __future__ import annotations
@@ -25,19 +25,12 @@ from kafka_spark_source.testing.layout import USERNAME, ClusterLayout, NodeLayou
 from kafka_spark_source.testing.ports import HOST, HeldPorts
 from kafka_spark_source.testing.processes import SupervisedProcesses
 from kafka_spark_source.testing.properties import client_options
-from kafka_spark_source.testing.releases import (
-    NEWEST,
-    ListenerStyle,
-    Quorum,
-    Release,
-    find_release,
-)
+from kafka_spark_source.testing.releases import NEWEST, ListenerStyle, Quorum, Release, find_release
 from kafka_spark_source.testing.waiting import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from typing_extensions import Self
 
@@ -47,14 +40,10 @@ _STOP_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Broker:
-    """One broker of a running cluster, as it is at this moment.
+    """The current state of one broker of a running cluster.
 
-    Attributes:
-        node_id: Its id, from 1.
-        host: Where clients reach it.
-        port: Where clients reach it.
-        pid: Its process, or None while it does not run.
-        log_file: What it printed.
+    Ids begin at 1. Host and port are those for clients, `pid` is None while the broker does not
+    run, and its output is in `log_file`.
     """
 
     node_id: int
@@ -65,26 +54,26 @@ class Broker:
 
 
 class KafkaCluster:
-    """A Kafka cluster of real brokers on loopback, gone when the `with` block ends.
+    """A Kafka cluster of real brokers on loopback; it is removed when the `with` block ends.
 
-    It ends too when this process does, whichever way: its JVMs and its folder belong to a
-    supervisor process that notices.
+    It also ends with this process, even if that is killed: a supervisor process owns its JVMs and
+    its folder.
 
     Args:
         version: A release of `kafka_spark_source.testing.releases.RELEASES`.
-        nodes: How many brokers; from 3.9 on each is a KRaft controller as well.
+        nodes: The number of brokers; from 3.9 on each is a KRaft controller as well.
         security: The client listener's protocol: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.
-        config: More server properties, for every broker; they win over the built-in ones. In a
-            value `{port}` and `{node_id}` stand for the broker's own.
-        port: The first broker's port, the others taking those after it; else the kernel chooses.
+        config: Server properties for every broker; they override the built-in ones. In a value,
+            `{port}` and `{node_id}` are replaced by those of the broker.
+        port: The first broker's port, the others have the next ones; by default free ones.
         heap: Java's `-Xmx` for each broker.
-        jvm_flags: Java's other flags; the default makes it start fast, not run fast.
-        start_timeout: Seconds that the cluster, or a restarted broker, may take to be ready.
-        on_progress: Told in a few words what is being waited for.
+        jvm_flags: Other Java flags; the default is for a fast start, not for fast code.
+        start_timeout: The most seconds until the cluster, or a restarted broker, is ready.
+        on_progress: Called with a short text before each slow step.
 
     Raises:
-        LocalBrokerError: The arguments do not fit together; from `start`, no Java, no jars, or a
-            broker that did not come up (`BrokerStartError`, with the end of its log).
+        LocalBrokerError: The arguments do not match; from `start`, no Java, no jars, or a broker
+            that did not start (`BrokerStartError`, with the end of its log).
 
     Example:
         >>> with KafkaCluster(nodes=3) as cluster:  # doctest: +SKIP
@@ -92,7 +81,7 @@ class KafkaCluster:
         '127.0.0.1:40123,127.0.0.1:40127,127.0.0.1:40131'
     """
 
-    def __init__(  # noqa: PLR0913 - each is a choice of the user's, with a default
+    def __init__(  # noqa: PLR0913 - each is an option of the user, with a default
         self,
         version: str = NEWEST,
         nodes: int = 1,
@@ -115,7 +104,7 @@ class KafkaCluster:
         self._heap = heap
         self._jvm_flags = tuple(jvm_flags)
         self._start_timeout = start_timeout
-        self._on_progress = on_progress or _say_nothing
+        self._on_progress = on_progress or _ignore_progress
         self._ports = HeldPorts()
         self._processes: SupervisedProcesses | None = None
         self._started: tuple[ClusterLayout, Launcher] | None = None
@@ -129,12 +118,7 @@ class KafkaCluster:
             self.start()
         return self
 
-    def __exit__(
-        self,
-        exception_type: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.stop()
 
     def start(self) -> None:
@@ -146,16 +130,13 @@ class KafkaCluster:
         self._processes = SupervisedProcesses()
         atexit.register(self.stop)
         try:
-            self._bring_up(Runtime(java, jars, self._heap, self._jvm_flags), self._processes)
+            self._start_brokers(Runtime(java, jars, self._heap, self._jvm_flags), self._processes)
         except BaseException:
             self.stop()
             raise
 
     def stop(self) -> None:
-        """Kills all processes and removes the folder; does nothing where there are none.
-
-        The data goes with them, so no broker is given time to write it.
-        """
+        """Kills all processes and removes the folder with all data, if the cluster was started."""
         atexit.unregister(self.stop)
         self._started = None
         if self._processes is not None:
@@ -164,9 +145,9 @@ class KafkaCluster:
         self._ports.close()
 
     def detach(self) -> None:
-        """Lets the cluster live on when this process ends; this object can do no more with it.
+        """Keeps the cluster running after this process; this object no longer controls it.
 
-        From then on SIGTERM to the process `supervisor_pid` ends everything.
+        Then SIGTERM to the process `supervisor_pid` ends everything.
         """
         if self._processes is None:
             raise LocalBrokerError(f"{self!r} is not running")
@@ -175,16 +156,16 @@ class KafkaCluster:
         self.stop()
 
     def check(self) -> None:
-        """Looks after the processes.
+        """Checks that the processes run.
 
         Raises:
-            BrokerStartError: One ended that nobody asked to; the message has the end of its log.
+            BrokerStartError: A process ended unexpectedly; the message has the end of its log.
         """
         self._launcher.check()
 
     @property
     def bootstrap_servers(self) -> str:
-        """Every broker's address, as clients want it: `127.0.0.1:40123,...`."""
+        """The addresses of all brokers for clients: `127.0.0.1:40123,...`."""
         return ",".join(f"{HOST}:{node.port}" for node in self._layout.nodes)
 
     @property
@@ -197,7 +178,7 @@ class KafkaCluster:
 
     @property
     def supervisor_pid(self) -> int:
-        """The process that owns all others."""
+        """The process id of the supervisor, which owns all other processes."""
         if self._processes is None:
             raise LocalBrokerError(f"{self!r} is not running")
         return self._processes.supervisor_pid
@@ -209,7 +190,7 @@ class KafkaCluster:
 
     @property
     def username(self) -> str | None:
-        """The user that a SASL listener knows."""
+        """The user of the SASL listener; None without one."""
         return USERNAME if self._layout.uses_sasl else None
 
     @property
@@ -219,7 +200,7 @@ class KafkaCluster:
 
     @property
     def sasl_mechanisms(self) -> tuple[str, ...]:
-        """What a SASL listener offers."""
+        """The mechanisms of the SASL listener."""
         return self._release.sasl_mechanisms if self._layout.uses_sasl else ()
 
     @property
@@ -229,7 +210,7 @@ class KafkaCluster:
 
     @property
     def client_options(self) -> dict[str, str]:
-        """What clients must be told, in the Java client's names; Spark wants `kafka.` before."""
+        """The client options with the Java client's names; Spark needs the prefix `kafka.`."""
         return client_options(self._layout)
 
     def log_dir(self, node_id: int) -> Path:
@@ -239,10 +220,11 @@ class KafkaCluster:
     def create_topic(self, topic: str, partitions: int = 1, replication_factor: int = 1) -> None:
         """Creates a topic with the tool of a release with ZooKeeper.
 
-        Before 0.10.1 there is no request for it. Elsewhere any Kafka client will do, in a moment.
+        Brokers before 0.10.1 have no request for it. For others, use any Kafka client: it is
+        faster.
 
         Raises:
-            BrokerStartError: The tool failed; the message has what it said.
+            BrokerStartError: The tool failed; the message has its output.
         """
         if self._layout.zookeeper_port is None:
             raise LocalBrokerError(f"Kafka {self.version}: create topics with a Kafka client")
@@ -261,14 +243,14 @@ class KafkaCluster:
         self._end(node_id, signal.SIGKILL)
 
     def stop_node(self, node_id: int) -> None:
-        """Asks a broker to shut down (SIGTERM) and waits; kills it where it takes too long."""
+        """Shuts a broker down (SIGTERM) and waits; kills it if it takes too long."""
         self._end(node_id, signal.SIGTERM)
 
     def start_node(self, node_id: int) -> None:
-        """Starts a broker that was ended, with its port and its data, and waits until it is ready.
+        """Starts a stopped broker with its port and its data, and waits until it is ready.
 
         Raises:
-            BrokerStartError: It did not come up again.
+            BrokerStartError: It did not start.
         """
         node = self._node(node_id)
         if self._launcher.pid(node.name) is not None:
@@ -276,12 +258,12 @@ class KafkaCluster:
         self._launcher.restart(node, Deadline(self._start_timeout))
 
     def pause(self, node_id: int) -> None:
-        """Stops a broker's clock (SIGSTOP): its connections stay open, and it answers nothing."""
+        """Pauses a broker (SIGSTOP): its connections stay open, but it does not respond."""
         self._launcher.expect(self._node(node_id), ready=False)
         self._launcher.send(self._node(node_id), signal.SIGSTOP)
 
     def resume(self, node_id: int) -> None:
-        """Lets a paused broker go on (SIGCONT)."""
+        """Resumes a paused broker (SIGCONT)."""
         self._launcher.send(self._node(node_id), signal.SIGCONT)
         self._launcher.expect(self._node(node_id), ready=True)
 
@@ -312,25 +294,25 @@ class KafkaCluster:
             self._launcher.send(node, signal.SIGKILL)
             self._launcher.wait_for_end(node, Deadline(_STOP_SECONDS))
 
-    def _bring_up(self, runtime: Runtime, processes: SupervisedProcesses) -> None:
+    def _start_brokers(self, runtime: Runtime, processes: SupervisedProcesses) -> None:
         for attempt in range(1, _PORT_ATTEMPTS + 1):
             folder = processes.folder / f"attempt-{attempt}"
-            layout = self._lay_out(folder, runtime.java)
+            layout = self._make_layout(folder, runtime.java)
             launcher = Launcher(runtime, layout, processes)
             try:
-                launcher.bring_up(Deadline(self._start_timeout), self._on_progress)
+                launcher.start_all(Deadline(self._start_timeout), self._on_progress)
             except BrokerStartError:
                 if attempt == _PORT_ATTEMPTS or self._port or not launcher.lost_a_port():
                     raise
-                self._on_progress("a port was taken by another process: trying other ones")
-                launcher.abandon()
+                self._on_progress("another process uses a port: trying other ones")
+                launcher.kill_all()
                 shutil.rmtree(folder)
                 self._ports.close()
             else:
                 self._started = layout, launcher
                 return
 
-    def _lay_out(self, folder: Path, java: Path) -> ClusterLayout:
+    def _make_layout(self, folder: Path, java: Path) -> ClusterLayout:
         folder.mkdir()
         take = self._ports.take
         two_listeners = self._release.listeners is ListenerStyle.NAMED
@@ -357,15 +339,15 @@ def _check(release: Release, nodes: int, security: str) -> None:
         raise LocalBrokerError(f"a cluster has at least one node, not {nodes}")
     if security not in release.securities:
         raise LocalBrokerError(
-            f"Kafka {release.version} is started with {' or '.join(release.securities)} here, "
+            f"Kafka {release.version} is supported with {' or '.join(release.securities)} here, "
             f"not {security}"
         )
 
 
 def _random_cluster_id() -> str:
-    """A UUID as Kafka writes it, without the characters that a command line could stumble on."""
+    """A UUID as Kafka writes it, without characters that are special on a command line."""
     return base64.b64encode(uuid.uuid4().bytes, altchars=b"AB").decode().rstrip("=")
 
 
-def _say_nothing(_what: str) -> None:
-    """For callers who do not want to know."""
+def _ignore_progress(_text: str) -> None:
+    """The default of `on_progress`."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 DEFAULT_HEAP = "256m"
 FAST_START_FLAGS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-"""Java flags that make a JVM start fast and stay small; its peak throughput suffers."""
+"""Java flags for a fast start and little memory, at the cost of peak throughput."""
 
 _BROKER = "kafka.Kafka"
 _STORAGE_TOOL = "kafka.tools.StorageTool"
@@ -22,14 +22,7 @@ _ZOOKEEPER = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 
 @dataclass(frozen=True)
 class Runtime:
-    """What runs the processes.
-
-    Attributes:
-        java: The `java` program.
-        jars: The folder with the release's jars.
-        heap: Java's `-Xmx`, such as "256m".
-        flags: More of Java's flags.
-    """
+    """The `java` of the processes, the folder of the jars, `-Xmx` ("256m") and other Java flags."""
 
     java: Path
     jars: Path
@@ -38,21 +31,18 @@ class Runtime:
 
 
 def broker_command(runtime: Runtime, layout: ClusterLayout, node: NodeLayout) -> list[str]:
-    """Runs a broker."""
+    """The command that runs a broker."""
     return [*_java(runtime, layout), _BROKER, str(node.properties_file)]
 
 
 def zookeeper_command(runtime: Runtime, layout: ClusterLayout) -> list[str]:
-    """Runs ZooKeeper."""
-    return [
-        *_java(runtime, layout),
-        _ZOOKEEPER,
-        str(layout.zookeeper_folder / "zookeeper.properties"),
-    ]
+    """The command that runs ZooKeeper."""
+    file = layout.zookeeper_folder / "zookeeper.properties"
+    return [*_java(runtime, layout), _ZOOKEEPER, str(file)]
 
 
 def format_command(runtime: Runtime, layout: ClusterLayout, node: NodeLayout) -> list[str]:
-    """Formats a KRaft node's data folder, and puts SCRAM credentials there."""
+    """The command that formats a KRaft node's data folder, with SCRAM credentials."""
     command = [*_java(runtime, layout), _STORAGE_TOOL, "format"]
     command += ["--cluster-id", layout.cluster_id, "--config", str(node.properties_file)]
     if layout.uses_sasl:
@@ -66,7 +56,7 @@ def format_command(runtime: Runtime, layout: ClusterLayout, node: NodeLayout) ->
 def tool_command(
     runtime: Runtime, layout: ClusterLayout, main_class: str, arguments: Sequence[str]
 ) -> list[str]:
-    """Runs one of Kafka's own tools."""
+    """The command that runs one of Kafka's own tools."""
     return [*_java(runtime, layout), main_class, *arguments]
 
 
@@ -75,10 +65,10 @@ def _java(runtime: Runtime, layout: ClusterLayout) -> list[str]:
         str(runtime.java),
         f"-Xmx{runtime.heap}",
         *runtime.flags,
-        # A JVM that is killed would leave its counters in the system's temporary folder.
+        # Otherwise a killed JVM leaves its counters in the system's temporary folder.
         "-XX:-UsePerfData",
         "-Djava.awt.headless=true",
-        # Compression libraries unpack themselves there; our folder goes when the cluster goes.
+        # Compression libraries extract files to it; the cluster's folder is removed at the end.
         f"-Djava.io.tmpdir={layout.folder}",
         f"-Dlog4j.configuration=file:{layout.logging_file}",
         f"-Dlog4j2.configurationFile={layout.logging_file}",

@@ -1,6 +1,6 @@
-"""What the command line shows: tables, progress, one sentence for an error. Decides nothing.
+"""The output of the command line: tables, progress and errors. No decisions here.
 
-The only module that imports rich, which is in the extra `broker`; so it is imported late.
+The only module that imports rich, from the extra `broker`; so it is imported late.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 _WIDTH_OF_A_PIPE = 160
 
 
-def _console(stderr: bool) -> Console:
+def _console(*, stderr: bool) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else _WIDTH_OF_A_PIPE
     return Console(stderr=stderr, width=width, highlight=False, markup=False)
 
 
-def say(text: str) -> None:
-    """Prints lines as they are."""
+def print_text(text: str) -> None:
+    """Prints lines without formatting."""
     _console(stderr=False).print(text, soft_wrap=True)
 
 
-def complain(text: str) -> None:
+def print_error(text: str) -> None:
     """Prints an error."""
     _console(stderr=True).print(f"pykafka: {text}", soft_wrap=True)
 
 
 @contextmanager
-def progress(quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Shows what is being waited for: a spinner on a terminal, else one line for each step."""
+def progress(*, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Shows the current step: a spinner on a terminal, else one line for each step."""
     console = _console(stderr=True)
     if quiet:
         yield lambda _what: None
@@ -51,7 +51,7 @@ def progress(quiet: bool) -> Iterator[Callable[[str], None]]:
 
 
 def show_start(cluster: KafkaCluster, record: RunningCluster) -> None:
-    """Prints everything that a user wants to know about a cluster that has just come up."""
+    """Prints the properties of a new cluster."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
@@ -69,7 +69,7 @@ def show_start(cluster: KafkaCluster, record: RunningCluster) -> None:
     for row in rows:
         table.add_row(*row)
     _console(stderr=False).print(table)
-    say("\n" + spark_options(cluster.client_options))
+    print_text("\n" + spark_options(cluster.client_options))
 
 
 def show_clusters(records: Sequence[RunningCluster]) -> None:
@@ -91,7 +91,7 @@ def show_clusters(records: Sequence[RunningCluster]) -> None:
 
 
 def spark_options(client_options: dict[str, str]) -> str:
-    """The options as lines of a Spark program, to be pasted."""
+    """The options as lines to paste into a Spark program."""
     return "\n".join(
         f".option({_quote(f'kafka.{k}')}, {_quote(v)})" for k, v in client_options.items()
     )
@@ -109,5 +109,5 @@ def _security(cluster: KafkaCluster) -> str:
 
 
 def _nodes(record: RunningCluster) -> str:
-    alive, all_of_them = record.brokers_alive, len(record.brokers)
-    return str(alive) if alive == all_of_them else f"{alive} of {all_of_them}"
+    alive, total = record.brokers_alive, len(record.brokers)
+    return str(alive) if alive == total else f"{alive} of {total}"

@@ -1,6 +1,6 @@
-"""What can go wrong with a local broker. Every message is a sentence that a user can act on.
+"""The errors of the local broker. Every message says how to fix it.
 
-These never leave this package's own tools: a broker that is not ours is `kafka_protocol`'s matter.
+Only this package raises them; `kafka_protocol` has its own errors, for any broker.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class JavaError(LocalBrokerError):
 
 
 class JarError(LocalBrokerError):
-    """Kafka's jars cannot be resolved, or are not those of the lock file."""
+    """Kafka's jars cannot be downloaded, or differ from the lock file."""
 
 
 class BrokerStartError(LocalBrokerError):

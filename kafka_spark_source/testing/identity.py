@@ -1,7 +1,6 @@
-"""Tells a process from a later one with the same id. Sends signals to no one else.
+"""Identifies a process by its id and its start time, and sends signals to it.
 
-A process id alone is not enough to kill by: ids are used again. Together with the time at which
-the process started they are.
+The id alone is not safe for a kill, because the system reuses ids.
 """
 
 from __future__ import annotations
@@ -14,18 +13,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 _PROC = Path("/proc")
-# Fields of /proc/<pid>/stat after the name in parentheses: see proc(5), numbers 3 and 22.
+# Fields 3 and 22 of /proc/<pid>/stat, counted after the name in parentheses; see proc(5).
 _STATE = 0
 _START_TIME = 19
 _PS_SECONDS = 10
 
 
 class ProcessIdentity(NamedTuple):
-    """One process, now or later.
+    """One process, running or ended.
 
-    Attributes:
-        pid: Its id.
-        started: When it started, in the system's own notation; empty if it had ended already.
+    `started` is in the system's own format, and empty if the process had ended already.
     """
 
     pid: int
@@ -33,16 +30,16 @@ class ProcessIdentity(NamedTuple):
 
     @classmethod
     def of(cls, pid: int) -> ProcessIdentity:
-        """The process that has that id now."""
+        """The process that has this id now."""
         return cls(pid, _start_time(pid) or "")
 
     @property
     def is_alive(self) -> bool:
-        """Whether that very process still runs."""
+        """Whether this process still runs."""
         return bool(self.started) and _start_time(self.pid) == self.started
 
     def send(self, signal_number: signal.Signals) -> None:
-        """Sends a signal, unless the process is gone."""
+        """Sends a signal, unless the process has ended."""
         if self.is_alive:
             try:
                 os.kill(self.pid, signal_number)
@@ -51,7 +48,7 @@ class ProcessIdentity(NamedTuple):
 
 
 def _start_time(pid: int) -> str | None:
-    """None where there is no such process, or only what its parent has not collected yet."""
+    """The start time of a process; None if there is none, or if it is a zombie."""
     if (_PROC / "self" / "stat").exists():
         return _start_time_from_proc(pid)
     return _start_time_from_ps(pid)

@@ -1,8 +1,8 @@
-"""Kafka's jars: resolved once into the user's cache, and checked against the lock file each time.
+"""Kafka's jars: downloaded once into the user's cache, and compared with the lock file each time.
 
-The cache holds one folder for each set of jars, `<cache>/pyspark-pykafka/<version>/` for a release.
-A folder appears there by one rename, when all its jars are in it and checked; a file lock keeps
-processes that start at once from doing it twice. Nothing here starts a broker.
+The cache has one folder for each set of jars, `<cache>/pyspark-pykafka/<version>/` for a release.
+A rename creates the folder when all its jars are complete and checked; a file lock prevents
+parallel downloads. Nothing here starts a broker.
 """
 
 from __future__ import annotations
@@ -31,15 +31,10 @@ LockedJars = dict[Coordinates, str]
 
 
 def find_jars(version: str, java: Path, on_progress: Callable[[str], None]) -> Path:
-    """The folder with Kafka's jars of that version, resolved first where it is not in the cache.
-
-    Args:
-        version: One of `releases.RELEASES`.
-        java: Runs Ivy where there is no Maven.
-        on_progress: Told what takes long.
+    """The folder with Kafka's jars of that version; downloads them if they are not in the cache.
 
     Raises:
-        JarError: The jars cannot be resolved, or one is not what the lock file says.
+        JarError: As from `find_locked_jars`, which describes the other arguments.
     """
     return find_locked_jars(version, read_lock(LOCK_FILE, version), java, on_progress)
 
@@ -47,16 +42,16 @@ def find_jars(version: str, java: Path, on_progress: Callable[[str], None]) -> P
 def find_locked_jars(
     name: str, locked: LockedJars, java: Path, on_progress: Callable[[str], None]
 ) -> Path:
-    """The folder `name` of the cache with exactly these jars, resolved first where it is not there.
+    """The folder `name` of the cache with exactly these jars; downloads them if needed.
 
     Args:
-        name: What the folder is called; of one name there is one set of jars.
+        name: Each name has one set of jars.
         locked: The jars and their checksums.
-        java: Runs Ivy where there is no Maven.
-        on_progress: Told what takes long.
+        java: Runs Ivy if there is no Maven.
+        on_progress: Called with a short text before each slow step.
 
     Raises:
-        JarError: The jars cannot be resolved, or one is not what its checksum says.
+        JarError: The jars cannot be downloaded, or a checksum differs.
     """
     folder = cache_folder() / name
     if _holds_exactly(folder, locked):
@@ -71,10 +66,10 @@ def find_locked_jars(
 
 
 def read_lock(path: Path, version: str) -> LockedJars:
-    """What the lock file says about a version.
+    """The jars of a version in the lock file.
 
     Raises:
-        JarError: The file knows nothing of it.
+        JarError: The file does not have the version.
     """
     releases: dict[str, dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
     if version not in releases:
@@ -89,7 +84,7 @@ def verify(folder: Path, locked: Mapping[Coordinates, str]) -> None:
     """Compares every locked jar in `folder` with its checksum.
 
     Raises:
-        JarError: One is missing or differs; the message names it.
+        JarError: A jar is missing or differs; the message names it.
     """
     for coordinates, checksum in locked.items():
         jar = folder / coordinates.file_name
@@ -98,8 +93,8 @@ def verify(folder: Path, locked: Mapping[Coordinates, str]) -> None:
         actual = sha256(jar)
         if actual != checksum:
             raise JarError(
-                f"{jar} is not the jar that is locked: its SHA-256 is {actual}, not "
-                f"{checksum}; remove {folder} and start again"
+                f"{jar} differs from the lock file: its SHA-256 is {actual}, not {checksum}; "
+                f"remove {folder} and start again"
             )
 
 
@@ -113,7 +108,7 @@ def sha256(path: Path) -> str:
 
 
 def _holds_exactly(folder: Path, locked: Mapping[Coordinates, str]) -> bool:
-    """Whether the names are right; a folder of another lock file's set is replaced, not used."""
+    """Whether the folder has exactly the locked file names; otherwise it is replaced."""
     return {jar.name for jar in folder.glob("*.jar")} == {each.file_name for each in locked}
 
 
@@ -135,6 +130,6 @@ def _held(lock: Path, on_progress: Callable[[str], None]) -> Iterator[None]:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            on_progress("another process is fetching these jars: waiting for it")
+            on_progress("another process is downloading these jars: waiting for it")
             fcntl.flock(stream, fcntl.LOCK_EX)
         yield

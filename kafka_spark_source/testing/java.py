@@ -1,4 +1,4 @@
-"""Finds the user's Java and says clearly where there is none. Starts no broker."""
+"""Finds the user's Java and checks its version. Starts no broker."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from kafka_spark_source.testing.errors import JavaError
 from kafka_spark_source.testing.releases import MINIMUM_JAVA
 
 _ADVICE = f"install Java {MINIMUM_JAVA}, or point JAVA_HOME at one"
-_ANSWER_SECONDS = 30
+_TIMEOUT_SECONDS = 30
 
 
 def find_java() -> Path:
     """The `java` of JAVA_HOME, else the one on the PATH.
 
     Raises:
-        JavaError: There is none, or it is older than Kafka wants.
+        JavaError: There is none, or it is too old for Kafka.
     """
     java = _locate()
-    major = java_major_version(_ask_for_version(java))
+    major = java_major_version(_version_banner(java))
     if major is None:
-        raise JavaError(f"{java} does not tell its version: {_ADVICE}")
+        raise JavaError(f"{java} does not print its version: {_ADVICE}")
     if major < MINIMUM_JAVA:
-        raise JavaError(f"{java} is Java {major}, Kafka wants {MINIMUM_JAVA} or newer: {_ADVICE}")
+        raise JavaError(f"{java} is Java {major}, Kafka needs {MINIMUM_JAVA} or newer: {_ADVICE}")
     return java
 
 
 def java_major_version(banner: str) -> int | None:
-    """The major version in what `java -version` prints: 17 for "17.0.15", 8 for "1.8.0_402"."""
+    """The major version in the output of `java -version`: 17 for "17.0.15", 8 for "1.8.0_402"."""
     match = re.search(r'version "(?:1\.)?(\d+)', banner)
     return int(match.group(1)) if match else None
 
@@ -49,15 +49,15 @@ def _locate() -> Path:
     return Path(found)
 
 
-def _ask_for_version(java: Path) -> str:
+def _version_banner(java: Path) -> str:
     try:
-        answer = subprocess.run(
+        done = subprocess.run(
             [str(java), "-version"],
             capture_output=True,
             text=True,
             check=False,
-            timeout=_ANSWER_SECONDS,
+            timeout=_TIMEOUT_SECONDS,
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise JavaError(f"{java} does not start ({error}): {_ADVICE}") from error
-    return answer.stderr + answer.stdout
+    return done.stderr + done.stdout

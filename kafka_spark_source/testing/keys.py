@@ -1,6 +1,6 @@
-"""TLS files for a cluster, made with the JDK's keytool. No cryptography of our own.
+"""Creates the TLS files of a cluster with the JDK's keytool.
 
-One certificate authority for each cluster, and one certificate for `localhost` and 127.0.0.1 that
+Each cluster has a certificate authority, and one certificate for `localhost` and 127.0.0.1, which
 all its brokers share.
 """
 
@@ -28,13 +28,13 @@ _STEPS = (
         *("-ext", "san=dns:localhost,ip:127.0.0.1", *_KEY),
     ),
     ("-exportcert", "-alias", "ca", "-rfc", "-file", "ca.pem"),
-    # Else the broker might show the authority's own key to its clients.
+    # Otherwise the broker could use the authority's own key.
     ("-delete", "-alias", "ca"),
 )
 
 
 def make_keys(java: Path, folder: Path) -> KeyFiles:
-    """Makes the files in `folder`.
+    """Creates the files in `folder`.
 
     Raises:
         LocalBrokerError: There is no keytool beside `java`, or it fails.
@@ -42,7 +42,7 @@ def make_keys(java: Path, folder: Path) -> KeyFiles:
     beside = str(java.resolve().with_name("keytool"))
     keytool = shutil.which(beside) or shutil.which("keytool")
     if keytool is None:
-        raise LocalBrokerError(f"TLS wants the JDK's keytool, but there is no {beside}")
+        raise LocalBrokerError(f"TLS needs the JDK's keytool, but there is no {beside}")
     folder.mkdir()
     password = secrets.token_urlsafe(16)
     for step in _STEPS:

@@ -1,7 +1,6 @@
-"""Brings one laid-out cluster up, process by process, and says why where it does not come.
+"""Starts the processes of one cluster from its layout, and reports why a start failed.
 
-Knows what runs and what should run. Which releases exist, where ports come from, and what a user
-may ask of a cluster is decided elsewhere.
+Knows which processes run and which should. It must not choose releases, ports or properties.
 """
 
 from __future__ import annotations
@@ -48,13 +47,7 @@ _STILL_REGISTERED = re.compile("NodeExists|already registered", re.IGNORECASE)
 
 
 class Launcher:
-    """The processes of one cluster.
-
-    Args:
-        runtime: What to run them with.
-        layout: What they are.
-        processes: Who runs them.
-    """
+    """The processes of one cluster."""
 
     def __init__(
         self, runtime: Runtime, layout: ClusterLayout, processes: SupervisedProcesses
@@ -69,8 +62,8 @@ class Launcher:
         self._pids: dict[str, int] = {}
         self._tls = _trust(layout.keys.ca_file) if layout.keys else None
 
-    def bring_up(self, deadline: Deadline, on_progress: Callable[[str], None]) -> None:
-        """Starts everything and waits until every broker knows all others.
+    def start_all(self, deadline: Deadline, on_progress: Callable[[str], None]) -> None:
+        """Starts all processes and waits until every broker knows all others.
 
         Raises:
             BrokerStartError: A process ended, or the deadline passed.
@@ -88,27 +81,27 @@ class Launcher:
         self._wait_until_ready(self._layout.nodes, deadline)
 
     def restart(self, node: NodeLayout, deadline: Deadline) -> None:
-        """Starts a stopped broker again and waits until it knows all that run.
+        """Starts a stopped broker again and waits until it knows all running brokers.
 
         Raises:
-            BrokerStartError: It ended again, or the deadline passed.
+            BrokerStartError: It ended, or the deadline passed.
         """
         while True:
             self._start_broker(node)
             try:
                 self._wait_until_ready([node], deadline)
             except BrokerStartError:
-                may_come_later = _STILL_REGISTERED.search(self._log_since_start(node.name))
-                if deadline.has_passed or not may_come_later:
+                can_retry = _STILL_REGISTERED.search(self._log_since_start(node.name))
+                if deadline.has_passed or not can_retry:
                     raise
             else:
                 return
 
     def check(self) -> None:
-        """Raises for a process that should run and does not.
+        """Checks that all expected processes run.
 
         Raises:
-            BrokerStartError: It is said once for each process.
+            BrokerStartError: A process ended; raised once for each process.
         """
         codes = self._processes.exit_codes()
         for name in sorted(self._expected):
@@ -116,25 +109,25 @@ class Launcher:
                 self._expected.discard(name)
                 raise self._failure(name)
 
-    def abandon(self) -> None:
-        """Kills whatever runs, for another cluster to be brought up in its place."""
+    def kill_all(self) -> None:
+        """Kills all processes, before another attempt."""
         for name in self._log_starts:
             self._processes.signal(name, signal.SIGKILL)
 
     def lost_a_port(self) -> bool:
-        """Whether a process found that somebody else listens on its port."""
+        """Whether a process failed because another one listens on its port."""
         return any(_PORT_TAKEN.search(self._log_since_start(name)) for name in self._log_starts)
 
     def pid(self, name: str) -> int | None:
-        """The process id, or None while that process does not run."""
+        """The process id, or None while the process does not run."""
         return self._pids[name] if self._exit_code(name) is None else None
 
     def send(self, node: NodeLayout, signal_number: signal.Signals) -> None:
         """Sends a signal to a broker."""
         self._processes.signal(node.name, signal_number)
 
-    def expect(self, node: NodeLayout, ready: bool) -> None:
-        """Says whether others should wait for that broker: not while it is paused or down."""
+    def expect(self, node: NodeLayout, *, ready: bool) -> None:
+        """Sets whether other brokers must see this one: not while it is paused or stopped."""
         (self._expected.add if ready else self._expected.discard)(node.name)
 
     def run_tool(self, main_class: str, arguments: Sequence[str], deadline: Deadline) -> None:
@@ -207,22 +200,22 @@ class Launcher:
 
     def _is_ready(self, node: NodeLayout) -> bool:
         running = {each.node_id for each in self._layout.nodes if each.name in self._expected}
-        return self._answers(node) and running <= self._registered(node)
+        return self._responds(node) and running <= self._registered(node)
 
     def _registered(self, node: NodeLayout) -> frozenset[int]:
         if self._layout.release.lists_brokers_at_once:
             return probe.registered_brokers((HOST, node.internal_port))
         return probe.zookeeper_brokers((HOST, self._layout.zookeeper_port or 0))
 
-    def _answers(self, node: NodeLayout) -> bool:
+    def _responds(self, node: NodeLayout) -> bool:
         address = (HOST, node.port)
-        # We have no certificate to show; and the oldest releases do not know the question.
+        # The probe has no client certificate, and the oldest releases have no ApiVersions.
         if "ssl.client.auth" in self._layout.config or not self._layout.release.has_api_versions:
             return probe.accepts(address)
         return probe.answers_api_versions(address, self._tls)
 
     def _wait(self, condition: Callable[[], bool], name: str, deadline: Deadline) -> None:
-        """Waits for `condition` for as long as every process runs that should."""
+        """Waits for `condition` while all expected processes run."""
 
         def holds() -> bool:
             self.check()
@@ -231,14 +224,14 @@ class Launcher:
         if not deadline.wait_for(holds):
             raise self._failure(name, f"was not ready after {deadline.seconds:g} s")
 
-    def _failure(self, name: str, hanging: str = "") -> BrokerStartError:
+    def _failure(self, name: str, timeout: str = "") -> BrokerStartError:
         port = next((node.port for node in self._layout.nodes if node.name == name), None)
         where = f" ({HOST}:{port})" if port else ""
         code = self._exit_code(name)
-        what = hanging if code is None else _ended(code)
+        reason = timeout if code is None else _ended(code)
         return BrokerStartError(
-            f"Kafka {self._layout.release.version}: {name}{where} {what}",
-            telling_lines(self._log_since_start(name).splitlines()),
+            f"Kafka {self._layout.release.version}: {name}{where} {reason}",
+            relevant_lines(self._log_since_start(name).splitlines()),
         )
 
     def _exit_code(self, name: str) -> int | None:
@@ -253,10 +246,10 @@ class Launcher:
             return stream.read().decode(errors="replace")
 
 
-def telling_lines(log: Sequence[str]) -> list[str]:
-    """The end of a log; and its first error, where a long farewell came after that."""
+def relevant_lines(log: Sequence[str]) -> list[str]:
+    """The end of a log, and its first error if that is earlier."""
     end = max(len(log) - _TAIL_LINES, 0)
-    first_error = next((at for at, line in enumerate(log) if _ERROR.search(line)), end)
+    first_error = next((number for number, line in enumerate(log) if _ERROR.search(line)), end)
     if first_error >= end:
         return list(log[end:])
     return [*log[first_error : first_error + _ERROR_LINES], "...", *log[end + _ERROR_LINES + 1 :]]

@@ -1,4 +1,4 @@
-"""What a cluster is made of, decided before anything starts: ports, folders, names. Pure data."""
+"""The ports, folders and names of a cluster, fixed before it starts. Pure data."""
 
 from __future__ import annotations
 
@@ -12,20 +12,15 @@ if TYPE_CHECKING:
     from kafka_spark_source.testing.releases import Release
 
 USERNAME = "alice"
-"""The user that every SASL listener knows."""
+"""The user of every SASL listener."""
 
 
 @dataclass(frozen=True)
 class NodeLayout:
-    """Where one broker lives.
+    """The folder and ports of one broker; `port` is for clients.
 
-    Attributes:
-        node_id: Its id, from 1.
-        folder: Everything that belongs to it.
-        port: The listener for clients.
-        internal_port: The plaintext listener for brokers and for readiness probes; the same as
-            `port` for releases that have one listener only.
-        controller_port: The KRaft controller's listener.
+    `internal_port` is the plaintext port for brokers and readiness probes: the same as `port` for
+    releases with one listener only.
     """
 
     node_id: int
@@ -36,7 +31,7 @@ class NodeLayout:
 
     @property
     def name(self) -> str:
-        """What its process is called."""
+        """The name of its process."""
         return f"node {self.node_id}"
 
     @property
@@ -46,7 +41,7 @@ class NodeLayout:
 
     @property
     def log_file(self) -> Path:
-        """What the process printed."""
+        """The output of the process."""
         return self.folder / "server.log"
 
     @property
@@ -57,13 +52,7 @@ class NodeLayout:
 
 @dataclass(frozen=True)
 class KeyFiles:
-    """The TLS files of a cluster.
-
-    Attributes:
-        ca_file: The certificate authority's certificate, PEM.
-        keystore: The brokers' key and certificate, PKCS12.
-        password: The keystore's.
-    """
+    """The authority's certificate (PEM), and the brokers' keystore (PKCS12) with its password."""
 
     ca_file: Path
     keystore: Path
@@ -72,18 +61,14 @@ class KeyFiles:
 
 @dataclass(frozen=True)
 class ClusterLayout:
-    """Everything that the configuration files are made from.
+    """The input of all configuration files.
 
     Attributes:
-        release: What to start.
-        nodes: The brokers.
         security: The security protocol of the listener for clients.
-        folder: The temporary folder of the whole cluster.
-        cluster_id: KRaft's cluster id.
-        zookeeper_port: ZooKeeper's port, for releases that have one.
+        zookeeper_port: None for KRaft.
         password: The password of `USERNAME`.
-        keys: The TLS files, where `security` wants any.
-        config: The user's own server properties; they win over ours.
+        keys: The TLS files, if `security` needs them.
+        config: The user's server properties; they override the built-in ones.
     """
 
     release: Release
@@ -98,7 +83,7 @@ class ClusterLayout:
 
     @property
     def uses_sasl(self) -> bool:
-        """Whether clients authenticate themselves."""
+        """Whether clients authenticate with SASL."""
         return self.security.startswith("SASL_")
 
     @property
@@ -108,7 +93,7 @@ class ClusterLayout:
 
     @property
     def zookeeper_folder(self) -> Path:
-        """Everything that belongs to ZooKeeper."""
+        """The folder of all files of ZooKeeper."""
         return self.folder / "zookeeper"
 
     @property

@@ -1,8 +1,8 @@
 """Writes the lock file: `python -m kafka_spark_source.testing.lock [VERSION ...]`, for maintainers.
 
-Asks Maven for each release's artifact with everything that it depends on, and notes coordinates and
-SHA-256 checksums. Run after a change of `releases.py`, and read the difference before committing
-it. Only Maven will do here: the set must not depend on which tool resolved it.
+Resolves each release's artifact and its dependencies with Maven, and writes coordinates and SHA-256
+checksums. Run it after a change of `releases.py`, and review the difference. Always uses Maven, so
+that the set does not depend on the tool.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kafka_spark_source.testing.resolvers import MAVEN_DEPENDENCY_PLUGIN, Coordi
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Dependencies of log4j 1.2.15, which no repository holds for licence reasons; nothing uses them.
+# Unused dependencies of log4j 1.2.15, which no repository has for licence reasons.
 _UNAVAILABLE_GROUPS = ("com.sun.jmx", "com.sun.jdmk", "javax.jms")
 
 _POM = """<project>
@@ -46,7 +46,7 @@ _EXCLUSIONS = "".join(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Renews the lock of the versions named, or of all."""
+    """Updates the lock of the given versions, or of all."""
     versions = list(sys.argv[1:] if arguments is None else arguments) or list(RELEASES)
     entries = json.loads(LOCK_FILE.read_text(encoding="utf-8")) if LOCK_FILE.exists() else {}
     for version in versions:
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def lock_release(release: Release) -> dict[str, str]:
-    """Coordinates and checksums of all jars that a release runs with."""
+    """The coordinates and checksums of all jars of a release."""
     with tempfile.TemporaryDirectory() as work:
         pom, repository = Path(work) / "pom.xml", Path(work) / "jars"
         pom.write_text(pom_text(release), encoding="utf-8")
@@ -75,7 +75,7 @@ def lock_release(release: Release) -> dict[str, str]:
 
 
 def pom_text(release: Release) -> str:
-    """A Maven project that depends on the release and on what it wants beside it."""
+    """A Maven project that depends on the release and its extra artifacts."""
     wanted = map(Coordinates.parse, (release.artifact, *release.extra_artifacts))
     return _POM.format(
         dependencies="\n".join(_DEPENDENCY.format(each, _EXCLUSIONS) for each in wanted)
@@ -87,7 +87,7 @@ def _coordinates(path: Path) -> Coordinates:
     *group, artifact, version, file_name = path.parts
     coordinates = Coordinates(".".join(group), artifact, version)
     if coordinates.file_name != file_name:
-        raise ValueError(f"{path} has a classifier, which the lock file cannot say")
+        raise ValueError(f"{path} has a classifier, which the lock file does not support")
     return coordinates
 
 

@@ -1,7 +1,7 @@
-"""Fixtures for whoever has this package installed: `kafka_cluster` and `kafka_cluster_factory`.
+"""Fixtures for users of this package: `kafka_cluster` and `kafka_cluster_factory`.
 
-pytest loads this module in every run, before coverage starts: nothing is imported at its top but
-pytest, and no broker starts until a test asks.
+pytest imports this module in every run, before coverage starts: it must import only pytest at the
+top, and start no broker before a test uses a fixture.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class ClusterFactory:
-    """Makes each kind of cluster once in a session: call it with `KafkaCluster`'s arguments.
+    """Starts each kind of cluster once per session; call it with `KafkaCluster`'s arguments.
 
-    The clusters are shared by all tests. One that kills brokers or fills disks starts its own
-    `KafkaCluster` instead.
+    All tests share the clusters. A test that kills brokers or fills disks must start its own
+    `KafkaCluster`.
     """
 
     def __init__(self, clusters: ExitStack) -> None:
@@ -48,7 +48,7 @@ class ClusterFactory:
 
 @pytest.fixture(scope="session")
 def kafka_cluster_factory() -> Iterator[ClusterFactory]:
-    """Makes clusters by version, nodes, security and config; they end with the session."""
+    """Starts clusters by version, nodes, security and config; they end with the session."""
     with ExitStack() as clusters:
         yield ClusterFactory(clusters)
 

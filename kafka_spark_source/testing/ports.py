@@ -1,4 +1,4 @@
-"""Free ports on loopback, from the kernel. Nothing else here opens a socket to listen."""
+"""Free ports on loopback, from the kernel. No other module of this package binds a socket."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ HOST = "127.0.0.1"
 
 
 class HeldPorts:
-    """Ports that the kernel gave, kept from being given to anybody else until closed.
+    """Ports that are reserved until closed.
 
-    On Linux a socket that is bound but does not listen lets a server with SO_REUSEADDR, as Java's
-    are, take its port, while the kernel gives it to no one else. So a broker that is down keeps its
-    port. Elsewhere the server could not bind beside it: there a port is only known to have been
-    free a moment ago.
+    On Linux, a bound socket that does not listen reserves its port, but a server with SO_REUSEADDR
+    (Java's default) can still bind to it. So a stopped broker keeps its port. On other systems the
+    server could not bind, so the port was only free at the time of `take`.
     """
 
     def __init__(self) -> None:
         self._sockets = ExitStack()
 
     def take(self, port: int = 0) -> int:
-        """The port asked for, or one that is free now.
+        """Reserves this port, or a free one.
 
         Raises:
-            LocalBrokerError: Somebody listens on that port, or it may not be used.
+            LocalBrokerError: A process listens on that port, or it is not permitted.
         """
         held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -35,7 +34,7 @@ class HeldPorts:
             held.bind((HOST, port))
         except OSError as error:
             held.close()
-            raise LocalBrokerError(f"port {port} of {HOST} cannot be had: {error}") from error
+            raise LocalBrokerError(f"port {port} of {HOST} cannot be used: {error}") from error
         port = held.getsockname()[1]
         if sys.platform == "linux":
             self._sockets.callback(held.close)
@@ -44,5 +43,5 @@ class HeldPorts:
         return port
 
     def close(self) -> None:
-        """Gives the ports back."""
+        """Releases the ports."""
         self._sockets.close()

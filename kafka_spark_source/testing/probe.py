@@ -1,8 +1,7 @@
-"""Asks a broker the two simplest questions of Kafka's protocol, in their oldest versions.
+"""Checks that a broker or ZooKeeper is up: ApiVersions v0, Metadata v0, and `dump`.
 
-That shows that it is up. The bytes are written by hand, so that the tests of the protocol package
-do not stand on that package itself. No record, no retry, no waiting. ZooKeeper is asked the one
-question that it answers to anybody.
+It does not use the protocol package, because the tests of that package use this one. No records, no
+retries, no waiting.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ _METADATA = 3
 _API_VERSIONS = 18
 _CORRELATION_ID = 7
 _CLIENT_ID = b"pykafka-probe"
-_LARGEST_ANSWER = 16 << 20
+_MAX_RESPONSE_BYTES = 16 << 20
 _TIMEOUT_SECONDS = 5.0
 
 Address = tuple[str, int]
 
 
 def accepts(address: Address) -> bool:
-    """Whether anybody listens there."""
+    """Whether a process listens on the address."""
     try:
         socket.create_connection(address, _TIMEOUT_SECONDS).close()
     except OSError:
@@ -37,49 +36,49 @@ def accepts(address: Address) -> bool:
 def answers_api_versions(address: Address, tls: ssl.SSLContext | None = None) -> bool:
     """Whether a broker answers ApiVersions v0 without an error; it needs no authentication."""
     try:
-        answer = _ask(address, _API_VERSIONS, b"", tls)
-        (error,) = struct.unpack_from(">h", answer)
+        response = _request(address, _API_VERSIONS, b"", tls)
+        (error,) = struct.unpack_from(">h", response)
     except (OSError, ValueError, struct.error):
         return False
     return bool(error == 0)
 
 
 def registered_brokers(address: Address) -> frozenset[int]:
-    """The node ids in a broker's answer to Metadata v0; none where there is no answer."""
+    """The node ids in a broker's Metadata v0 response; empty without a response."""
     try:
-        # An empty array of topics stands for all of them in version 0.
-        return _node_ids(_ask(address, _METADATA, struct.pack(">i", 0), None))
+        # In version 0, an empty array means all topics.
+        return _node_ids(_request(address, _METADATA, struct.pack(">i", 0), None))
     except (OSError, ValueError, struct.error):
         return frozenset()
 
 
 def zookeeper_brokers(address: Address) -> frozenset[int]:
     """The node ids that brokers registered in ZooKeeper, from its own command `dump`."""
-    answer = b""
+    dump = b""
     try:
         with socket.create_connection(address, _TIMEOUT_SECONDS) as stream:
             stream.sendall(b"dump")
             while piece := stream.recv(1 << 16):
-                answer += piece
+                dump += piece
     except OSError:
         return frozenset()
-    return frozenset(int(node_id) for node_id in re.findall(rb"/brokers/ids/(\d+)", answer))
+    return frozenset(int(node_id) for node_id in re.findall(rb"/brokers/ids/(\d+)", dump))
 
 
-def _ask(address: Address, api: int, body: bytes, tls: ssl.SSLContext | None) -> bytes:
+def _request(address: Address, api: int, body: bytes, tls: ssl.SSLContext | None) -> bytes:
     header = struct.pack(">hhih", api, 0, _CORRELATION_ID, len(_CLIENT_ID)) + _CLIENT_ID
     with socket.create_connection(address, _TIMEOUT_SECONDS) as plain:
         stream = tls.wrap_socket(plain, server_hostname=address[0]) if tls else plain
         with stream:
             stream.sendall(struct.pack(">i", len(header) + len(body)) + header + body)
             (size,) = struct.unpack(">i", _read(stream, 4))
-            if not 4 <= size <= _LARGEST_ANSWER:
-                raise ValueError(f"{address} is no Kafka broker")
-            answer = _read(stream, size)
-    (correlation_id,) = struct.unpack_from(">i", answer)
+            if not 4 <= size <= _MAX_RESPONSE_BYTES:
+                raise ValueError(f"{address} is not a Kafka broker")
+            response = _read(stream, size)
+    (correlation_id,) = struct.unpack_from(">i", response)
     if correlation_id != _CORRELATION_ID:
-        raise ValueError(f"{address} is no Kafka broker")
-    return answer[4:]
+        raise ValueError(f"{address} is not a Kafka broker")
+    return response[4:]
 
 
 def _read(stream: socket.socket, size: int) -> bytes:
@@ -87,7 +86,7 @@ def _read(stream: socket.socket, size: int) -> bytes:
     while len(pieces) < size:
         piece = stream.recv(size - len(pieces))
         if not piece:
-            raise ConnectionError("the peer hung up")
+            raise ConnectionError("the peer closed the connection")
         pieces += piece
     return pieces
 

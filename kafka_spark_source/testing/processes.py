@@ -1,7 +1,7 @@
-"""The starter's end of a supervisor: starts it, asks it for processes, lets it go.
+"""Starts a supervisor and sends requests to it.
 
-All processes of a cluster are children of the supervisor, never of this process. What must not come
-in here: anything about Kafka.
+All processes of a cluster are children of the supervisor, never of this process. Nothing about
+Kafka may enter this module.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from kafka_spark_source.testing.errors import LocalBrokerError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_ANSWER_SECONDS = 30.0
-_GOODBYE_SECONDS = 15.0
+_RESPONSE_SECONDS = 30.0
+_EXIT_SECONDS = 15.0
 
 
 class SupervisedProcesses:
-    """Processes that end with this one, in a temporary folder that ends with them.
+    """Processes that end with this one, in a temporary folder that is removed with them.
 
     Attributes:
-        folder: The temporary folder; the supervisor made it and removes it.
-        supervisor_pid: The process that owns all others.
+        folder: The temporary folder; the supervisor creates and removes it.
+        supervisor_pid: The process id of the supervisor, which owns all others.
 
     Raises:
-        LocalBrokerError: The supervisor does not start, or (any method) is gone.
+        LocalBrokerError: The supervisor does not start, or (any method) has ended.
     """
 
     def __init__(self) -> None:
@@ -52,46 +52,42 @@ class SupervisedProcesses:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            # A session of its own: Ctrl-C in the terminal is the starter's to handle.
+            # A new session, so that Ctrl-C in the terminal reaches this process only.
             start_new_session=True,
         )
         _open_here.add(self)
-        hello = self._read_answer()
-        self.folder = Path(hello["folder"])
-        self.supervisor_pid: int = hello["pid"]
+        first = self._read_response()
+        self.folder = Path(first["folder"])
+        self.supervisor_pid: int = first["pid"]
 
     def __repr__(self) -> str:
         state = "closed" if self._supervisor.poll() is not None else "running"
         return f"<SupervisedProcesses {state}, supervisor {self._supervisor.pid}>"
 
     def start(self, name: str, command: Sequence[str], folder: Path, log: Path) -> int:
-        """Starts a command and returns its process id; a name whose process ended can come again.
+        """Starts a command in `folder`, appends its output to `log`, and returns its process id.
 
-        Args:
-            name: What to call the process in the other methods.
-            command: The program and its arguments.
-            folder: Its working directory.
-            log: Where its output is appended.
+        The other methods know it by `name`; the name of an ended process can be reused.
         """
-        answer = self._ask(
+        response = self._request(
             "start", name=name, command=list(command), folder=str(folder), log=str(log)
         )
-        return int(answer["pid"])
+        return int(response["pid"])
 
     def signal(self, name: str, signal_number: signal.Signals) -> None:
-        """Sends a signal to the process and its children; none where it has ended."""
-        self._ask("signal", name=name, signal=int(signal_number))
+        """Sends a signal to the process and its children, unless it has ended."""
+        self._request("signal", name=name, signal=int(signal_number))
 
     def exit_codes(self) -> dict[str, int | None]:
-        """How each process ended, by its name; None while it runs."""
-        codes: dict[str, int | None] = self._ask("status")["exit_codes"]
+        """The exit code of each process, by its name; None while it runs."""
+        codes: dict[str, int | None] = self._request("status")["exit_codes"]
         return codes
 
     def detach(self) -> None:
-        """Lets the processes live on after this one; then SIGTERM ends the supervisor."""
-        self._ask("detach")
+        """Keeps the processes running after this one; then SIGTERM ends the supervisor."""
+        self._request("detach")
         self._release_pipes()
-        # Nobody waits for it any more, and Popen would warn of that.
+        # Prevents the warning of Popen about a running process.
         self._supervisor.returncode = 0
 
     def close(self) -> None:
@@ -100,25 +96,25 @@ class SupervisedProcesses:
             return
         self._release_pipes()
         try:
-            self._supervisor.wait(_GOODBYE_SECONDS)
+            self._supervisor.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             self._supervisor.kill()
             self._supervisor.wait()
         if hasattr(self, "folder"):
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _ask(self, what: str, **details: object) -> dict[str, Any]:
+    def _request(self, what: str, **details: object) -> dict[str, Any]:
         with self._lock:
             self._last_id += 1
-            request = {"ask": what, "id": self._last_id, **details}
+            request = {"request": what, "id": self._last_id, **details}
             self._write(json.dumps(request).encode() + b"\n")
-            answer = self._read_answer()
-            # An exception of the starter's, such as Ctrl-C, may have left an answer unread.
-            while answer.get("id") != self._last_id:
-                answer = self._read_answer()
-        if "error" in answer:
-            raise LocalBrokerError(f"the supervisor could not {what}: {answer['error']}")
-        return answer
+            response = self._read_response()
+            # An exception such as Ctrl-C may have left an earlier response unread.
+            while response.get("id") != self._last_id:
+                response = self._read_response()
+        if "error" in response:
+            raise LocalBrokerError(f"the supervisor could not {what}: {response['error']}")
+        return response
 
     def _write(self, line: bytes) -> None:
         pipe = self._supervisor.stdin
@@ -129,9 +125,9 @@ class SupervisedProcesses:
         except BrokenPipeError:
             raise self._gone() from None
 
-    def _read_answer(self) -> dict[str, Any]:
+    def _read_response(self) -> dict[str, Any]:
         pipe = self._supervisor.stdout
-        deadline = time.monotonic() + _ANSWER_SECONDS
+        deadline = time.monotonic() + _RESPONSE_SECONDS
         while b"\n" not in self._unread:
             if pipe is None or pipe.closed or not _is_readable(pipe.fileno(), deadline):
                 raise self._gone()
@@ -140,12 +136,12 @@ class SupervisedProcesses:
                 raise self._gone()
             self._unread += received
         line, _, self._unread = self._unread.partition(b"\n")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        response: dict[str, Any] = json.loads(line)
+        return response
 
     def _gone(self) -> LocalBrokerError:
         return LocalBrokerError(
-            f"the supervisor of the local broker (process {self._supervisor.pid}) is gone, and "
+            f"the supervisor of the local broker (process {self._supervisor.pid}) has ended, and "
             "the broker with it"
         )
 
@@ -155,13 +151,13 @@ class SupervisedProcesses:
                 pipe.close()
 
     def _forget(self) -> None:
-        """In a forked child: holds nothing that would keep the supervisor waiting."""
+        """Closes the pipes in a forked child, so that they do not keep the supervisor running."""
         self._release_pipes()
         self._supervisor.returncode = 0
 
 
 def _is_readable(descriptor: int, deadline: float) -> bool:
-    """Waits for bytes or the end of file. Unlike select, poll takes any descriptor."""
+    """Waits for bytes or the end of file. Unlike select, poll accepts any descriptor."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return bool(poll.poll(max(deadline - time.monotonic(), 0.0) * 1000))

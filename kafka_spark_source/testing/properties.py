@@ -1,7 +1,7 @@
 """The text of every configuration file of a cluster, from its layout. Pure: writes no file.
 
-Our defaults make a small cluster for development: it starts fast, needs little memory, creates no
-topic by itself, and keeps records whatever their timestamps say. The user's own properties win.
+The defaults are for a small development cluster: fast start, little memory, no automatic topics,
+and no deletion of old records. The user's properties override them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 INTERNAL = "INTERNAL"
 CONTROLLER = "CONTROLLER"
 
-_LARGEST_REPLICATION = 3
+_MAX_REPLICATION = 3
 _ZOOKEEPER_TICK_MS = 1000
 _ZOOKEEPER_SESSION_MS = 4000
 
@@ -26,10 +26,10 @@ _COMMON = {
     "auto.create.topics.enable": "false",
     "delete.topic.enable": "true",
     "group.initial.rebalance.delay.ms": "0",
-    # The default is half of our heap, taken at the start.
+    # The default is half of the small heap, allocated at the start.
     "log.cleaner.dedupe.buffer.size": str(16 << 20),
 }
-# Kafka's internal topics, and the properties that make them small.
+# The properties of Kafka's internal topics, to make them small.
 _REPLICATION = (
     "offsets.topic.replication.factor",
     "transaction.state.log.replication.factor",
@@ -67,8 +67,8 @@ _LOGGING = {
 def server_properties(layout: ClusterLayout, node: NodeLayout) -> dict[str, str]:
     """A broker's configuration.
 
-    In the user's own values `{port}` and `{node_id}` stand for this broker's. An
-    `advertised.listeners` of the user's may leave out the internal listener.
+    In the user's values, `{port}` and `{node_id}` are replaced by this broker's. The user's
+    `advertised.listeners` does not need the internal listener.
     """
     properties = {
         "log.dirs": str(node.data),
@@ -113,7 +113,7 @@ def render(properties: Mapping[str, str]) -> str:
 
 
 def client_options(layout: ClusterLayout) -> dict[str, str]:
-    """What a client must be told, in the names of Kafka's Java client; the password included."""
+    """The options of a client with the names of Kafka's Java client, including the password."""
     options = {"bootstrap.servers": ",".join(f"{HOST}:{node.port}" for node in layout.nodes)}
     if layout.security != "PLAINTEXT":
         options["security.protocol"] = layout.security
@@ -144,7 +144,7 @@ def _utf16_escape(char: str) -> str:
 
 def _internal_topics(nodes: int) -> dict[str, str]:
     return {
-        **dict.fromkeys(_REPLICATION, str(min(nodes, _LARGEST_REPLICATION))),
+        **dict.fromkeys(_REPLICATION, str(min(nodes, _MAX_REPLICATION))),
         **dict.fromkeys(_ONE, "1"),
         **dict.fromkeys(_FEW_PARTITIONS, "4"),
     }
@@ -157,7 +157,7 @@ def _kraft(layout: ClusterLayout, node: NodeLayout) -> dict[str, str]:
         "node.id": str(node.node_id),
         "controller.quorum.voters": ",".join(voters),
         "controller.listener.names": CONTROLLER,
-        # Half of the defaults: leaders move sooner, and a killed broker may come back sooner.
+        # Half of the defaults: leaders move sooner, and a killed broker can restart sooner.
         "broker.heartbeat.interval.ms": "1000",
         "broker.session.timeout.ms": "4500",
     }
@@ -167,7 +167,7 @@ def _zookeeper(layout: ClusterLayout, node: NodeLayout) -> dict[str, str]:
     return {
         "broker.id": str(node.node_id),
         "zookeeper.connect": f"{HOST}:{layout.zookeeper_port}",
-        # Short, so that a killed broker's registration is gone before it comes back.
+        # Short, so that a killed broker's registration expires before its restart.
         "zookeeper.session.timeout.ms": str(_ZOOKEEPER_SESSION_MS),
     }
 
@@ -212,7 +212,7 @@ def _addresses(listeners: Mapping[str, int]) -> str:
 
 def _tls(layout: ClusterLayout) -> dict[str, str]:
     if layout.keys is None:
-        raise ValueError(f"{layout.security} wants TLS files")
+        raise ValueError(f"{layout.security} needs TLS files")
     return {
         "ssl.keystore.type": "PKCS12",
         "ssl.keystore.location": str(layout.keys.keystore),
@@ -223,7 +223,7 @@ def _tls(layout: ClusterLayout) -> dict[str, str]:
 
 def _sasl(layout: ClusterLayout) -> dict[str, str]:
     mechanisms = layout.release.sasl_mechanisms
-    # PLAIN keeps its users here; SCRAM keeps them in the cluster's metadata.
+    # The users of PLAIN are in this file; those of SCRAM are in the cluster's metadata.
     users = {"PLAIN": f' user_{USERNAME}="{layout.password}"'}
     listener = f"listener.name.{layout.security.lower()}"
     return {

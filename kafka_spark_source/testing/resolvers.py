@@ -1,7 +1,7 @@
-"""Two ways to get locked jars: Maven, and the Ivy that PySpark brings. Knows nothing of the cache.
+"""Downloads locked jars with Maven or with PySpark's Ivy. Must not know the cache.
 
-Both are asked for exact coordinates without their dependencies: which jars belong to a release is
-the lock file's business. Where they download from is the user's own Maven or Ivy configuration.
+Both download exact coordinates without dependencies, because the lock file has all jars. The
+repositories are those of the user's Maven or Ivy configuration.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 MAVEN_DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 IVY_SETTINGS_VARIABLE = "PYKAFKA_IVY_SETTINGS"
-"""Environment variable: an ivysettings.xml for Ivy, where its built-in repository will not do."""
+"""Environment variable: an ivysettings.xml for Ivy, instead of its built-in repository."""
 
 _DOWNLOAD_SECONDS = 900
 _MESSAGE_LINES = 2
 _COLOURS = re.compile("\x1b\\[[0-9;]*m")
-_COMPLAINTS = ("ERROR", "WARN", "not found", "xception", "rror:")
+_ERROR_WORDS = ("ERROR", "WARN", "not found", "xception", "rror:")
 
 _POM = """<project>
   <modelVersion>4.0.0</modelVersion>
@@ -70,7 +70,7 @@ _IVY_ITEM = (
 
 
 class Coordinates(NamedTuple):
-    """What Maven calls an artifact by."""
+    """The Maven coordinates of an artifact."""
 
     group: str
     artifact: str
@@ -94,9 +94,7 @@ class Coordinates(NamedTuple):
 class Resolver(NamedTuple):
     """A tool that copies jars into a folder.
 
-    Attributes:
-        name: What users call it.
-        command: Makes the tool's command line, having written its input into the folder given.
+    `command` writes the tool's input to a folder, and returns the command line.
     """
 
     name: str
@@ -104,7 +102,7 @@ class Resolver(NamedTuple):
 
 
 def available_resolvers(java: Path) -> list[Resolver]:
-    """What this machine has of Maven and Ivy, in the order in which to try them."""
+    """The resolvers on this machine, in the order to try them."""
     found = []
     maven = shutil.which("mvn")
     if maven:
@@ -121,28 +119,28 @@ def resolve(
     resolvers: Sequence[Resolver],
     on_progress: Callable[[str], None],
 ) -> None:
-    """Copies the jars of `artifacts` into `target`, with the first resolver that can.
+    """Copies the jars of `artifacts` to `target`, with the first resolver that succeeds.
 
     Raises:
-        JarError: No resolver is there, or each one failed; the message has what they said.
+        JarError: There is no resolver, or all failed; the message has their errors.
     """
     if not resolvers:
         raise JarError(
-            "Kafka's jars cannot be fetched: neither `mvn` is on the PATH nor is PySpark installed "
-            "(its Ivy would do); install one of them"
+            "Kafka's jars cannot be downloaded: install Maven (`mvn` on the PATH) or PySpark (with "
+            "its Ivy)"
         )
-    complaints = []
+    errors = []
     for resolver in resolvers:
-        on_progress(f"fetching {len(artifacts)} jars with {resolver.name} (only this once)")
-        complaint = _run(resolver, artifacts, target)
-        if complaint is None:
+        on_progress(f"downloading {len(artifacts)} jars with {resolver.name} (only once)")
+        error = _run(resolver, artifacts, target)
+        if error is None:
             return
-        complaints.append(f"{resolver.name} says: {complaint}")
-    raise JarError("Kafka's jars cannot be fetched; " + "; ".join(complaints))
+        errors.append(f"{resolver.name}: {error}")
+    raise JarError("Kafka's jars cannot be downloaded; " + "; ".join(errors))
 
 
 def _run(resolver: Resolver, artifacts: Sequence[Coordinates], target: Path) -> str | None:
-    """Why it did not work, or None."""
+    """The error, or None for success."""
     work = target / f".{resolver.name.split()[-1].lower()}"
     work.mkdir()
     try:
@@ -163,15 +161,15 @@ def _run(resolver: Resolver, artifacts: Sequence[Coordinates], target: Path) -> 
     if done.returncode == 0 and not missing:
         return None
     output = _COLOURS.sub("", done.stdout)
-    lines = [line.strip() for line in output.splitlines() if _tells_something(line)]
+    lines = [line.strip() for line in output.splitlines() if _is_error(line)]
     if not lines:
-        return f"nothing (exit code {done.returncode}), and left out {', '.join(missing)}"
+        return f"exit code {done.returncode} without a message; missing: {', '.join(missing)}"
     return " | ".join(lines[:_MESSAGE_LINES])
 
 
-def _tells_something(line: str) -> bool:
+def _is_error(line: str) -> bool:
     has_more_than_a_tag = len(line.split()) > 2
-    return has_more_than_a_tag and any(word in line for word in _COMPLAINTS)
+    return has_more_than_a_tag and any(word in line for word in _ERROR_WORDS)
 
 
 def _maven_command(maven: str) -> Callable[[Sequence[Coordinates], Path, Path], list[str]]:

@@ -1,7 +1,7 @@
-"""Which brokers run in the background: one small JSON file for each, in the runtime folder.
+"""The background clusters: one small JSON file for each, in the runtime folder.
 
-A file may outlive its broker: `running_clusters` recognises that, by process id and start time, and
-clears up what is left. Nothing here starts a broker or talks to a terminal.
+`running_clusters` recognises files of ended clusters by process id and start time, and removes
+what is left. Nothing here starts a broker or prints.
 """
 
 from __future__ import annotations
@@ -36,18 +36,7 @@ _KILL_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class RunningCluster:
-    """A cluster that some `pykafka broker start` left running.
-
-    Attributes:
-        name: What users call it.
-        version: Kafka's version.
-        security: The client listener's protocol.
-        bootstrap_servers: Where clients reach it.
-        folder: Its temporary folder.
-        since: When it was started, ISO 8601.
-        supervisor: The process that owns the others.
-        brokers: The brokers' processes.
-    """
+    """A background cluster of `pykafka broker start`. `since` is its start time in ISO 8601."""
 
     name: str
     version: str
@@ -60,16 +49,12 @@ class RunningCluster:
 
     @property
     def brokers_alive(self) -> int:
-        """How many of its brokers run."""
+        """The number of its running brokers."""
         return sum(broker.is_alive for broker in self.brokers)
 
 
 def remember(cluster: KafkaCluster, name: str | None) -> RunningCluster:
-    """Writes a running cluster's file.
-
-    Args:
-        cluster: It must have been started.
-        name: What to call it; else the first free one of kafka-1, kafka-2, ...
+    """Writes a started cluster's file; by default the name is the first free one of kafka-1, ...
 
     Raises:
         LocalBrokerError: The name is taken.
@@ -93,19 +78,19 @@ def remember(cluster: KafkaCluster, name: str | None) -> RunningCluster:
 
 
 def require_free_name(name: str) -> None:
-    """Says early what `remember` would say after the start.
+    """Checks a name before the cluster is started.
 
     Raises:
-        LocalBrokerError: The name is taken, or is no name for a file.
+        LocalBrokerError: The name is taken, or is not valid for a file.
     """
     if not _NAME.fullmatch(name):
-        raise LocalBrokerError(f"{name!r} is no name for a broker: use letters, digits and dashes")
+        raise LocalBrokerError(f"{name!r} is not a valid name: use letters, digits and dashes")
     if any(record.name == name for record in running_clusters()):
         raise _name_taken(name)
 
 
 def running_clusters() -> list[RunningCluster]:
-    """The clusters that run, by name. What is left of others is cleared up first."""
+    """The running clusters, by name. Removes what is left of ended ones first."""
     alive = []
     for file in sorted(runtime_folder().glob("*.json")):
         record = _read(file)
@@ -113,24 +98,24 @@ def running_clusters() -> list[RunningCluster]:
             alive.append(record)
         else:
             if record:
-                _clear_up(record)
+                _clean_up(record)
             file.unlink(missing_ok=True)
     return alive
 
 
 def stop(record: RunningCluster) -> None:
-    """Ends a cluster and waits until its processes, its folder and its file are gone.
+    """Ends a cluster and waits until its processes have ended and its files are removed.
 
     Raises:
-        LocalBrokerError: A process is still there after `SIGKILL` and some seconds.
+        LocalBrokerError: A process still runs some seconds after `SIGKILL`.
     """
-    everybody = (record.supervisor, *record.brokers)
+    processes = (record.supervisor, *record.brokers)
     record.supervisor.send(signal.SIGTERM)
-    if not Deadline(_STOP_SECONDS).wait_for(lambda: _are_gone(everybody)):
-        _clear_up(record)
-    if not _are_gone(everybody):
-        left = ", ".join(str(each.pid) for each in everybody if each.is_alive)
-        raise LocalBrokerError(f"{record.name} does not end: processes {left} are still there")
+    if not Deadline(_STOP_SECONDS).wait_for(lambda: _have_ended(processes)):
+        _clean_up(record)
+    if not _have_ended(processes):
+        left = ", ".join(str(each.pid) for each in processes if each.is_alive)
+        raise LocalBrokerError(f"{record.name} does not end: processes {left} still run")
     forget(record)
 
 
@@ -139,18 +124,18 @@ def forget(record: RunningCluster) -> None:
     _file(record.name).unlink(missing_ok=True)
 
 
-def _clear_up(record: RunningCluster) -> None:
-    """Does what a supervisor that is gone, or hangs, has left undone."""
-    everybody = (record.supervisor, *record.brokers)
-    for each in everybody:
+def _clean_up(record: RunningCluster) -> None:
+    """Kills the processes and removes the folder, if the supervisor ended or hangs."""
+    processes = (record.supervisor, *record.brokers)
+    for each in processes:
         each.send(signal.SIGKILL)
-    Deadline(_KILL_SECONDS).wait_for(lambda: _are_gone(everybody))
+    Deadline(_KILL_SECONDS).wait_for(lambda: _have_ended(processes))
     folder = Path(record.folder)
     if folder.name.startswith(FOLDER_PREFIX):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _are_gone(processes: Sequence[ProcessIdentity]) -> bool:
+def _have_ended(processes: Sequence[ProcessIdentity]) -> bool:
     return not any(each.is_alive for each in processes)
 
 
@@ -165,7 +150,7 @@ def _read(file: Path) -> RunningCluster | None:
 
 
 def _write_once(file: Path, text: str) -> bool:
-    """Whether the file was not there: it appears with all its text, or not at all."""
+    """Creates the file with all its text at once; False if it exists already."""
     descriptor, draft = tempfile.mkstemp(dir=file.parent)
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(text)

@@ -1,14 +1,13 @@
 """The process that owns a cluster's JVMs and its temporary folder, and ends both.
 
-Started by `processes.SupervisedProcesses` as a file, not as a module, with Python's `-I -S`: it
-imports the standard library only, so that it is up in no time and nothing of the user's
-environment can break it. It has one thread, which the kernel's parent-death signal asks for.
+`processes.SupervisedProcesses` starts it as a file, not as a module, with Python's `-I -S`. It may
+import the standard library only, so that it starts fast and independent of the user's environment.
+It must have one thread, because of the kernel's parent-death signal.
 
-It reads requests, one JSON object a line, from its standard input, and answers each with a line.
-End of file there means that the one who started it is gone, however that came: then every process
-group is killed and the folder removed. A forked child of the starter may still hold the pipe's
-other end; therefore the parent's process id is watched as well. After the request `detach` neither
-counts, and SIGTERM is what ends it.
+It reads requests from standard input, one JSON object per line, and writes one line for each. The
+end of standard input means that its parent has ended: then it kills every process group and removes
+the folder. A forked child of the parent may keep the pipe open, so it also checks the parent's
+process id. After the request `detach`, only SIGTERM ends it.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ if TYPE_CHECKING:
 
 FOLDER_PREFIX = "pykafka-"
 _TICK_SECONDS = 0.5
-_BURIAL_SECONDS = 10.0
+_CLEANUP_SECONDS = 10.0
 _PR_SET_PDEATHSIG = 1
 
 _Request = dict[str, Any]
 
 
 class Supervisor:
-    """Children by name, and what can be asked about them."""
+    """The child processes by name, and the requests about them."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -52,9 +51,9 @@ class Supervisor:
         }
 
     def serve(self) -> None:
-        """Answers requests until whoever sent them is gone."""
+        """Handles requests until the parent has ended."""
         pending = b""
-        while self._is_wanted():
+        while self._has_parent():
             ready, _, _ = select.select([0] if self._parent else [], [], [], _TICK_SECONDS)
             self._reap()
             if not ready:
@@ -64,33 +63,33 @@ class Supervisor:
                 return
             *lines, pending = (pending + received).split(b"\n")
             for line in lines:
-                self._answer(json.loads(line))
+                self._handle(json.loads(line))
 
-    def bury(self) -> None:
+    def clean_up(self) -> None:
         """Kills every child with its process group, then removes the folder."""
         for child in self._children.values():
             _kill_group(child)
         for child in self._children.values():
             try:
-                child.wait(_BURIAL_SECONDS)
+                child.wait(_CLEANUP_SECONDS)
             except subprocess.TimeoutExpired:
                 continue
         _remove(self._folder)
 
-    def _is_wanted(self) -> bool:
+    def _has_parent(self) -> bool:
         return self._parent is None or self._parent == os.getppid()
 
     def _reap(self) -> None:
         for child in self._children.values():
             child.poll()
 
-    def _answer(self, request: _Request) -> None:
+    def _handle(self, request: _Request) -> None:
         try:
-            answer = self._requests[request["ask"]](request)
-        except Exception as error:  # noqa: BLE001 - whatever it was, the asker raises it
-            answer = {"error": f"{type(error).__name__}: {error}"}
-        _send({**answer, "id": request["id"]})
-        if request["ask"] == "detach":
+            response = self._requests[request["request"]](request)
+        except Exception as error:  # noqa: BLE001 - the parent raises it
+            response = {"error": f"{type(error).__name__}: {error}"}
+        _send({**response, "id": request["id"]})
+        if request["request"] == "detach":
             _redirect((0, 1), os.devnull)
 
     def _start(self, request: _Request) -> dict[str, Any]:
@@ -102,7 +101,7 @@ class Supervisor:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                # One thread, and nothing but system calls: what preexec_fn asks for.
+                # Safe with preexec_fn: this process has one thread, and it only makes system calls.
                 preexec_fn=_die_with_parent,  # noqa: PLW1509
             )
         self._children[request["name"]] = child
@@ -123,8 +122,8 @@ class Supervisor:
 
 
 def main(temporary_root: str) -> None:
-    """Serves until the starter is gone, SIGTERM arrives, or an error; then leaves nothing."""
-    signal.signal(signal.SIGTERM, _leave)
+    """Serves until the parent ends, SIGTERM, or an error; then removes everything."""
+    signal.signal(signal.SIGTERM, _exit)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=temporary_root))
@@ -135,16 +134,16 @@ def main(temporary_root: str) -> None:
         supervisor.serve()
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        supervisor.bury()
+        supervisor.clean_up()
 
 
-def _leave(_signal_number: int, _frame: object) -> NoReturn:
+def _exit(_signal_number: int, _frame: object) -> NoReturn:
     raise SystemExit(0)
 
 
-def _send(answer: dict[str, Any]) -> None:
+def _send(response: dict[str, Any]) -> None:
     try:
-        os.write(1, json.dumps(answer).encode() + b"\n")
+        os.write(1, json.dumps(response).encode() + b"\n")
     except BrokenPipeError:
         raise SystemExit(0) from None
 
@@ -161,7 +160,7 @@ _PID = os.getpid()
 
 
 def _die_with_parent() -> None:
-    """Linux: asks the kernel to kill this process when its parent ends, even by SIGKILL."""
+    """On Linux, the kernel kills this process when its parent ends, even by SIGKILL."""
     if sys.platform == "linux":
         _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
         if os.getppid() != _PID:
@@ -177,7 +176,7 @@ def _kill_group(child: subprocess.Popen[bytes]) -> None:
 
 
 def _remove(folder: Path) -> None:
-    deadline = time.monotonic() + _BURIAL_SECONDS
+    deadline = time.monotonic() + _CLEANUP_SECONDS
     while folder.exists() and time.monotonic() < deadline:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""Waiting for a condition, with a deadline. The only place of this package that sleeps."""
+"""Waits for a condition with a deadline. The only module of this package that sleeps."""
 
 from __future__ import annotations
 
@@ -12,11 +12,7 @@ _INTERVAL_SECONDS = 0.05
 
 
 class Deadline:
-    """A moment that many waits can share.
-
-    Args:
-        seconds: How far away it is.
-    """
+    """A deadline for one or more waits, so many seconds from now."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -24,11 +20,11 @@ class Deadline:
 
     @property
     def has_passed(self) -> bool:
-        """Whether it is too late."""
+        """Whether the time is over."""
         return time.monotonic() >= self._end
 
     def wait_for(self, condition: Callable[[], bool]) -> bool:
-        """Asks until the condition holds or the deadline has passed; says whether it holds."""
+        """Polls until the condition is true or the deadline has passed; whether it is true."""
         while not condition():
             if self.has_passed:
                 return False

@@ -1,4 +1,7 @@
-"""Spark's batch writer: hands the rows of a task on, and tells the driver what was written."""
+"""Spark's batch writer: the methods that Spark calls in tasks and on the driver.
+
+Knows no delivery guarantee: that is a `Delivery`.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.taskcontext import TaskContext
 
-from kafka_spark_source.errors import one_sentence
-from kafka_spark_source.worker import spare_modules_from_gc
+from kafka_spark_source.errors import hide_traceback
+from kafka_spark_source.worker import exclude_modules_from_gc
 from kafka_spark_source.writing.commit_log import MicroBatch
 from kafka_spark_source.writing.delivery import Delivery, TaskAttempt, Written
 
@@ -18,11 +21,7 @@ if TYPE_CHECKING:
 
 
 class KafkaCommitMessage(WriterCommitMessage):
-    """What a task wrote, on its way to the driver.
-
-    Args:
-        written: That.
-    """
+    """A task's report on its way to the driver."""
 
     def __init__(self, written: Written) -> None:
         self.written = written
@@ -32,11 +31,7 @@ class KafkaCommitMessage(WriterCommitMessage):
 
 
 class KafkaBatchWriter(DataSourceArrowWriter):
-    """Appends rows to topics.
-
-    Args:
-        delivery: How, and how often.
-    """
+    """Appends rows to topics."""
 
     def __init__(self, delivery: Delivery) -> None:
         self._delivery = delivery
@@ -46,29 +41,29 @@ class KafkaBatchWriter(DataSourceArrowWriter):
 
         Raises:
             KafkaError: A row cannot be written, or a broker refused it. Names topic, partition,
-                broker, and what the broker said.
+                broker and the broker's error.
         """
-        with one_sentence():
+        with hide_traceback():
             written = self._delivery.write(iterator, self._task())
-        spare_modules_from_gc()
+        exclude_modules_from_gc()
         return KafkaCommitMessage(written)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Make what tasks wrote seen, where it is not yet.
+        """Make the records of all tasks visible.
 
         Raises:
             KafkaError: The write is not done.
         """
-        with one_sentence():
+        with hide_traceback():
             self._delivery.commit([each for each in _written(messages) if each is not None])
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Roll back what can be rolled back."""
-        with one_sentence():
+        """Abort the transactions of the tasks, if they wrote in any."""
+        with hide_traceback():
             self._delivery.abort(_written(messages))
 
     def _task(self) -> TaskAttempt:
-        context: Any = TaskContext.get()  # in a task there is one
+        context: Any = TaskContext.get()  # not None in a task
         return TaskAttempt(
             context.partitionId(), context.attemptNumber(), self._micro_batch(context)
         )

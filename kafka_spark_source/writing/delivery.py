@@ -1,6 +1,6 @@
-"""How often rows are delivered: what the tasks of a write do, and what the driver does at its end.
+"""The delivery guarantee of a write: what its tasks do, and what the driver does at its end.
 
-At least once is here; exactly once has a room of its own.
+Contains at-least-once; `exactly_once` is the other one. Never imports pyspark.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from kafka_protocol.client.producer.transactions import Transaction
 
 
-# That of a stream's task whom Spark does not tell it.
-UNKNOWN: Final = MicroBatch("", -1)
+# Used when Spark does not give a streaming task its query id and batch id.
+UNKNOWN_MICRO_BATCH: Final = MicroBatch("", -1)
 
 
 class TaskAttempt(NamedTuple):
-    """Which task of Spark's writes.
+    """One attempt of one task.
 
     Attributes:
-        partition: Its number among the tasks of the write.
-        attempt: How often the task was tried before.
-        micro_batch: What it writes a part of; None for a batch query.
+        partition: The number of the task in the write.
+        attempt: The number of earlier attempts.
+        micro_batch: The micro-batch that it writes a part of; None for a batch query.
     """
 
     partition: int
@@ -38,12 +38,12 @@ class TaskAttempt(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What a task tells the driver.
+    """A finished task's report to the driver.
 
     Attributes:
-        write: What it wrote.
-        task: Which it is.
-        claim: The driver's transaction that was open when the task began; None where none is.
+        write: What the task wrote.
+        task: The attempt that wrote it.
+        claim: The driver's transaction when the task began; None for at-least-once.
     """
 
     write: TaskWrite
@@ -52,29 +52,29 @@ class Written(NamedTuple):
 
 
 class Delivery(Protocol):
-    """How a write is done. Travels to the tasks."""
+    """A delivery guarantee. Travels to the tasks."""
 
     def write(self, batches: Iterable[pa.RecordBatch], task: TaskAttempt) -> Written:
-        """In a task: write its rows.
+        """Write the rows of a task, in the task.
 
         Raises:
             KafkaError: A row cannot be written, or a broker refused it.
         """
 
     def commit(self, written: Sequence[Written]) -> None:
-        """On the driver, once all tasks are done.
+        """Finish the write, on the driver, once all tasks are done.
 
         Raises:
             KafkaError: The write is not done.
         """
 
     def abort(self, written: Sequence[Written | None]) -> None:
-        """On the driver, when the write failed; None stands for tasks that did not finish."""
+        """Clean up after a failed write, on the driver; None stands for an unfinished task."""
 
 
 @dataclass(frozen=True, slots=True)
 class AtLeastOnce:
-    """Each task's records are there when it is done; one that Spark runs again writes again."""
+    """Readers see a task's records at once; a task that Spark runs again writes them again."""
 
     rows: RowWriter
 
@@ -85,7 +85,7 @@ class AtLeastOnce:
         return Written(TaskWrite(task.partition, records), task)
 
     def commit(self, written: Sequence[Written]) -> None:
-        """Nothing: what tasks wrote is there."""
+        """Do nothing: the records are written."""
 
     def abort(self, written: Sequence[Written | None]) -> None:
-        """Nothing: what tasks wrote stays, and whoever writes again writes it twice."""
+        """Do nothing: the records stay, and a retry of the write writes them again."""

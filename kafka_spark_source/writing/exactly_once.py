@@ -1,28 +1,29 @@
-"""Exactly once: tasks write in transactions, and the driver decides about all of them together.
+"""Exactly-once writes: tasks write in transactions, and the driver commits all of them or none.
 
-A task leaves its transaction open and tells the driver of it. When all tasks are done, the driver
-writes one decision to the commit log, then commits every transaction. A run after a crash carries
-out what was decided, before any task begins; a task that finds its micro-batch decided writes
-nothing; and what was not decided is aborted by the next task of the same number.
+A task leaves its transaction open and reports it to the driver. When all tasks are done, the driver
+writes one decision to the commit log and then commits every transaction. After a crash, the next
+run commits what was decided before any task begins. A task whose micro-batch is committed writes
+nothing. A transaction that was not decided is aborted by the next task with the same number.
 
-The claim of the driver's id fences an older driver, and the claim travels with the tasks: Spark
-plans and commits in different processes. docs/exactly-once.md tells what this guarantees.
+The driver claims the prefix, which fences an older driver. Spark plans and commits in different
+processes, so the claim travels with the tasks. The guarantees are in docs/exactly-once.md. Never
+imports pyspark, and stores nothing itself: that is `commit_log`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.pool import shared_cluster
-from kafka_protocol.client.producer.end_transactions import are_open, end_all
+from kafka_protocol.client.producer.end_transactions import check_open, end_all
 from kafka_protocol.client.producer.producer import Producer
-from kafka_protocol.client.producer.transaction_outcome import was_committed
+from kafka_protocol.client.producer.transaction_outcome import Views, was_committed
 from kafka_protocol.client.producer.transactions import (
     OutcomeUnknownError,
     Transaction,
@@ -39,72 +40,73 @@ from kafka_spark_source.writing.commit_log import (
     TaskWrite,
     transactions_of,
 )
-from kafka_spark_source.writing.delivery import UNKNOWN, TaskAttempt, Written
+from kafka_spark_source.writing.delivery import UNKNOWN_MICRO_BATCH, TaskAttempt, Written
 from kafka_spark_source.writing.row_writer import RowWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
-# How long a task that failed tries to abort; if it cannot, the next one does.
+# How long a failed task tries to abort. If it cannot, the next task of its number does.
 _ABORT_MS: Final = 5_000
+
+# A value of `Claim.rewrite`: any task writes, also one that the decision does not know.
+EVERY_TASK: Final = range(2**31)
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a driver knows before its tasks begin.
+    """The driver's knowledge before its tasks begin. Travels to the tasks.
 
     Attributes:
-        transaction: Its own, in which it will decide.
-        decided: What was decided last.
-        lost: The tasks of it that are to write again, since their transactions were rolled back
-            before they could be committed.
+        transaction: The driver's own transaction, which will contain its decision.
+        decided: The micro-batch of the last decision; None if there is none, or for a batch query.
+        rewrite: The numbers of its tasks that write again, because their transactions were aborted
+            before they could be committed. EVERY_TASK: none of its records is committed.
     """
 
     transaction: Transaction
-    decided: MicroBatch | None
-    lost: frozenset[int]
+    decided: MicroBatch | None = None
+    rewrite: Container[int] = frozenset()
 
     def is_done(self, task: TaskAttempt) -> bool:
-        """Whether what a task is to write is there already."""
-        asked, decided = task.micro_batch, self.decided
-        if asked is None or decided is None or asked.query != decided.query:
+        """Whether the records of a task are committed already."""
+        current, decided = task.micro_batch, self.decided
+        if current is None or decided is None or current.query != decided.query:
             return False
-        if asked.number != decided.number:
-            return asked.number < decided.number
-        return task.partition not in self.lost
+        if current.number != decided.number:
+            return current.number < decided.number
+        return task.partition not in self.rewrite
 
 
 def claim(config: ClientConfig, identity: Identity) -> Claim:
-    """Take a prefix over, and carry out what was decided before. Nobody may write meanwhile.
+    """Take a prefix over, and carry out its last decision. No task may write meanwhile.
 
     Raises:
-        KafkaError: The log cannot be read or written, or a decision cannot be carried out.
+        KafkaError: The log cannot be read or written, or the decision cannot be carried out.
     """
     decisions = CommitLog(config, identity)
     transaction = decisions.claim()
-    decision, is_done = decisions.last()
-    if decision is None:
-        return Claim(transaction, None, frozenset())
-    lost = frozenset[int]() if is_done else _roll_forward(config, decision)
-    decided = decision.micro_batch
-    if not is_done and not (lost and decided):
-        decisions.note_done(decision)
-    if decided is not None and len(lost) == len(decision.transactions) > 0:
-        # Nothing of it is there, so it may be written in any way.
-        return Claim(transaction, decided._replace(number=decided.number - 1), frozenset())
-    return Claim(transaction, decided, lost)
+    last = decisions.last_decision()
+    if last is None:
+        return Claim(transaction)
+    decided = last.decision.micro_batch
+    if last.is_done:
+        return Claim(transaction, decided)
+    lost = _roll_forward(config, last.decision)
+    if not lost or decided is None:  # nothing writes the rows of a batch query again
+        decisions.note_done(last.decision)
+        return Claim(transaction, decided)
+    has_survivors = len(lost) < len(last.decision.transactions)
+    return Claim(transaction, decided, lost if has_survivors else EVERY_TASK)
 
 
 @dataclass(frozen=True, slots=True)
 class ExactlyOnce:
-    """Rows that readers of committed records see once, and only when all of them are written.
+    """Readers of committed records see each row once, and only when all rows are written.
 
-    Attributes:
-        rows: How to write rows.
-        identity: Who writes.
-        claim: None on the driver where only what tasks told is needed.
+    `claim` is None on a driver that does not plan tasks: `commit` and `abort` do not need it.
     """
 
     rows: RowWriter
@@ -115,10 +117,11 @@ class ExactlyOnce:
         """Write the rows of a task in a transaction, and leave it open.
 
         Raises:
-            KafkaError: A row cannot be written, or a broker refused it; TransactionFencedError:
-                another attempt of the task has begun since, or it was open for too long.
+            TransactionFencedError: Another attempt of the task has begun since, or the transaction
+                was open for too long.
+            KafkaError: A row cannot be written, or a broker refused it.
         """
-        if self.claim is None or task.micro_batch == UNKNOWN:
+        if self.claim is None or task.micro_batch == UNKNOWN_MICRO_BATCH:
             raise KafkaError(
                 "This Spark runs a streaming write in a way that pykafka does not know, so it "
                 "cannot be exactly once: remove the option 'deliveryGuarantee'"
@@ -146,7 +149,7 @@ class ExactlyOnce:
             if producer.joined:
                 _abort(config, [transaction])
             raise
-        # Any partition tells what became of the transaction, if only it is known where.
+        # Any record shows later whether the transaction was committed, if its offset is known.
         joined, offset = max(producer.joined.items(), key=lambda each: each[1] is not None)
         return TaskWrite(task.partition, records, transaction, joined, offset)
 
@@ -154,8 +157,8 @@ class ExactlyOnce:
         """Decide that the transactions of all tasks commit, and commit them.
 
         Raises:
-            KafkaError: Not everything is done. Says whether it is decided, so that the next run
-                goes on from there.
+            KafkaError: Not all of it is done. If it is decided, as the error says then, the next
+                run commits the rest. Otherwise nothing is committed.
         """
         writes = [each.write for each in written]
         transactions = transactions_of(writes)
@@ -171,34 +174,36 @@ class ExactlyOnce:
             if not isinstance(error, OutcomeUnknownError):
                 _abort(config, transactions)
             raise
-        # What an earlier run committed of it is not asked for again: it may be forgotten.
+        # Only the transactions of this run: the coordinator may not know those of earlier runs.
         _raise_first(_commit(config, transactions), decision)
         decisions.note_done(decision)
         for each in written:
             for attempt in range(each.task.attempt):
-                self._roll_back(each.task._replace(attempt=attempt))
+                self._abort_attempt(each.task._replace(attempt=attempt))
 
     def abort(self, written: Sequence[Written | None]) -> None:
-        """Roll back what tasks wrote, unless it may be decided that it commits."""
-        writes = [each.write for each in written if each is not None]
-        if len(writes) == len(written):
-            return  # `commit` was called, and has rolled back what it could
-        _abort(self.rows.config, [each.transaction for each in writes if each.transaction])
+        """Abort the transactions of tasks, unless they may be decided."""
+        all_tasks_finished = None not in written
+        if all_tasks_finished:
+            # So Spark called `commit`, which failed. It has already aborted the transactions,
+            # unless they may be decided: then the next run commits them.
+            return
+        _abort(self.rows.config, transactions_of(each.write for each in written if each))
 
-    def _roll_back(self, dead: TaskAttempt) -> None:
-        """What an attempt left open that was killed; readers would wait for its time-out."""
+    def _abort_attempt(self, killed: TaskAttempt) -> None:
+        """Abort the transaction of a killed attempt; readers would wait until it times out."""
         deadline = Deadline.after(_ABORT_MS)
         try:
-            begin(shared_cluster(self.rows.config), self._id_of(dead), deadline)
+            begin(shared_cluster(self.rows.config), self._id_of(killed), deadline)
         except KafkaError as error:
-            log.warning("Not rolled back yet: %s", error)
+            _log.warning("Not rolled back yet: %s", error)
 
     def _id_of(self, task: TaskAttempt) -> str:
         return f"{self.identity.prefix}-{task.partition}-{task.attempt}"
 
 
 def _decision(written: Sequence[Written], decisions: CommitLog) -> Decision:
-    """What is to be decided: all that was written, with what was committed of it before."""
+    """The decision for all tasks, also for those that an earlier run has committed."""
     (claim,) = {each.claim for each in written if each.claim is not None}
     writes = tuple(each.write for each in written)
     if any(write.records and not write.transaction for write in writes):
@@ -207,13 +212,13 @@ def _decision(written: Sequence[Written], decisions: CommitLog) -> Decision:
 
 
 def _completed(writes: Sequence[TaskWrite], decisions: CommitLog) -> tuple[TaskWrite, ...]:
-    """The writes of the tasks that had lost theirs, and those of the others as decided before.
+    """The writes of the tasks that wrote again, and the decided ones of the tasks that did not.
 
     Raises:
-        CommitLogError: The tasks are not what they were, so they cannot be told apart.
+        CommitLogError: The tasks or their rows differ from the decision before.
     """
-    decided, _ = decisions.last()
-    before = {write.partition: write for write in decided.writes} if decided else {}
+    last = decisions.last_decision()
+    before = {write.partition: write for write in last.decision.writes} if last else {}
     counts = {write.partition: write.records for write in writes}
     if counts != {partition: write.records for partition, write in before.items()}:
         raise CommitLogError(
@@ -227,18 +232,19 @@ def _completed(writes: Sequence[TaskWrite], decisions: CommitLog) -> tuple[TaskW
 
 
 def _check_open(config: ClientConfig, writes: Iterable[TaskWrite]) -> None:
-    """Raise what is wrong where a transaction cannot be committed any more; nothing is then."""
+    """Raise an error if one transaction cannot be committed any more: then none may be."""
     joined = {each.transaction: each.joined for each in writes if each.transaction and each.joined}
-    answers = are_open(shared_cluster(config), joined, _soon(config))
-    for error in filter(None, answers.values()):
+    deadline = Deadline.after(config.delivery_timeout_ms)
+    for error in filter(None, check_open(shared_cluster(config), joined, deadline).values()):
         raise error
 
 
 def _commit(
     config: ClientConfig, transactions: Mapping[Transaction, TaskWrite]
 ) -> dict[TaskWrite, KafkaError]:
-    """Commit what is decided; returns what could not be done."""
-    outcomes = end_all(shared_cluster(config), transactions, True, _soon(config))
+    """Commit decided transactions; returns the writes that could not be committed, and why."""
+    deadline = Deadline.after(config.delivery_timeout_ms)
+    outcomes = end_all(shared_cluster(config), transactions, committed=True, deadline=deadline)
     return {transactions[each]: error for each, error in outcomes.items() if error is not None}
 
 
@@ -247,14 +253,14 @@ def _raise_first(failures: Mapping[TaskWrite, KafkaError], decision: Decision) -
         raise CommitLogError(
             f"{_named(decision)} is decided, and {len(failures)} of its "
             f"{len(decision.transactions)} transactions could not be committed yet, the first of "
-            f"task {write.partition}: {error}. The next write with this transactionalIdPrefix does "
-            "it; if it begins before kafka.transaction.timeout.ms has passed, nothing has to be "
-            "written again"
+            f"task {write.partition}: {error}. The next write with this transactionalIdPrefix "
+            "commits them; if it begins before kafka.transaction.timeout.ms has passed, nothing "
+            "has to be written again"
         ) from error
 
 
 def _roll_forward(config: ClientConfig, decision: Decision) -> frozenset[int]:
-    """Carry out what an earlier run decided; returns the tasks whose records were rolled back.
+    """Commit what an earlier run decided; returns the tasks whose records were rolled back.
 
     Raises:
         CommitLogError: It cannot be carried out now.
@@ -262,9 +268,9 @@ def _roll_forward(config: ClientConfig, decision: Decision) -> frozenset[int]:
     failures = _commit(config, decision.transactions)
     fenced = {w: e for w, e in failures.items() if isinstance(e, TransactionFencedError)}
     _raise_first({w: e for w, e in failures.items() if w not in fenced}, decision)
-    lost = {w: e for w, e in fenced.items() if not _is_there(config, w, decision)}
+    lost = {w: e for w, e in fenced.items() if not _was_committed(config, w, decision)}
     for write, error in lost.items():
-        log.warning(
+        _log.warning(
             "%s was decided, and %d records of task %d were rolled back before they could be "
             "committed; %s: %s",
             _named(decision),
@@ -276,25 +282,28 @@ def _roll_forward(config: ClientConfig, decision: Decision) -> frozenset[int]:
     return frozenset(write.partition for write in lost)
 
 
-def _is_there(config: ClientConfig, write: TaskWrite, decision: Decision) -> bool:
-    """Whether records were committed in a transaction of which its coordinator tells no more.
+def _was_committed(config: ClientConfig, write: TaskWrite, decision: Decision) -> bool:
+    """Whether the records of a fenced transaction were committed before it was fenced.
 
     Raises:
-        CommitLogError: That is not known, and to guess would lose them or write them twice.
+        CommitLogError: It is not known, and a guess would lose the records or write them twice.
     """
     if write.transaction is None or write.joined is None:
         return True
     what = f"{write.records} records of task {write.partition} are committed"
     try:
-        return was_committed(config, write.transaction, write.joined, write.offset, _soon(config))
+        deadline = Deadline.after(config.delivery_timeout_ms)
+        return was_committed(
+            _views(config), write.transaction, write.joined, write.offset, deadline
+        )
     except OutcomeUnknownError as error:
-        if decision.micro_batch is None:  # nobody will write it again
-            log.warning("%s was decided, but whether %s: %s", _named(decision), what, error)
+        if decision.micro_batch is None:  # nothing writes the rows of a batch query again
+            _log.warning("%s was decided, but whether %s: %s", _named(decision), what, error)
             return True
         raise CommitLogError(
-            f"{_named(decision)} is decided, but whether {what} cannot be found out: {error}. See "
-            "whether they are in the topic; with another transactionalIdPrefix the query goes on, "
-            "and writes the micro-batch anew, so that what is committed of it is there twice"
+            f"{_named(decision)} is decided, but whether {what} cannot be found out: {error}. "
+            "Check the topic for them. With another transactionalIdPrefix the query goes on, and "
+            "writes the micro-batch again, so that its committed records are in the topic twice"
         ) from error
     except KafkaError as error:
         raise CommitLogError(
@@ -303,20 +312,24 @@ def _is_there(config: ClientConfig, write: TaskWrite, decision: Decision) -> boo
         ) from error
 
 
+def _views(config: ClientConfig) -> Views:
+    return Views(
+        committed=shared_cluster(replace(config, isolation_level="read_committed")),
+        uncommitted=shared_cluster(replace(config, isolation_level="read_uncommitted")),
+    )
+
+
 def _abort(config: ClientConfig, transactions: Collection[Transaction]) -> None:
-    """Roll back, so that readers need not wait until brokers do it by themselves."""
+    """Abort, so that readers need not wait until the transactions time out."""
     if not transactions:
         return
-    outcomes = end_all(shared_cluster(config), transactions, False, Deadline.after(_ABORT_MS))
+    deadline = Deadline.after(_ABORT_MS)
+    outcomes = end_all(shared_cluster(config), transactions, committed=False, deadline=deadline)
     for error in filter(None, outcomes.values()):
-        if not isinstance(error, TransactionFencedError):  # which is rolled back already
-            log.warning("Not rolled back yet: %s", error)
+        if not isinstance(error, TransactionFencedError):  # a fenced one is rolled back already
+            _log.warning("Not rolled back yet: %s", error)
 
 
 def _named(decision: Decision) -> str:
     batch = decision.micro_batch
     return f"Micro-batch {batch.number} of query {batch.query}" if batch else "The write"
-
-
-def _soon(config: ClientConfig) -> Deadline:
-    return Deadline.after(config.delivery_timeout_ms)

@@ -1,8 +1,8 @@
-"""Rows of an Arrow batch -> records, gathered by the partition that they go to.
+"""Rows of an Arrow batch -> records, grouped by the partition that they go to.
 
-Topic from the option or the column; partition from the column, else as the task's partitioner
-chooses; time from the column, else one for all. Vectorised; no I/O: who knows how many partitions
-a topic has is asked through a function.
+The topic comes from the option or the column; the partition from the column, else from the task's
+partitioner; the timestamp from the column, else one for all rows. Vectorised, without I/O: a
+function argument returns the partition count of a topic.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from kafka_protocol.columnar.encode import Gathered, RecordColumns
 from kafka_protocol.columnar.grouping import grouped
-from kafka_protocol.columnar.partitioning import Partitions, Rows, TaskPartitioner, Topic
+from kafka_protocol.columnar.partitioning import Partitions, RowsToPartition, TaskPartitioner, Topic
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.schema import SinkColumns
@@ -27,20 +27,20 @@ _Indices: TypeAlias = npt.NDArray[np.int32]
 
 
 class Routed(NamedTuple):
-    """Records, gathered by partition, there in the order of their rows; and which partitions."""
+    """Records grouped by partition, in the order of their rows, and the partition of each group."""
 
     gathered: Gathered
     topic_partitions: list[TopicPartition]
 
 
 class Destination(NamedTuple):
-    """Where the rows of a task go, besides what stands in them.
+    """Where the rows of a task go, unless a row has its own topic or partition.
 
     Attributes:
-        columns: Which column of a batch is what.
-        topic: The topic of all rows; None where a column says it.
-        partition_count: How many partitions a topic has.
-        partitioner: What chooses a partition where no column does. It is the task's own.
+        columns: The index of each sink column in a batch.
+        topic: The topic of all rows; None if a column holds it.
+        partition_count: Returns the number of partitions of a topic.
+        partitioner: The task's own partitioner, for rows without a partition.
     """
 
     columns: SinkColumns
@@ -50,16 +50,16 @@ class Destination(NamedTuple):
 
 
 def route(batch: pa.RecordBatch, to: Destination, timestamp_ms: int) -> Routed:
-    """Gather the rows of a batch by topic and partition. No bytes of theirs are copied.
+    """Group the rows of a batch by topic and partition, without copying keys and values.
 
     Args:
-        batch: As Spark hands it to a writer; at least one row.
+        batch: A batch as Spark passes it to a writer; at least one row.
         to: Where its rows go.
-        timestamp_ms: The time of the records that have none of their own.
+        timestamp_ms: The timestamp of rows without one, in ms since 1970.
 
     Raises:
-        KafkaConfigError: A row has no topic, names a partition that does not exist, or has a time
-            that Kafka cannot keep.
+        KafkaConfigError: A row has no topic, names a partition that does not exist, or has a
+            timestamp that Kafka cannot store.
     """
     columns = to.columns
     records = RecordColumns(
@@ -70,9 +70,9 @@ def route(batch: pa.RecordBatch, to: Destination, timestamp_ms: int) -> Routed:
     )
     names, topic = _topics(_column(batch, columns.topic), to.topic, batch.num_rows)
     topics = [Topic(name, to.partition_count(name)) for name in names]
-    rows = Rows(topics, topic, records.key, records.value)
+    rows = RowsToPartition(topics, topic, records.key, records.value)
     partition = _partitions(rows, _column(batch, columns.partition), to.partitioner)
-    # All partitions of all topics, counted through.
+    # All partitions of all topics are numbered in one sequence: topic by topic.
     first = np.cumsum([0, *(count for _, count in topics)])
     groups = grouped(first[topic] + partition)
     indices = np.searchsorted(first, groups.numbers, side="right") - 1
@@ -98,7 +98,7 @@ def _binary(batch: pa.RecordBatch, index: int | None) -> pa.Array:
 def _topics(
     column: pa.Array | None, option: str | None, num_rows: int
 ) -> tuple[Sequence[str], _Indices]:
-    """The names of topics, and for each row which of them is its."""
+    """The names of topics, and for each row the index of its topic."""
     if option is not None:
         return [option], np.zeros(num_rows, dtype=np.int32)
     if column is None or column.null_count:
@@ -110,7 +110,9 @@ def _topics(
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
 
 
-def _partitions(rows: Rows, column: pa.Array | None, partitioner: TaskPartitioner) -> Partitions:
+def _partitions(
+    rows: RowsToPartition, column: pa.Array | None, partitioner: TaskPartitioner
+) -> Partitions:
     """The partition of each row: the column's, else the partitioner's choice."""
     if column is None or column.null_count == len(column):
         return partitioner.choose(rows)
@@ -137,12 +139,12 @@ def _partitions(rows: Rows, column: pa.Array | None, partitioner: TaskPartitione
     return chosen
 
 
-# Kafka's mark of a record without a time, in ms: so the source shows it, and so it can be copied.
+# Kafka's timestamp of a record without one, in ms: the source returns it, so it can be copied.
 _NO_TIMESTAMP: Final = -1
 
 
 def _timestamps(column: pa.Array | None, num_rows: int, now_ms: int) -> _Longs:
-    """The time of each record in ms, rounded down, since the column has microseconds."""
+    """The timestamp of each record in ms, rounded down from the column's microseconds."""
     if column is None or column.null_count == len(column):
         return np.full(num_rows, now_ms, dtype=np.int64)
     given_us: _Longs = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)

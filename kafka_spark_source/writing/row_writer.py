@@ -1,13 +1,12 @@
-"""Rows of a task -> records, handed to a producer as they come."""
+"""Rows of a task -> records, passed to a producer as they arrive. Knows no transactions."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.pool import shared_cluster
@@ -22,22 +21,18 @@ if TYPE_CHECKING:
     from kafka_protocol.columnar.batch_limit import BatchLimit
     from kafka_spark_source.writing.routing import Destination
 
-# Rows are routed and encoded together up to here: a few full batches for each of some partitions,
-# and little enough for a worker's memory.
+# Rows of this size are routed and encoded together: enough for a few full batches in each of some
+# partitions, and small in a worker's memory.
 CHUNK_BYTES: Final = 8 * 1024 * 1024
-# What may wait for brokers while the next rows are encoded.
-_MOST_PENDING_BYTES: Final = 16 * 1024 * 1024
+# Encoded batches may wait for responses up to this size while the next rows are encoded.
+_MAX_PENDING_BYTES: Final = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class RowWriter:
-    """How to write rows.
+    """A writer of rows. `topic` is that of all rows, or None if a column holds it.
 
-    Attributes:
-        columns: Which column is what.
-        topic: The topic of all rows; None where a column says it.
-        partitioner: Where rows go that name no partition.
-        config: How to talk to the cluster.
+    `partitioner` is for rows without a partition.
     """
 
     columns: SinkColumns
@@ -46,14 +41,14 @@ class RowWriter:
     config: ClientConfig
 
     def add(self, batches: Iterable[pa.RecordBatch], producer: Producer) -> int:
-        """Hand the rows of one task to a producer, which is to be flushed then.
+        """Pass the rows of one task to a producer. The caller flushes it.
 
         Returns:
-            How many records they are.
+            The number of records.
 
         Raises:
             KafkaError: A row cannot be written, or a broker refused it. Names topic, partition,
-                broker, and what the broker said.
+                broker and the broker's error.
         """
         # Only tasks need Arrow.
         from kafka_protocol.columnar.batch_limit import BatchLimit  # noqa: PLC0415
@@ -67,18 +62,17 @@ class RowWriter:
         added = 0
         for rows in chunks_of(batches, CHUNK_BYTES):
             self._add(rows, to, producer, limit)
-            producer.push(_MOST_PENDING_BYTES)
+            producer.push(_MAX_PENDING_BYTES)
             added += rows.num_rows
         return added
 
     def _add(
         self, rows: pa.RecordBatch, to: Destination, producer: Producer, limit: BatchLimit
     ) -> None:
-        """Hand rows to a producer."""
         from kafka_protocol.columnar.encode import encode_gathered  # noqa: PLC0415
         from kafka_spark_source.writing.routing import route  # noqa: PLC0415
 
-        gathered, places = route(rows, to, time.time_ns() // 1_000_000)
+        gathered, places = route(rows, to, now_ms())
         magics = [*map(producer.message_format, places)]
         for number, batch in encode_gathered(
             gathered, magics, self.config.compression, limit.bytes
@@ -87,13 +81,13 @@ class RowWriter:
             limit.note(batch)
 
 
-def chunks_of(batches: Iterable[pa.RecordBatch], most_bytes: int) -> Iterator[pa.RecordBatch]:
-    """The same rows in pieces of about so many bytes: small batches together, large ones cut."""
+def chunks_of(batches: Iterable[pa.RecordBatch], max_bytes: int) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of about `max_bytes`: small batches joined, large ones sliced."""
     gathered: list[pa.RecordBatch] = []
     gathered_bytes = 0
     for batch in batches:
-        for piece in _pieces(batch, most_bytes):
-            if gathered and gathered_bytes + piece.nbytes > most_bytes:
+        for piece in _pieces(batch, max_bytes):
+            if gathered and gathered_bytes + piece.nbytes > max_bytes:
                 yield _joined(gathered)
                 gathered, gathered_bytes = [], 0
             gathered.append(piece)
@@ -107,39 +101,39 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
     if len(batches) == 1:
         return batches[0]
-    # One column of them has no more than CHUNK_BYTES, so this is one batch.
+    # No column has more than CHUNK_BYTES, so this is one batch.
     (joined,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
     return joined
 
 
-def _pieces(batch: pa.RecordBatch, most_bytes: int) -> Iterator[pa.RecordBatch]:
+def _pieces(batch: pa.RecordBatch, max_bytes: int) -> Iterator[pa.RecordBatch]:
     """A batch, or slices of it with the same number of rows each."""
-    count = -(-batch.nbytes // most_bytes)
+    count = -(-batch.nbytes // max_bytes)
     step = max(1, -(-batch.num_rows // max(1, count)))
     for start in range(0, batch.num_rows, step):
         yield batch.slice(start, step)
 
 
 class _PartitionCounts:
-    """How many partitions each topic has, asked once for a task."""
+    """The number of partitions of each topic, requested once for a task."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._counts: dict[str, int] = {}
 
     def count(self, topic: str) -> int:
-        """The number of partitions.
+        """The number of partitions of a topic.
 
         Raises:
             BrokerError: The topic does not exist, or may not be described.
         """
         if topic not in self._counts:
-            self._counts[topic] = self._ask(topic)
+            self._counts[topic] = self._request(topic)
         return self._counts[topic]
 
-    def _ask(self, topic: str) -> int:
+    def _request(self, topic: str) -> int:
         deadline = Deadline.after(self._cluster.config.max_block_ms)
-        # As the Java producer does, where the broker allows it.
+        # The broker creates a missing topic if it may, as for the Java producer.
         found = self._cluster.settled_topics([topic], deadline, create=True).get(topic)
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if found is None else found.error_code
         if code or found is None:

@@ -7,9 +7,9 @@ from pyspark.taskcontext import TaskContext
 
 from kafka_spark_source.writing.batch_writer import KafkaBatchWriter
 from kafka_spark_source.writing.commit_log import MicroBatch
-from kafka_spark_source.writing.delivery import UNKNOWN
+from kafka_spark_source.writing.delivery import UNKNOWN_MICRO_BATCH
 
-# What Spark tells the tasks of a query, and its own connectors rely on.
+# Local properties that Spark sets for the tasks of a query; its own connectors rely on them.
 _QUERY_ID = "sql.streaming.queryId"
 _BATCH_ID = "streaming.sql.batchId"
 
@@ -17,18 +17,17 @@ _BATCH_ID = "streaming.sql.batchId"
 class KafkaStreamWriter(KafkaBatchWriter, DataSourceStreamWriter):
     """Appends the rows of micro-batches to topics; its argument is that of KafkaBatchWriter.
 
-    It is a writer of batches, which is also how PySpark 4.0 is brought to hand out Arrow; since
-    4.1 there is a class for that.
+    It is a batch writer so that PySpark 4.0 passes Arrow to it; PySpark 4.1 has a class for that.
     """
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # type: ignore[override]  # noqa: ARG002
-        """Make what tasks wrote seen, where it is not yet. They know their micro-batch."""
+        """Make the records of all tasks visible. Their messages name the micro-batch."""
         super().commit(messages)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # type: ignore[override]  # noqa: ARG002
-        """Roll back what can be rolled back; Spark writes the micro-batch again."""
+        """Abort open transactions; Spark writes the micro-batch again."""
         super().abort(messages)
 
     def _micro_batch(self, context: TaskContext) -> MicroBatch | None:
         query, number = map(context.getLocalProperty, (_QUERY_ID, _BATCH_ID))
-        return MicroBatch(query, int(number)) if query and number else UNKNOWN
+        return MicroBatch(query, int(number)) if query and number else UNKNOWN_MICRO_BATCH

@@ -1,1 +1,1 @@
-"""Kafka's wire protocol in pure Python. Knows nothing of Spark."""
+"""Kafka's wire protocol in pure Python. Must never import Spark."""

@@ -1,7 +1,7 @@
-"""The number that each of Kafka's APIs has in a request's header. Nothing else.
+"""The number of each Kafka API in request headers. Nothing else.
 
-All that Kafka has ever given a number to, also those that only brokers and controllers use: a
-number is never used again. A test compares them with Kafka's own schemas.
+All numbers that Kafka ever assigned, also those for brokers and controllers only: it never
+reuses a number. A test compares them with Kafka's own schemas.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import IntEnum
 
 
 class ApiKey(IntEnum):
-    """An API, by Kafka's name for it."""
+    """Kafka's name of an API, and its number."""
 
     PRODUCE = 0
     FETCH = 1

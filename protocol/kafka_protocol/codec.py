@@ -1,9 +1,9 @@
-"""(struct class, version) -> reader and writer, built from the declaration at first use and kept.
+"""The reader and writer of each struct and version, built from the declaration at first use.
 
 A reader is `read(buf, pos) -> (value, pos)` over a `memoryview` of the whole message, a writer
-`write(out, value)` that appends pieces; see `primitives`. They are closures over the fields that
-the version has, in order; nothing is looked up per message. No API is known here by name, and no
-header: `framing` adds those.
+`write(out, value)` that appends pieces; see `primitives`. They are closures over the fields of the
+version, in order, without lookups per message. This module must not know any API, nor headers:
+`framing` adds those.
 """
 
 from __future__ import annotations
@@ -14,14 +14,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from kafka_protocol import primitives as p
 from kafka_protocol.errors import DecodeError, EncodeError, KafkaError, UnsupportedVersionError
 from kafka_protocol.primitives import Out, Reader, Writer
-from kafka_protocol.schema import (
-    Field,
-    Message,
-    Shape,
-    StructMeta,
-    default_of,
-    describe,
-)
+from kafka_protocol.schema import Field, Message, Shape, StructMeta, default_of, describe
 
 M = TypeVar("M", bound=Message)
 
@@ -61,12 +54,7 @@ _ARRAY_LENGTH: Final = {
 
 
 def read_message(cls: type[M], version: int, body: memoryview) -> M:
-    """Decode the body of a message.
-
-    Args:
-        cls: The message's class.
-        version: The version that it was written in.
-        body: All its bytes, without the header. Payload fields of the result are views of it.
+    """Decode a message's body, without its header. Payload fields of the result are views of it.
 
     Raises:
         DecodeError: The bytes are no such message. Bytes behind it are ignored, as Java does.
@@ -105,7 +93,7 @@ _codecs: dict[tuple[StructMeta, int, bool], _Codec] = {}
 
 
 def _struct_codec(cls: StructMeta, version: int, is_flexible: bool) -> _Codec:
-    """The codec of a struct, built once for each version. A race builds it twice, no more."""
+    """The codec of a struct, built once for each version; a race of threads is harmless."""
     codec = _codecs.get((cls, version, is_flexible))
     if codec is None:
         codec = _codecs[cls, version, is_flexible] = _build_struct(cls, version, is_flexible)
@@ -130,7 +118,7 @@ def _build_struct(cls: StructMeta, version: int, is_flexible: bool) -> _Codec:
 
 
 class _BoundField(NamedTuple):
-    """A field with the codec that one version gives it."""
+    """A field with its codec for one version."""
 
     declared: Field
     codec: _Codec
@@ -225,7 +213,7 @@ _LEAST_LENGTH: Final = {"string": 2, "bytes": 4, "records": 4}
 
 
 def _least_bytes(shape: Shape, version: int, is_flexible: bool) -> int:
-    """How many bytes a value takes at the least."""
+    """The minimum size of a value in bytes."""
     if shape.primitive is not None:
         length = 1 if is_flexible else _LEAST_LENGTH.get(shape.primitive, 0)
         return _LEAST_BYTES.get(shape.primitive, length)
@@ -241,20 +229,20 @@ def _least_bytes(shape: Shape, version: int, is_flexible: bool) -> int:
 
 def _least_field_bytes(declared: Field, version: int, is_flexible: bool) -> int:
     shape = describe(declared.wire_type)
-    # Of what else can be null, null is a length and takes as much as one.
+    # The null of other types is a length, so it has the same minimum.
     if shape.struct is not None and version in declared.nullable:
         return 1
     return _least_bytes(shape, version, is_flexible)
 
 
 class _Bounds(NamedTuple):
-    """What an array may hold: how many bytes an element takes, and how many there may be."""
+    """The limits of an array: the minimum bytes of an element, and the maximum count."""
 
     least_bytes: int
     at_most: int | None
 
     def check(self, count: int, bytes_left: int) -> None:
-        """Refuse an impossible count, before anything is allocated for it."""
+        """Reject an impossible count, before allocating memory for it."""
         if count > bytes_left // self.least_bytes:
             raise DecodeError(
                 f"array of {count} elements of {self.least_bytes} bytes or more, with "
@@ -290,7 +278,7 @@ def _array(element: _Codec, length: _Codec, bounds: _Bounds) -> _Codec:
     return _Codec(read, write)
 
 
-# Only these have a form for null; the other primitives need no check.
+# Only these have an encoding of null; the other primitives need no check.
 _CAN_BE_NULL: Final = frozenset({"string", "bytes", "records"})
 
 
@@ -310,12 +298,12 @@ def _not_null(codec: _Codec, name: str, shape: Shape) -> _Codec:
             raise EncodeError(f"{name} is None where that is not allowed")
         write_any(out, value)
 
-    # A struct that is not nullable has no form for null, so its reader needs no check.
+    # A struct that is not nullable has no encoding of null, so its reader needs no check.
     return _Codec(read_any if shape.struct is not None else read, write)
 
 
 def _nullable_struct(codec: _Codec) -> _Codec:
-    """A struct behind one byte: -1 for null, 1 for present (KIP-893)."""
+    """A struct after one byte: -1 for null, 1 for present (KIP-893)."""
 
     def read(buf: memoryview, pos: int) -> tuple[Any, int]:
         present, pos = p.read_int8(buf, pos)
@@ -333,7 +321,7 @@ def _nullable_struct(codec: _Codec) -> _Codec:
 
 
 def _tagged_reader(known: dict[int, _BoundField]) -> Callable[[Any, memoryview, int], int]:
-    """Sets what it knows on the struct, and skips what a newer broker added."""
+    """Reads known fields into the struct, and skips unknown ones of newer brokers."""
 
     def read(value: Any, buf: memoryview, pos: int) -> int:
         count, pos = p.read_unsigned_varint(buf, pos)

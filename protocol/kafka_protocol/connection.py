@@ -1,11 +1,11 @@
-"""A conversation with one broker, without I/O.
+"""The requests and responses of one connection to a broker, without I/O.
 
-Three verbs: `send(request)` gives the bytes to write, `receive_data(bytes)` takes bytes as they
-were read and only stores them, `next_response()` parses and returns the next answer, or None
-while bytes are missing. Nothing blocks here; no clock, no socket, no callback. A broker answers
-in the order in which it was asked, so several requests may be in flight.
+`send(request)` returns the bytes to write, `receive_data(bytes)` stores bytes that were read, and
+`next_response()` decodes the next response, or returns None while bytes are missing. A broker
+responds in the order of the requests, so several may be in flight. No clock, no socket and no
+callback in this module.
 
-After a `ProtocolError` the stream is out of step: close it and begin anew.
+After a `ProtocolError`, close the connection and open a new one.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from kafka_protocol.framing import (
     FrameBuffer,
     encode_request,
     read_response_header,
-    renumber,
     response_header_version,
+    with_correlation_id,
 )
 from kafka_protocol.messages.api_versions import ApiVersionsResponse
 from kafka_protocol.negotiation import BrokerVersions
@@ -31,44 +31,43 @@ from kafka_protocol.schema import Request, Response, VersionRange
 # The broker's own limit for requests (socket.request.max.bytes), librdkafka's for responses.
 DEFAULT_MAX_RESPONSE_BYTES: Final = 100 * 1024 * 1024
 
-# Whoever polls gets the same answer again and again; larger ones are read once.
-_LARGEST_KEPT_BYTES: Final = 64 * 1024
+# A poll sends the same request and gets the same response again; larger ones are not kept.
+_MAX_CACHED_BYTES: Final = 64 * 1024
 
 
 class _InFlight(NamedTuple):
-    """A request that waits for its answer."""
+    """A request without its response yet."""
 
     correlation_id: int
     response: type[Response]
     version: int
 
 
-class _Asked(NamedTuple):
-    """A request, with its frame."""
+class _EncodedRequest(NamedTuple):
+    """A request and its frame."""
 
     request: Request
     version: int
     frame: bytes
 
 
-class _Answer(NamedTuple):
-    """An answer, with the bytes that it came in."""
+class _DecodedResponse(NamedTuple):
+    """A response and the bytes that it was decoded from."""
 
-    kind: type[Response]
+    response: Response
     version: int
     body: bytes
-    response: Response
 
 
 class Connection:
-    """One side of one connection.
+    """The client's side of one connection.
 
-    Requests that were sent and answers are values, not to be changed: the same request may give
-    the same bytes again, and the same bytes the same answer.
+    Do not modify a request after sending it, or a response: the last small one of each is
+    cached with its bytes, and the same object is used again.
 
     Args:
         client_id: Sent with each request; brokers log it and count quotas by it.
-        max_response_bytes: The largest answer to accept.
+        max_response_bytes: The largest response to accept.
     """
 
     def __init__(
@@ -80,8 +79,8 @@ class Connection:
         self._in_flight: deque[_InFlight] = deque()
         self._next_correlation_id = 0
         self._received_frames = 0
-        self._asked = _Asked(Request(), -1, b"")  # the last small request
-        self._before = _Answer(Response, -1, b"", Response())  # the last small answer
+        self._last_request = _EncodedRequest(Request(), -1, b"")
+        self._last_response = _DecodedResponse(Response(), -1, b"")
 
     def __repr__(self) -> str:
         return (
@@ -91,46 +90,41 @@ class Connection:
 
     @property
     def in_flight(self) -> int:
-        """How many requests wait for an answer."""
+        """The number of requests without a response."""
         return len(self._in_flight)
 
     @property
-    def newest(self) -> int:
-        """The correlation id of the request that was sent last; -1 where none waits."""
+    def last_correlation_id(self) -> int:
+        """The correlation id of the newest request in flight; -1 without one."""
         return self._in_flight[-1].correlation_id if self._in_flight else -1
 
     @property
-    def due(self) -> int:
-        """The correlation id of the answer that comes next; -1 where none is due."""
+    def expected_correlation_id(self) -> int:
+        """The correlation id of the next response; -1 without a request in flight."""
         return self._in_flight[0].correlation_id if self._in_flight else -1
 
     @property
     def missing_bytes(self) -> int:
-        """How many bytes the next answer still lacks, as far as is known; a hint for reads."""
+        """The known number of missing bytes of the next response, at least 1; a hint for reads."""
         return self._frames.missing_bytes
 
     @property
-    def has_come(self) -> bool:
-        """Whether bytes have been received that no answer was made of yet."""
-        return self._frames.has_come
+    def has_buffered_data(self) -> bool:
+        """Whether received bytes are not decoded yet."""
+        return self._frames.has_buffered_data
 
     @property
-    def answered(self) -> int:
-        """How many answers have come."""
+    def received_responses(self) -> int:
+        """The number of responses that were received."""
         return self._received_frames
 
     def send(
         self, request: Request, *, version: int | None = None, needed: VersionRange | None = None
     ) -> Out:
-        """Encode a request and put it in flight.
+        """Encode a request and put it in flight; returns the pieces to write, in order.
 
-        Args:
-            request: What to ask.
-            version: The version to write it in; the highest common one where nothing is said.
-            needed: The versions that can carry the request; see `BrokerVersions.choose`.
-
-        Returns:
-            The pieces to write, in order.
+        The version is by default the highest common one of those in `needed`; see
+        `BrokerVersions.choose`.
 
         Raises:
             EncodeError: A value does not fit.
@@ -138,7 +132,7 @@ class Connection:
         """
         if version is None:
             if self.versions is None:
-                raise ProtocolError("versions are negotiated before anything else is sent")
+                raise ProtocolError("negotiate versions before sending any other request")
             version = self.versions.choose(type(request), needed)
         correlation_id = self._next_correlation_id
         frame = self._encode(request, version, correlation_id)
@@ -147,75 +141,75 @@ class Connection:
         return frame
 
     def _encode(self, request: Request, version: int, correlation_id: int) -> Out:
-        """Encode a request, but for one that is sent again, as by a poll."""
-        before, its_version, frame = self._asked
-        if before is request and its_version == version:
-            return renumber(frame, correlation_id)
+        """Encode a request, or reuse the frame of the last one if it is the same object."""
+        last = self._last_request
+        if last.request is request and last.version == version:
+            return with_correlation_id(last.frame, correlation_id)
         pieces = encode_request(request, version, correlation_id, self._client_id)
-        if sum(map(len, pieces)) > _LARGEST_KEPT_BYTES:
+        if sum(map(len, pieces)) > _MAX_CACHED_BYTES:
             return pieces
-        self._asked = _Asked(request, version, b"".join(pieces))
-        return [self._asked.frame]
+        self._last_request = _EncodedRequest(request, version, b"".join(pieces))
+        return [self._last_request.frame]
 
     def receive_data(self, data: bytes) -> None:
-        """Store bytes as they were read."""
+        """Store bytes that were read."""
         self._frames.receive_data(data)
 
     @property
-    def room(self) -> memoryview | None:
-        """Where the missing bytes can be read to; None where they have to be received."""
-        return self._frames.room
+    def receive_buffer(self) -> memoryview | None:
+        """A buffer for the missing bytes, or None: pass them to `receive_data` then."""
+        return self._frames.receive_buffer
 
-    def received(self, count: int) -> None:
-        """Count bytes that were read to the beginning of `room`."""
-        self._frames.received(count)
+    def bytes_received(self, count: int) -> None:
+        """Count bytes that were written to the beginning of `receive_buffer`."""
+        self._frames.bytes_received(count)
 
     def next_response(self) -> Response | None:
-        """The next answer, in the order of the requests; None while bytes are missing.
+        """The next response, in the order of the requests; None while bytes are missing.
 
         Raises:
-            ProtocolError: The bytes are no answer to what was asked.
+            ProtocolError: The bytes are not the expected response.
         """
         frame = self._frames.next_frame()
         if frame is None:
             return None
         if not self._in_flight:
-            raise OutOfStepError(f"an answer of {len(frame)} bytes came that nothing had asked for")
+            raise OutOfStepError(f"received a response of {len(frame)} bytes without a request")
         self._received_frames += 1
         expected = self._in_flight.popleft()
         header_version = response_header_version(expected.response, expected.version)
         correlation_id, pos = read_response_header(frame, header_version)
         if correlation_id != expected.correlation_id:
             raise OutOfStepError(
-                f"the answer has correlation id {correlation_id}, and {expected.correlation_id} "
-                f"({expected.response.__name__}) was due"
+                f"received correlation id {correlation_id}, expected {expected.correlation_id} "
+                f"({expected.response.__name__})"
             )
         body = frame[pos:]
-        if expected.response is ApiVersionsResponse and _is_refusal(body):
-            return _read_refusal(body)
+        if expected.response is ApiVersionsResponse and _is_unsupported_version(body):
+            return _read_unsupported_version(body)
         return self._decode(expected, body)
 
     def _decode(self, expected: _InFlight, body: memoryview) -> Response:
-        """Decode an answer, but for one that is the same as the one before, as of a poll."""
-        kind, version, before, response = self._before
-        if kind is expected.response and version == expected.version and body == before:
-            return response
+        """Decode a response, or return the last one again if its bytes are the same."""
+        last, version, last_body = self._last_response
+        if type(last) is expected.response and version == expected.version and body == last_body:
+            return last
         response = read_message(expected.response, expected.version, body)
-        if len(body) <= _LARGEST_KEPT_BYTES:
-            self._before = _Answer(expected.response, expected.version, bytes(body), response)
+        if len(body) <= _MAX_CACHED_BYTES:
+            self._last_response = _DecodedResponse(response, expected.version, bytes(body))
         return response
 
 
-def _is_refusal(body: memoryview) -> bool:
+def _is_unsupported_version(body: memoryview) -> bool:
     error_code, _ = p.read_int16(body, 0)
     return error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
-def _read_refusal(body: memoryview) -> ApiVersionsResponse:
-    """A broker that does not know the version of an ApiVersions request answers in v0 (KIP-511).
+def _read_unsupported_version(body: memoryview) -> ApiVersionsResponse:
+    """Read a v0 response: brokers use it if they lack the request's version (KIP-511).
 
-    What follows the error code is a hint, and counts as none where it cannot be read: librdkafka's
-    mock cluster writes it in the layout of another version.
+    The ranges after the error code are a hint. Ignore them if they are not readable: librdkafka's
+    mock cluster writes the layout of another version.
     """
     try:
         return read_message(ApiVersionsResponse, 0, body)

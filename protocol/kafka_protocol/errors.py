@@ -1,17 +1,17 @@
-"""Everything that can go wrong: Kafka's error codes as one table, and the exception tree.
+"""Kafka's error codes as one table, and the exceptions of this package.
 
-Every other room of the package may import this one; it imports none of them, does no I/O and
-never holds a payload or a secret. Sources: Kafka's protocol guide, "Error Codes"; KIP-467 (record
-errors), KIP-951 (leader hints).
+Every module of the package may import this one. It must not import any of them, do I/O, or contain
+a payload or a secret. Sources: Kafka's protocol guide, "Error Codes"; KIP-467 (record errors),
+KIP-951 (leader hints).
 
-The type of an exception says whose fault it is:
+The type of an exception names the cause:
 
 * `KafkaConfigError`: the caller's options;
 * `EncodeError`: the caller's values do not fit the wire format;
-* `ProtocolError` and its children: the peer sent what the protocol forbids;
-* `BrokerError`: the broker answered, with an error code;
-* `BrokerConnectionError`, `KafkaTimeoutError`: the network, or nobody at the other end;
-* `DataLossError`: records that were asked for are gone.
+* `ProtocolError` and its subclasses: the peer violated the protocol;
+* `BrokerError`: the broker returned an error code;
+* `BrokerConnectionError`, `KafkaTimeoutError`: the network, or no response;
+* `DataLossError`: requested records are no longer in the log.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Refresh(Enum):
-    """What a client must ask for anew before it tries again."""
+    """The information that a client must refresh before a retry."""
 
     METADATA = "metadata"
     COORDINATOR = "coordinator"
@@ -35,7 +35,7 @@ RETRIABLE = True
 
 
 class ErrorCode(IntEnum):
-    """Kafka's error codes: code, whether a retry can help, and what to refresh first.
+    """Kafka's error codes: code, whether it is retriable, and what to refresh before a retry.
 
     The flags equal those of the Java client (`RetriableException`, `InvalidMetadataException`,
     `RefreshRetriableException`); a test compares them with the 4.3.1 jar.
@@ -192,13 +192,13 @@ class ErrorCode(IntEnum):
 
     @classmethod
     def lookup(cls, code: int) -> ErrorCode:
-        """The member for `code`; one from a newer broker counts as UNKNOWN_SERVER_ERROR."""
+        """The member for `code`; an unknown code counts as UNKNOWN_SERVER_ERROR."""
         return _BY_CODE.get(code, cls.UNKNOWN_SERVER_ERROR)
 
 
 _BY_CODE = {int(error): error for error in ErrorCode}
 
-# What to do about the errors that users meet, in a clause that ends the exception's sentence.
+# Advice for common errors, at the end of the exception's text.
 _ADVICE = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: (
         "check the name, that the topic exists, and that the principal may DESCRIBE it"
@@ -207,71 +207,66 @@ _ADVICE = {
     ErrorCode.LEADER_NOT_AVAILABLE: "check that the brokers that hold the partition are up",
     ErrorCode.MESSAGE_TOO_LARGE: ("raise the topic's max.message.bytes, or write smaller records"),
     ErrorCode.NOT_ENOUGH_REPLICAS: (
-        "fewer replicas are in sync than the topic's min.insync.replicas asks for"
+        "fewer replicas are in sync than the topic's min.insync.replicas"
     ),
     ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: (
-        "fewer replicas are in sync than the topic's min.insync.replicas asks for"
+        "fewer replicas are in sync than the topic's min.insync.replicas"
     ),
     ErrorCode.RECORD_LIST_TOO_LARGE: "raise the topic's segment.bytes, or write smaller records",
     ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: (
-        "records that were acknowledged before are not there any more: write all of them again"
+        "acknowledged records are no longer in the log: write all records again"
     ),
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "grant the principal READ, WRITE or DESCRIBE on it",
     ErrorCode.INVALID_TIMESTAMP: (
-        "the topic's message.timestamp.before.max.ms or .after.max.ms refuses the record's time"
+        "the topic's message.timestamp.before.max.ms or .after.max.ms rejects the record's time"
     ),
-    ErrorCode.INVALID_RECORD: "a compacted topic, for one, takes no record without a key",
+    ErrorCode.INVALID_RECORD: "for example, a compacted topic rejects records without a key",
 }
 
 
 class KafkaError(Exception):
-    """The base of every exception that this package raises on purpose.
+    """The base of all exceptions of this package.
 
     Attributes:
-        retriable: Whether the same call can succeed later without anybody changing anything.
+        retriable: Whether the same call may succeed later without a change.
     """
 
     retriable = False
 
 
 class KafkaConfigError(KafkaError, ValueError):
-    """An option is unknown, contradictory or has a value that cannot be used. Never retried."""
+    """An option is unknown, contradictory or has a wrong value. Never retried."""
 
 
 class EncodeError(KafkaError, ValueError):
-    """A value does not fit the field or the version that it was to be written to."""
+    """A value does not fit its field or the version."""
 
 
 class UnsupportedVersionError(KafkaError):
-    """Client and broker share no version of an API, or the broker is too old for a feature."""
+    """Client and broker have no common version of an API, or the broker lacks a feature."""
 
 
 class ProtocolError(KafkaError):
-    """The peer sent bytes that Kafka's protocol forbids, or is no Kafka broker at all."""
+    """The peer violated Kafka's protocol, or is not a Kafka broker."""
 
 
 class OutOfStepError(ProtocolError):
-    """An answer came that was not asked for, or an answer lacks what was asked for.
-
-    Another connection may do better, so it is tried again.
-    """
+    """A response does not match its request. Retriable with a new connection."""
 
     retriable = True
 
 
 class DecodeError(ProtocolError):
-    """A message or a part of it is cut short, out of bounds, or not of its type."""
+    """A message or a part of it is truncated, out of bounds, or not of its type."""
 
 
 class CorruptRecordError(ProtocolError):
-    """A record batch does not hold what its header promises.
-
-    Raised for each attempt to read it, never skipped: what is wrong with it is not known.
+    """A record batch is damaged. It is never skipped: each read of it raises this error.
 
     Args:
-        reason: What was found, without the payload.
-        offset: The base offset of the batch, where it is known.
-        topic_partition: Set by the room that knows which partition was read.
+        reason: The damage, without the payload.
+        offset: The base offset of the batch, if known.
+        topic_partition: The partition, if known.
     """
 
     def __init__(
@@ -287,41 +282,41 @@ class CorruptRecordError(ProtocolError):
         super().__init__(reason)
 
     def __str__(self) -> str:
-        where = f" of {self.topic_partition}" if self.topic_partition else ""
-        at = f" at offset {self.offset}" if self.offset is not None else ""
-        return f"Corrupt record batch{where}{at}: {self.reason}"
+        partition = f" of {self.topic_partition}" if self.topic_partition else ""
+        offset = f" at offset {self.offset}" if self.offset is not None else ""
+        return f"Corrupt record batch{partition}{offset}: {self.reason}"
 
 
 class BrokerConnectionError(KafkaError):
-    """A broker could not be reached, or the connection broke. Says which address, and why."""
+    """A broker is not reachable, or the connection broke. Names the address and the reason."""
 
     retriable = True
 
 
 class KafkaTimeoutError(KafkaError, TimeoutError):
-    """A deadline passed. Says what was waited for, for how many ms, and on which broker."""
+    """A deadline passed. Names the request, the broker and the ms."""
 
     retriable = True
 
 
 class AuthenticationError(KafkaError):
-    """The broker or the client refused the other's identity. Never retried: see KIP-152."""
+    """The broker or the client rejected the other's identity. Never retried: see KIP-152."""
 
 
 class TlsError(AuthenticationError):
-    """TLS did not come about: no common version or cipher suite, or a certificate was refused.
+    """The TLS handshake failed: no common version or cipher suite, or a rejected certificate.
 
-    Names the host and the option to look at.
+    Names the host and the option to check.
     """
 
 
 class BrokerError(KafkaError):
-    """A broker answered with an error code.
+    """A broker returned an error code.
 
     Args:
-        code: The code as it came, so that one from the future is not lost.
-        context: What was asked of whom: API, broker, topic-partition, offset.
-        broker_message: The broker's own explanation, where the API carries one.
+        code: The received code, which may be unknown to this client.
+        context: The request: API, broker, topic-partition, offset.
+        broker_message: The broker's own explanation, if the API has one.
     """
 
     def __init__(self, code: int, context: str, broker_message: str | None = None) -> None:
@@ -338,13 +333,13 @@ class BrokerError(KafkaError):
 
     def __str__(self) -> str:
         name = self.error.name if self.error == self.code else "an error this client does not know"
-        said = f": {self.broker_message}" if self.broker_message else ""
+        message = f": {self.broker_message}" if self.broker_message else ""
         advice = f" ({_ADVICE[self.error]})" if self.error in _ADVICE else ""
-        return f"{self.context}: the broker answered {name} ({self.code}){said}{advice}"
+        return f"{self.context}: the broker answered {name} ({self.code}){message}{advice}"
 
 
 class DataLossError(KafkaError):
-    """Records that were asked for are no longer there (Spark's KAFKA_DATA_LOSS conditions).
+    """Requested records are no longer in the log (Spark's KAFKA_DATA_LOSS conditions).
 
     Args:
         condition: The name after `KAFKA_DATA_LOSS.`, for example COULD_NOT_READ_OFFSET_RANGE.

@@ -1,8 +1,8 @@
-"""What a cluster can do, as a map from features to the API versions that they need (KIP-35).
+"""The features of a cluster and the API versions that each needs (KIP-35).
 
-A feature can be used where every broker that takes part in it serves the versions it needs; the
-versions of several brokers are put together by `negotiation.common_versions`. Nothing is asked
-here, and no request is declared: an API is its key.
+A feature can be used if every broker that takes part in it serves these versions;
+`negotiation.common_versions` combines those of several brokers. No request is sent or declared
+here: an API is its key.
 """
 
 from __future__ import annotations
@@ -16,18 +16,13 @@ from kafka_protocol.releases import first_release
 
 
 class Feature(NamedTuple):
-    """Something that a cluster can do or not.
-
-    Args:
-        name: What users call it.
-        needs: API key to the lowest version that can carry it.
-    """
+    """A feature that a cluster may have, and the lowest version of each API that it needs."""
 
     name: str
     needs: Mapping[ApiKey, int]
 
     def missing(self, versions: BrokerVersions) -> list[str]:
-        """What keeps brokers from it, one clause for each API; empty where it can be used."""
+        """The missing API versions, one text each; empty if the feature can be used."""
         return [
             f"{key.name} v{lowest} (Kafka {first_release(key, lowest)} or newer)"
             for key, lowest in self.needs.items()
@@ -35,7 +30,7 @@ class Feature(NamedTuple):
         ]
 
     def is_usable(self, versions: BrokerVersions) -> bool:
-        """Whether brokers with these versions have it."""
+        """Whether brokers with these versions support it."""
         return not self.missing(versions)
 
 

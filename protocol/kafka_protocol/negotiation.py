@@ -1,7 +1,7 @@
-"""Which version of each API to speak with one broker, and the way down for old brokers.
+"""Chooses the version of each API for one broker, and of ApiVersions itself for an old one.
 
-What ApiVersions says holds for one connection only: a broker may be upgraded between two
-(KIP-35). Nothing is sent here; `client.broker` asks, this room draws the conclusions.
+An ApiVersions response is valid for one connection only: a broker may be upgraded between two
+(KIP-35). This module sends nothing; `client.broker` sends the requests.
 """
 
 from __future__ import annotations
@@ -14,16 +14,11 @@ from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersions
 from kafka_protocol.releases import first_release, served_by
 from kafka_protocol.schema import Request, VersionRange
 
-FIRST_TRY: Final = ApiVersionsRequest.versions.highest
+FIRST_VERSION_TO_TRY: Final = ApiVersionsRequest.versions.highest
 
 
 class BrokerVersions:
-    """The version ranges that one broker serves.
-
-    Args:
-        ranges: API key to versions.
-        origin: How they are known, for error texts.
-    """
+    """The version ranges that one broker serves, by API key, and their origin, for error texts."""
 
     def __init__(self, ranges: Mapping[int, VersionRange], origin: str) -> None:
         self.ranges = ranges
@@ -33,19 +28,14 @@ class BrokerVersions:
         return f"<BrokerVersions of {len(self.ranges)} APIs, {self._origin}>"
 
     def range_of(self, request: type[Request]) -> VersionRange | None:
-        """The broker's versions of an API, or None where it has none."""
+        """The broker's versions of an API, or None."""
         return self.ranges.get(request.api_key)
 
     def choose(self, request: type[Request], needed: VersionRange | None = None) -> int:
-        """The highest version that both sides speak.
-
-        Args:
-            request: The API.
-            needed: The versions that can carry what the caller wants; all that are declared
-                where nothing is said.
+        """The highest common version of those in `needed`, by default of all that are declared.
 
         Raises:
-            UnsupportedVersionError: There is none. Says both ranges, and which broker would do.
+            UnsupportedVersionError: There is none. Names both ranges and the release to use.
         """
         ours = request.versions if needed is None else needed.intersection(request.versions)
         theirs = self.ranges.get(request.api_key)
@@ -74,11 +64,7 @@ def _newer_broker(request: type[Request], version: int) -> str:
 
 
 def common_versions(brokers: Iterable[BrokerVersions]) -> BrokerVersions:
-    """What every one of some brokers serves: a rolling upgrade mixes them (KIP-35).
-
-    Args:
-        brokers: At least one.
-    """
+    """The versions that one or more brokers all serve; a rolling upgrade mixes them (KIP-35)."""
     first, *others = brokers
     common = dict(first.ranges)
     for broker in others:
@@ -89,42 +75,38 @@ def common_versions(brokers: Iterable[BrokerVersions]) -> BrokerVersions:
         }
     return BrokerVersions(
         {key: versions for key, versions in common.items() if not versions.is_empty},
-        f"in common to {len(others) + 1} brokers",
+        f"common to {len(others) + 1} brokers",
     )
 
 
 def versions_from(response: ApiVersionsResponse) -> BrokerVersions:
-    """What a successful answer says. A range that is upside down counts as absent."""
+    """The versions of a successful response. An empty range (min > max) counts as absent."""
     ranges = {
         api.api_key: VersionRange(api.min_version, api.max_version) for api in response.api_keys
     }
     return BrokerVersions(
         {key: versions for key, versions in ranges.items() if not versions.is_empty},
-        "as its ApiVersions answer says",
+        "from its ApiVersions response",
     )
 
 
-def step_down(tried: int, response: ApiVersionsResponse) -> int:
-    """The version of ApiVersions to ask again with, after an error.
+def next_version_to_try(tried: int, response: ApiVersionsResponse) -> int:
+    """The lower version of ApiVersions to try after UNSUPPORTED_VERSION.
 
-    Brokers since 2.4 name the versions that they know beside UNSUPPORTED_VERSION (KIP-511);
-    older ones leave 0. Each step goes down, so that a confused broker cannot make a loop of it.
+    Brokers since 2.4 return their versions with UNSUPPORTED_VERSION (KIP-511); for older ones
+    it is 0. Always lower than `tried`, so a faulty broker cannot cause an endless loop.
 
     Raises:
-        BrokerError: Another error, or nothing lower is left to try.
+        BrokerError: Another error, or version 0 was tried already.
     """
     if response.error_code == ErrorCode.UNSUPPORTED_VERSION and tried > 0:
-        hinted = [a.max_version for a in response.api_keys if a.api_key == response.api_key]
-        return max(0, min(hinted[0], FIRST_TRY)) if hinted and hinted[0] < tried else 0
+        hints = [api.max_version for api in response.api_keys if api.api_key == response.api_key]
+        return max(0, min(hints[0], FIRST_VERSION_TO_TRY)) if hints and hints[0] < tried else 0
     raise BrokerError(response.error_code, f"ApiVersions v{tried}")
 
 
 def assumed_versions(release: str) -> BrokerVersions:
-    """What a broker that does not know ApiVersions speaks: it is older than Kafka 0.10.
-
-    Args:
-        release: Which one to take it for (`kafka.broker.version.fallback`).
-    """
+    """The versions of a broker without ApiVersions, which is assumed to be of this release."""
     return BrokerVersions(
-        served_by(release), f"assumed of Kafka {release}, as kafka.broker.version.fallback says"
+        served_by(release), f"assumed from kafka.broker.version.fallback={release}"
     )

@@ -1,8 +1,8 @@
-"""The partitioners by name, and what each of them does with a key.
+"""The table of partitioners: how each of them turns a row's key into a partition.
 
-Pure: no I/O, no Spark, no Arrow; `partitioner` carries them out. Sources: Kafka's Java producer
-(`BuiltInPartitioner`, KIP-480, KIP-794) and librdkafka (its topic option `partitioner`,
-`rdkafka_msg.c`), so that a producer that moves here keeps its keys where they are.
+Pure: no I/O, no Spark, no Arrow; `columnar.partitioning` applies them. The same keys go to the
+same partitions as with Kafka's Java producer (`BuiltInPartitioner`, KIP-480, KIP-794) and
+librdkafka (its topic option `partitioner`, `rdkafka_msg.c`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kafka_protocol.errors import KafkaConfigError
 
 
 class KeyHash(Enum):
-    """How a key becomes a number; its remainder is the partition."""
+    """The hash of a key; its remainder by the number of partitions is the partition."""
 
     MURMUR2 = auto()
     CRC32 = auto()
@@ -24,34 +24,21 @@ class KeyHash(Enum):
 
 
 class Keyless(Enum):
-    """Where a row goes whose key does not count.
+    """The partition of a row without a key, or with a key that is ignored."""
 
-    Attributes:
-        STICKY: With the rows around it, a batch's worth together: fuller batches, fewer requests.
-        RANDOM: To any partition, each row for itself.
-        IN_TURN: To the partition behind the one before.
-        AS_EMPTY: To where the empty key goes.
-    """
-
-    STICKY = auto()
-    RANDOM = auto()
-    IN_TURN = auto()
-    AS_EMPTY = auto()
+    STICKY = auto()  # the same for a batch of rows: fuller batches, fewer requests
+    RANDOM = auto()  # a random one for each row
+    IN_TURN = auto()  # the one after that of the row before
+    AS_EMPTY = auto()  # that of the empty key
 
 
 @dataclass(frozen=True, slots=True)
 class Partitioner:
-    """Which partition a row goes to.
+    """How to choose the partition of a row, with and without a key."""
 
-    Attributes:
-        key_hash: The hash of its key; None where no key counts.
-        keyless: Where it goes without a key that counts.
-        empty_counts: Whether an empty key is a key; a null never is.
-    """
-
-    key_hash: KeyHash | None
+    key_hash: KeyHash | None  # None to ignore keys
     keyless: Keyless
-    empty_counts: bool = True
+    empty_counts: bool = True  # whether an empty key counts as a key; null never does
 
 
 DEFAULT: Final = Partitioner(KeyHash.MURMUR2, Keyless.STICKY)
@@ -62,7 +49,7 @@ PARTITIONERS: Final[Mapping[str, Partitioner]] = {
     "default": DEFAULT,
     "sticky": STICKY,
     "round_robin": ROUND_ROBIN,
-    # From here on as librdkafka has them.
+    # The rest are librdkafka's.
     "random": Partitioner(None, Keyless.RANDOM),
     "murmur2": Partitioner(KeyHash.MURMUR2, Keyless.AS_EMPTY),
     "murmur2_random": Partitioner(KeyHash.MURMUR2, Keyless.RANDOM),
@@ -72,19 +59,19 @@ PARTITIONERS: Final[Mapping[str, Partitioner]] = {
     "fnv1a_random": Partitioner(KeyHash.FNV1A, Keyless.RANDOM),
 }
 
-_JAVAS: Final = "org.apache.kafka.clients.producer."
-_CLASSES: Final[Mapping[str, Partitioner]] = {
-    _JAVAS + "internals.DefaultPartitioner": DEFAULT,
-    _JAVAS + "UniformStickyPartitioner": STICKY,
-    _JAVAS + "RoundRobinPartitioner": ROUND_ROBIN,
+_JAVA_PACKAGE: Final = "org.apache.kafka.clients.producer."
+_JAVA_CLASSES: Final[Mapping[str, Partitioner]] = {
+    _JAVA_PACKAGE + "internals.DefaultPartitioner": DEFAULT,
+    _JAVA_PACKAGE + "UniformStickyPartitioner": STICKY,
+    _JAVA_PACKAGE + "RoundRobinPartitioner": ROUND_ROBIN,
 }
 
 
 def parse_partitioner(name: str, text: str) -> Partitioner:
-    """Read a partitioner's name, in any case.
+    """The partitioner of that name; case does not matter.
 
     Raises:
-        KafkaConfigError: There is none of that name.
+        KafkaConfigError: There is none.
     """
     partitioner = PARTITIONERS.get(text.strip().lower())
     if partitioner is None:
@@ -95,31 +82,30 @@ def parse_partitioner(name: str, text: str) -> Partitioner:
 
 
 def parse_partitioner_class(name: str, text: str) -> Partitioner:
-    """Read the name of a class of Java's that has a twin here.
+    """The partitioner that does the same as a Java class.
 
     Raises:
-        KafkaConfigError: It is another class.
+        KafkaConfigError: The class is not one of Kafka's.
     """
-    partitioner = _CLASSES.get(text.strip())
+    partitioner = _JAVA_CLASSES.get(text.strip())
     if partitioner is None:
         raise KafkaConfigError(
-            f"Option '{name}' names '{text}', and classes of Java's cannot be loaded here: set "
+            f"Option '{name}' names '{text}', but Java classes cannot be loaded here: set "
             f"kafka.partitioner to one of {', '.join(PARTITIONERS)} instead, or compute a column "
-            f"'partition'. Of Java's classes these are known: {', '.join(_CLASSES)}."
+            f"'partition'. The supported Java classes are: {', '.join(_JAVA_CLASSES)}."
         )
     return partitioner
 
 
-def the_one_of(asked: Mapping[str, Partitioner | None]) -> Partitioner:
-    """The partitioner that one of several options asks for, else the default.
+def single_partitioner(by_option: Mapping[str, Partitioner | None]) -> Partitioner:
+    """The partitioner of the one option that is set, else the default.
 
     Raises:
-        KafkaConfigError: More than one of them does.
+        KafkaConfigError: More than one option is set.
     """
-    chosen = {name: partitioner for name, partitioner in asked.items() if partitioner is not None}
+    chosen = {name: each for name, each in by_option.items() if each is not None}
     if len(chosen) > 1:
         raise KafkaConfigError(
-            f"Only one option can say which partition a row goes to. Of {' and '.join(chosen)}, "
-            "keep one."
+            f"Only one option can choose the partitioner. Of {' and '.join(chosen)}, keep one."
         )
     return next(iter(chosen.values()), DEFAULT)

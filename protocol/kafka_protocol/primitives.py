@@ -1,10 +1,10 @@
 """Kafka's wire types: `read_x(buf, pos) -> (value, pos)` and `write_x(out, value)`.
 
-Every reader takes a `memoryview` of one whole message (or of one record), consumes its bytes
-from `pos` on and returns the value with the position after it; it raises `DecodeError` where the
-bytes end early or are out of bounds, before anything is allocated for them. Every writer appends
-pieces to the list `out`, so that a payload of megabytes is never copied; it raises `EncodeError`
-where the value does not fit. No message layouts here, no versions.
+Every reader takes a `memoryview` of one whole message (or of one record), reads from `pos` on and
+returns the value and the position after it; it raises `DecodeError` if the bytes are truncated or
+out of bounds, before allocating memory for them. Every writer appends pieces to the list `out`,
+so that a large payload is never copied; it raises `EncodeError` if the value does not fit. No
+message layouts and no versions here.
 
 Sources: the protocol guide, "Protocol Primitive Types"; KIP-482 (compact forms, tagged fields).
 """
@@ -58,21 +58,7 @@ read_int64, write_int64 = _fixed("q", "int64")
 read_uint16, write_uint16 = _fixed("H", "uint16")
 read_uint32, write_uint32 = _fixed("I", "uint32")
 
-_FLOAT64 = struct.Struct(">d")
-
-
-def read_float64(buf: memoryview, pos: int) -> tuple[float, int]:
-    """An IEEE 754 double, big-endian."""
-    try:
-        value: float = _FLOAT64.unpack_from(buf, pos)[0]
-    except struct.error:
-        raise DecodeError(f"float64 is cut short: {len(buf) - pos} of 8 bytes") from None
-    return value, pos + 8
-
-
-def write_float64(out: Out, value: float) -> None:
-    """An IEEE 754 double, big-endian."""
-    out.append(_FLOAT64.pack(value))
+read_float64, write_float64 = _fixed("d", "float64")
 
 
 def read_boolean(buf: memoryview, pos: int) -> tuple[bool, int]:
@@ -112,7 +98,7 @@ def _read_unsigned(buf: memoryview, pos: int, bits: int) -> tuple[int, int]:
         pos += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            # Java drops what does not fit; the sender of such bytes is broken, so we say so.
+            # Java ignores the overflow; here it is an error, because the sender is faulty.
             if value >> bits:
                 raise DecodeError(f"varint does not fit {bits} bits")
             return value, pos
@@ -173,8 +159,7 @@ def write_varlong(out: Out, value: int) -> None:
 
 
 # --- Lengths -----------------------------------------------------------------------------------
-# A length of -1 (compact: 0) is null and comes back as None; the reader of a field that cannot
-# be null refuses it.
+# A length of -1 (compact: 0) is null, read as None; fields that are not nullable reject it.
 
 
 def _length_reader(read_length: Reader[int], offset: int, kind: str) -> Reader[int | None]:
@@ -185,7 +170,7 @@ def _length_reader(read_length: Reader[int], offset: int, kind: str) -> Reader[i
         length -= offset
         if length == -1:
             return None, pos
-        # Every element takes at least one byte, so no honest count exceeds what is left.
+        # Every element has at least one byte, so the count cannot exceed the bytes left.
         if length < 0 or length > len(buf) - pos:
             raise DecodeError(f"{kind} of length {length} with {len(buf) - pos} bytes left")
         return length, pos
@@ -233,7 +218,7 @@ def _string(
         try:
             encoded = value.encode()
         except UnicodeEncodeError:
-            raise EncodeError("string holds a lone surrogate, which UTF-8 cannot") from None
+            raise EncodeError("string has a lone surrogate, which UTF-8 cannot encode") from None
         write_length(out, len(encoded))
         out.append(encoded)
 
@@ -266,7 +251,7 @@ def _bytes(
     return read, write
 
 
-# Read without a copy: the result is a view that keeps the frame alive.
+# Read without a copy: the result is a view of the frame.
 read_nullable_bytes, write_nullable_bytes = _bytes(read_bytes_length, write_bytes_length)
 read_compact_nullable_bytes, write_compact_nullable_bytes = _bytes(
     read_compact_length, write_compact_length

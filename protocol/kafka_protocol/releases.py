@@ -1,9 +1,9 @@
-"""Which release of Apache Kafka first served which version of each API, as one table.
+"""A table: the release of Apache Kafka that first served each version of each API.
 
-Error texts say with it which broker would do, and `broker.version.fallback` which versions an old
-broker speaks that cannot be asked. What a broker that can be asked answers always counts more. No
-I/O here, and no decisions: `negotiation` draws them. The suite over real brokers compares the
-table with what each of them answers (tests/integration/test_brokers.py).
+Error texts name the needed release with it, and `broker.version.fallback` takes the versions of
+brokers without ApiVersions from it; a broker's own ApiVersions response always has priority. No
+I/O and no decisions here; `negotiation` makes them. tests/integration/test_brokers.py compares the
+table with real brokers.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Step(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The release as people write it."""
+        """The release, such as "0.8.2"."""
         return ".".join(map(str, self.release))
 
 
 # Each release that brought a new highest version of an API, oldest first, as "release:version".
-# What only brokers and controllers say to each other is left out.
+# Without the APIs that only brokers and controllers use among themselves.
 _HISTORY: Final[Mapping[int, str]] = {
     ApiKey.PRODUCE: (
         "0.8.0:0 0.9:1 0.10.0:2 0.11:3 1.0:5 2.0:6 2.1:7 2.4:8 2.8:9 3.7:10 3.8:11 4.0:12 4.1:13"
@@ -122,10 +122,10 @@ _HISTORY: Final[Mapping[int, str]] = {
 
 
 def parse_release(text: str) -> tuple[int, ...]:
-    """`"0.8.2.2"` as `(0, 8, 2, 2)`, which compares as releases do.
+    """`"0.8.2.2"` as `(0, 8, 2, 2)`, to compare releases.
 
     Raises:
-        ValueError: It is no release.
+        ValueError: The text is not a release.
     """
     return tuple(int(part) for part in text.strip().split("."))
 
@@ -137,18 +137,18 @@ def _steps(api_key: int) -> tuple[Step, ...]:
 
 
 def first_release(api_key: int, version: int = 0) -> str | None:
-    """The first release that serves a version of an API; None where the table knows of none."""
+    """The first release that serves a version of an API; None if the table has none."""
     return next((step.name for step in _steps(api_key) if step.highest >= version), None)
 
 
 def served_by(release: str) -> Mapping[int, VersionRange]:
-    """What a release serves: API key to versions, from 0 on.
+    """The versions that a release serves, each range from 0 on, by API key.
 
-    Kafka 4.0 dropped old versions (KIP-896) and the APIs of clusters with ZooKeeper, which this
-    does not tell: its brokers answer ApiVersions, so nobody has to guess.
+    Does not know the versions (KIP-896) and ZooKeeper APIs that Kafka 4.0 removed: use the
+    ApiVersions response of these brokers.
 
     Raises:
-        ValueError: `release` is no release.
+        ValueError: `release` is not a release.
     """
     wanted = parse_release(release)
     served = {}

@@ -1,4 +1,4 @@
-"""How a message is declared: `Struct`, `field()`, version ranges. No encoding here.
+"""The declarations of messages: `Struct`, `field()`, version ranges. No encoding here.
 
 A declaration reads like the protocol guide, once for all versions::
 
@@ -8,11 +8,11 @@ A declaration reads like the protocol guide, once for all versions::
 
 The annotation is the wire type and, to a type checker, the Python type: `int32` is an `int`,
 `string | None` an `str | None`, `list[Topic]` a list of structs. Instances have slots, compare by
-value and print as they are written. A field that a version lacks holds its default after reading;
-writing another value to such a version is refused, unless the field is ignorable.
+value and print like their constructor call. A field that a version lacks has its default after
+reading; writing another value to such a version is an error, unless the field is ignorable.
 
-Why not `dataclasses`: they compile text for each class, which costs half a millisecond apiece,
-and Spark starts Python processes all the time. Source of the rules: Kafka's message generator
+`dataclasses` are too slow here: they compile source for each class, half a millisecond each, and
+Spark starts many Python processes. Source of the rules: Kafka's message generator
 (`clients/src/main/resources/common/message/README.md`), KIP-482.
 """
 
@@ -25,14 +25,14 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple, T
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
 else:
-    # In typing from Python 3.11 on, and without an effect at run time.
+    # In typing since Python 3.11, and without effect at run time.
     def dataclass_transform(**_options):
         """Do nothing."""
         return lambda cls: cls
 
 
 MAX_VERSION: Final = 2**15 - 1
-# More than any cluster has of brokers, APIs, features or SASL mechanisms: `field(at_most=...)`.
+# For `field(at_most=...)`: more brokers, APIs, features or SASL mechanisms than any cluster has.
 MAX_ELEMENTS: Final = 100_000
 
 
@@ -58,7 +58,7 @@ records_: TypeAlias = Annotated["bytes | memoryview", WireType("records")]
 
 
 class VersionRange(NamedTuple):
-    """Versions from `lowest` to `highest`, both included; empty where `lowest > highest`."""
+    """Versions from `lowest` to `highest`, both included; empty if `lowest > highest`."""
 
     lowest: int
     highest: int
@@ -100,7 +100,7 @@ def parse_versions(text: str) -> VersionRange:
 
 
 class Field:
-    """One field of a declaration; `field()` makes it, and says what each argument means."""
+    """One field of a declaration, made by `field()`, which documents the attributes."""
 
     __slots__ = (
         "at_most",
@@ -129,7 +129,7 @@ class Field:
 _MISSING: Final[Any] = object()
 
 
-def field(  # noqa: PLR0913 - what a declaration can say, each with a default
+def field(  # noqa: PLR0913 - the options of a declaration, each with a default
     *,
     versions: str = "0+",
     nullable: str = "none",
@@ -142,12 +142,12 @@ def field(  # noqa: PLR0913 - what a declaration can say, each with a default
 
     Args:
         versions: The message versions that have the field.
-        nullable: Those of them in which it can be null.
-        default: Its value where nobody sets it; zero, empty or false where nothing is said.
+        nullable: The versions in which it can be null.
+        default: Its default value; zero, empty or false by default.
         tag: Its number among the tagged fields (KIP-482); None for a plain field.
-        ignorable: Whether a value is dropped silently when written to a version without the field.
-        at_most: How many elements an array can honestly have; None where it is as long as the
-            cluster is large, so that only the bytes at hand bound it.
+        ignorable: Whether writing a version without the field silently drops the value.
+        at_most: The maximum number of elements of an array; None if it depends on the size of the
+            cluster, so that only the received bytes limit it.
     """
     declared = Field()
     declared.versions = parse_versions(versions)
@@ -178,7 +178,7 @@ class StructMeta(type):
     def __new__(
         mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
     ) -> StructMeta:
-        """Take the fields out of the class body."""
+        """Move the fields from the class body to `__fields__`."""
         own = {key: value for key, value in namespace.items() if isinstance(value, Field)}
         for key, declared in own.items():
             del namespace[key]
@@ -194,7 +194,7 @@ class StructMeta(type):
 
 
 def _default(declared: Field) -> Any:
-    """The declared default, or the wire type's own."""
+    """The declared default, or that of the wire type."""
     if declared.default is not _MISSING:
         return declared.default
     shape = describe(declared.wire_type)
@@ -205,12 +205,12 @@ def _default(declared: Field) -> Any:
     return _ZERO.get(shape.primitive or "", 0)
 
 
-# Mutable defaults are made anew for each instance; a struct's class stands for a new struct.
+# Each instance gets new mutable defaults; for a struct, the default is its class.
 _EMPTY_ARRAY: Final = object()
 
 
 class Shape(NamedTuple):
-    """What a wire type is: exactly one of the three is set."""
+    """The kind of a wire type: exactly one of the three is set."""
 
     primitive: str | None = None
     struct: StructMeta | None = None
@@ -218,10 +218,10 @@ class Shape(NamedTuple):
 
 
 def describe(wire_type: Any) -> Shape:
-    """Take the annotation of a field apart (`... | None` counts as its other half).
+    """The shape of a field's annotation (`X | None` is the same as `X`).
 
     Raises:
-        TypeError: It is no wire type, struct or list of them.
+        TypeError: It is not a wire type, struct or list of them.
     """
     parts = [part for part in getattr(wire_type, "__args__", ()) if part is not type(None)]
     if isinstance(wire_type, StructMeta):
@@ -233,11 +233,11 @@ def describe(wire_type: Any) -> Shape:
         return Shape(element=parts[0])
     if len(parts) == 1:
         return describe(parts[0])
-    raise TypeError(f"{wire_type!r} is no wire type")
+    raise TypeError(f"{wire_type!r} is not a wire type")
 
 
 class Struct(metaclass=StructMeta):
-    """A group of fields in the order in which they are written. Base of all declarations."""
+    """A group of fields in wire order. The base of all declarations."""
 
     __slots__ = ()
     __fields__: ClassVar[tuple[Field, ...]]
@@ -261,7 +261,7 @@ class Struct(metaclass=StructMeta):
         return f"{type(self).__qualname__}({shown})"
 
 
-# Payloads and credentials have no business in a log.
+# Payloads and credentials must not be logged.
 _HIDDEN_TYPES: Final = frozenset({"bytes", "records"})
 
 
@@ -272,7 +272,7 @@ def _shown(declared: Field, value: Any) -> str:
 
 
 def default_of(declared: Field) -> Any:
-    """The value that a field has where nobody set it; a new one where it is mutable."""
+    """The default value of a field; a new object if it is mutable."""
     default = declared.default
     if default is _EMPTY_ARRAY:
         return []
@@ -286,8 +286,8 @@ class Message(Struct):
 
     Class options:
         api_key: The API's number; request and response share it.
-        versions: The versions that are declared, for example `"0-13"`.
-        flexible: Those that use compact forms and tagged fields, for example `"9+"`.
+        versions: The declared versions, for example `"0-13"`.
+        flexible: The versions with compact forms and tagged fields, for example `"9+"`.
     """
 
     __slots__ = ()
@@ -313,7 +313,7 @@ class Response(Message):
 
 
 class Request(Message):
-    """The body of a request; `response` is the class of its answer."""
+    """The body of a request; `response` is the class of its response."""
 
     __slots__ = ()
     response: ClassVar[type[Response]]

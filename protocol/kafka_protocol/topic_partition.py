@@ -1,4 +1,4 @@
-"""What everything is addressed by: a partition, a range of its offsets, its log. Nothing else."""
+"""A partition, a range of its offsets, and the bounds of its log. Nothing else."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class TopicPartition(NamedTuple):
-    """A topic's name and a partition's number; prints as Kafka prints it, `topic-0`."""
+    """A topic's name and a partition's number; its text is Kafka's, `topic-0`."""
 
     topic: str
     partition: int
@@ -17,7 +17,7 @@ class TopicPartition(NamedTuple):
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[TopicPartition]]:
-    """The same partitions under the names of their topics, each in the order given."""
+    """Partitions grouped by topic name, in the given order."""
     topics: dict[str, list[TopicPartition]] = {}
     for topic_partition in partitions:
         topics.setdefault(topic_partition.topic, []).append(topic_partition)
@@ -33,7 +33,7 @@ class OffsetRange(NamedTuple):
 
 
 class LogBounds(NamedTuple):
-    """What a partition's log holds: offsets from `earliest` up to, not including, `latest`."""
+    """The offsets in a partition's log, from `earliest` up to, not including, `latest`."""
 
     earliest: int
     latest: int

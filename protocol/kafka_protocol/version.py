@@ -1,3 +1,3 @@
-"""The version, in a module of its own so that builds and ApiVersions can read it cheaply."""
+"""The version, in its own module: builds and ApiVersions requests read it cheaply."""
 
 __version__ = "0.1.0.dev0"

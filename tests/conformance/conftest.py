@@ -1,4 +1,4 @@
-"""A session with both connectors, a broker with messy topics, and what compares the two."""
+"""A Spark session with both connectors, a broker, and what compares the connectors."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def kafka(kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
 
 @pytest.fixture(scope="session")
 def topics(kafka: KafkaCluster) -> Topics:
-    """Topics of every kind, each filled when a test asks for it first."""
+    """Topics with all kinds of contents, each filled when it is first used."""
     return Topics(kafka.bootstrap_servers)
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A session that has both connectors. None may have been started before it in this process."""
+    """A session with both connectors. It must be the first one of this process."""
     yield from run_session("pykafka conformance", spark_jars=spark_jars(lambda _what: None))
 
 
 @pytest.fixture
 def sides(spark: SparkSession, kafka: KafkaCluster) -> Sides:
-    """Asks both connectors the same."""
+    """Reads the same topics through both connectors."""
     return Sides(spark, kafka.bootstrap_servers)
 
 

@@ -1,4 +1,4 @@
-"""Both connectors, asked the same: their rows, their tasks, their errors. Knows no topics."""
+"""The same batch read through both connectors: rows, tasks, errors. Nothing here makes topics."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ POSITION: Final = itemgetter("topic", "partition", "offset")
 
 
 class Piece(NamedTuple):
-    """What one task read of one topic-partition: from which offset to which, and how many rows."""
+    """What one task read of a topic-partition: first and last offset, number of rows."""
 
     topic: str
     partition: int
@@ -33,62 +33,57 @@ class Piece(NamedTuple):
 
 
 class Sides:
-    """Reads the same topics through both connectors.
-
-    Args:
-        spark: A session that has both.
-        servers: Where the topics are.
-    """
+    """Reads the same topics through both connectors, in a session that has both."""
 
     def __init__(self, spark: SparkSession, servers: str) -> None:
         self._spark = spark
         self._options = {"kafka.bootstrap.servers": servers}
 
     def reader(self, connector: str, options: Mapping[str, str | None]) -> DataFrameReader:
-        """A reader of one of them; an option of None is left out."""
+        """A reader through one connector; an option of None is left out."""
         merged = self._options | dict(options)
         given = {name: value for name, value in merged.items() if value is not None}
         return self._spark.read.format(connector).options(**given)
 
     def load(self, connector: str, options: Mapping[str, str | None]) -> DataFrame:
-        """The rows of one of them."""
+        """The rows that one connector reads."""
         return self.reader(connector, options).load()
 
     def rows(self, **options: str) -> list[Row]:
-        """The rows of both, which must be equal; `kafka__isolation__level` has dots for `__`.
+        """The rows of both connectors, which must be equal; `__` in an option stands for a dot.
 
-        Every column is compared, and within a partition both must yield them by offset.
+        Every column is compared, and the rows of a partition must be in the order of offsets.
         """
         theirs, ours = (in_order(self.load(each, dotted(options))) for each in FORMATS)
         assert ours == theirs
         return theirs
 
     def pieces(self, **options: str) -> set[Piece]:
-        """What each task of both read, which must be equal. Tasks without rows do not show."""
+        """What each task with rows read, which must be equal for both connectors."""
         theirs, ours = (pieces_of(self.load(each, dotted(options))) for each in FORMATS)
         assert ours == theirs
         return theirs
 
     def tasks(self, **options: str) -> list[int]:
-        """How many tasks each of them makes."""
+        """How many tasks each connector plans."""
         return [self.load(each, dotted(options)).rdd.getNumPartitions() for each in FORMATS]
 
     def error(self, connector: str, options: Mapping[str, str | None]) -> str:
-        """What one of them says when it fails, as it must."""
+        """The error text of one connector; it is an assertion error if it does not fail."""
         with pytest.raises((PySparkException, Py4JJavaError)) as caught:
             self.load(connector, options).collect()
         return text_of(caught.value)
 
 
 def error_of(df: DataFrame) -> str:
-    """What a query says when it fails, as it must."""
+    """The error text of a query; it is an assertion error if it does not fail."""
     with pytest.raises((PySparkException, Py4JJavaError)) as caught:
         df.collect()
     return text_of(caught.value)
 
 
 def text_of(error: Exception) -> str:
-    """What stands in an error, and the conditions of its causes, which Java's text leaves out."""
+    """The text of an error, with the conditions of its causes, which Java's text leaves out."""
     parts = [str(error)]
     cause = getattr(error, "java_exception", None)
     while cause is not None:
@@ -109,7 +104,7 @@ def dotted(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def in_order(df: DataFrame) -> list[Row]:
-    """All rows by partition and offset, after a look at the order in which they came."""
+    """All rows by partition and offset; checks that each partition was read in order."""
     by_partition = sorted(df.collect(), key=PARTITION)
     assert by_partition == sorted(by_partition, key=POSITION)
     return by_partition

@@ -1,4 +1,4 @@
-"""Rows written by both connectors, each into a topic of its own, and what lies there then."""
+"""The same rows written through both connectors into topics of their own, and read back."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.conformance.topics import SOON_SECONDS
 
 
 class Record(NamedTuple):
-    """What lies in a topic."""
+    """A record of a topic, without timestamp and offset."""
 
     partition: int
     key: bytes | None
@@ -26,12 +26,7 @@ class Record(NamedTuple):
 
 
 class Sinks:
-    """Writes through both connectors, and looks into the topics.
-
-    Args:
-        spark: A session that has both.
-        live: Makes the topics.
-    """
+    """Writes through both connectors, in a session that has both, and reads the topics."""
 
     def __init__(self, spark: SparkSession, live: LiveTopics) -> None:
         self.spark = spark
@@ -39,19 +34,19 @@ class Sinks:
         self.servers = {"kafka.bootstrap.servers": live.servers}
 
     def topic(self, partitions: int = 1, **configs: str) -> str:
-        """A new one."""
+        """The name of a new topic."""
         return self.live.make(self.live.name(), partitions, **configs)
 
     def sql(self, query: str) -> DataFrame:
-        """Its rows, in their order: in one task."""
+        """The rows of a query in one task, so that they keep their order."""
         return self.spark.sql(query).coalesce(1)
 
     def write(self, connector: str, df: DataFrame, **options: str) -> None:
-        """Append rows through one of them."""
+        """Append rows through one connector."""
         df.write.format(connector).options(**self.servers | options).mode("append").save()
 
     def both(self, df: DataFrame, partitions: int = 1, **options: str) -> list[Record]:
-        """What both wrote, each into a new topic, which must be equal: order and partitions too."""
+        """The records of both, which must be equal, with the same order and partitions."""
         topics = [self.topic(partitions) for _ in FORMATS]
         for connector, topic in zip(FORMATS, topics, strict=True):
             self.write(connector, df, topic=topic, **options)
@@ -60,21 +55,21 @@ class Sinks:
         return theirs
 
     def error(self, connector: str, df: DataFrame, options: Mapping[str, str | None]) -> str:
-        """What one of them says when it fails, as it must; an option of None is left out."""
+        """The error text of one connector, which must fail; an option of None is left out."""
         given = {name: value for name, value in options.items() if value is not None}
         with pytest.raises((PySparkException, Py4JJavaError)) as caught:
             self.write(connector, df, **given)
         return text_of(caught.value)
 
     def records(self, topic: str) -> list[Record]:
-        """All that is in a topic, by partition and offset."""
+        """All records of a topic, by partition and offset."""
         return [
             Record(message.partition(), message.key(), message.value(), message.headers() or [])
             for message in self.messages(topic)
         ]
 
     def messages(self, topic: str) -> list[Any]:
-        """The same, with all that librdkafka knows of it."""
+        """The same records as librdkafka's messages."""
         known = self.live._admin.list_topics(topic, SOON_SECONDS).topics[topic].partitions
         options = {"bootstrap.servers": self.live.servers, "group.id": "witness"}
         consumer = Consumer(options | {"enable.partition.eof": True, "check.crcs": True})

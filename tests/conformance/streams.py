@@ -1,4 +1,4 @@
-"""Streaming queries through both connectors, seen batch by batch; topics that change under them."""
+"""Streaming queries through both connectors, batch by batch, and topics that change meanwhile."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from confluent_kafka.admin import NewPartitions
+from confluent_kafka.cimpl import NewPartitions
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from kafka_spark_source.testing.waiting import Deadline
@@ -22,26 +22,21 @@ from tests.conformance.sides import OURS, PARTITION, POSITION, THEIRS, dotted, t
 from tests.conformance.topics import SOON_SECONDS, Topics, numbered
 
 Spans = dict[str, tuple[int, int]]
-"""What a batch had of each topic-partition: `{"topic-0": (first offset, last offset + 1)}`."""
+"""The offsets of a batch in each topic-partition: `{"topic-0": (first offset, last + 1)}`."""
 
 Action = Callable[[], object]
 
-# For what each does alone. Spark's connector is always the same one, so what is written of it here
-# needs no proof each time.
+# For tests that need only one connector. Spark's own does not change: `make test-all` checks it.
 both: Final = pytest.mark.parametrize(
     "connector", [pytest.param(THEIRS, marks=pytest.mark.slow), OURS]
 )
 
-# What must not be in an offset log: Spark's connector cannot go on from there (SPARK-41375).
+# Must not be in an offset log: Spark's connector cannot continue from them (SPARK-41375).
 NO_OFFSETS: Final = ("{}", "null")
 
 
 class Stream:
-    """A query, and what came of it, over all its runs.
-
-    Args:
-        df: What it reads.
-        checkpoint: Where it remembers how far it came.
+    """A streaming query that reads `df`, and the results of all its runs.
 
     Attributes:
         batches: The rows of each batch that had any.
@@ -55,33 +50,31 @@ class Stream:
 
     @property
     def rows(self) -> list[Row]:
-        """Those of all batches, by partition and offset."""
+        """The rows of all batches, by partition and offset."""
         return sorted(itertools.chain.from_iterable(self.batches), key=POSITION)
 
     @property
     def spans(self) -> list[Spans]:
-        """Those of each batch that had any rows."""
+        """The offsets of each batch that had rows."""
         return [spans_of(rows) for rows in self.batches]
 
     @property
     def log(self) -> list[list[str]]:
-        """The offset log as it is written: for each batch a line for each source."""
+        """The text of the offset log: for each batch, a line for each source."""
         files = (self._checkpoint / "offsets").glob("[0-9]*")
         in_order = sorted(files, key=lambda file: int(file.name))
         return [file.read_text().splitlines()[2:] for file in in_order]
 
     @property
     def ends(self) -> list[dict[str, dict[str, int]]]:
-        """The same of a query's only source, read."""
+        """The offset log of a query with one source, parsed."""
         return [json.loads(line) for (line,) in self.log]
 
     def start(self, *after: Action, **trigger: Any) -> StreamingQuery:
-        """Start it, or go on from where its checkpoint says.
+        """Start the query, or continue from its checkpoint, with this `DataStreamWriter.trigger`.
 
-        Args:
-            after: What to do after the first batch with rows, before another one is planned; after
-                the second one; and so on.
-            trigger: As `DataStreamWriter.trigger` takes it.
+        The first action runs after the first batch with rows and before the next batch is planned,
+        the second one after the second batch, and so on.
         """
         actions = iter(after)
 
@@ -89,7 +82,7 @@ class Stream:
             try:
                 rows = df.collect()
             except (PySparkException, Py4JJavaError) as error:
-                # On its way back through the JVM it loses its causes.
+                # The JVM does not pass on its causes.
                 self._batch_errors.append(text_of(error))
                 raise
             if rows:
@@ -103,7 +96,7 @@ class Stream:
 
     @contextmanager
     def running(self, *after: Action, **trigger: Any) -> Iterator[StreamingQuery]:
-        """Let it run for a while, with the default trigger if none is given."""
+        """Run the query during the block, with the default trigger if none is given."""
         query = self.start(*after, **trigger)
         try:
             yield query
@@ -112,15 +105,15 @@ class Stream:
         assert not {line for lines in self.log for line in lines}.intersection(NO_OFFSETS)
 
     def run(self, *after: Action, **trigger: Any) -> Stream:
-        """Let it run until it ends by itself: with `availableNow`, if no trigger is given."""
+        """Run the query until it ends: with `availableNow` if no trigger is given."""
         with self.running(*after, **(trigger or {"availableNow": True})) as query:
             assert query.awaitTermination(SOON_SECONDS)
         return self
 
     def until(self, batches: int, *after: Action) -> Stream:
-        """Let it run until it has had so many batches with rows, and finds no more.
+        """Run the query until it had so many batches with rows and has read all records.
 
-        pykafka looks for new topics once a second, so that it may find no more too early.
+        pykafka looks for new topics once a second, so `processAllAvailable` alone returns early.
         """
         with self.running(*after) as query:
             assert Deadline(SOON_SECONDS).wait_for(
@@ -130,11 +123,11 @@ class Stream:
         return self
 
     def wait_for_rows(self, count: int) -> None:
-        """Wait until it has had so many."""
+        """Wait until at least `count` rows have been read."""
         assert Deadline(SOON_SECONDS).wait_for(lambda: len(self.rows) >= count)
 
     def error(self, *after: Action, **trigger: Any) -> str:
-        """What it says when it fails, as it must; the arguments are those of `run`."""
+        """The error text of the query, which must fail; the arguments are those of `run`."""
         with pytest.raises(StreamingQueryException) as caught:
             self.run(*after, **trigger)
         thrown = Py4JJavaError("", caught.value._origin)  # type: ignore[attr-defined]
@@ -146,7 +139,7 @@ def _nothing() -> None:
 
 
 def spans_of(rows: list[Row]) -> Spans:
-    """What there is of each topic-partition."""
+    """The offsets of rows in each topic-partition."""
     spans = {}
     for (topic, partition), group in itertools.groupby(sorted(rows, key=POSITION), PARTITION):
         offsets = [row["offset"] for row in group]
@@ -155,13 +148,7 @@ def spans_of(rows: list[Row]) -> Spans:
 
 
 class Streams:
-    """Makes queries over the same topics, through either connector.
-
-    Args:
-        spark: A session that has both.
-        servers: Where the topics are.
-        folder: For the checkpoints.
-    """
+    """Makes queries over the same topics, through either connector of a session that has both."""
 
     def __init__(self, spark: SparkSession, servers: str, folder: Path) -> None:
         self._spark = spark
@@ -169,21 +156,21 @@ class Streams:
         self._checkpoints = (folder / f"checkpoint-{number}" for number in itertools.count())
 
     def reader(self, connector: str, options: Mapping[str, str | None]) -> DataStreamReader:
-        """A reader of one of them; an option of None is left out."""
+        """A reader through one connector; an option of None is left out."""
         merged = self._options | dict(options)
         given = {name: value for name, value in merged.items() if value is not None}
         return self._spark.readStream.format(connector).options(**given)
 
     def load(self, connector: str, **options: str) -> DataFrame:
-        """The rows of one of them, from earliest; `kafka__group__id` has dots for `__`."""
+        """The rows of one connector, from earliest; `__` in an option stands for a dot."""
         return self.reader(connector, {"startingOffsets": "earliest", **dotted(options)}).load()
 
     def of(self, df: DataFrame) -> Stream:
-        """A query that does not run yet, with a checkpoint of its own."""
+        """A query with a new checkpoint, not started yet."""
         return Stream(df, next(self._checkpoints))
 
     def make(self, connector: str, **options: str) -> Stream:
-        """A query that takes all rows, from earliest."""
+        """A query that reads all rows, from earliest."""
         return self.of(self.load(connector, **options))
 
 
@@ -191,37 +178,37 @@ _numbers = itertools.count(1)
 
 
 class LiveTopics(Topics):
-    """Topics that no other test knows, so that they can change under a query."""
+    """Topics that no other test uses, so that they can change under a query."""
 
     def name(self) -> str:
-        """One that is no part of any other."""
+        """A new name, which is a part of no other name."""
         return f"live-{next(_numbers)}-"
 
     def fill(self, *counts: int, name: str | None = None) -> str:
-        """A topic with so many records in partition 0, in partition 1, and so on."""
+        """A topic with `counts[n]` records in partition n."""
         topic = self.make(name or self.name(), partitions=len(counts))
         for partition, count in enumerate(counts):
             self.write(topic, numbered(count, partition))
         return topic
 
     def grow(self, topic: str, partitions: int) -> None:
-        """Add partitions until there are so many."""
+        """Increase the number of partitions."""
         created = self._admin.create_partitions([NewPartitions(topic, partitions)])
         created[topic].result(SOON_SECONDS)
         self._until(lambda: len(self._metadata()[topic].partitions) == partitions)
 
     def delete(self, topic: str) -> None:
-        """Delete it."""
+        """Delete a topic."""
         self._admin.delete_topics([topic])[topic].result(SOON_SECONDS)
         self._until(lambda: topic not in self._metadata())
 
     def recreate(self, topic: str, *counts: int) -> None:
-        """Delete it, and fill another one of the same name."""
+        """Delete a topic, and fill a new one of the same name."""
         self.delete(topic)
         self.fill(*counts, name=topic)
 
     def commit_open_transaction(self) -> None:
-        """Commit the transaction that was left open last."""
+        """Commit the last open transaction."""
         self._open.pop().commit_transaction(SOON_SECONDS)
 
     def _metadata(self) -> dict[str, Any]:

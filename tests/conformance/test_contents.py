@@ -1,4 +1,4 @@
-"""Whatever lies in a topic, both read the same rows, in the same order, in all columns."""
+"""Both connectors read the same rows of all kinds of topics, in order, with all columns."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ KINDS = [
 ISOLATION = ["read_uncommitted", "read_committed"]
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("codec", CODECS)
 def test_codecs(sides: Sides, topics: Topics, codec: str) -> None:
     assert len(sides.rows(subscribe=topics.codec(codec))) == 880
@@ -43,8 +44,9 @@ def test_contents(sides: Sides, topics: Topics, kind: str, isolation_level: str)
     assert bool(rows) == (kind != "empty")
 
 
+@pytest.mark.core
 def test_committed_rows_are_fewer(sides: Sides, topics: Topics) -> None:
-    """That the topics are as messy as they are called."""
+    """The topics do contain aborted and open transactions."""
     counts = {
         level: [
             len(sides.rows(subscribe=topic, kafka__isolation__level=level))
@@ -61,6 +63,7 @@ def test_a_compacted_log_has_gaps(sides: Sides, topics: Topics) -> None:
     assert len(offsets) < offsets[-1] - offsets[0]
 
 
+@pytest.mark.core
 def test_headers(sides: Sides, topics: Topics) -> None:
     rows = sides.rows(subscribe=topics.headers, includeHeaders="true")
     assert rows[0]["headers"] is None
@@ -74,6 +77,7 @@ def test_sizes(sides: Sides, topics: Topics) -> None:
     assert max(len(row["value"]) for row in rows) == LARGEST_BYTES
 
 
+@pytest.mark.core
 def test_times(sides: Sides, topics: Topics) -> None:
     both = f"{topics.created},{topics.appended}"
     rows = sides.rows(subscribe=both)

@@ -1,4 +1,4 @@
-"""failOnDataLoss: true, both fail with one condition; false, both read what there is."""
+"""failOnDataLoss=true: both fail with the same condition. false: both read the remaining rows."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def of(topic: str, *positions: int) -> str:
 
 # Of `Topics.cut`, whose partitions hold [7, 20), [1, 20), [20, 20), [0, 20).
 GONE = {
-    "aged out": ((0, 0, 0, 0), (-1, -1, -1, -1), 52),
-    "aged out, fixed end": ((0, 1, 0, 0), (20, 20, 20, 20), 52),
-    "aged out altogether": ((0, -2, 0, 5), (5, 10, 10, 10), 14),
-    "an end that is not there yet": ((7, 1, 20, 0), (30, 20, 20, 21), 52),
-    "beyond the end": ((25, 1, 20, 0), (30, 20, 20, 20), 39),
+    "expired": ((0, 0, 0, 0), (-1, -1, -1, -1), 52),
+    "expired, fixed end": ((0, 1, 0, 0), (20, 20, 20, 20), 52),
+    "all expired": ((0, -2, 0, 5), (5, 10, 10, 10), 14),
+    "an end beyond the log": ((7, 1, 20, 0), (30, 20, 20, 21), 52),
+    "a start beyond the log": ((25, 1, 20, 0), (30, 20, 20, 20), 39),
     "both": ((0, 0, 0, 0), (30, 30, 30, 30), 52),
 }
 
@@ -37,8 +37,8 @@ def test_data_loss(sides: Sides, topics: Topics, case: str) -> None:
         "subscribe": topic,
         "startingOffsets": of(topic, *starting),
         "endingOffsets": of(topic, *ending),
-        # The connector waits so long for a record that does not exist.
-        "kafkaConsumer.pollTimeoutMs": "3000",
+        # How long the connector waits for a record that does not exist.
+        "kafkaConsumer.pollTimeoutMs": "2000",
     }
     for each in FORMATS:
         assert LOST in sides.error(each, options)
@@ -48,9 +48,7 @@ def test_data_loss(sides: Sides, topics: Topics, case: str) -> None:
 def test_an_empty_range_loses_nothing(sides: Sides, topics: Topics) -> None:
     topic = topics.cut
     rows = sides.rows(
-        subscribe=topic,
-        startingOffsets=of(topic, 3, 3, 3, 3),
-        endingOffsets=of(topic, 3, 3, 3, 4),
+        subscribe=topic, startingOffsets=of(topic, 3, 3, 3, 3), endingOffsets=of(topic, 3, 3, 3, 4)
     )
     assert len(rows) == 1
 
@@ -64,7 +62,8 @@ def test_earliest_is_never_lost(sides: Sides, topics: Topics) -> None:
     assert [df.count() for df in loaded] == [12, 12]
 
 
-def test_records_that_age_out_between_two_runs(sides: Sides, topics: Topics) -> None:
+@pytest.mark.core
+def test_records_expire_between_two_runs(sides: Sides, topics: Topics) -> None:
     topic = topics.make("ageing")
     topics.write(topic, numbered(20))
     options = {"subscribe": topic, "startingOffsets": of(topic, 5), "endingOffsets": of(topic, 18)}

@@ -1,7 +1,7 @@
-"""What one refuses, the other refuses: with the same condition or sentence, or for a reason.
+"""Both connectors refuse the same batch reads, with the same condition or text.
 
-The tables say all that is known to differ. Texts are looked for anywhere in an error: Spark wraps
-them, each side in its own way, and pykafka's sentences go on to say what to do.
+The tables list all known differences with their reasons. A text may be anywhere in the error: Spark
+wraps errors, and pykafka adds a cure.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pyspark.errors import AnalysisException
 
 from tests.conformance.sides import FORMATS, OURS, THEIRS, Sides, in_order
 from tests.conformance.topics import START_MS, Topics
+from tests.tiers import first_are_core
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -36,7 +37,7 @@ NO_MATCH: Final = "No offset matched from request of topic-partition created-"
 SAME_PARTITIONS: Final = "should have the same topic-partitions"
 NOT_SUPPORTED: Final = "Kafka option '{}' is not supported"
 
-# Options, and what both say.
+# Options, and a part of both error texts.
 SAME: Final[list[tuple[Options, str]]] = [
     ({}, "One of the following options must be specified for Kafka source: subscribe"),
     (READ | {"assign": "{}"}, "Only one of the following options can be specified for Kafka"),
@@ -73,11 +74,7 @@ SAME: Final[list[tuple[Options, str]]] = [
         "partition 0",
     ),
     (
-        READ
-        | {
-            "startingOffsetsByTimestamp": of(5, 0, 0),
-            "endingOffsetsByTimestamp": of(4, 1, 0),
-        },
+        READ | {"startingOffsetsByTimestamp": of(5, 0, 0), "endingOffsetsByTimestamp": of(4, 1, 0)},
         "The specified start timestamp 5 is greater than the end timestamp 4 for topic created",
     ),
     (
@@ -116,7 +113,9 @@ SAME: Final[list[tuple[Options, str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("options", "text"), SAME)
+@pytest.mark.parametrize(
+    ("options", "text"), first_are_core(SAME, 2), ids=[text[:40] for _, text in SAME]
+)
 def test_the_same_error(sides: Sides, topics: Topics, options: Options, text: str) -> None:
     assert topics.created == TOPIC
     assert text in sides.error(THEIRS, options)
@@ -124,7 +123,7 @@ def test_the_same_error(sides: Sides, topics: Topics, options: Options, text: st
 
 
 class OtherWords(NamedTuple):
-    """Both fail, for the same thing, and say it differently."""
+    """Both fail for the same cause, with different texts."""
 
     options: Options
     theirs: str
@@ -143,6 +142,9 @@ def not_a_number(option: str, text: str) -> OtherWords:
 
 TIMESTAMPS: Final = 'Expected e.g. {"topicA": {"0": 123456789, "1": 123456789},'
 LIKELY_TIMESTAMPS: Final = 'Expected e.g. {"topicA":{"0":1760000000000,"1":1760000000000}'
+MINUS_3: Final = (
+    "for created-1 it holds -3, which is neither an offset nor -1 (latest) nor -2 (earliest)"
+)
 
 OTHER_WORDS: Final = [
     *(
@@ -162,7 +164,7 @@ OTHER_WORDS: Final = [
         READ | {"maxRecordsPerPartition": "0"},
         "maxrecordsperpartition must be positive",
         "maxRecordsPerPartition must be positive",
-        "options are spelt as in the manual",
+        "options are spelled as in the documentation",
     ),
     OtherWords(
         {"subscribePattern": "["},
@@ -178,21 +180,16 @@ OTHER_WORDS: Final = [
     ),
     *(
         OtherWords(
-            READ | {option: "{"}, TIMESTAMPS, LIKELY_TIMESTAMPS, "a time that is one of our days"
+            READ | {option: "{"}, TIMESTAMPS, LIKELY_TIMESTAMPS, "an example with a recent time"
         )
         for option in ("startingOffsetsByTimestamp", "endingOffsetsByTimestamp")
     ),
-    OtherWords(
-        READ | {"startingOffsets": of(0, -3, 0)},
-        "earliest offset -3 does not equal -2",
-        "for created-1 it holds -3, which is neither an offset nor -1 (latest) nor -2 (earliest)",
-        "at load(), not in a task",
-    ),
-    OtherWords(
-        READ | {"endingOffsets": of(0, -3, 0)},
-        "latest offset -3 does not equal -1",
-        "for created-1 it holds -3, which is neither an offset nor -1 (latest) nor -2 (earliest)",
-        "at load(), not in a task",
+    *(
+        OtherWords(READ | {option: of(0, -3, 0)}, theirs, MINUS_3, "at load(), not in a task")
+        for option, theirs in (
+            ("startingOffsets", "earliest offset -3 does not equal -2"),
+            ("endingOffsets", "latest offset -3 does not equal -1"),
+        )
     ),
     OtherWords(
         READ | {"startingOffsetsByTimestampStrategy": "soon"},
@@ -200,34 +197,31 @@ OTHER_WORDS: Final = [
         "Option 'startingOffsetsByTimestampStrategy' must be error or latest, got 'soon'",
         "an error names the option",
     ),
-    OtherWords(
-        READ | {"kafka.isolation.level": "x"},
-        "Invalid value x for configuration isolation.level",
-        "Option 'kafka.isolation.level' has the value 'x'",
-        "at load(), not in a task",
-    ),
-    OtherWords(
-        READ | {"kafka.max.partition.fetch.bytes": "x"},
-        "Invalid value x for configuration max.partition.fetch.bytes",
-        "Option 'kafka.max.partition.fetch.bytes' has the value 'x'",
-        "at load(), not in a task",
+    *(
+        OtherWords(
+            READ | {f"kafka.{name}": "x"},
+            f"Invalid value x for configuration {name}",
+            f"Option 'kafka.{name}' has the value 'x'",
+            "at load(), not in a task",
+        )
+        for name in ("isolation.level", "max.partition.fetch.bytes")
     ),
 ]
 
 
-@pytest.mark.parametrize("case", OTHER_WORDS)
+@pytest.mark.parametrize("case", OTHER_WORDS, ids=lambda case: case.ours[:40])
 def test_the_same_error_in_other_words(sides: Sides, topics: Topics, case: OtherWords) -> None:
     assert topics.created == TOPIC
     assert case.theirs in sides.error(THEIRS, case.options)
     assert case.ours in sides.error(OURS, case.options)
 
 
-# What Spark's connector takes, and pykafka refuses: options, our sentence, the reason.
+# Accepted by Spark's connector, refused by pykafka: options, pykafka's error text, the reason.
 REFUSED: Final[list[tuple[Options, str, str]]] = [
     (
         {"assign": json.dumps({TOPIC: [0, 9]})},
         "Partition created-9 does not exist",
-        "the connector drops it without a word",
+        "the connector silently ignores it",
     ),
     (
         READ | {"startingOffsets": of(1.5, 0, 0)},
@@ -237,7 +231,7 @@ REFUSED: Final[list[tuple[Options, str, str]]] = [
     (
         READ | {"startingOffset": "earliest"},
         "Option 'startingoffset' is not known to pykafka: did you mean 'startingOffsets'?",
-        "the connector ignores it, and reads something else than was meant",
+        "the connector ignores it, and reads with the default",
     ),
     (
         READ | {"kafka.bootstrap.severs": "x"},
@@ -247,8 +241,10 @@ REFUSED: Final[list[tuple[Options, str, str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("options", "text", "reason"), REFUSED)
-def test_what_only_pykafka_refuses(
+@pytest.mark.parametrize(
+    ("options", "text", "reason"), REFUSED, ids=[row[1][:40] for row in REFUSED]
+)
+def test_only_pykafka_refuses(
     sides: Sides, topics: Topics, options: Options, text: str, reason: str
 ) -> None:
     assert topics.created == TOPIC
@@ -256,23 +252,25 @@ def test_what_only_pykafka_refuses(
     assert text in sides.error(OURS, options)
 
 
-# What pykafka takes, and Spark's connector refuses: options, its sentence, the reason.
-TAKEN: Final[list[tuple[Options, str, str]]] = [
+# Accepted by pykafka, refused by Spark's connector: options, its error text, the reason.
+ACCEPTED: Final[list[tuple[Options, str, str]]] = [
     (
         READ | {"kafka.isolation.level": "READ_COMMITTED"},
         "Invalid value READ_COMMITTED for configuration isolation.level",
-        "the driver of the connector takes any case, its tasks do not",
+        "the driver of the connector accepts any case, its tasks do not",
     ),
     (
         READ | {"minOffsetsPerTrigger": "20", "maxOffsetsPerTrigger": "10"},
         "The value of minOffsetPerTrigger(20) is higher than the maxOffsetsPerTrigger(10)",
-        "neither has an effect in a batch, which a warning says",
+        "neither has an effect in a batch; pykafka warns",
     ),
 ]
 
 
-@pytest.mark.parametrize(("options", "text", "reason"), TAKEN)
-def test_what_only_pykafka_takes(
+@pytest.mark.parametrize(
+    ("options", "text", "reason"), ACCEPTED, ids=[row[1][:40] for row in ACCEPTED]
+)
+def test_only_pykafka_accepts(
     sides: Sides, topics: Topics, options: Options, text: str, reason: str
 ) -> None:
     assert topics.created == TOPIC

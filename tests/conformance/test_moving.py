@@ -1,4 +1,4 @@
-"""A query into files moves from Spark's own connector to ours and back, on its checkpoint."""
+"""A query into files moves between Spark's own connector and ours, with its checkpoint."""
 
 from __future__ import annotations
 
@@ -11,30 +11,25 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tests.conformance.sides import FORMATS, OURS, THEIRS
+from tests.conformance.sides import OURS, THEIRS
 from tests.conformance.topics import Topics
 from tests.stream_folder import LOGS, StreamFolder
 from tests.stream_records import Journal, Offsets, expect_each_once
+from tests.tiers import first_are_core
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 MOVES = [(THEIRS, OURS), (OURS, THEIRS)]
-HERE_AND_NOT_BACK = [MOVES[0], pytest.param(*MOVES[1], marks=pytest.mark.slow)]
-LIMIT = "25"  # a batch ends in the midst of what there is
-OLD = 3  # records in partition 0 that are from before LATER_MS
+ONE_WAY = [MOVES[0], pytest.param(*MOVES[1], marks=pytest.mark.slow)]
+LIMIT = "25"  # a batch does not end at the end of a partition
+OLD = 3  # records in partition 0 before LATER_MS
 LATER_MS = 1_700_000_000_000
 
 _numbers = itertools.count(1)
 
 
 class Moving:
-    """A query that goes on through either connector, and all that it has to read.
-
-    Args:
-        spark: A session that has both.
-        topics: Of the broker.
-        folder: For the checkpoint and the files.
-    """
+    """A query that continues through either connector, and all records that it must read."""
 
     def __init__(self, spark: SparkSession, topics: Topics, folder: Path) -> None:
         self.folder = StreamFolder(folder)
@@ -43,21 +38,21 @@ class Moving:
         self._topics = topics
 
     def make_topic(self, partitions: int = 2, prefix: str = "moving") -> str:
-        """A topic that no other test knows."""
+        """A topic that no other test uses."""
         return self._topics.make(f"{prefix}-{next(_numbers)}", partitions)
 
     def load(self, connector: str, **options: str) -> DataFrame:
-        """A stream of one of them."""
+        """A stream through one connector."""
         reader = self._spark.readStream.format(connector).option("maxOffsetsPerTrigger", LIMIT)
         servers = {"kafka.bootstrap.servers": self._topics.servers}
         return reader.options(**servers, **options).load()
 
     def run(self, connector: str, **options: str) -> None:
-        """Goes on through one of them until everything is read."""
+        """Continue through one connector until all records are read."""
         self.folder.run_to(self.load(connector, **options), self.journal.ends())
 
     def expect_each_once(self, starts: Offsets | None = None) -> None:
-        """The files hold what was written from there on, or from the first record on."""
+        """The files must hold each record from these offsets on, or from the first record on."""
         expect_each_once(self.folder.records(self._spark), self.journal, starts or {})
 
 
@@ -67,7 +62,7 @@ def moving(spark: SparkSession, topics: Topics, tmp_path: Path) -> Moving:
 
 
 def start_at(kind: str, topic: str) -> dict[str, str]:
-    """Options of a start that can be found again: behind the old records but for `earliest`."""
+    """Options of a fixed start: after the old records, except for `earliest`."""
     starts = {
         "earliest": {"startingOffsets": "earliest"},
         "offsets": {"startingOffsets": json.dumps({topic: {"0": OLD, "1": -2}})},
@@ -82,7 +77,7 @@ STARTS: dict[str, dict[int, int]] = {"earliest": {}, "offsets": {0: OLD}, "times
 @pytest.mark.parametrize(
     ("start", "first", "second"),
     [
-        ("latest", THEIRS, OURS),
+        pytest.param("latest", THEIRS, OURS, marks=pytest.mark.core),
         ("earliest", OURS, THEIRS),
         pytest.param("earliest", THEIRS, OURS, marks=pytest.mark.slow),
         pytest.param("latest", OURS, THEIRS, marks=pytest.mark.slow),
@@ -100,11 +95,11 @@ def test_there_and_back_twice(moving: Moving, start: str, first: str, second: st
 
 
 def test_offsets_in_another_order(moving: Moving) -> None:
-    """Spark's connector writes its maps as they come; ours sorts."""
+    """Spark's connector logs topics and partitions in any order; ours sorts them."""
     sizes = {"b": 11, "B": 1, "a.c": 2, "0": 1, "moving_zz": 3}
     topics = {moving.make_topic(size, prefix): size for prefix, size in sizes.items()}
     options = {"subscribe": ",".join(topics), "startingOffsets": "earliest"}
-    for connector in FORMATS * 2:
+    for connector in (THEIRS, OURS, THEIRS):
         for topic, size in topics.items():
             moving.journal.write(topic, range(size), 1)
         moving.run(connector, **options)
@@ -114,9 +109,9 @@ def test_offsets_in_another_order(moving: Moving) -> None:
         assert (order == sorted(order)) == (connector == OURS)
 
 
-@pytest.mark.parametrize(("first", "second"), HERE_AND_NOT_BACK)
+@pytest.mark.parametrize(("first", "second"), ONE_WAY)
 def test_a_partition_is_added_between(moving: Moving, first: str, second: str) -> None:
-    """Read from its first record on."""
+    """The new partition is read from its first record."""
     topic = moving.make_topic()
     starts = {topic: {0: 5, 1: 5}}
     moving.journal.write(topic, [0, 1], 5)
@@ -128,7 +123,7 @@ def test_a_partition_is_added_between(moving: Moving, first: str, second: str) -
         moving.expect_each_once(starts)
 
 
-@pytest.mark.parametrize(("first", "second"), HERE_AND_NOT_BACK)
+@pytest.mark.parametrize(("first", "second"), ONE_WAY)
 def test_a_pattern_finds_a_topic_between(moving: Moving, first: str, second: str) -> None:
     prefix = f"comes-between-by-{first}"
     for connector in (first, second, first):
@@ -138,9 +133,9 @@ def test_a_pattern_finds_a_topic_between(moving: Moving, first: str, second: str
     assert len(moving.journal.ends()) == 3
 
 
-@pytest.mark.parametrize(("first", "second"), MOVES)
+@pytest.mark.parametrize(("first", "second"), first_are_core(MOVES))
 def test_a_batch_failed_before(moving: Moving, first: str, second: str) -> None:
-    """It stands in the log; the other connector reads it again, then more."""
+    """The failed batch is logged; the other connector repeats it, and continues."""
     topic = moving.make_topic()
     options = {"subscribe": topic, "startingOffsets": "earliest"}
     records = moving.journal.write(topic, [0, 1], 20)
@@ -165,7 +160,7 @@ def test_a_batch_failed_before(moving: Moving, first: str, second: str) -> None:
     ],
 )
 def test_a_driver_died_before(moving: Moving, first: str, second: str, start: str) -> None:
-    """In any batch that it ran, at every moment that leaves a mark; the last batch first."""
+    """In any batch, after each file that it writes; the last batch first."""
     topic = moving.make_topic()
     moving.journal.write(topic, [0], OLD, timestamp=LATER_MS - 1)
     moving.journal.write(topic, [0, 1], 20, timestamp=LATER_MS)
@@ -179,7 +174,7 @@ def test_a_driver_died_before(moving: Moving, first: str, second: str, start: st
 
 
 def test_the_first_batch_of_latest_failed_before(moving: Moving) -> None:
-    """In Spark's connector. Ours goes on from the end of that batch, where both of them begin."""
+    """In Spark's connector. Ours continues at the end of that batch, which is the start of both."""
     topic = moving.make_topic()
     moving.journal.write(topic, [0, 1], 5)
     moving.run(THEIRS, subscribe=topic, startingOffsets="latest")
@@ -190,7 +185,7 @@ def test_the_first_batch_of_latest_failed_before(moving: Moving) -> None:
 
 
 def test_the_first_batch_of_latest_failed_in_ours(moving: Moving) -> None:
-    """Spark's connector wants a file of its own, and tells that it would lose; ours goes on."""
+    """Spark's connector needs a file of its own, and fails; ours continues."""
     topic = moving.make_topic()
     moving.journal.write(topic, [0, 1], 5)
     moving.run(OURS, subscribe=topic, startingOffsets="latest")

@@ -1,4 +1,4 @@
-"""Which topics, from where to where, in how many tasks: both do what an option says."""
+"""Options for topics, ranges and tasks have the same effect in both connectors."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def of(topic: str, *positions: int) -> str:
     return json.dumps({topic: {str(number): each for number, each in enumerate(positions)}})
 
 
+@pytest.mark.core
 def test_subscribe(sides: Sides, topics: Topics) -> None:
     one, two, _ = topics.pattern
     assert len(sides.rows(subscribe=f" {one} ,,{two}")) == 22
@@ -38,6 +39,7 @@ def test_subscribe_pattern(sides: Sides, topics: Topics, pattern: str, count: in
     assert len(sides.rows(subscribePattern=pattern)) == count
 
 
+@pytest.mark.core
 def test_assign(sides: Sides, topics: Topics) -> None:
     one, two, _ = topics.pattern
     rows = sides.rows(assign=json.dumps({one: [1], two: [0, 1]}))
@@ -81,7 +83,7 @@ def test_offsets(
     ],
 )
 def test_offsets_in_the_middle(sides: Sides, topics: Topics, kind: str) -> None:
-    """Where batches, transactions and gaps are cut in two."""
+    """Ranges that start and end within batches, transactions and gaps."""
     topic = getattr(topics, kind)
     offsets = sorted({row["offset"] for row in sides.rows(subscribe=topic) if not row["partition"]})
     first, last = offsets[len(offsets) // 3], offsets[2 * len(offsets) // 3]
@@ -115,7 +117,7 @@ def test_offsets_in_the_middle(sides: Sides, topics: Topics, kind: str) -> None:
 )
 def test_timestamps(sides: Sides, topics: Topics, options: dict[str, object], count: int) -> None:
     texts = {name: str(value) for name, value in options.items()}
-    if count < 0:  # the partition without records has none that is as young
+    if count < 0:  # one partition has no records
         texts["startingOffsetsByTimestampStrategy"] = "latest"
         count = 90
     assert len(sides.rows(subscribe=topics.created, **texts)) == count
@@ -132,6 +134,7 @@ def test_timestamps_by_partition(sides: Sides, topics: Topics) -> None:
     assert len(rows) == 5 + 20
 
 
+@pytest.mark.core
 def test_kinds_of_positions_mix(sides: Sides, topics: Topics) -> None:
     topic = topics.created
     rows = sides.rows(
@@ -186,7 +189,7 @@ def test_splitting(sides: Sides, topics: Topics, kind: str, options: dict[str, s
 
 @pytest.mark.parametrize("limit", ["7", "20", "1000", str(2**63 - 1)])
 def test_max_records_per_partition(sides: Sides, topics: Topics, limit: str) -> None:
-    """Between given offsets: what lies between earliest and latest, only pykafka splits."""
+    """Between given offsets: only pykafka also splits from earliest to latest."""
     topic = topics.created
     pieces = sides.pieces(
         subscribe=topic,
@@ -199,7 +202,7 @@ def test_max_records_per_partition(sides: Sides, topics: Topics, limit: str) -> 
 
 
 def test_max_records_per_partition_from_earliest_to_latest(sides: Sides, topics: Topics) -> None:
-    """On purpose: there a range has no size yet, and the connector splits nothing."""
+    """Intended: the connector does not know the size of such a range, and does not split it."""
     options = {"subscribe": topics.created, "maxRecordsPerPartition": "20"}
     theirs, ours = (pieces_of(sides.load(each, options)) for each in FORMATS)
     assert max(each.rows for each in theirs) == 60
@@ -207,7 +210,7 @@ def test_max_records_per_partition_from_earliest_to_latest(sides: Sides, topics:
     sides.rows(**options)
 
 
-def test_latest_is_what_it_is_when_a_task_reads(sides: Sides, topics: Topics) -> None:
+def test_latest_is_found_when_a_task_reads(sides: Sides, topics: Topics) -> None:
     topic = topics.make("growing", partitions=2)
     topics.write(topic, numbered(3))
     loaded = [sides.load(each, {"subscribe": topic}) for each in FORMATS]
@@ -218,8 +221,8 @@ def test_latest_is_what_it_is_when_a_task_reads(sides: Sides, topics: Topics) ->
     assert ours == theirs
 
 
-def test_a_second_run_is_planned_anew_by_the_connector_only(sides: Sides, topics: Topics) -> None:
-    """Not by choice: Spark plans a Python data source once for each `load()`."""
+def test_only_the_connector_plans_a_second_run_again(sides: Sides, topics: Topics) -> None:
+    """Spark plans a Python data source once for each `load()`."""
     topics.write(topics.make("found-1"), numbered(3))
     found = {"subscribePattern": "found-."}
     until = {"subscribe": "found-1", "endingTimestamp": str(at(1000))}
@@ -247,6 +250,7 @@ def test_options_that_change_no_row(sides: Sides, topics: Topics) -> None:
     assert len(rows) == 90
 
 
+@pytest.mark.core
 def test_columns_and_types(sides: Sides, topics: Topics) -> None:
     for headers in ("true", "false"):
         options = {"subscribe": topics.empty, "includeHeaders": headers}

@@ -1,7 +1,7 @@
-"""failOnDataLoss in a stream, event by event: what fails, with which condition, and what goes on.
+"""failOnDataLoss in a stream: which events fail, with which condition, and how it continues.
 
-Each happens between two micro-batches. Spark's connector logs a micro-batch before it finds what is
-lost, so its query fails again at each start; pykafka looks first.
+Each event happens between two micro-batches. Spark's connector logs a micro-batch before it detects
+the loss, so its query fails again at each start; pykafka detects it first.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import pytest
 from tests.conformance.sides import OURS, THEIRS
 from tests.conformance.streams import LiveTopics, Streams, both
 from tests.conformance.topics import numbered
+from tests.tiers import first_are_core
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
-# With a trigger of its own a query waits for what comes, or for its failure.
+# With this trigger a query runs until it fails.
 GOES_ON: Final = {"processingTime": "0 seconds"}
 
 QUICK: Final = {
@@ -32,7 +33,7 @@ DELETED: Final = "KAFKA_DATA_LOSS.PARTITIONS_DELETED"
 CHANGED: Final = "KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED"
 UNREADABLE: Final = "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE"
 NOT_FROM_ZERO: Final = "KAFKA_DATA_LOSS.ADDED_PARTITION_DOES_NOT_START_FROM_OFFSET_ZERO"
-# Not of failOnDataLoss, which cannot help then.
+# Does not depend on failOnDataLoss.
 NO_SUCH_TOPIC: Final = "This server does not host this topic-partition"
 
 
@@ -41,29 +42,25 @@ def of(topic: str, *positions: int) -> str:
 
 
 class Event(NamedTuple):
-    """What happens to topics of one prefix.
+    """A change of topics with a common prefix.
 
-    Attributes:
-        what: Its name.
-        happen: Makes it; `one` had 5 and 5 records before, `two` had 2.
-        condition: Of the error, if failOnDataLoss is true.
-        text: In the error of either connector.
-        where: Whether it is found in a `task`, or `before`.
+    `happen` causes it; before, `one` has 5 and 5 records, and `two` has 2. The condition and the
+    part of both error texts are for failOnDataLoss=true. A task or the driver detects it.
     """
 
-    what: str
+    name: str
     happen: Callable[[LiveTopics, str], object]
     condition: str
     text: str
-    where: str
+    is_found_in_task: bool
 
 
-def age_out(topics: LiveTopics, name: str) -> None:
+def expire(topics: LiveTopics, name: str) -> None:
     topics.write(f"{name}one", numbered(10))
     topics.delete_records(f"{name}one", 0, 8)
 
 
-def age_out_altogether(topics: LiveTopics, name: str) -> None:
+def expire_all(topics: LiveTopics, name: str) -> None:
     topics.write(f"{name}one", numbered(10, 1))
     topics.delete_records(f"{name}one", 1, 15)
     topics.write(f"{name}two", numbered(1))
@@ -81,27 +78,27 @@ def delete(topics: LiveTopics, name: str) -> None:
 
 EVENTS: Final = [
     Event(
-        "records age out",
-        age_out,
+        "records expire",
+        expire,
         UNREADABLE,
         "Could not read records in offset [5, 15) for topic partition {name}one-0",
-        "task",
+        is_found_in_task=True,
     ),
     Event(
-        "all records age out",
-        age_out_altogether,
+        "all records expire",
+        expire_all,
         UNREADABLE,
         "Could not read records in offset [5, 15) for topic partition {name}one-1",
-        "task",
+        is_found_in_task=True,
     ),
     Event(
-        "a new topic does not start from 0",
+        "a new topic starts above offset 0",
         add_an_old_one,
         NOT_FROM_ZERO,
         "{name}three-0 starts from 4",
-        "before",
+        is_found_in_task=False,
     ),
-    Event("a topic is deleted", delete, DELETED, "have been deleted", "before"),
+    Event("a topic is deleted", delete, DELETED, "have been deleted", is_found_in_task=False),
 ]
 
 
@@ -114,7 +111,7 @@ def fill(live: LiveTopics) -> str:
 
 
 @both
-@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.what)
+@pytest.mark.parametrize("event", first_are_core(EVENTS), ids=lambda event: event.name)
 def test_it_fails(streams: Streams, live: LiveTopics, connector: str, event: Event) -> None:
     name = fill(live)
     stream = streams.make(connector, subscribePattern=name, **QUICK)
@@ -122,13 +119,13 @@ def test_it_fails(streams: Streams, live: LiveTopics, connector: str, event: Eve
     assert event.condition in text
     assert event.text.format(name=name) in text
     assert len(stream.rows) == 12
-    is_logged = event.where == "task" or connector == THEIRS
+    is_logged = event.is_found_in_task or connector == THEIRS
     assert len(stream.log) == (2 if is_logged else 1)
 
 
 @both
 def test_it_goes_on(streams: Streams, live: LiveTopics, connector: str) -> None:
-    """One query outlives all of it."""
+    """One query continues after all of these events."""
     name = fill(live)
     stream = streams.make(connector, subscribePattern=name, failOnDataLoss="false", **QUICK)
     stream.until(5, *(partial(event.happen, live, name) for event in EVENTS))
@@ -147,20 +144,16 @@ def test_it_goes_on(streams: Streams, live: LiveTopics, connector: str) -> None:
 class Successor(NamedTuple):
     """A topic of 5 records is deleted while its query runs, and re-created with others.
 
-    Spark's connector goes by offsets, and sees nothing or the wrong thing. pykafka goes by the
-    topic's id: it fails, or begins the new one at its beginning.
+    Spark's connector compares offsets, and misses the change or misreads it. pykafka compares topic
+    ids: it fails, or reads the new topic from its beginning.
 
-    Attributes:
-        connector: Who reads it.
-        fail: The value of failOnDataLoss.
-        records: How many the new one has.
-        then: The condition of the error, or the offsets that are read, or None for nothing.
+    The outcome is the error condition, or the offsets that are read, or None for no rows.
     """
 
     connector: str
     fail: str
     records: int
-    then: str | tuple[int, int] | None
+    outcome: str | tuple[int, int] | None
 
 
 SUCCESSORS: Final = [
@@ -173,28 +166,32 @@ SUCCESSORS: Final = [
 ]
 
 
-@pytest.mark.parametrize("successor", SUCCESSORS)
-def test_a_topic_is_re_created(streams: Streams, live: LiveTopics, successor: Successor) -> None:
+@pytest.mark.parametrize(
+    "successor",
+    first_are_core(SUCCESSORS),
+    ids=lambda each: f"{each.connector} {each.fail} {each.records}",
+)
+def test_a_topic_is_recreated(streams: Streams, live: LiveTopics, successor: Successor) -> None:
     topic = live.fill(5)
     stream = streams.make(
         successor.connector, subscribe=topic, failOnDataLoss=successor.fail, **QUICK
     )
     event = partial(live.recreate, topic, successor.records)
-    if isinstance(successor.then, str):
+    if isinstance(successor.outcome, str):
         text = stream.error(event, **GOES_ON)
-        assert successor.then in text
+        assert successor.outcome in text
         assert f"{topic}-0" in text
         return
-    expected = [(0, 5)] if successor.then is None else [(0, 5), successor.then]
+    expected = [(0, 5)] if successor.outcome is None else [(0, 5), successor.outcome]
     stream.until(len(expected), event)
     assert stream.spans == [{f"{topic}-0": span} for span in expected]
 
 
 @both
-def test_a_topic_was_re_created_before_the_query_goes_on(
+def test_a_topic_was_recreated_before_the_query_continues(
     streams: Streams, live: LiveTopics, connector: str
 ) -> None:
-    """A checkpoint holds no ids, so then both go by offsets."""
+    """A checkpoint holds no topic ids, so both connectors compare offsets."""
     topic = live.fill(5)
     stream = streams.make(connector, subscribe=topic, failOnDataLoss="false", **QUICK).run()
     live.recreate(topic, 2)
@@ -219,36 +216,34 @@ def test_a_start_beyond_the_end(streams: Streams, live: LiveTopics, connector: s
 
 
 class Deletion(NamedTuple):
-    """A topic is deleted that the query names.
+    """A topic that the query names is deleted.
 
-    Spark's connector fails whatever failOnDataLoss says, and pykafka does what it says.
+    Spark's connector always fails; pykafka fails only if failOnDataLoss is true.
 
-    Attributes:
-        connector: Who reads it.
-        fail: The value of failOnDataLoss.
-        assigns: Whether it is named by `assign`, and not by `subscribe`.
-        error: What stands in the error; None where the query goes on.
+    The error is a part of the text, or None if the query continues.
     """
 
     connector: str
     fail: str
-    assigns: bool
+    strategy: str
     error: str | None
 
 
 DELETIONS: Final = [
-    Deletion(THEIRS, "false", False, NO_SUCH_TOPIC),
-    Deletion(THEIRS, "false", True, NO_SUCH_TOPIC),
-    Deletion(OURS, "true", False, DELETED),
-    Deletion(OURS, "false", False, None),
+    Deletion(THEIRS, "false", "subscribe", NO_SUCH_TOPIC),
+    Deletion(THEIRS, "false", "assign", NO_SUCH_TOPIC),
+    Deletion(OURS, "true", "subscribe", DELETED),
+    Deletion(OURS, "false", "subscribe", None),
 ]
 
 
-@pytest.mark.parametrize("deletion", DELETIONS)
+@pytest.mark.parametrize(
+    "deletion", DELETIONS, ids=lambda each: f"{each.connector} {each.fail} {each.strategy}"
+)
 def test_a_named_topic_is_deleted(streams: Streams, live: LiveTopics, deletion: Deletion) -> None:
     one, two = live.fill(3), live.fill(2)
     named = {"assign": json.dumps({one: [0], two: [0]})}
-    if not deletion.assigns:
+    if deletion.strategy == "subscribe":
         named = {"subscribe": f"{one},{two}"}
     stream = streams.make(deletion.connector, **named, failOnDataLoss=deletion.fail, **QUICK)
 
@@ -263,8 +258,8 @@ def test_a_named_topic_is_deleted(streams: Streams, live: LiveTopics, deletion: 
 
 
 @both
-def test_nothing_is_left_of_a_pattern(streams: Streams, live: LiveTopics, connector: str) -> None:
-    """The connector waits for a topic that matches, whatever failOnDataLoss says."""
+def test_no_topic_of_a_pattern_is_left(streams: Streams, live: LiveTopics, connector: str) -> None:
+    """The connector waits for a matching topic."""
     topic = live.fill(3)
     options = {"subscribePattern": topic, **QUICK}
     stream = streams.make(connector, **options, failOnDataLoss="false")
@@ -272,7 +267,7 @@ def test_nothing_is_left_of_a_pattern(streams: Streams, live: LiveTopics, connec
     assert stream.ends == [{topic: {"0": 3}}]
 
 
-def test_nothing_is_left_and_only_pykafka_says_so(streams: Streams, live: LiveTopics) -> None:
+def test_only_pykafka_fails_if_nothing_is_left(streams: Streams, live: LiveTopics) -> None:
     topic = live.fill(3)
     theirs = streams.make(THEIRS, subscribePattern=topic, **QUICK)
     theirs.until(1, partial(live.delete, topic))

@@ -1,8 +1,9 @@
-"""What one refuses in a stream, the other refuses: in the same words, or for a reason.
+"""Both connectors refuse the same streams, with the same condition or text.
 
-When is told as well. `load()` does not tell a Python data source whether a batch or a stream is to
-be read, so pykafka refuses there what neither could do, and the rest when the query starts. Spark's
-connector reads some options at `load()` and the others when the query starts.
+The tables list all known differences with their reasons, and the time of the error. At `load()` a
+Python data source does not know whether the read is a batch or a stream: pykafka refuses there what
+is invalid for both, and the rest when the query starts. Spark's connector reads some options at
+`load()` and the others when the query starts.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pyspark.errors import IllegalArgumentException, PySparkException
 from tests.conformance.sides import FORMATS, OURS, THEIRS, text_of
 from tests.conformance.streams import Streams
 from tests.conformance.topics import START_MS, Topics
+from tests.tiers import first_are_core
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -43,7 +45,7 @@ FROM_EARLIEST: Final = READ | {"startingOffsets": "earliest"}
 
 
 class Refusal(NamedTuple):
-    """When something is refused, and a part of what is said."""
+    """The time of an error, and a part of its text."""
 
     when: str
     text: str
@@ -66,7 +68,7 @@ NO_MATCH: Final = "No offset matched from request of topic-partition created-"
 NOT_SUPPORTED: Final = "Kafka option '{}' is not supported"
 HIGHER: Final = "The value of minOffsetPerTrigger(20) is higher than the maxOffsetsPerTrigger(15)"
 
-# Options, what both say, when Spark's connector says it, when pykafka does.
+# Options, a part of both error texts, the time of the error in Spark's connector and in pykafka.
 SAME: Final[list[tuple[Options, str, str, str]]] = [
     ({}, "One of the following options must be specified for Kafka source", AT_LOAD, AT_LOAD),
     (READ | {"assign": "{}"}, "Only one of the following options can be", AT_LOAD, AT_LOAD),
@@ -89,7 +91,7 @@ SAME: Final[list[tuple[Options, str, str, str]]] = [
             "interceptor.classes",
         )
     ),
-    # What only a batch has.
+    # Options of batches.
     (
         FROM_EARLIEST | {"endingOffsets": "latest"},
         "ending offset not valid in streaming queries",
@@ -102,13 +104,8 @@ SAME: Final[list[tuple[Options, str, str, str]]] = [
         AT_LOAD,
         LATER,
     ),
-    # What only a stream has.
-    (
-        READ | {"minOffsetsPerTrigger": "20", "maxOffsetsPerTrigger": "15"},
-        HIGHER,
-        AT_LOAD,
-        LATER,
-    ),
+    # Options of streams.
+    (READ | {"minOffsetsPerTrigger": "20", "maxOffsetsPerTrigger": "15"}, HIGHER, AT_LOAD, LATER),
     # Where to start.
     (READ | {"startingOffsets": "soon"}, OFFSETS + "soon", LATER, AT_LOAD),
     (READ | {"startingOffsets": "{"}, OFFSETS + "{", LATER, AT_LOAD),
@@ -123,7 +120,11 @@ SAME: Final[list[tuple[Options, str, str, str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("options", "text", "theirs", "ours"), SAME)
+@pytest.mark.parametrize(
+    ("options", "text", "theirs", "ours"),
+    first_are_core(SAME, 2),
+    ids=[row[1][:40] for row in SAME],
+)
 def test_the_same_error(
     streams: Streams, options: Options, text: str, theirs: str, ours: str
 ) -> None:
@@ -132,7 +133,7 @@ def test_the_same_error(
 
 
 class OtherWords(NamedTuple):
-    """Both refuse the same thing, and say it differently."""
+    """Both fail for the same cause, with different texts."""
 
     options: Options
     theirs: Refusal
@@ -183,7 +184,7 @@ OTHER_WORDS: Final = [
         READ | {"startingOffsetsByTimestamp": "{"},
         Refusal(LATER, TIMESTAMPS),
         Refusal(AT_LOAD, LIKELY_TIMESTAMPS),
-        "a time that is one of our days",
+        "an example with a recent time",
     ),
     OtherWords(
         READ | {"startingOffsets": of(0, 0)},
@@ -224,19 +225,19 @@ OTHER_WORDS: Final = [
 ]
 
 
-@pytest.mark.parametrize("case", OTHER_WORDS)
+@pytest.mark.parametrize("case", OTHER_WORDS, ids=lambda case: case.ours.text[:40])
 def test_the_same_error_in_other_words(streams: Streams, case: OtherWords) -> None:
     assert_refused(streams, THEIRS, case.options, case.theirs)
     assert_refused(streams, OURS, case.options, case.ours)
 
 
-# What Spark's connector takes, and pykafka refuses: options, our refusal, the reason, and how many
-# rows the connector reads.
+# Accepted by Spark's connector, refused by pykafka: options, pykafka's refusal, the reason, and how
+# many rows the connector reads.
 REFUSED: Final[list[tuple[Options, Refusal, str, int]]] = [
     (
         FROM_EARLIEST | {"maxOffsetsPerTrigger": "0"},
         Refusal(LATER, "maxOffsetsPerTrigger must be positive"),
-        "the connector reads nothing for ever, and says nothing",
+        "the connector never reads a row, without an error",
         0,
     ),
     (
@@ -248,13 +249,13 @@ REFUSED: Final[list[tuple[Options, Refusal, str, int]]] = [
     (
         READ | {"startingTimestamp": "-1", "startingOffsetsByTimestampStrategy": "latest"},
         Refusal(AT_LOAD, "Expected a single long value, got -1"),
-        "the connector asks the brokers for it, to whom it means latest",
+        "the connector sends it to brokers, for which it means latest",
         0,
     ),
     (
         {"assign": json.dumps({TOPIC: [0, 9]}), "startingOffsets": "earliest"},
         Refusal(LATER, "Partition created-9 does not exist"),
-        "the connector drops it without a word",
+        "the connector silently ignores it",
         60,
     ),
     (
@@ -266,14 +267,16 @@ REFUSED: Final[list[tuple[Options, Refusal, str, int]]] = [
     (
         READ | {"startingOffset": "earliest"},
         Refusal(AT_LOAD, "Option 'startingoffset' is not known to pykafka: did you mean"),
-        "the connector ignores it, and reads something else than was meant",
+        "the connector ignores it, and reads with the default",
         0,
     ),
 ]
 
 
-@pytest.mark.parametrize(("options", "refusal", "reason", "count"), REFUSED)
-def test_what_only_pykafka_refuses(
+@pytest.mark.parametrize(
+    ("options", "refusal", "reason", "count"), REFUSED, ids=[row[1].text[:40] for row in REFUSED]
+)
+def test_only_pykafka_refuses(
     streams: Streams, options: Options, refusal: Refusal, reason: str, count: int
 ) -> None:
     assert_refused(streams, OURS, options, refusal)
@@ -281,18 +284,20 @@ def test_what_only_pykafka_refuses(
     assert len(theirs.rows) == count
 
 
-# What pykafka takes, and Spark's connector refuses: options, its refusal, the reason.
-TAKEN: Final[list[tuple[Options, Refusal, str]]] = [
+# Accepted by pykafka, refused by Spark's connector: options, its refusal, the reason.
+ACCEPTED: Final[list[tuple[Options, Refusal, str]]] = [
     (
         FROM_EARLIEST | {"kafka.isolation.level": "READ_COMMITTED"},
         Refusal(LATER, "Invalid value READ_COMMITTED for configuration isolation.level"),
-        "the driver of the connector takes any case, its tasks do not",
-    ),
+        "the driver of the connector accepts any case, its tasks do not",
+    )
 ]
 
 
-@pytest.mark.parametrize(("options", "refusal", "reason"), TAKEN)
-def test_what_only_pykafka_takes(
+@pytest.mark.parametrize(
+    ("options", "refusal", "reason"), ACCEPTED, ids=[row[1].text[:40] for row in ACCEPTED]
+)
+def test_only_pykafka_accepts(
     streams: Streams, options: Options, refusal: Refusal, reason: str
 ) -> None:
     assert_refused(streams, THEIRS, options, refusal)

@@ -1,4 +1,4 @@
-"""How much a micro-batch reads, when it comes, and what a run with Trigger.AvailableNow holds."""
+"""Size and time of micro-batches, and the contents of a run with Trigger.AvailableNow."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def test_offsets_are_shared_out_in_proportion(streams: Streams, live: LiveTopics
     ]
 
 
+@pytest.mark.core
 @both
 def test_a_limit_in_available_now(streams: Streams, live: LiveTopics, connector: str) -> None:
     topic = live.fill(15, 0)
@@ -37,9 +38,7 @@ def test_a_limit_in_available_now(streams: Streams, live: LiveTopics, connector:
 
 
 @both
-def test_a_limit_at_each_processing_time(
-    streams: Streams, live: LiveTopics, connector: str
-) -> None:
+def test_a_limit_with_processing_time(streams: Streams, live: LiveTopics, connector: str) -> None:
     topic = live.fill(5)
     stream = streams.make(connector, subscribe=topic, maxOffsetsPerTrigger="2")
     with stream.running(processingTime="100 milliseconds") as query:
@@ -48,7 +47,7 @@ def test_a_limit_at_each_processing_time(
 
 
 @both
-def test_once_knows_no_limit(streams: Streams, live: LiveTopics, connector: str) -> None:
+def test_once_has_no_limit(streams: Streams, live: LiveTopics, connector: str) -> None:
     topic = live.fill(5)
     stream = streams.make(connector, subscribe=topic, maxOffsetsPerTrigger="4").run(once=True)
     assert stream.ends == [{topic: {"0": 5}}]
@@ -72,7 +71,7 @@ def test_a_batch_waits_for_more(streams: Streams, live: LiveTopics, connector: s
 
 
 @both
-def test_a_batch_waits_no_longer_than_told(
+def test_a_batch_waits_no_longer_than_the_limit(
     streams: Streams, live: LiveTopics, connector: str
 ) -> None:
     topic = live.fill(3)
@@ -94,14 +93,14 @@ def test_a_lower_and_an_upper_limit(streams: Streams, live: LiveTopics, connecto
     stream = streams.make(connector, subscribe=topic, **limits)
     with stream.running() as query:
         query.processAllAvailable()
-        # As one batch of the producer's: of a part of them the query might take its first ten.
+        # In one record batch: of a part of the records the query might read the first ten.
         live.write(topic, numbered(30), linger_ms="1000")
         query.processAllAvailable()
     assert stream.ends == [{topic: {"0": end}} for end in (3, 15, 27)]
 
 
 def test_available_now_leaves_nothing_in_pykafka_only(streams: Streams, live: LiveTopics) -> None:
-    """On purpose: the connector waits for more than there is, and ends."""
+    """Intended: the connector waits for more records, and ends."""
     topic = live.fill(30)
     limits = {"minOffsetsPerTrigger": "10", "maxOffsetsPerTrigger": "12"}
     theirs, ours = (streams.make(each, subscribe=topic, **limits).run() for each in FORMATS)
@@ -124,60 +123,42 @@ def test_available_now_reads_nothing_that_is_new(
 
     stream = streams.make(connector, subscribePattern=name, maxOffsetsPerTrigger="2").run(change)
     assert stream.ends == [{topic: {"0": end}} for end in (2, 4)]
-    # The next run does.
+    # The next run reads the new records.
     assert len(stream.run().rows) == 10
 
 
 class Lost(NamedTuple):
-    """What goes lost in a run with Trigger.AvailableNow, and what both say then."""
+    """A loss in a run with Trigger.AvailableNow, and the two error texts."""
 
-    what: str
+    name: str
     fail_on_data_loss: str
     lose: Callable[[LiveTopics, str], object]
     theirs: str
     ours: str
 
 
-HAVE_BEEN_LOST: Final = (
+GONE: Final = (
     "Some of partitions in Kafka topic(s) have been lost during running query with "
     "Trigger.AvailableNow"
 )
-ENDS_EARLIER: Final = (
+LESS: Final = (
     "Some of partitions in Kafka topic(s) report available offset which is less than end offset "
     "during running query with Trigger.AvailableNow"
 )
 
 LOST: Final = [
-    Lost(
-        "a topic",
-        "false",
-        lambda topics, name: topics.delete(f"{name}one"),
-        HAVE_BEEN_LOST,
-        HAVE_BEEN_LOST,
-    ),
-    Lost(
-        "a partition",
-        "true",
-        lambda topics, name: topics.recreate(f"{name}two", 20),
-        HAVE_BEEN_LOST,
-        HAVE_BEEN_LOST,
-    ),
-    Lost(
-        "records",
-        "false",
-        lambda topics, name: topics.recreate(f"{name}one", 3),
-        ENDS_EARLIER,
-        HAVE_BEEN_LOST,
-    ),
+    Lost("a topic", "false", lambda live, name: live.delete(f"{name}one"), GONE, GONE),
+    Lost("a partition", "true", lambda live, name: live.recreate(f"{name}two", 20), GONE, GONE),
+    Lost("records", "false", lambda live, name: live.recreate(f"{name}one", 3), LESS, GONE),
 ]
 
 
 @both
-@pytest.mark.parametrize("lost", LOST, ids=lambda lost: lost.what)
+@pytest.mark.parametrize("lost", LOST, ids=lambda lost: lost.name)
 def test_available_now_reads_all_there_was_or_fails(
     streams: Streams, live: LiveTopics, connector: str, lost: Lost
 ) -> None:
-    """Whatever failOnDataLoss says."""
+    """With any value of failOnDataLoss."""
     name = live.name()
     live.fill(10, name=f"{name}one")
     live.fill(10, 10, name=f"{name}two")
@@ -195,17 +176,17 @@ def test_available_now_reads_all_there_was_or_fails(
 
 
 @both
-def test_only_pykafka_sees_that_a_topic_is_another_one(
+def test_only_pykafka_detects_a_recreated_topic(
     streams: Streams, live: LiveTopics, connector: str
 ) -> None:
-    """Where it was re-created with no fewer records: by the topic's id."""
+    """With at least as many records as before: by the topic id."""
     topic = live.fill(4)
     stream = streams.make(connector, subscribe=topic, maxOffsetsPerTrigger="2")
     recreate = partial(live.recreate, topic, 9)
     if connector == OURS:
         error = stream.error(recreate)
-        # The driver looks at ids once a second; before, a task finds out.
-        assert HAVE_BEEN_LOST in error or "KAFKA_DATA_LOSS.PARTITIONS_DELETED" in error
+        # The driver compares ids once a second; before, a task detects it.
+        assert GONE in error or "KAFKA_DATA_LOSS.PARTITIONS_DELETED" in error
         assert len(stream.rows) == 2
     else:
         assert stream.run(recreate).ends == [{topic: {"0": 2}}, {topic: {"0": 4}}]

@@ -1,4 +1,4 @@
-"""Streams: where they start, what they find later, what they read, batch by batch."""
+"""Streams: their start, new topics and partitions, and the rows of each batch."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from tests.conformance.sides import FORMATS, OURS
 from tests.conformance.streams import LiveTopics, Streams, both
 from tests.conformance.topics import START_MS, STEP_MS, Topics, numbered
+from tests.tiers import first_are_core
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -30,13 +31,13 @@ def of(*positions: int, topic: str = TOPIC) -> str:
 
 
 class Start(NamedTuple):
-    """Where a stream over `Topics.created` starts, which holds 60, 30 and no records.
+    """A start of a stream over `Topics.created`, which holds 60, 30 and no records.
 
     Attributes:
-        options: What says so.
-        offsets: Where that is.
-        pinned: Where the first micro-batch of pykafka ends, if it is one more than the connector's:
-            it keeps a start that could be another one after a crash.
+        options: The options for it.
+        offsets: The offsets of it.
+        pinned: The end of the additional first micro-batch of pykafka, if it has one: it logs a
+            start that could be another one after a crash.
     """
 
     options: dict[str, str]
@@ -72,10 +73,14 @@ STARTS: Final = [
 ]
 
 
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize(
+    "start",
+    first_are_core(STARTS),
+    ids=["earliest", "default", "offsets", "timestamp", "timestamps"],
+)
 def test_starts(streams: Streams, topics: Topics, start: Start) -> None:
     assert topics.created == TOPIC
-    # The last two have no effect, and no error.
+    # The last two options have no effect.
     options = {"subscribe": TOPIC, **start.options, "endingTimestamp": "0", "maxTriggerDelay": "1"}
     theirs, ours = (streams.of(streams.reader(each, options).load()).run() for each in FORMATS)
     assert ours.rows == theirs.rows
@@ -88,7 +93,7 @@ def test_starts(streams: Streams, topics: Topics, start: Start) -> None:
 
 
 @both
-def test_latest_is_where_the_log_ended_when_it_started(
+def test_latest_is_the_end_of_the_log_at_the_start(
     streams: Streams, live: LiveTopics, connector: str
 ) -> None:
     topic = live.fill(3, 0)
@@ -97,7 +102,7 @@ def test_latest_is_where_the_log_ended_when_it_started(
         query.processAllAvailable()
         live.write(topic, [*numbered(2), *numbered(1, 1)])
         query.processAllAvailable()
-    # What is written while it runs may become several batches.
+    # Records that are written meanwhile may be read in several batches.
     assert stream.ends[0] == {topic: {"0": 3, "1": 0}}
     assert stream.ends[-1] == {topic: {"0": 5, "1": 1}}
     assert len(stream.ends) == 1 + len(stream.batches)
@@ -105,10 +110,10 @@ def test_latest_is_where_the_log_ended_when_it_started(
 
 
 @both
-def test_what_is_new_is_read_from_its_beginning(
+def test_new_topics_and_partitions_are_read_whole(
     streams: Streams, live: LiveTopics, connector: str
 ) -> None:
-    """Also where the query itself started at the end."""
+    """Also if the query started at the latest offset."""
     name = live.name()
     topic = live.fill(2, name=f"{name}one")
     stream = streams.make(connector, subscribePattern=name, startingOffsets="latest")
@@ -126,10 +131,8 @@ def test_what_is_new_is_read_from_its_beginning(
 
 
 @both
-def test_a_pattern_that_matches_nothing_yet(
-    streams: Streams, live: LiveTopics, connector: str
-) -> None:
-    """Neither logs `{}`: the connector logs nothing, pykafka the pattern with no partition."""
+def test_a_pattern_matches_nothing_yet(streams: Streams, live: LiveTopics, connector: str) -> None:
+    """The connector logs nothing, pykafka the pattern without a partition; neither logs `{}`."""
     name = live.name()
     stream = streams.make(connector, subscribePattern=name, startingOffsets="latest")
     with stream.running() as query:
@@ -141,6 +144,7 @@ def test_a_pattern_that_matches_nothing_yet(
     assert stream.ends[-1] == {name: {"0": 3}}
 
 
+@pytest.mark.core
 def test_all_columns(streams: Streams, topics: Topics) -> None:
     options = {"subscribe": topics.headers, "includeHeaders": "true"}
     theirs, ours = (streams.make(each, **options).until(1).rows for each in FORMATS)
@@ -149,9 +153,7 @@ def test_all_columns(streams: Streams, topics: Topics) -> None:
 
 
 @both
-def test_an_open_transaction_holds_a_query_back(
-    streams: Streams, live: LiveTopics, connector: str
-) -> None:
+def test_a_query_waits_for_transactions(streams: Streams, live: LiveTopics, connector: str) -> None:
     topic = live.fill(2)
     live.write_transaction(topic, f"{topic}a", 3, "commit")
     live.write_transaction(topic, f"{topic}b", 2, "abort")
@@ -171,9 +173,7 @@ def test_an_open_transaction_holds_a_query_back(
 
 
 @both
-def test_a_limit_counts_what_is_not_seen(
-    streams: Streams, live: LiveTopics, connector: str
-) -> None:
+def test_a_limit_counts_aborted_records(streams: Streams, live: LiveTopics, connector: str) -> None:
     topic = live.fill(1)
     live.write_transaction(topic, topic, 4, "abort")
     options = {"kafka__isolation__level": "read_committed", "maxOffsetsPerTrigger": "3"}
@@ -211,7 +211,7 @@ def test_a_stream_joined_with_itself(streams: Streams, live: LiveTopics, connect
 
 @both
 def test_a_watermark_over_the_timestamp(streams: Streams, live: LiveTopics, connector: str) -> None:
-    """Windows of ten seconds come once the watermark has passed them; a late record is dropped."""
+    """A window is complete when the watermark has passed it; a late record is dropped."""
     topic = live.make(live.name())
     start_ms = START_MS // 10_000 * 10_000
     seconds = [0, 1, 11, 30, 31, 32, 2, 33]

@@ -1,7 +1,7 @@
-"""The same rows, written by both: what lies in the topics then, and what neither can write.
+"""The same rows written by both connectors, and rows that both refuse.
 
-Each connector writes into a topic of its own; librdkafka reads both. The tables say all that is
-known to differ (docs/migrating.md, "Writes").
+Each connector writes into a topic of its own; librdkafka reads both. The tables list all known
+differences (docs/migrating.md, "Writes").
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ from tests.conformance.sides import FORMATS, OURS, THEIRS, dotted
 from tests.conformance.sinks import Sinks
 from tests.conformance.streams import LiveTopics, Streams
 from tests.conformance.topics import SOON_SECONDS, START_MS, numbered
+from tests.tiers import first_are_core
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 
-# --- What is written ------------------------------------------------------------------------------
+# --- Accepted rows --------------------------------------------------------------------------------
 
 PAIRS: Final = "('k', 'v'), ('', ''), ('ключ', '日本'), (null, 'v'), ('k', null), (null, null)"
 HEADER: Final = "array<struct<key: string, value: binary>>"
 
-# A producer of Spark's that fails is one of its own, which it keeps by its options.
+# Spark's connector caches producers by their options, so a failing write gets its own producer.
 QUICK: Final = {"kafka.delivery.timeout.ms": "2000", "kafka.request.timeout.ms": "1000"}
 
 ROWS: Final = {
@@ -58,14 +59,15 @@ ROWS: Final = {
 }
 
 
-@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("rows", first_are_core(ROWS, 2))
 def test_the_same_records(sinks: Sinks, rows: str) -> None:
     df = sinks.sql(ROWS[rows])
     assert len(sinks.both(df)) == df.count()
 
 
+@pytest.mark.core
 def test_rows_land_in_the_same_partitions(sinks: Sinks) -> None:
-    """By murmur2, for keys of every length, some with bits that Java takes for signs."""
+    """By murmur2, for keys of every length, also with bytes that are negative in Java."""
     keys = "select substring(sha2(string(id), 512), 0, int(id % 40)) as key from range(1000)"
     rows = f"select unhex(key) as key, key as value from ({keys}) union all select '', 'empty'"
     texts = "select string(binary('ключ ')) || id as key, string(id) as value from range(100)"
@@ -74,8 +76,8 @@ def test_rows_land_in_the_same_partitions(sinks: Sinks) -> None:
     assert {record.partition for record in found} == {*range(7)}
 
 
-def test_the_column_partition_is_stronger_than_the_key(sinks: Sinks) -> None:
-    """And a null leaves it to the key."""
+def test_the_column_partition_overrides_the_key(sinks: Sinks) -> None:
+    """A null partition is chosen by the key."""
     rows = """
         select 'key' || id % 5 as key, string(id) as value,
             case when id % 3 > 0 then int(id % 4) end as partition
@@ -87,7 +89,7 @@ def test_the_column_partition_is_stronger_than_the_key(sinks: Sinks) -> None:
 
 
 def test_topics_by_column_and_by_option(sinks: Sinks) -> None:
-    """The option is stronger."""
+    """The option overrides the column."""
     found = []
     for connector in FORMATS:
         names = [sinks.topic(partitions=2) for _ in range(3)]
@@ -101,10 +103,10 @@ def test_topics_by_column_and_by_option(sinks: Sinks) -> None:
 
 
 def test_batches_are_split_to_fit_the_topic_in_pykafka_only(sinks: Sinks) -> None:
-    """Java's producer splits to kafka.batch.size, no further, and tries until its time is up."""
+    """Java's producer splits down to kafka.batch.size only, and retries until its time-out."""
     rows = sinks.sql("select string(id) as key, repeat('x', 300) as value from range(200)")
     topics = [sinks.topic(max_message_bytes="2000") for _ in FORMATS]
-    # It is not always told: an error may come back with another job that has the same options.
+    # Spark's connector may raise the error in a later job that has the same options.
     with contextlib.suppress(Py4JJavaError):
         sinks.write(THEIRS, rows, topic=topics[0], **QUICK)
     sinks.write(OURS, rows, topic=topics[1], **QUICK)
@@ -113,7 +115,7 @@ def test_batches_are_split_to_fit_the_topic_in_pykafka_only(sinks: Sinks) -> Non
     assert [int(record.key or b"") for record in ours] == [*range(200)]
 
 
-def test_a_column_timestamp_is_the_records_time_in_pykafka_only(sinks: Sinks) -> None:
+def test_a_timestamp_column_is_used_in_pykafka_only(sinks: Sinks) -> None:
     rows = sinks.sql(f"select 'v' as value, timestamp_millis({START_MS}) as timestamp")
     times = []
     for connector in FORMATS:
@@ -124,17 +126,13 @@ def test_a_column_timestamp_is_the_records_time_in_pykafka_only(sinks: Sinks) ->
     assert times[1] == START_MS
 
 
-# --- What is not ----------------------------------------------------------------------------------
+# --- Refused rows ---------------------------------------------------------------------------------
 
 
 class Refusal(NamedTuple):
-    """What cannot be written, and a part of what each of them says then.
+    """Rows that both refuse, and parts of the error texts.
 
-    Attributes:
-        rows: A query.
-        theirs: What Spark's connector says.
-        ours: What pykafka says.
-        options: More of them; there is an option `topic` unless it is None here.
+    `rows` is a query. The option `topic` is set unless it is None in `options`.
     """
 
     rows: str
@@ -144,7 +142,7 @@ class Refusal(NamedTuple):
 
 
 def same(rows: str, text: str, **options: str | None) -> Refusal:
-    """Both say it in the same words."""
+    """A refusal with the same text in both."""
     return Refusal(rows, text, text, options)
 
 
@@ -222,7 +220,7 @@ REFUSED: Final = [
     ),
     with_options(
         "Class com.example.Partitioner could not be found",
-        "names 'com.example.Partitioner', and classes of Java's cannot be loaded here",
+        "names 'com.example.Partitioner', but Java classes cannot be loaded here",
         kafka__partitioner__class="com.example.Partitioner",
     ),
     *(
@@ -238,24 +236,24 @@ REFUSED: Final = [
 
 @pytest.fixture(scope="module")
 def untouched(live: LiveTopics) -> str:
-    """A topic of one partition that nothing is written to."""
+    """A topic of one partition that stays empty."""
     return live.make("untouched")
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_both_refuse(sinks: Sinks, untouched: str, case: Refusal) -> None:
+@pytest.mark.parametrize("case", first_are_core(REFUSED), ids=lambda case: case.ours[:40])
+def test_both_refuse(sinks: Sinks, untouched: str, case: Refusal) -> None:
     df = sinks.sql(case.rows)
     for connector, text in zip(FORMATS, (case.theirs, case.ours), strict=True):
         assert text in sinks.error(connector, df, {"topic": untouched, **case.options})
     assert not sinks.records(untouched)
 
 
-# What Spark's connector takes, and pykafka refuses: a query, options, our sentence, the reason.
+# Accepted by Spark's connector, refused by pykafka: a query, options, our error text, the reason.
 ONLY_OURS_REFUSES: Final[list[tuple[str, dict[str, str], str, str]]] = [
     (
         "select 'v' as value",
         {"kafka.acks": "0"},
-        "Option 'kafka.acks' has the value '0': brokers would not answer",
+        "Option 'kafka.acks' has the value '0': brokers would not respond",
         "records may be lost",
     ),
     (
@@ -267,14 +265,18 @@ ONLY_OURS_REFUSES: Final[list[tuple[str, dict[str, str], str, str]]] = [
     (
         "select 'v' as value, 'a' as key, 'b' as key",
         {},
-        "Attribute 'key' is there 2 times",
-        "the connector takes one of them without a word",
+        "Attribute 'key' exists 2 times",
+        "the connector silently uses one of them",
     ),
 ]
 
 
-@pytest.mark.parametrize(("rows", "options", "text", "reason"), ONLY_OURS_REFUSES)
-def test_what_only_pykafka_refuses(
+@pytest.mark.parametrize(
+    ("rows", "options", "text", "reason"),
+    ONLY_OURS_REFUSES,
+    ids=[row[2][:40] for row in ONLY_OURS_REFUSES],
+)
+def test_only_pykafka_refuses(
     sinks: Sinks, untouched: str, rows: str, options: dict[str, str], text: str, reason: str
 ) -> None:
     df = sinks.sql(rows)
@@ -283,8 +285,8 @@ def test_what_only_pykafka_refuses(
     assert not sinks.records(untouched)
 
 
-def test_a_record_above_one_mebibyte_needs_no_option_in_pykafka(sinks: Sinks) -> None:
-    """The topic's limit decides."""
+def test_a_large_record_needs_no_option_in_pykafka(sinks: Sinks) -> None:
+    """pykafka only has the limit of the topic; Java's client limits requests to one mebibyte."""
     topic = sinks.topic(max_message_bytes="6000000")
     large = sinks.sql("select repeat('x', 2000000) as value")
     assert "max.request.size" in sinks.error(THEIRS, large, {"topic": topic})
@@ -294,7 +296,7 @@ def test_a_record_above_one_mebibyte_needs_no_option_in_pykafka(sinks: Sinks) ->
 
 ERRORS_IF_EXISTS: Final = 'cannot be written in the "ErrorIfExists" mode'
 
-# What each says of a mode; None where it writes.
+# A mode, and the two error texts; None if it writes.
 MODES: Final[list[tuple[str | None, str | None, str]]] = [
     ("overwrite", "Save mode Overwrite not allowed for Kafka", "Save mode Overwrite not allowed"),
     ("ignore", "Save mode Ignore not allowed for Kafka", 'cannot be written in the "Ignore" mode'),
@@ -321,13 +323,7 @@ def test_save_modes(sinks: Sinks, mode: str | None, theirs: str | None, ours: st
 
 
 class Copies:
-    """Queries from one topic into another, through either connector.
-
-    Args:
-        sinks: Where they go.
-        streams: Where they come from.
-        folder: For the checkpoints.
-    """
+    """Queries from one topic into another, through either connector."""
 
     def __init__(self, sinks: Sinks, streams: Streams, folder: Path) -> None:
         self._sinks = sinks
@@ -339,7 +335,7 @@ class Copies:
         return self._streams.load(connector, subscribe=source)
 
     def run(self, connector: str, df: DataFrame, topic: str, mode: str = "append") -> None:
-        """Write what there is now. The checkpoint belongs to the topic that is written."""
+        """Write all available rows. Each target topic has its own checkpoint."""
         writer = df.writeStream.format(connector).options(**self._sinks.servers, topic=topic)
         writer = writer.option("checkpointLocation", str(self._folder / topic)).outputMode(mode)
         query = writer.trigger(availableNow=True).start()
@@ -354,6 +350,7 @@ def copies(sinks: Sinks, streams: Streams, tmp_path: Path) -> Copies:
     return Copies(sinks, streams, tmp_path)
 
 
+@pytest.mark.core
 def test_streams_append_the_same(sinks: Sinks, copies: Copies) -> None:
     source, *topics = (sinks.topic(partitions=3) for _ in range(3))
     for start in (0, 20):
@@ -372,13 +369,13 @@ def test_streams_write_complete_results_the_same(sinks: Sinks, copies: Copies) -
         sinks.live.write(source, numbered(14))
         for connector, topic in zip(FORMATS, topics, strict=True):
             copies.run(connector, counts, topic, "complete")
-    # Results of one batch are in no order.
+    # The results of one batch are in any order.
     theirs, ours = (sorted(sinks.records(topic), key=str) for topic in topics)
     assert ours == theirs
     assert sorted(record.value or b"" for record in ours) == [b"2"] * 7 + [b"4"] * 7
 
 
-def test_spark_hands_updates_to_its_own_connector_only(sinks: Sinks, copies: Copies) -> None:
+def test_only_sparks_own_connector_has_update_mode(sinks: Sinks, copies: Copies) -> None:
     source, *topics = (sinks.topic() for _ in range(3))
     sinks.live.write(source, numbered(14))
     counts = copies.rows(source).groupBy("key").agg(F.count("*").cast("string").alias("value"))
@@ -389,7 +386,7 @@ def test_spark_hands_updates_to_its_own_connector_only(sinks: Sinks, copies: Cop
 
 
 def test_a_copy_moves_there_and_back(sinks: Sinks, copies: Copies) -> None:
-    """Source and sink, on one checkpoint: each record is there once, in its order."""
+    """Source and sink with one checkpoint: each record is written once, in order."""
     source, topic = sinks.topic(partitions=2), sinks.topic(partitions=2)
     for turn, connector in enumerate((THEIRS, OURS, THEIRS)):
         for partition in (0, 1):

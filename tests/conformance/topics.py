@@ -1,4 +1,4 @@
-"""Messy topics, written by librdkafka: each once, when it is asked for first."""
+"""Topics with all kinds of contents, written by librdkafka when they are first used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from kafka_spark_source.testing.waiting import Deadline
 
 SOON_SECONDS: Final = 60
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -21,7 +24,7 @@ Record = dict[str, Any]
 
 
 def numbered(count: int, partition: int = 0, name: str = "value") -> list[Record]:
-    """Small records, each a second younger than the one before it."""
+    """Small records, one for each second."""
     return [
         {
             "key": b"key %d" % (number % 7),
@@ -34,11 +37,7 @@ def numbered(count: int, partition: int = 0, name: str = "value") -> list[Record
 
 
 class Topics:
-    """Makes and fills topics; every method returns a topic's name.
-
-    Args:
-        servers: The cluster to make them in.
-    """
+    """Creates and fills topics; most methods return the name of the topic."""
 
     def __init__(self, servers: str) -> None:
         self.servers = servers
@@ -54,7 +53,7 @@ class Topics:
         return name
 
     def write(self, topic: str, records: Iterable[Record], **options: str) -> None:
-        """Write records, and return when they are acknowledged."""
+        """Write records, and wait until they are acknowledged."""
         config = {key.replace("_", "."): value for key, value in options.items()}
         producer = Producer({"bootstrap.servers": self.servers, "linger.ms": 5} | config)
         for record in records:
@@ -76,13 +75,13 @@ class Topics:
             getattr(producer, f"{end}_transaction")(SOON_SECONDS)
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
-        """Let the log of a partition begin at an offset."""
+        """Move the log start offset of a partition."""
         wanted = TopicPartition(topic, partition, before)
         for deleted in self._admin.delete_records([wanted]).values():
             assert deleted.result(SOON_SECONDS).low_watermark == before
 
     def codec(self, codec: str) -> str:
-        """Two partitions of batches that one codec packed, small and larger ones."""
+        """Two partitions with small and larger batches of one codec."""
         name = self.make(f"codec-{codec}", partitions=2)
         for partition in (0, 1):
             self.write(name, numbered(400, partition), compression_type=codec)
@@ -94,7 +93,7 @@ class Topics:
 
     @functools.cached_property
     def all_codecs(self) -> str:
-        """One partition in which batches of all codecs lie behind one another."""
+        """One partition with batches of all codecs."""
         name = self.make("all-codecs")
         for codec in CODECS * 2:
             self.write(name, numbered(50, name=codec), compression_type=codec)
@@ -110,14 +109,14 @@ class Topics:
 
     @functools.cached_property
     def transactions(self) -> str:
-        """Committed and aborted ones, and records of no transaction; the last ended."""
+        """Committed and aborted transactions, and records without; none is open."""
         name = self.make("transactions")
         self._write_transactions(name)
         return name
 
     @functools.cached_property
     def open_transaction(self) -> str:
-        """The same, one that stays open, and more behind it."""
+        """The same, then an open transaction, and more records after it."""
         name = self.make("open-transaction")
         self._write_transactions(name)
         self.write_transaction(name, f"{name}-open", 3, "open")
@@ -134,7 +133,7 @@ class Topics:
 
     @functools.cached_property
     def ends_with_abort(self) -> str:
-        """Nothing that is committed lies before the end of the log."""
+        """The last records of the log belong to an aborted transaction."""
         name = self.make("ends-with-abort")
         self.write(name, numbered(2))
         self.write_transaction(name, name, 4, "abort")
@@ -142,7 +141,7 @@ class Topics:
 
     @functools.cached_property
     def compacted(self) -> str:
-        """Gaps, a first offset that is gone, tombstones, batches without any record."""
+        """Gaps, also at the start, tombstones, and batches without records."""
         name = self.make(
             "compacted",
             cleanup_policy="compact",
@@ -160,7 +159,7 @@ class Topics:
         return name
 
     def _compacted_below(self, name: str, count: int) -> bool:
-        # A segment is closed by a record that comes late enough; only closed ones are cleaned.
+        # Only closed segments are cleaned; a record later than segment.ms closes one.
         self.write(name, [{"key": b"a new one", "value": b"last", "partition": 0}])
         time.sleep(0.2)
         return len(self._offsets(name)) < count
@@ -181,13 +180,15 @@ class Topics:
                 assert message is not None
                 if message.error():
                     return offsets
-                offsets.append(message.offset())
+                offset = message.offset()
+                assert offset is not None
+                offsets.append(offset)
         finally:
             consumer.close()
 
     @functools.cached_property
     def cut(self) -> str:
-        """The first records of two partitions are deleted, of one all, of one none."""
+        """Two partitions without their first records, one without any, and a whole one."""
         name = self.make("cut", partitions=4)
         for partition in range(4):
             self.write(name, numbered(20, partition))
@@ -197,7 +198,7 @@ class Topics:
 
     @functools.cached_property
     def headers(self) -> str:
-        """None, one, many, duplicate keys, null and empty values, an empty key, umlauts."""
+        """No, one and many headers; duplicate, empty and non-ASCII keys; null and empty values."""
         name = self.make("headers")
         kinds: list[list[tuple[str, bytes | None]] | None] = [
             None,
@@ -221,7 +222,7 @@ class Topics:
 
     @functools.cached_property
     def nulls(self) -> str:
-        """Null and empty keys and values, in all combinations."""
+        """All combinations of null, empty and other keys and values."""
         name = self.make("nulls")
         kinds = [None, b"", b"something"]
         pairs = [(key, value) for key in kinds for value in kinds]
@@ -248,14 +249,14 @@ class Topics:
 
     @functools.cached_property
     def created(self) -> str:
-        """CreateTime, a record a second in three partitions of 60, 30 and no records."""
+        """CreateTime; partitions of 60, 30 and no records, one for each second."""
         name = self.make("created", partitions=3)
         self.write(name, [*numbered(60, 0), *numbered(30, 1)])
         return name
 
     @functools.cached_property
     def out_of_order(self) -> str:
-        """CreateTime that goes back and forth."""
+        """CreateTime, not in the order of offsets."""
         name = self.make("out-of-order")
         times = [START_MS + ((number * 37) % 60) * STEP_MS for number in range(60)]
         for few in range(0, 60, 10):
@@ -265,7 +266,7 @@ class Topics:
 
     @functools.cached_property
     def appended(self) -> str:
-        """LogAppendTime: the broker's clock, whatever the records say."""
+        """LogAppendTime, which replaces the timestamps of the producer."""
         name = self.make("appended", partitions=2, message_timestamp_type="LogAppendTime")
         for _ in range(5):
             self.write(name, [*numbered(10, 0), *numbered(4, 1)])
@@ -273,7 +274,7 @@ class Topics:
 
     @functools.cached_property
     def sizes(self) -> str:
-        """From one byte to 5 MB, large ones between small ones, plain and packed."""
+        """Values from one byte to 5 MB, in any order, with and without compression."""
         name = self.make("sizes", partitions=2, max_message_bytes="6000000")
         bytes_of = [1, 2, 127, 128, 16_383, 16_384, 1_000_000, 3, LARGEST_BYTES, 4, 2_000_000, 5]
         for partition, codec in ((0, "none"), (1, "lz4")):
@@ -295,7 +296,4 @@ class Topics:
 
     @staticmethod
     def _until(done: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + SOON_SECONDS
-        while not done():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        assert Deadline(SOON_SECONDS).wait_for(done)

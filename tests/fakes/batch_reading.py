@@ -1,14 +1,11 @@
-"""A batch read as Spark runs it, without Spark: planned here, pickled, and read task by task.
-
-What a driver and its tasks share is what travels between them, and nothing else.
-"""
+"""A batch read as Spark runs it, without Spark: planned, pickled, and read task by task."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
@@ -27,12 +24,12 @@ Rows: TypeAlias = list[tuple[int, bytes | None]]
 ABC: Rows = [(0, b"a"), (1, b"b"), (2, b"c")]
 IN_THREE = ((b"a",), (b"b",), (b"c",))
 TWELVE: Rows = [(number, b"%d" % number) for number in range(12)]
-IN_TWELVE = [(value,) for _, value in TWELVE]
+IN_TWELVE = [(b"%d" % number,) for number in range(12)]
 
-# One batch in each answer.
-ONE_BY_ONE: Final = {"kafka_max_partition_fetch_bytes": 1}
+# One batch in each response.
+ONE_BY_ONE: Final[dict[str, Any]] = {"kafka_max_partition_fetch_bytes": 1}
 
-# Tries follow each other soon, and time-outs are those of a test.
+# Short pauses and timeouts.
 _QUICK = {
     "kafka.retry.backoff.ms": "1",
     "kafka.retry.backoff.max.ms": "10",
@@ -43,22 +40,22 @@ _QUICK = {
 
 
 class Task(NamedTuple):
-    """One task's work, as it travels."""
+    """A pickled reader and input partition."""
 
     pickled: bytes
 
     def arrow(self) -> Iterator[pa.RecordBatch]:
-        """What Spark gets."""
+        """The Arrow batches for Spark."""
         reader, partition = pickle.loads(self.pickled)
         yield from reader.read(partition)
 
-    def batches(self) -> Iterator[Rows]:
+    def batches(self) -> Generator[Rows, None, None]:
         """The rows of one Arrow batch at a time."""
         for batch in self.arrow():
             yield [*zip(batch["offset"].to_pylist(), batch["value"].to_pylist(), strict=True)]
 
     def rows(self) -> Rows:
-        """All of them."""
+        """All rows of the task."""
         return [row for batch in self.batches() for row in batch]
 
 
@@ -66,8 +63,8 @@ def plan(servers: Iterable[Address | str], **options: object) -> list[Task]:
     """Plan on the driver.
 
     Args:
-        servers: The brokers to ask first.
-        options: Those of the source; in names that begin with `kafka_` underscores are dots.
+        servers: The bootstrap servers.
+        options: Options of the source. Underscores in names with the prefix `kafka_` are dots.
     """
     named = {
         name.replace("_", ".") if name.startswith("kafka_") else name: str(value)
@@ -83,7 +80,7 @@ def plan(servers: Iterable[Address | str], **options: object) -> list[Task]:
 
 
 def read(servers: Iterable[Address | str], **options: object) -> Rows:
-    """Plan, and run the tasks one after the other in one worker."""
+    """Plan, and run the tasks one after the other."""
     return [row for task in plan(servers, **options) for row in task.rows()]
 
 
@@ -102,7 +99,7 @@ def filled(*batches: tuple[bytes, ...], nodes: int = 1) -> Iterator[ScriptedClus
 
 @contextmanager
 def filled_mock(*batches: tuple[bytes, ...], brokers: int = 3) -> Iterator[MockCluster]:
-    """The same with brokers that somebody else wrote."""
+    """The same with librdkafka's mock cluster."""
     with MockCluster(brokers) as mock:
         mock.add_topic(PARTITION.topic)
         client = Cluster(ClientConfig(bootstrap_servers=mock.addresses))
@@ -119,7 +116,7 @@ def filled_mock(*batches: tuple[bytes, ...], brokers: int = 3) -> Iterator[MockC
 def planned(
     *batches: tuple[bytes, ...], nodes: int = 3, **options: object
 ) -> Iterator[tuple[ScriptedCluster, Task]]:
-    """A cluster with one partition, and the one task that reads it, answer by answer."""
+    """A cluster with one partition, and the task that reads it batch by batch."""
     with filled(*batches, nodes=nodes) as cluster:
         (task,) = plan(cluster.bootstrap_servers, **(ONE_BY_ONE | options))
         yield cluster, task

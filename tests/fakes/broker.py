@@ -1,8 +1,7 @@
-"""A scripted broker: real frames over a real loopback socket, and whatever answers a test wants.
+"""A scripted broker: real frames over a loopback socket, with one handler per API from the test.
 
-One handler per API. For what a real broker cannot be made to do; everything else is tested with a
-real one. This is the wire: `cluster` knows what several brokers would say together, and `faults`
-what can befall an answer on its way.
+Only for behaviour that a real broker cannot be made to show. `cluster` has consistent handlers for
+several brokers, and `faults` has faults of responses.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersions
 from kafka_protocol.primitives import Out
 from kafka_protocol.schema import Request, Response
 
-_LONG = 10  # seconds after which something that should have ended hangs
+_MAX_WAIT_S = 10
 
 
 class Close(Exception):
@@ -37,7 +36,7 @@ class Peer:
 
     Args:
         sock: The connection.
-        stopping: Set when the broker goes down, so that no pause outlives it.
+        stopping: Set when the broker goes down, which ends all pauses.
     """
 
     def __init__(self, sock: socket.socket, stopping: threading.Event) -> None:
@@ -48,17 +47,17 @@ class Peer:
         self._sock.sendall(data)
 
     def pause(self, ms: float) -> None:
-        """Wait; a broker that goes down meanwhile closes the connection."""
+        """Wait; close the connection if the broker goes down before the end."""
         if self._stopping.wait(ms / 1000):
             raise Close
 
 
-# How a frame gets to the client; `faults` has some. Without one it is written whole.
+# Sends a frame to the client in its own way.
 Delivery: TypeAlias = Callable[[bytes, Peer], None]
 
 
 class Delivered(NamedTuple):
-    """An answer, and how it gets to the client."""
+    """A response, and the way it is sent to the client."""
 
     response: Response
     deliver: Delivery
@@ -68,17 +67,18 @@ Handler: TypeAlias = Callable[[Any, int], "Response | Delivered | bytes | None"]
 
 
 def versions_of(*requests: type[Request], highest: int | None = None) -> ApiVersionsResponse:
-    """An answer to ApiVersions that offers everything we declare, up to `highest`."""
-    ranges = []
-    for request in (ApiVersionsRequest, *requests):
-        most = request.versions.highest
-        ranges.append(
-            ApiVersionsResponse.ApiVersion(
-                api_key=request.api_key,
-                min_version=0,
-                max_version=most if highest is None else min(most, highest),
-            )
+    """A response to ApiVersions with all versions that we declare, up to `highest`."""
+    kinds: list[type[Request]] = [ApiVersionsRequest, *requests]
+    ranges = [
+        ApiVersionsResponse.ApiVersion(
+            api_key=kind.api_key,
+            min_version=0,
+            max_version=(
+                kind.versions.highest if highest is None else min(kind.versions.highest, highest)
+            ),
         )
+        for kind in kinds
+    ]
     return ApiVersionsResponse(api_keys=ranges)
 
 
@@ -86,8 +86,8 @@ class ScriptedBroker:
     """Listens on a port from the kernel until the `with` block ends.
 
     Args:
-        handlers: What answers each request: a function of the request and its version that
-            returns a response, raw bytes to send instead of a frame, or None to stay silent.
+        handlers: One function per API, of the request and its version. It returns a response, raw
+            bytes to send instead of a frame, or None to send nothing.
     """
 
     def __init__(self, handlers: dict[type[Request], Handler]) -> None:
@@ -98,7 +98,7 @@ class ScriptedBroker:
         self.requests: list[tuple[Request, int]] = []
         self.connections = 0
         self._listener = socket.create_server(("127.0.0.1", 0))
-        # Its address outlives it.
+        # Stays readable after the listener is closed.
         self.address = Address("127.0.0.1", self._listener.getsockname()[1])
         self._acceptor = threading.Thread(target=self._accept, daemon=True)
         self._open: list[tuple[socket.socket, threading.Thread]] = []
@@ -110,13 +110,13 @@ class ScriptedBroker:
 
     def __exit__(self, *_: object) -> None:
         self._stopping.set()
-        _end(self._listener, self._acceptor)  # and then nobody adds to what is open
+        _end(self._listener, self._acceptor)  # first, because it adds to self._open
         for sock, thread in self._open:
             _end(sock, thread)
 
     def wait_for_connections(self, count: int) -> None:
-        """The kernel lets a client connect before we hear of it."""
-        deadline = time.monotonic() + _LONG
+        """Wait: the kernel accepts a connection before this server sees it."""
+        deadline = time.monotonic() + _MAX_WAIT_S
         while self.connections < count and time.monotonic() < deadline:
             time.sleep(0.001)
         assert self.connections == count
@@ -127,7 +127,7 @@ class ScriptedBroker:
                 sock, _ = self._listener.accept()
             except OSError:
                 return
-            # What a delivery writes in pieces is to arrive in pieces.
+            # Pieces that a delivery writes must arrive as pieces.
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.connections += 1
             thread = threading.Thread(target=self._serve, args=(sock,), daemon=True)
@@ -138,7 +138,7 @@ class ScriptedBroker:
         peer = Peer(sock, self._stopping)
         try:
             while (frame := _read_frame(sock)) is not None:
-                self._answer(frame, peer)
+                self._respond(frame, peer)
         except Close as instruction:
             _write_last(sock, instruction.first)
         except OSError:
@@ -146,31 +146,31 @@ class ScriptedBroker:
         finally:
             sock.close()
 
-    def _answer(self, frame: memoryview, peer: Peer) -> None:
+    def _respond(self, frame: memoryview, peer: Peer) -> None:
         api_key, version, correlation_id = struct.unpack_from(">hhi", frame)
         cls = next((cls for cls in self.handlers if cls.api_key == api_key), None)
         if cls is None or version not in cls.versions:
-            raise Close  # as a broker does with what it does not know
+            raise Close  # as a broker does on an unknown request
         _, pos = p.read_nullable_string(frame, 8)
         if request_header_version(cls, version) == 2:
             _, pos = p.read_unsigned_varint(frame, pos)
         request = read_message(cls, version, frame[pos:])
         self.requests.append((request, version))
-        answer = self.handlers[cls](request, version)
-        if isinstance(answer, Delivered):
-            answer.deliver(encode_response(answer.response, version, correlation_id), peer)
-        elif isinstance(answer, Response):
-            peer.write(encode_response(answer, version, correlation_id))
-        elif answer is not None:
-            peer.write(answer)
+        result = self.handlers[cls](request, version)
+        if isinstance(result, Delivered):
+            result.deliver(encode_response(result.response, version, correlation_id), peer)
+        elif isinstance(result, Response):
+            peer.write(encode_response(result, version, correlation_id))
+        elif result is not None:
+            peer.write(result)
 
 
 def encode_response(response: Response, version: int, correlation_id: int) -> bytes:
-    """A whole frame, size included."""
+    """A whole frame, including its size."""
     out: Out = [correlation_id.to_bytes(4, "big")]
     if response_header_version(type(response), version) == 1:
         out.append(b"\x00")
-    # An unsupported version of ApiVersions is answered in the layout of v0.
+    # The response to an unsupported version of ApiVersions has the layout of v0.
     is_refusal = isinstance(response, ApiVersionsResponse) and response.error_code == 35
     write_message(response, 0 if is_refusal else version, out)
     frame = b"".join(out)
@@ -178,14 +178,14 @@ def encode_response(response: Response, version: int, correlation_id: int) -> by
 
 
 def _end(sock: socket.socket, thread: threading.Thread) -> None:
-    # Closing a socket does not wake up who waits on it; shutting it down does.
+    # Closing a socket does not wake a thread that waits on it; shutting it down does.
     try:
         sock.shutdown(socket.SHUT_RDWR)
     except OSError:
         pass  # closed already
     sock.close()
     if thread.ident is not None:
-        thread.join(timeout=_LONG)
+        thread.join(timeout=_MAX_WAIT_S)
         assert not thread.is_alive()
 
 

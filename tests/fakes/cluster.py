@@ -1,7 +1,7 @@
-"""Several scripted brokers that are one cluster: topics, leaders that move, nodes that come and go.
+"""A cluster of scripted brokers: topics, leaders that move, nodes that stop and start.
 
-The state, and what tests do to it; what the brokers answer stands in `handlers`. Everything is
-there at once: nothing has to be waited for, and what is told to one broker all others know.
+The state, and how tests change it; `handlers` makes the responses. Every change takes effect at
+once, on all brokers.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 import uuid
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -30,13 +31,13 @@ NEWEST = "99"  # every version that we declare
 
 
 class Partition:
-    """Who leads it, since which epoch, and what is in it.
+    """A partition with its leader, leader epoch and log.
 
     Attributes:
-        followers: Nodes that may be read instead of the leader, each with a log of its own.
-        preferred: The node that the leader sends those to who name a rack (KIP-392); None for none.
-        producers: Who wrote what last.
-        max_message_bytes: How large a batch may be.
+        followers: Nodes that may be read instead of the leader, each with its own log.
+        preferred: The preferred read replica for requests with a rack (KIP-392); None for none.
+        producers: The last batches of each producer.
+        max_message_bytes: The largest batch.
     """
 
     def __init__(self, leader: int) -> None:
@@ -59,11 +60,11 @@ class Topic:
 
 
 class Node:
-    """One broker: what it serves, and whether it runs.
+    """One broker, running or stopped.
 
     Attributes:
-        versions: API key to the versions that it says it serves, and serves.
-        broker: The broker as it runs, or as it ran last.
+        versions: API key -> the versions that it serves.
+        broker: The broker as it runs, or ran last.
     """
 
     def __init__(self, release: str, table: dict[type[Request], Handler]) -> None:
@@ -96,6 +97,21 @@ class Node:
             self.is_up = False
 
 
+@contextmanager
+def cluster_of(*addresses: Address, setup_ms: int = 2_000) -> Iterator[Cluster]:
+    """A client with these bootstrap servers, and short waits between tries."""
+    cluster = Cluster(
+        ClientConfig(
+            bootstrap_servers=addresses,
+            retry_backoff_ms=1,
+            retry_backoff_max_ms=10,
+            connection_setup_timeout_ms=setup_ms,
+        )
+    )
+    with closing(cluster):
+        yield cluster
+
+
 T = TypeVar("T", bound="ScriptedCluster")
 
 
@@ -104,7 +120,7 @@ class ScriptedCluster:
 
     Args:
         nodes: How many.
-        release: The release of Kafka whose versions they serve.
+        release: The release of Kafka with the versions that they serve.
     """
 
     def __init__(self, nodes: int = 1, release: str = NEWEST) -> None:
@@ -129,8 +145,8 @@ class ScriptedCluster:
             node.stop()
 
     def client(self, **options: Any) -> Cluster:
-        """A client of ours that knows every broker, and does not wait long between tries."""
-        defaults = {
+        """A client with all brokers as bootstrap servers, and short waits between tries."""
+        defaults: dict[str, Any] = {
             "bootstrap_servers": self.bootstrap_servers,
             "retry_backoff_ms": 1,
             "retry_backoff_max_ms": 10,
@@ -154,7 +170,7 @@ class ScriptedCluster:
     # --- Topics and records ----------------------------------------------------------------------
 
     def add_topic(self, name: str, partitions: int = 1) -> Topic:
-        """A topic whose leaders are the nodes in turn; it replaces one of the same name."""
+        """Add a topic whose leaders are the nodes in turn; it replaces one of the same name."""
         topic_id = uuid.UUID(int=len(self.names) + 1)
         nodes = [*self.nodes]
         topic = Topic(name, topic_id, [Partition(nodes[i % len(nodes)]) for i in range(partitions)])
@@ -169,12 +185,12 @@ class ScriptedCluster:
         return self.partition(topic_partition).log
 
     def append(self, topic_partition: TopicPartition, *values: bytes) -> None:
-        """One batch with these values."""
+        """Append one batch with these values."""
         partition = self.partition(topic_partition)
         partition.log.append(batch_of(*values), partition.leader_epoch)
 
     def move_leader(self, topic_partition: TopicPartition, node: int) -> None:
-        """Another leader (-1 for none), and so another epoch."""
+        """Set another leader (-1 for none), with the next epoch."""
         partition = self.partition(topic_partition)
         with self._lock:
             partition.leader = node
@@ -183,11 +199,11 @@ class ScriptedCluster:
     # --- Nodes -----------------------------------------------------------------------------------
 
     def stop(self, number: int) -> None:
-        """A node goes down with its connections; what it leads stays without an answer."""
+        """Stop a node and close its connections; it stays the leader of its partitions."""
         self.nodes[number].stop()
 
     def start(self, number: int, release: str | None = None) -> None:
-        """A node comes back, on another port, perhaps of another release."""
+        """Start a node again, on another port, perhaps with another release."""
         node = self.nodes[number]
         before = node.broker
         node.broker = ScriptedBroker(before.handlers)
@@ -196,20 +212,20 @@ class ScriptedCluster:
         node.start()
 
     def offer(self, kind: type[Request], versions: VersionRange) -> None:
-        """What all nodes serve of an API, whatever their release."""
+        """Set the versions of an API on all nodes, whatever their release."""
         for node in self.nodes.values():
             node.versions[kind.api_key] = versions
 
     # --- Faults ----------------------------------------------------------------------------------
 
     def spoil(self, kind: type[Request], fault: Fault, node: int | None = None) -> None:
-        """Put a fault on the answers to an API, of one node or of each."""
+        """Put a fault on the responses of an API, of one node or of each."""
         for number in self.nodes if node is None else [node]:
             table = self.nodes[number].broker.handlers
             table[kind] = fault(table[kind])
 
     def push_errors(self, kind: type[Request], *errors: ErrorCode) -> None:
-        """Refuse that many requests of an API, partition by partition; they have no effect."""
+        """Refuse the next requests of an API with these errors, for every partition."""
         self._errors[kind].extend(errors)
 
     def _table_of(self, number: int) -> dict[type[Request], Handler]:
@@ -222,5 +238,5 @@ class ScriptedCluster:
         with self._lock:
             errors = self._errors[kind]
             error = errors.popleft() if errors else ErrorCode.NONE
-            asked = handlers.Asked(self, number, version, error)
-            return handlers.HANDLERS[kind](asked, request)
+            context = handlers.Context(self, number, version, error)
+            return handlers.HANDLERS[kind](context, request)

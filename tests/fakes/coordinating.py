@@ -1,7 +1,7 @@
-"""What a scripted broker answers as a coordinator: of groups' offsets, and of producer ids.
+"""The responses of a scripted broker as a coordinator of groups' offsets and of producer ids.
 
-Groups have no members here. Whoever is asked and is not the coordinator says so, and a topic by id
-(v10+ of the offsets' APIs) is not known. The coordinator of transactions is in `transactions`.
+Groups have no members here, and topic ids (v10+ of the offset APIs) are unknown. Other nodes return
+NOT_COORDINATOR. The coordinator of transactions is in `transactions`.
 """
 
 from __future__ import annotations
@@ -10,51 +10,45 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from kafka_protocol.errors import ErrorCode
-from kafka_protocol.messages.find_coordinator import (
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-)
-from kafka_protocol.messages.init_producer_id import (
-    InitProducerIdRequest,
-    InitProducerIdResponse,
-)
+from kafka_protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from kafka_protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kafka_protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kafka_protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from kafka_protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
-    from tests.fakes.handlers import Asked
+    from tests.fakes.handlers import Context
 
 _NO_OFFSET = -1
 
 
-def _coordinator_of(asked: Asked, key: str) -> int:
-    return asked.cluster.coordinators.get(key, min(asked.cluster.nodes))
+def _coordinator_of(context: Context, key: str) -> int:
+    return context.cluster.coordinators.get(key, min(context.cluster.nodes))
 
 
-def verdict(asked: Asked, key: str) -> int:
-    """The error that was pushed, or that somebody else is the key's coordinator."""
-    if asked.error or _coordinator_of(asked, key) == asked.node:
-        return int(asked.error)
+def coordinator_error(context: Context, key: str) -> int:
+    """The error that a test pushed, or NOT_COORDINATOR where another node is the coordinator."""
+    if context.error or _coordinator_of(context, key) == context.node:
+        return int(context.error)
     return int(ErrorCode.NOT_COORDINATOR)
 
 
-def find_coordinator(asked: Asked, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
-    keys = request.coordinator_keys if asked.version >= 4 else [request.key]
+def find_coordinator(context: Context, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    keys = request.coordinator_keys if context.version >= 4 else [request.key]
     found = []
     for key in keys:
-        number = _coordinator_of(asked, key)
-        address = asked.cluster.nodes[number].broker.address
+        number = _coordinator_of(context, key)
+        address = context.cluster.nodes[number].broker.address
         found.append(
             FindCoordinatorResponse.Coordinator(
                 key=key,
                 node_id=number,
                 host=address.host,
                 port=address.port,
-                error_code=int(asked.error),
+                error_code=int(context.error),
             )
         )
-    if asked.version >= 4:
+    if context.version >= 4:
         return FindCoordinatorResponse(coordinators=found)
     only = found[0]
     return FindCoordinatorResponse(
@@ -62,71 +56,69 @@ def find_coordinator(asked: Asked, request: FindCoordinatorRequest) -> FindCoord
     )
 
 
-def offset_commit(asked: Asked, request: OffsetCommitRequest) -> OffsetCommitResponse:
-    error = verdict(asked, request.group_id)
-    Answer = OffsetCommitResponse.OffsetCommitResponseTopic
+def offset_commit(context: Context, request: OffsetCommitRequest) -> OffsetCommitResponse:
+    error = coordinator_error(context, request.group_id)
+    Topic = OffsetCommitResponse.OffsetCommitResponseTopic
     topics = []
     for topic in request.topics:
-        answers = []
+        results = []
         for row in topic.partitions:
             if not error:
-                committed = asked.cluster.committed.setdefault(request.group_id, {})
+                committed = context.cluster.committed.setdefault(request.group_id, {})
                 committed[TopicPartition(topic.name, row.partition_index)] = row.committed_offset
-            answers.append(
-                Answer.OffsetCommitResponsePartition(
+            results.append(
+                Topic.OffsetCommitResponsePartition(
                     partition_index=row.partition_index, error_code=error
                 )
             )
-        topics.append(Answer(name=topic.name, partitions=answers))
+        topics.append(Topic(name=topic.name, partitions=results))
     return OffsetCommitResponse(topics=topics)
 
 
-def offset_fetch(asked: Asked, request: OffsetFetchRequest) -> OffsetFetchResponse:
-    if asked.version < 8:
-        Answer = OffsetFetchResponse.OffsetFetchResponseTopic
-        error = verdict(asked, request.group_id)
+def offset_fetch(context: Context, request: OffsetFetchRequest) -> OffsetFetchResponse:
+    if context.version < 8:
+        Topic = OffsetFetchResponse.OffsetFetchResponseTopic
+        error = coordinator_error(context, request.group_id)
         topics = [
-            Answer(
+            Topic(
                 name=name,
                 partitions=[
-                    Answer.OffsetFetchResponsePartition(
+                    Topic.OffsetFetchResponsePartition(
                         partition_index=number, committed_offset=offset
                     )
                     for number, offset in offsets
                 ],
             )
-            for name, offsets in _committed(asked, request.group_id, request.topics, error)
+            for name, offsets in _committed(context, request.group_id, request.topics, error)
         ]
         return OffsetFetchResponse(topics=topics, error_code=error)
-    return OffsetFetchResponse(groups=[_fetched_group(asked, group) for group in request.groups])
+    return OffsetFetchResponse(groups=[_fetched_group(context, group) for group in request.groups])
 
 
-def _fetched_group(asked: Asked, group: OffsetFetchRequest.OffsetFetchRequestGroup) -> Any:
+def _fetched_group(context: Context, group: OffsetFetchRequest.OffsetFetchRequestGroup) -> Any:
     Group = OffsetFetchResponse.OffsetFetchResponseGroup
-    Answer = Group.OffsetFetchResponseTopics
-    error = verdict(asked, group.group_id)
+    Topic = Group.OffsetFetchResponseTopics
+    error = coordinator_error(context, group.group_id)
     topics = [
-        Answer(
+        Topic(
             name=name,
             partitions=[
-                Answer.OffsetFetchResponsePartitions(
-                    partition_index=number, committed_offset=offset
-                )
+                Topic.OffsetFetchResponsePartitions(partition_index=number, committed_offset=offset)
                 for number, offset in offsets
             ],
         )
-        for name, offsets in _committed(asked, group.group_id, group.topics, error)
+        for name, offsets in _committed(context, group.group_id, group.topics, error)
     ]
     return Group(group_id=group.group_id, topics=topics, error_code=error)
 
 
 def _committed(
-    asked: Asked, group_id: str, topics: Iterable[Any] | None, error: int
+    context: Context, group_id: str, topics: Iterable[Any] | None, error: int
 ) -> list[tuple[str, list[tuple[int, int]]]]:
-    """Topic -> partitions and offsets: of those that were asked for, or of all there are."""
+    """Topic -> partitions and offsets, of the requested topics or of all (None)."""
     if error:
         return []
-    known = asked.cluster.committed.get(group_id, {})
+    known = context.cluster.committed.get(group_id, {})
     if topics is None:
         wanted = {tp.topic: [n for t, n in known if t == tp.topic] for tp in known}
     else:
@@ -137,8 +129,8 @@ def _committed(
     ]
 
 
-def init_producer_id(asked: Asked, request: InitProducerIdRequest) -> InitProducerIdResponse:
-    if asked.error:
-        return InitProducerIdResponse(error_code=int(asked.error))
-    asked.cluster.producer_ids += 1
-    return InitProducerIdResponse(producer_id=asked.cluster.producer_ids)
+def init_producer_id(context: Context, request: InitProducerIdRequest) -> InitProducerIdResponse:
+    if context.error:
+        return InitProducerIdResponse(error_code=int(context.error))
+    context.cluster.producer_ids += 1
+    return InitProducerIdResponse(producer_id=context.cluster.producer_ids)

@@ -1,27 +1,46 @@
-"""What can befall an answer: late, cut, in pieces, twice, mixed up, or an error instead.
+"""Faults of a response: late, truncated, in pieces, twice, mixed up, or an error.
 
-A fault takes a handler and returns one, so that faults go on any broker and on top of each other;
-of several ways to the client the innermost counts.
+A fault takes a handler and returns one, so that faults fit any broker and can be combined; of
+several deliveries the innermost is used.
 """
 
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from contextlib import contextmanager
+from typing import Any, Final, TypeAlias
 
 from kafka_protocol.errors import ErrorCode
+from kafka_protocol.messages.fetch import FetchResponse
 from kafka_protocol.schema import Response, Struct
 from tests.fakes.broker import Close, Delivered, Delivery, Handler, Peer
 
 Fault: TypeAlias = Callable[[Handler], Handler]
 
 
-# --- Which answers -----------------------------------------------------------------------------
+def errors(names: str) -> list[ErrorCode]:
+    """Errors by their names, with spaces between them."""
+    return [ErrorCode[name] for name in names.split()]
+
+
+@contextmanager
+def later(seconds: float, change: Callable[..., object], *arguments: object) -> Iterator[None]:
+    """Change the brokers while the block runs; the block ends after the change."""
+    timer = threading.Timer(seconds, change, arguments)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.join(timeout=10)
+
+
+# --- Which responses -----------------------------------------------------------------------------
 
 
 def only(times: int, fault: Fault) -> Fault:
-    """The fault for the first `times` answers, none from then on."""
+    """The fault for the first `times` responses."""
 
     def wrap(handler: Handler) -> Handler:
         return in_turn(*[fault(handler)] * times, handler)
@@ -30,7 +49,7 @@ def only(times: int, fault: Fault) -> Fault:
 
 
 def in_turn(*handlers: Handler) -> Handler:
-    """One handler after the other for one request each, the last one for ever."""
+    """Each handler for one request, and the last one for all further ones."""
     calls = itertools.count()
 
     def handle(request: Any, version: int) -> Any:
@@ -39,16 +58,16 @@ def in_turn(*handlers: Handler) -> Handler:
     return handle
 
 
-# --- On the way --------------------------------------------------------------------------------
+# --- Delivery ------------------------------------------------------------------------------------
 
 
 def delivered(deliver: Delivery) -> Fault:
-    """Answers are right, and get to the client in some other way."""
+    """The response is correct, and `deliver` sends it to the client."""
 
     def wrap(handler: Handler) -> Handler:
         def handle(request: Any, version: int) -> Any:
-            answer = handler(request, version)
-            return Delivered(answer, deliver) if isinstance(answer, Response) else answer
+            response = handler(request, version)
+            return Delivered(response, deliver) if isinstance(response, Response) else response
 
         return handle
 
@@ -56,7 +75,7 @@ def delivered(deliver: Delivery) -> Fault:
 
 
 def cut_after(count: int) -> Fault:
-    """The connection closes behind the first `count` bytes of a frame."""
+    """The connection closes after the first `count` bytes of a frame."""
 
     def deliver(frame: bytes, peer: Peer) -> None:
         raise Close(frame[:count])
@@ -72,9 +91,7 @@ def delayed(ms: float) -> Fault:
     return delivered(deliver)
 
 
-def dribbled() -> Fault:
-    """One byte at a time."""
-
+def byte_by_byte() -> Fault:
     def deliver(frame: bytes, peer: Peer) -> None:
         for byte in frame:
             peer.write(bytes([byte]))
@@ -86,9 +103,7 @@ def repeated(times: int = 2) -> Fault:
     return delivered(lambda frame, peer: peer.write(frame * times))
 
 
-def misaddressed(change: int = 1) -> Fault:
-    """The correlation id is that of another request."""
-
+def wrong_correlation_id(change: int = 1) -> Fault:
     def deliver(frame: bytes, peer: Peer) -> None:
         correlation_id = int.from_bytes(frame[4:8], "big") + change
         peer.write(frame[:4] + correlation_id.to_bytes(4, "big", signed=True) + frame[8:])
@@ -96,8 +111,8 @@ def misaddressed(change: int = 1) -> Fault:
     return delivered(deliver)
 
 
-def swallowed(handler: Handler) -> Handler:
-    """The request has its effect, and the answer is lost; the connection stays open."""
+def response_lost(handler: Handler) -> Handler:
+    """The request has its effect, without a response; the connection stays open."""
 
     def handle(request: Any, version: int) -> None:
         handler(request, version)
@@ -114,30 +129,47 @@ def closing(handler: Handler) -> Handler:
     return handle
 
 
-# --- In the answer -----------------------------------------------------------------------------
+# --- Content -------------------------------------------------------------------------------------
+
+
+LOST: Final[dict[str, Fault]] = {
+    "cut": cut_after(11),
+    "for another request": wrong_correlation_id(),
+    "closed before": closing,
+    "swallowed": response_lost,
+}
+"""The ways in which a response can be lost after the broker did what was requested."""
 
 
 def changed(change: Callable[[Any], object]) -> Fault:
-    """`change` does something to each response."""
+    """`change` modifies each response."""
 
     def wrap(handler: Handler) -> Handler:
         def handle(request: Any, version: int) -> Any:
-            answer = handler(request, version)
-            response = answer.response if isinstance(answer, Delivered) else answer
+            result = handler(request, version)
+            response = result.response if isinstance(result, Delivered) else result
             if isinstance(response, Response):
                 change(response)
-            return answer
+            return result
 
         return handle
 
     return wrap
 
 
-def refusing(error: ErrorCode | int) -> Fault:
-    """Every partition, or whatever is innermost in the answer, has an error code.
+def records_cut_at(lengths: list[int]) -> Fault:
+    """Each Fetch response takes one of the lengths, and has only that many bytes of records."""
 
-    The request has its effect all the same.
-    """
+    def cut(response: FetchResponse) -> None:
+        data = response.responses[0].partitions[0]
+        if lengths:
+            data.records = (data.records or b"")[: lengths.pop()]
+
+    return changed(cut)
+
+
+def refusing(error: ErrorCode | int) -> Fault:
+    """All partitions (innermost structs) have an error code; the request has its effect."""
 
     def change(response: Response) -> None:
         for struct in [*_innermost(response)]:
@@ -147,7 +179,7 @@ def refusing(error: ErrorCode | int) -> Fault:
 
 
 def refusing_all(error: ErrorCode | int) -> Fault:
-    """The answer as a whole has an error code, and nothing else."""
+    """The response has only a top-level error code; the request has no effect."""
 
     def wrap(handler: Handler) -> Handler:
         def handle(request: Any, version: int) -> Any:
@@ -159,7 +191,7 @@ def refusing_all(error: ErrorCode | int) -> Fault:
 
 
 def _innermost(struct: Any) -> Iterator[Any]:
-    """The structs with an error code that hold no other such struct."""
+    """The structs with an error code that contain no other such struct."""
     inner = [
         found
         for declared in struct.__fields__

@@ -1,8 +1,7 @@
-"""What a broker of a scripted cluster answers: one handler per API, all versions of it.
+"""The responses of a scripted cluster's brokers: one handler per API, for all its versions.
 
-Each is a function of who is asked and of the request. Answers come at once, long polls too; no
-sessions are kept (KIP-227), nothing is converted between message formats, and the one error that
-is pushed stands in for every partition of a request. Coordinators are in `coordinating`.
+Limits: no long polls, no fetch sessions (KIP-227), no conversion between message formats, and a
+pushed error applies to all partitions of a request. Coordinators are in `coordinating`.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ _MAGIC_AT = 16
 _READS_FOLLOWERS = 11
 
 
-class Asked(NamedTuple):
-    """Who is asked: which node of which cluster, in which version, and what it is to refuse."""
+class Context(NamedTuple):
+    """Where a request arrived, in which version, and the error to respond with."""
 
     cluster: ScriptedCluster
     node: int
@@ -50,7 +49,7 @@ class Asked(NamedTuple):
     error: ErrorCode
 
     def topic(self, name: str | None, topic_id: uuid.UUID) -> Topic | None:
-        """A topic by its id where the request has one, else by its name."""
+        """The topic by its id if the request has one, else by its name."""
         if topic_id != ZERO_UUID:
             name = self.cluster.names.get(topic_id)
         topic = self.cluster.topics.get(name or "")
@@ -59,7 +58,7 @@ class Asked(NamedTuple):
     def partition(
         self, topic: Topic | None, number: int, leader_epoch: int = -1
     ) -> tuple[ErrorCode, Partition | None]:
-        """Why a leader would refuse a request for a partition, and the partition if it exists."""
+        """A leader's error for a partition, and the partition if it exists."""
         partition = topic.partitions.get(number) if topic else None
         if self.error:
             return self.error, partition
@@ -74,24 +73,24 @@ class Asked(NamedTuple):
         return ErrorCode.NONE, partition
 
 
-# --- Who is there --------------------------------------------------------------------------------
+# --- ApiVersions and Metadata --------------------------------------------------------------------
 
 
-def _api_versions(asked: Asked, request: ApiVersionsRequest) -> ApiVersionsResponse:
-    served = asked.cluster.nodes[asked.node].versions
+def _api_versions(context: Context, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    served = context.cluster.nodes[context.node].versions
     Range = ApiVersionsResponse.ApiVersion
     ranges = [
         Range(api_key=api_key, min_version=versions.lowest, max_version=versions.highest)
         for api_key, versions in served.items()
     ]
-    if asked.version in served[request.api_key]:
-        return ApiVersionsResponse(error_code=int(asked.error), api_keys=ranges)
+    if context.version in served[request.api_key]:
+        return ApiVersionsResponse(error_code=int(context.error), api_keys=ranges)
     own = [found for found in ranges if found.api_key == request.api_key]
     return ApiVersionsResponse(error_code=int(ErrorCode.UNSUPPORTED_VERSION), api_keys=own)
 
 
-def _metadata(asked: Asked, request: MetadataRequest) -> MetadataResponse:
-    nodes = asked.cluster.nodes
+def _metadata(context: Context, request: MetadataRequest) -> MetadataResponse:
+    nodes = context.cluster.nodes
     brokers = [
         MetadataResponse.MetadataResponseBroker(
             node_id=number, host=node.broker.address.host, port=node.broker.address.port
@@ -99,22 +98,22 @@ def _metadata(asked: Asked, request: MetadataRequest) -> MetadataResponse:
         for number, node in nodes.items()
         if node.is_up
     ]
-    wants_all = request.topics is None or (asked.version == 0 and not request.topics)
+    wants_all = request.topics is None or (context.version == 0 and not request.topics)
     if wants_all:
-        topics = [_topic(asked, topic) for topic in asked.cluster.topics.values()]
+        topics = [_topic(context, topic) for topic in context.cluster.topics.values()]
     else:
-        topics = [_named_topic(asked, wanted) for wanted in request.topics or ()]
+        topics = [_named_topic(context, wanted) for wanted in request.topics or ()]
     return MetadataResponse(
         brokers=brokers, cluster_id="scripted", controller_id=min(nodes), topics=topics
     )
 
 
 def _named_topic(
-    asked: Asked, wanted: MetadataRequest.MetadataRequestTopic
+    context: Context, wanted: MetadataRequest.MetadataRequestTopic
 ) -> MetadataResponse.MetadataResponseTopic:
-    found = asked.topic(wanted.name, wanted.topic_id)
+    found = context.topic(wanted.name, wanted.topic_id)
     if found is not None:
-        return _topic(asked, found)
+        return _topic(context, found)
     by_name = wanted.topic_id == ZERO_UUID
     error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if by_name else ErrorCode.UNKNOWN_TOPIC_ID
     return MetadataResponse.MetadataResponseTopic(
@@ -122,14 +121,14 @@ def _named_topic(
     )
 
 
-def _topic(asked: Asked, topic: Topic) -> MetadataResponse.MetadataResponseTopic:
-    if asked.error:
-        return MetadataResponse.MetadataResponseTopic(error_code=int(asked.error), name=topic.name)
-    Row = MetadataResponse.MetadataResponseTopic.MetadataResponsePartition
-    lacking = int(ErrorCode.LEADER_NOT_AVAILABLE)
+def _topic(context: Context, topic: Topic) -> MetadataResponse.MetadataResponseTopic:
+    TopicResponse = MetadataResponse.MetadataResponseTopic
+    if context.error:
+        return TopicResponse(error_code=int(context.error), name=topic.name)
+    no_leader = int(ErrorCode.LEADER_NOT_AVAILABLE)
     partitions = [
-        Row(
-            error_code=lacking if partition.leader < 0 else 0,
+        TopicResponse.MetadataResponsePartition(
+            error_code=no_leader if partition.leader < 0 else 0,
             partition_index=number,
             leader_id=partition.leader,
             leader_epoch=partition.leader_epoch,
@@ -138,59 +137,60 @@ def _topic(asked: Asked, topic: Topic) -> MetadataResponse.MetadataResponseTopic
         )
         for number, partition in topic.partitions.items()
     ]
-    return MetadataResponse.MetadataResponseTopic(
-        name=topic.name, topic_id=topic.topic_id, partitions=partitions
-    )
+    return TopicResponse(name=topic.name, topic_id=topic.topic_id, partitions=partitions)
 
 
 # --- Reading -------------------------------------------------------------------------------------
 
 
-def _list_offsets(asked: Asked, request: ListOffsetsRequest) -> ListOffsetsResponse:
-    Answer = ListOffsetsResponse.ListOffsetsTopicResponse
+def _list_offsets(context: Context, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    TopicResponse = ListOffsetsResponse.ListOffsetsTopicResponse
     topics = []
     for wanted in request.topics:
-        topic = asked.topic(wanted.name, ZERO_UUID)
-        answers = []
+        topic = context.topic(wanted.name, ZERO_UUID)
+        partitions = []
         for row in wanted.partitions:
-            error, partition = asked.partition(topic, row.partition_index, row.current_leader_epoch)
-            answer = Answer.ListOffsetsPartitionResponse(
+            error, partition = context.partition(
+                topic, row.partition_index, row.current_leader_epoch
+            )
+            response = TopicResponse.ListOffsetsPartitionResponse(
                 partition_index=row.partition_index, error_code=int(error)
             )
             if partition is not None and not error:
-                found = _position(partition.log, row.timestamp, request.isolation_level)
-                if asked.version == 0:
-                    answer.old_style_offsets = [found[1]]
+                found = _find_offset(partition.log, row.timestamp, request.isolation_level)
+                if context.version == 0:
+                    response.old_style_offsets = [found[1]]
                 else:
-                    answer.timestamp, answer.offset = found
-                if asked.version >= 4:
-                    answer.leader_epoch = partition.leader_epoch
-            answers.append(answer)
-        topics.append(Answer(name=wanted.name, partitions=answers))
+                    response.timestamp, response.offset = found
+                if context.version >= 4:
+                    response.leader_epoch = partition.leader_epoch
+            partitions.append(response)
+        topics.append(TopicResponse(name=wanted.name, partitions=partitions))
     return ListOffsetsResponse(topics=topics)
 
 
-def _position(log: Log, position: int, isolation_level: int) -> tuple[int, int]:
-    if position == LATEST_TIMESTAMP:
+def _find_offset(log: Log, timestamp: int, isolation_level: int) -> tuple[int, int]:
+    """The timestamp and the offset in a ListOffsets response; -1 for none."""
+    if timestamp == LATEST_TIMESTAMP:
         return -1, log.last_stable_offset if isolation_level else log.high_watermark
-    if position in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
+    if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
         return -1, log.start_offset
-    if position == MAX_TIMESTAMP:
-        return log.youngest()
-    return log.since(position) if position >= 0 else (-1, -1)
+    if timestamp == MAX_TIMESTAMP:
+        return log.newest()
+    return log.since(timestamp) if timestamp >= 0 else (-1, -1)
 
 
-def _fetch(asked: Asked, request: FetchRequest) -> FetchResponse:
+def _fetch(context: Context, request: FetchRequest) -> FetchResponse:
     if request.session_id != NO_SESSION_ID:
         return FetchResponse(error_code=int(ErrorCode.FETCH_SESSION_ID_NOT_FOUND))
-    left_bytes = request.max_bytes if asked.version >= 3 else MAX_INT32
-    first_whole = asked.version >= 3
+    left_bytes = request.max_bytes if context.version >= 3 else MAX_INT32
+    first_whole = context.version >= 3
     responses = []
     for wanted in request.topics:
-        topic = asked.topic(wanted.topic, wanted.topic_id)
+        topic = context.topic(wanted.topic, wanted.topic_id)
         partitions = []
         for row in wanted.partitions:
-            data, log = _partition_data(asked, topic, row, request.rack_id)
+            data, log = _partition_data(context, topic, row, request.rack_id)
             if log is not None:
                 is_committed = bool(request.isolation_level)
                 data.records = log.read(
@@ -217,23 +217,23 @@ _PartitionData = FetchResponse.FetchableTopicResponse.PartitionData
 
 
 def _partition_data(
-    asked: Asked, topic: Topic | None, row: FetchRequest.FetchTopic.FetchPartition, rack: str
+    context: Context, topic: Topic | None, row: FetchRequest.FetchTopic.FetchPartition, rack: str
 ) -> tuple[Any, Log | None]:
-    """The answer for a partition, so far without records; and its log, if any are to be sent."""
-    error, partition = asked.partition(topic, row.partition, row.current_leader_epoch)
-    if error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and topic is None and asked.version >= 13:
+    """The response for a partition, still without records; and its log if it has any to send."""
+    error, partition = context.partition(topic, row.partition, row.current_leader_epoch)
+    if error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and topic is None and context.version >= 13:
         error = ErrorCode.UNKNOWN_TOPIC_ID
     if partition is None:
         return _refused(row, error), None
     log = partition.log
-    if error is ErrorCode.NOT_LEADER_OR_FOLLOWER and asked.version >= _READS_FOLLOWERS:
-        follower = partition.followers.get(asked.node)
+    if error is ErrorCode.NOT_LEADER_OR_FOLLOWER and context.version >= _READS_FOLLOWERS:
+        follower = partition.followers.get(context.node)
         error, log = (error, log) if follower is None else (ErrorCode.NONE, follower)
     diverging = _diverging_epoch(log, row)
     if not error and diverging is None:
         error = _out_of_range(log, row)
     if error:
-        return _refused(row, error, partition if asked.version >= 12 else None), None
+        return _refused(row, error, partition if context.version >= 12 else None), None
     data = _PartitionData(
         partition_index=row.partition,
         high_watermark=log.high_watermark,
@@ -244,7 +244,11 @@ def _partition_data(
     if diverging is not None:
         data.diverging_epoch = diverging
         return data, None
-    if rack and partition.preferred not in (None, asked.node) and asked.version >= _READS_FOLLOWERS:
+    if (
+        rack
+        and partition.preferred not in (None, context.node)
+        and context.version >= _READS_FOLLOWERS
+    ):
         data.preferred_read_replica = partition.preferred
         return data, None
     return data, log
@@ -253,7 +257,7 @@ def _partition_data(
 def _refused(
     row: FetchRequest.FetchTopic.FetchPartition, error: ErrorCode, moved: Partition | None = None
 ) -> Any:
-    """`moved`: the partition whose leader is to be named."""
+    """An error response, which names the leader of `moved`."""
     data = _PartitionData(
         partition_index=row.partition, error_code=int(error), high_watermark=-1, records=b""
     )
@@ -265,12 +269,12 @@ def _refused(
 
 
 def _out_of_range(log: Log, row: FetchRequest.FetchTopic.FetchPartition) -> ErrorCode:
-    is_there = log.start_offset <= row.fetch_offset <= log.end_offset
-    return ErrorCode.NONE if is_there else ErrorCode.OFFSET_OUT_OF_RANGE
+    exists = log.start_offset <= row.fetch_offset <= log.end_offset
+    return ErrorCode.NONE if exists else ErrorCode.OFFSET_OUT_OF_RANGE
 
 
 def _diverging_epoch(log: Log, row: FetchRequest.FetchTopic.FetchPartition) -> Any:
-    """Where the log parted from what the client has read; None where it did not (KIP-320)."""
+    """The end of the last common epoch if the log diverged from the client's reads (KIP-320)."""
     if row.last_fetched_epoch < 0 or row.fetch_offset < log.start_offset:
         return None
     epoch, end_offset = log.end_of_epoch(row.last_fetched_epoch)
@@ -291,45 +295,45 @@ def _aborted(log: Log, offset: int) -> list[Any]:
 # --- Writing -------------------------------------------------------------------------------------
 
 
-def _produce(asked: Asked, request: ProduceRequest) -> ProduceResponse | None:
-    Answer = ProduceResponse.TopicProduceResponse
+def _produce(context: Context, request: ProduceRequest) -> ProduceResponse | None:
+    TopicResponse = ProduceResponse.TopicProduceResponse
     responses = []
     for data in request.topic_data:
-        topic = asked.topic(data.name, data.topic_id)
-        answers = []
+        topic = context.topic(data.name, data.topic_id)
+        partitions = []
         for row in data.partition_data:
-            error, partition = asked.partition(topic, row.index)
+            error, partition = context.partition(topic, row.index)
             records = row.records or b""
             if not error and (len(records) <= _MAGIC_AT or records[_MAGIC_AT] != MAGIC):
                 error = ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
             base_offset = -1
             if partition is not None and not error:
                 error, base_offset = _append(partition, records)
-            answers.append(
-                Answer.PartitionProduceResponse(
+            partitions.append(
+                TopicResponse.PartitionProduceResponse(
                     index=row.index, error_code=int(error), base_offset=base_offset
                 )
             )
         responses.append(
-            Answer(name=data.name, topic_id=data.topic_id, partition_responses=answers)
+            TopicResponse(name=data.name, topic_id=data.topic_id, partition_responses=partitions)
         )
     return ProduceResponse(responses=responses) if request.acks else None
 
 
 def _append(partition: Partition, records: bytes | memoryview) -> tuple[ErrorCode, int]:
-    """Append a batch, unless it is there already or is not due."""
+    """Append a batch, unless it is a duplicate or out of order."""
     if partition.max_message_bytes < len(records):
         return ErrorCode.MESSAGE_TOO_LARGE, -1
     header = header_of(bytes(records))
-    error, there_at = partition.producers.check(header)
-    if error or there_at is not None:
-        return error, -1 if there_at is None else there_at
+    error, duplicate_of = partition.producers.check(header)
+    if error or duplicate_of is not None:
+        return error, -1 if duplicate_of is None else duplicate_of
     base_offset = partition.log.append(records, partition.leader_epoch)
     partition.producers.note(header, base_offset)
     return ErrorCode.NONE, base_offset
 
 
-HANDLERS: dict[type[Request], Callable[[Asked, Any], Response | None]] = {
+HANDLERS: dict[type[Request], Callable[[Context, Any], Response | None]] = {
     ApiVersionsRequest: _api_versions,
     FetchRequest: _fetch,
     FindCoordinatorRequest: coordinating.find_coordinator,

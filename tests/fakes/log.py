@@ -1,6 +1,6 @@
-"""A partition's log, as a leader keeps it: batches in their order, and the offsets around them.
+"""A partition's log, as a leader keeps it: batches in order, and their offsets.
 
-Only of message format 2, and never compacted by itself: `append_at` makes what gaps a test wants.
+Only message format 2, and no compaction: `append_at` makes the gaps that a test wants.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from kafka_protocol.records.batch import (
     NO_PRODUCER,
     NO_SEQUENCE,
     BatchContents,
+    BatchHeader,
     Producer,
+    RecordBatch,
     build_batch,
     check_crc,
     read_batches,
@@ -38,11 +40,11 @@ def in_transaction(producer_id: int, *values: bytes) -> bytes:
 
 
 def marker(producer_id: int, type_: int) -> bytes:
-    """What ends a transaction, ABORT or COMMIT: a control batch."""
+    """The control batch that ends a transaction: ABORT or COMMIT."""
     key = bytes(2) + type_.to_bytes(2, "big")
     producer = Producer(producer_id, 0, NO_SEQUENCE, is_transactional=True)
     batch = bytearray(_built([Record(0, START_MS, key, bytes(6))], START_MS, producer))
-    batch[22] |= 0x20  # the bit that makes it one
+    batch[22] |= 0x20  # the attribute of control batches
     batch[17:21] = crc32c.crc32c(bytes(batch[21:])).to_bytes(4, "big")
     return bytes(batch)
 
@@ -69,13 +71,13 @@ class Aborted(NamedTuple):
 
 
 class Log:
-    """A log that begins empty, at offset 0.
+    """A log, at first empty, from offset 0 on.
 
     Attributes:
-        start_offset: The first offset that is there.
-        high_watermark: What consumers may read up to; moves with each append.
-        first_unstable_offset: Where the first open transaction began; None where none is open.
-        aborted: The transactions that read_committed must leave out.
+        start_offset: The log start offset.
+        high_watermark: The end for consumers; moves with each append.
+        first_unstable_offset: The first offset of the first open transaction; None without one.
+        aborted: The aborted transactions.
     """
 
     def __init__(self) -> None:
@@ -96,7 +98,7 @@ class Log:
         return self.high_watermark if unstable is None else min(unstable, self.high_watermark)
 
     def append(self, batch: bytes | memoryview, leader_epoch: int = 0) -> int:
-        """Take a batch of a producer, checked; returns the offset that it got."""
+        """Check and append a producer's batch; returns its offset."""
         base_offset = self.end_offset
         (found,) = read_batches(memoryview(batch))
         check_crc(found)
@@ -104,7 +106,7 @@ class Log:
         return base_offset
 
     def append_at(self, base_offset: int, batch: bytes | memoryview, leader_epoch: int = 0) -> None:
-        """Take a batch at an offset, with a gap before it, whatever else is wrong with it."""
+        """Append a batch at an offset, perhaps behind a gap; nothing is checked."""
         front = base_offset.to_bytes(8, "big") + bytes(batch[8:12])
         epoch = leader_epoch.to_bytes(4, "big", signed=True)
         stored = front + epoch + bytes(batch[16:])
@@ -120,18 +122,18 @@ class Log:
             self.aborted.append(Aborted(producer_id, first_offset, last_offset))
 
     def aborted_between(self, offset: int, until: int) -> list[Aborted]:
-        """The aborted transactions that touch a range, the newest first: clients must sort."""
-        touching = [a for a in self.aborted if a.last_offset >= offset and a.first_offset < until]
-        return touching[::-1]
+        """The aborted transactions in a range, the newest first: clients must sort."""
+        found = [a for a in self.aborted if a.last_offset >= offset and a.first_offset < until]
+        return found[::-1]
 
     def delete_before(self, offset: int) -> None:
-        """What retention does: batches that end before `offset` are gone."""
+        """Delete batches that end before `offset`, as retention does."""
         gone = bisect_right(self._next_offsets, offset)
         del self._batches[:gone], self._next_offsets[:gone]
         self.start_offset = offset
 
     def truncate(self, offset: int) -> None:
-        """What the election of a replica that lags does: batches from `offset` on are gone."""
+        """Delete batches from `offset` on, as an unclean leader election does."""
         kept = bisect_right(self._next_offsets, offset)
         del self._batches[kept:], self._next_offsets[kept:]
         self.high_watermark = self.end_offset
@@ -147,13 +149,13 @@ class Log:
         return known, end_offset
 
     def read(self, offset: int, until: int, max_bytes: int, *, first_whole: bool) -> bytes:
-        """What a Fetch gets: from the batch with `offset` on, cut where `max_bytes` end.
+        """The records for a Fetch: from the batch with `offset` on, cut at `max_bytes`.
 
         Args:
-            offset: Where to begin.
+            offset: The fetch offset.
             until: The high watermark, or the last stable offset.
-            max_bytes: Where to cut.
-            first_whole: Whether a first batch that is larger comes whole (KIP-74).
+            max_bytes: The size of the records.
+            first_whole: Whether a larger first batch is complete (KIP-74).
         """
         parts: list[bytes] = []
         size = 0
@@ -169,20 +171,35 @@ class Log:
         return b"".join(parts)[:max_bytes]
 
     def since(self, timestamp: int) -> tuple[int, int]:
-        """Timestamp and offset of the first record that is not older; (-1, -1) without one."""
+        """Timestamp and offset of the first record from this timestamp on; else (-1, -1)."""
         for record in self._records():
             if record.timestamp >= timestamp:
                 return record.timestamp, record.offset
         return -1, -1
 
-    def youngest(self) -> tuple[int, int]:
-        """Timestamp and offset of the first of the youngest records; (-1, -1) without any."""
+    def newest(self) -> tuple[int, int]:
+        """Timestamp and offset of the first record with the latest timestamp; else (-1, -1)."""
         return max(
             ((record.timestamp, record.offset) for record in self._records()),
             key=lambda found: (found[0], -found[1]),
             default=(-1, -1),
         )
 
+    @property
+    def batches(self) -> list[RecordBatch]:
+        return [*read_batches(memoryview(b"".join(self._batches)))]
+
+    @property
+    def values(self) -> list[bytes]:
+        """The values of all records but those of control batches."""
+        data = (batch for batch in self.batches if not batch.header.is_control)
+        return [record.value or b"" for batch in data for record in decode_records(batch)]
+
+    @property
+    def data_headers(self) -> list[BatchHeader]:
+        """The headers of all batches but control batches."""
+        headers = (batch.header for batch in self.batches)
+        return [h for h in headers if isinstance(h, BatchHeader) and not h.is_control]
+
     def _records(self) -> list[Record]:
-        stored = b"".join(self._batches)
-        return [r for batch in read_batches(memoryview(stored)) for r in decode_records(batch)]
+        return [record for batch in self.batches for record in decode_records(batch)]

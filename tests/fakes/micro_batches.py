@@ -1,4 +1,4 @@
-"""Driving `MicroBatches` as Spark does, without Spark: what its tests share."""
+"""Drives `MicroBatches` as Spark does, without Spark."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def append(cluster: ScriptedCluster, partition: TopicPartition, count: int) -> N
 
 
 def first_end(batches: MicroBatches, *, once: bool = False) -> Offsets:
-    """Where the first micro-batch of a new query ends."""
+    """The end of the first micro-batch of a new query."""
     start = batches.start()
-    return batches.next_end(start, is_new=True, is_limited=not once, may_be_only_one=once)
+    return batches.next_end(start, is_new=True, is_limited=not once, single_batch_run=once)
 
 
 def next_end(batches: MicroBatches, start: Offsets, *, once: bool = False) -> Offsets:
-    return batches.next_end(start, is_new=False, is_limited=not once, may_be_only_one=once)
+    return batches.next_end(start, is_new=False, is_limited=not once, single_batch_run=once)
 
 
 def planned(batches: MicroBatches, start: Offsets, end: Offsets) -> Ranges:
@@ -39,24 +39,24 @@ def planned(batches: MicroBatches, start: Offsets, end: Offsets) -> Ranges:
 
 
 def run_first(batches: MicroBatches, *, once: bool = False) -> tuple[Offsets, Ranges]:
-    """The first micro-batch of a new query: its end, and what it reads."""
+    """Run the first micro-batch of a new query; its end and ranges."""
     end = first_end(batches, once=once)
     return end, planned(batches, batches.start(), end)
 
 
 def run(batches: MicroBatches, start: Offsets) -> tuple[Offsets, Ranges]:
-    """Another micro-batch."""
+    """Run another micro-batch; its end and ranges."""
     end = next_end(batches, start)
     return end, planned(batches, start, end)
 
 
 def running(batches: MicroBatches) -> Offsets:
-    """Run the first micro-batch; where it ends."""
+    """Run the first micro-batch; its end."""
     return run_first(batches)[0]
 
 
 def last_end(batches: MicroBatches, start: Offsets) -> Offsets:
-    """Where a run ends."""
+    """Run until there is nothing to read; the last end."""
     while (end := run(batches, start)[0]) != start:
         start = end
     return end

@@ -1,8 +1,8 @@
-"""librdkafka's mock cluster: brokers that somebody else wrote, up in milliseconds, to be upset.
+"""librdkafka's mock cluster: an independent implementation of brokers, for tests of faults.
 
-They live inside this process, in threads of librdkafka, which comes with confluent-kafka; its C
-functions are called directly, since its Python half does not show them (`rdkafka_mock.h`). Numbers
-are its own: brokers from 1 on, times in ms, errors as in Kafka's table.
+It runs in threads of librdkafka in this process. librdkafka comes with confluent-kafka, whose
+Python part lacks these functions, so ctypes calls them (`rdkafka_mock.h`). Brokers count from 1,
+times are in ms, errors are Kafka's codes.
 """
 
 from __future__ import annotations
@@ -22,22 +22,15 @@ _PRODUCER = 0  # RD_KAFKA_PRODUCER: the kind of client that the cluster hangs on
 _CONF_OK = 0
 _ERROR_TEXT_BYTES = 512
 
-# Its own code for a connection that is cut instead of an answer (RD_KAFKA_RESP_ERR__TRANSPORT).
+# Its code to close the connection instead of a response (RD_KAFKA_RESP_ERR__TRANSPORT).
 CUT = -195
 
-_POINTER, _TEXT, _INT16, _INT32 = (
-    ctypes.c_void_p,
-    ctypes.c_char_p,
-    ctypes.c_int16,
-    ctypes.c_int32,
-)
+_POINTER, _TEXT = ctypes.c_void_p, ctypes.c_char_p
+_INT16, _INT32, _INT64 = ctypes.c_int16, ctypes.c_int32, ctypes.c_int64
 # Name: result, arguments.
 _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "rd_kafka_conf_new": (_POINTER, []),
-    "rd_kafka_conf_set": (
-        ctypes.c_int,
-        [_POINTER, _TEXT, _TEXT, ctypes.c_char_p, ctypes.c_size_t],
-    ),
+    "rd_kafka_conf_set": (ctypes.c_int, [_POINTER, _TEXT, _TEXT, ctypes.c_char_p, ctypes.c_size_t]),
     "rd_kafka_new": (_POINTER, [ctypes.c_int, _POINTER, ctypes.c_char_p, ctypes.c_size_t]),
     "rd_kafka_destroy": (None, [_POINTER]),
     "rd_kafka_mock_cluster_new": (_POINTER, [_POINTER, ctypes.c_int]),
@@ -48,7 +41,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "rd_kafka_mock_partition_set_follower": (ctypes.c_int, [_POINTER, _TEXT, _INT32, _INT32]),
     "rd_kafka_mock_partition_set_follower_wmarks": (
         ctypes.c_int,
-        [_POINTER, _TEXT, _INT32, ctypes.c_int64, ctypes.c_int64],
+        [_POINTER, _TEXT, _INT32, _INT64, _INT64],
     ),
     "rd_kafka_mock_push_request_errors_array": (
         None,
@@ -63,7 +56,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 
 
 def _load() -> dict[str, Callable[..., Any]]:
-    """The functions, out of the librdkafka that confluent-kafka's extension is linked to."""
+    """The functions of the librdkafka that confluent-kafka's extension is linked to."""
     library = ctypes.CDLL(cimpl.__file__)
     functions = {}
     for name, (result, arguments) in _FUNCTIONS.items():
@@ -87,7 +80,7 @@ class MockCluster:
     def __enter__(self) -> MockCluster:
         why = ctypes.create_string_buffer(_ERROR_TEXT_BYTES)
         config = self._c["conf_new"]()
-        # It would say that it has no brokers.
+        # Without this it logs that it has no brokers.
         assert self._c["conf_set"](config, b"log_level", b"0", why, len(why)) == _CONF_OK, why.value
         self._client = self._c["new"](_PRODUCER, config, why, len(why))
         assert self._client, why.value
@@ -106,28 +99,28 @@ class MockCluster:
 
     @property
     def addresses(self) -> tuple[Address, ...]:
-        """Of the brokers in their order."""
+        """The addresses of the brokers, in order."""
         pairs = (server.rpartition(":") for server in self.bootstrap_servers.split(","))
         return tuple(Address(host, int(port)) for host, _, port in pairs)
 
     def add_topic(self, name: str, partitions: int = 1) -> None:
-        """A topic with a copy on each broker."""
+        """Add a topic with a replica on each broker."""
         self._do("topic_create", name.encode(), partitions, self._brokers)
 
     def move_leader(self, topic_partition: TopicPartition, broker: int) -> None:
-        """-1 for no leader at all."""
+        """Set another leader; -1 for none."""
         topic, number = topic_partition
         self._do("partition_set_leader", topic.encode(), number, broker)
 
     def set_follower(
         self, topic_partition: TopicPartition, broker: int, log: tuple[int, int] | None = None
     ) -> None:
-        """The leader names another broker to read from; what that one has of the log, if not all.
+        """Set the preferred read replica of a partition.
 
         Args:
-            topic_partition: Whose leader.
-            broker: Any number; -1 for nobody.
-            log: The first offset that it has, and the one behind the last.
+            topic_partition: The partition.
+            broker: The replica, any number; -1 for none.
+            log: The bounds of its log, if it has only a part.
         """
         topic, number = topic_partition
         self._do("partition_set_follower", topic.encode(), number, broker)
@@ -135,29 +128,29 @@ class MockCluster:
             self._do("partition_set_follower_wmarks", topic.encode(), number, *log)
 
     def move_group(self, group_id: str, broker: int) -> None:
-        """Another broker becomes a group's coordinator."""
+        """Set the coordinator of a group."""
         self._do("coordinator_set", b"group", group_id.encode(), broker)
 
     def push_errors(self, kind: type[Request], *errors: ErrorCode | int) -> None:
-        """The next requests of an API get these errors, or are CUT, whichever broker they reach."""
+        """Refuse the next requests of an API with these errors, or CUT, on all brokers."""
         codes = (ctypes.c_int * len(errors))(*map(int, errors))
         self._c["push_request_errors_array"](self._cluster, kind.api_key, len(errors), codes)
 
     def offer(self, kind: type[Request], versions: VersionRange) -> None:
-        """What the brokers serve of an API, for connections from now on."""
+        """Set the versions of an API, for new connections."""
         self._do("set_apiversion", kind.api_key, *versions)
 
     def stop(self, broker: int) -> None:
-        """Its connections close, and it accepts no other."""
+        """Close a broker's connections, and accept no other."""
         self._do("broker_set_down", broker)
 
     def start(self, broker: int) -> None:
         self._do("broker_set_up", broker)
 
     def delay(self, broker: int, ms: int) -> None:
-        """Each of its answers is late by that much."""
+        """Delay each response of a broker."""
         self._do("broker_set_rtt", broker, ms)
 
     def _do(self, name: str, *arguments: object) -> None:
         code = self._c[name](self._cluster, *arguments)
-        assert code == 0, f"{name} says {code}"
+        assert code == 0, f"{name} returned {code}"

@@ -1,4 +1,4 @@
-"""What a leader knows of a partition's producers (KIP-98), as since Kafka 2.5 (KIP-360)."""
+"""A leader's state of a partition's producers (KIP-98), as since Kafka 2.5 (KIP-360)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _REMEMBERED = 5
 
 
 class Appended(NamedTuple):
-    """A batch that is there."""
+    """A batch in the log."""
 
     base_sequence: int
     records_count: int
@@ -26,11 +26,10 @@ class _Known:
 
 
 class Producers:
-    """Those of one partition.
+    """The producers of one partition.
 
     Attributes:
-        forgotten: Whether a producer that is not known has to begin with sequence 0, as with
-            brokers below 2.5.
+        forgotten: Whether an unknown producer must begin with sequence 0, as below Kafka 2.5.
     """
 
     def __init__(self) -> None:
@@ -38,33 +37,32 @@ class Producers:
         self._known: dict[int, _Known] = {}
 
     def forget(self) -> None:
-        """What retention does, once no record of a producer is left; below 2.5."""
+        """Forget all producers, as below 2.5 after retention deleted their records."""
         self._known.clear()
         self.forgotten = True
 
     def check(self, header: BatchHeader) -> tuple[ErrorCode, int | None]:
-        """Why a batch is refused, and the offset at which it is there already."""
+        """The error for a batch, and the offset of its earlier copy."""
         if header.producer_id == NO_PRODUCER_ID:
             return ErrorCode.NONE, None
         known = self._known.get(header.producer_id)
         if known is None or not known.last:
-            is_lost = self.forgotten and header.base_sequence
-            return (ErrorCode.UNKNOWN_PRODUCER_ID if is_lost else ErrorCode.NONE), None
+            is_unknown = self.forgotten and header.base_sequence
+            return (ErrorCode.UNKNOWN_PRODUCER_ID if is_unknown else ErrorCode.NONE), None
         if header.producer_epoch < known.epoch:
             return ErrorCode.INVALID_PRODUCER_EPOCH, None
         if header.producer_epoch > known.epoch:
-            is_due = header.base_sequence == 0
-            return (ErrorCode.NONE if is_due else ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER), None
+            is_next = header.base_sequence == 0
+            return (ErrorCode.NONE if is_next else ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER), None
         for each in known.last:
             if each[:2] == (header.base_sequence, header.records_count):
                 return ErrorCode.NONE, each.base_offset
         newest = known.last[-1]
-        due = sequence_after(newest.base_sequence, newest.records_count)
-        is_due = header.base_sequence == due
-        return (ErrorCode.NONE if is_due else ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER), None
+        is_next = header.base_sequence == sequence_after(*newest[:2])
+        return (ErrorCode.NONE if is_next else ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER), None
 
     def note(self, header: BatchHeader, base_offset: int) -> None:
-        """A batch was appended."""
+        """Note that a batch was appended."""
         if header.producer_id == NO_PRODUCER_ID:
             return
         known = self._known.setdefault(header.producer_id, _Known(header.producer_epoch))

@@ -1,10 +1,10 @@
-"""What tests do with a client of ours: read a partition, write to it, value by value."""
+"""Read and write single values of a partition, with a client of a scripted cluster."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 from kafka_protocol.client.cluster.cluster import Cluster
@@ -16,22 +16,21 @@ from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import batch_of
 
 PARTITION = TopicPartition("t", 0)
+ABC = [(0, b"a"), (1, b"b"), (2, b"c")]  # the records of three batches
+IN_THREE = ((b"a",), (b"b",), (b"c",))
 
 
 @contextmanager
 def one_partition(
     *batches: tuple[bytes, ...], nodes: int = 1, release: str = "99", **options: Any
 ) -> Iterator[tuple[ScriptedCluster, Cluster]]:
-    """A cluster with the partition t-0 and these batches, and a client of it."""
+    """A cluster with the partition t-0 and these batches, and a client."""
     with ScriptedCluster(nodes, release) as cluster:
         cluster.add_topic("t")
         for values in batches:
             cluster.append(PARTITION, *values)
-        client = cluster.client(**options)
-        try:
+        with closing(cluster.client(**options)) as client:
             yield cluster, client
-        finally:
-            client.close()
 
 
 def read(
@@ -43,11 +42,11 @@ def read(
     topic_partition: TopicPartition = PARTITION,
     topic_id: uuid.UUID | None = None,
 ) -> list[tuple[int, bytes | None]]:
-    """The records of a range of offsets: offset and value."""
+    """Offset and value of the records of a range."""
     records: list[tuple[int, bytes | None]] = []
     wanted = OffsetRange(topic_partition, start, until)
     for window, batches in fetch_range(client, wanted, idle_ms, topic_id):
-        assert batches, "what is handed out has batches"
+        assert batches
         records += [
             (record.offset, record.value)
             for batch in batches
@@ -59,7 +58,7 @@ def read(
 
 
 def write(client: Cluster, *values: bytes, topic_partition: TopicPartition = PARTITION) -> None:
-    """One batch with these values, acknowledged."""
+    """Write one batch with these values, and wait for the acknowledgement."""
     producer = Producer(client)
     producer.add(topic_partition, batch_of(*values))
     producer.flush()

@@ -1,17 +1,21 @@
-"""What tests of losses under a stream have in common: what befalls a topic, and when."""
+"""Shared by tests of data loss under a stream: options, moments and changes of topics."""
 
 from __future__ import annotations
 
+import uuid
+
 import pytest
 
+from kafka_protocol.messages.metadata import MetadataResponse
 from kafka_protocol.topic_partition import TopicPartition
+from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.reading import PARTITION
-from tests.fakes.stream_reading import MOMENTS
+from tests.fakes.stream_reading import MOMENTS, Options
 
 OTHER = TopicPartition("u", 0)
 FAIL_OR_NOT = pytest.mark.parametrize("fail_on_data_loss", [True, False], ids=["fail", "go on"])
-GO_ON = {"failOnDataLoss": False}
+GO_ON: Options = {"failOnDataLoss": False}
 LIMITS = pytest.mark.parametrize(
     "limits",
     [{}, {"maxOffsetsPerTrigger": 2}, {"maxBytesPerTrigger": 150}, {"minOffsetsPerTrigger": 3}],
@@ -26,7 +30,17 @@ def fill(cluster: ScriptedCluster, *names: str, partition: TopicPartition = PART
     return [*names]
 
 
-def create_anew(cluster: ScriptedCluster, count: int, partitions: int = 1) -> list[str]:
-    """Another topic of the same name; returns its values."""
+def recreate(cluster: ScriptedCluster, count: int, partitions: int = 1) -> list[str]:
+    """Re-create the topic; returns the values of its records."""
     cluster.add_topic("t", partitions)
     return fill(cluster, *(f"new {number}" for number in range(count)))
+
+
+def with_topic_id(topic_id: uuid.UUID) -> faults.Fault:
+    """Metadata responses have this id for each topic."""
+
+    def change(response: MetadataResponse) -> None:
+        for topic in response.topics:
+            topic.topic_id = topic_id
+
+    return faults.changed(change)

@@ -1,8 +1,7 @@
-"""A stream as Spark runs it, without Spark: from batch to batch, on a checkpoint that outlives it.
+"""A stream as Spark runs it, without Spark: batch by batch, on a checkpoint that outlives it.
 
-What a driver, its tasks and its successor share is what travels between them, and nothing else:
-JSON, pickles, the checkpoint. Calls come in the order of Spark's MicroBatchExecution, which is one
-order for readers that are told where a batch starts (PySpark 4.2 and newer), another for others.
+A driver, its tasks and the next driver share only JSON, pickles and the checkpoint. Calls follow
+the order of Spark's MicroBatchExecution, which differs between PySpark 4.2 and older releases.
 """
 
 from __future__ import annotations
@@ -11,10 +10,11 @@ import inspect
 import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, Final, Literal, TypeAlias
+from contextlib import closing, contextmanager
+from typing import Any, Final, Literal, TypeAlias, get_args
 
-from pyspark.sql.datasource import InputPartition
+import pytest
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from kafka_protocol.client.config.client import Address
 from kafka_spark_source.source import KafkaDataSource
@@ -23,29 +23,31 @@ from tests.fakes.batch_reading import Rows, Task, filled
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.reading import PARTITION
 
+# Options of the source. Any: dicts of them are passed as keyword arguments beside typed ones.
+Options: TypeAlias = dict[str, Any]
+
 Trigger: TypeAlias = Literal["default", "once", "available now"]
 
 Moment: TypeAlias = Literal[
     "start found", "end found", "end logged", "committed", "planned", "read", "written", "finished"
 ]
-"""Where a driver can die in a trigger, in their order."""
-MOMENTS: Final[tuple[Moment, ...]] = (
-    "start found",
-    "end found",
-    "end logged",
-    "committed",
-    "planned",
-    "read",
-    "written",
-    "finished",
-)
+"""The moments of a trigger at which a driver can die, in order."""
+MOMENTS: Final[tuple[Moment, ...]] = get_args(Moment)
 
-# Tries follow each other soon, and time-outs are those of a test.
+LIMITS = pytest.mark.parametrize(
+    "limits",
+    [{}, {"maxOffsetsPerTrigger": 2}, {"maxBytesPerTrigger": 150}],
+    ids=["no limit", "offsets", "bytes"],
+)
+HAS_READ_LIMITS: Final = hasattr(DataSourceStreamReader, "getDefaultReadLimit")
+since_4_2 = pytest.mark.skipif(not HAS_READ_LIMITS, reason="PySpark below 4.2 has no read limits")
+
+# Short back-offs and timeouts.
 _QUICK: Final = {
     "kafka.retry.backoff.ms": "1",
     "kafka.retry.backoff.max.ms": "10",
     "kafka.socket.connection.setup.timeout.ms": "2000",
-    "kafka.topic.metadata.propagation.max.ms": "300",
+    "kafka.topic.metadata.propagation.max.ms": "100",
     "kafka.default.api.timeout.ms": "4000",
     "kafkaConsumer.pollTimeoutMs": "5000",
     "fetchOffset.retryIntervalMs": "5",
@@ -54,12 +56,12 @@ _QUICK: Final = {
 
 
 class Checkpoint:
-    """What outlives a driver.
+    """The state that outlives a driver.
 
     Attributes:
-        ends: The log of offsets: where each batch ends, as text.
-        finished: How many batches the log of commits holds.
-        written: What an idempotent sink keeps of each batch.
+        ends: The log of offsets: the end of each batch, as text.
+        finished: The number of batches in the log of commits.
+        written: The rows of each batch in an idempotent sink.
     """
 
     def __init__(self) -> None:
@@ -69,7 +71,7 @@ class Checkpoint:
 
     @property
     def rows(self) -> Rows:
-        """All that the sink holds, in the order of batches."""
+        """All rows of the sink, in the order of batches."""
         return [row for batch in self.written for row in batch]
 
     @property
@@ -78,7 +80,7 @@ class Checkpoint:
         return [json.loads(end) for end in self.ends]
 
     def write(self, batch: int, rows: Rows) -> None:
-        """Fails where a batch that is run again has other rows than the first time."""
+        """Fails if a batch that runs again has other rows than the first time."""
         if batch == len(self.written):
             self.written.append(rows)
         assert self.written[batch] == rows, f"batch {batch} was written with other rows before"
@@ -88,16 +90,13 @@ class Query:
     """A query: one driver after the other on one checkpoint.
 
     Args:
-        servers: The brokers to ask first.
-        trigger: Of Spark's. Before PySpark 4.2 "available now" is "once" for a source in Python.
-        options: Those of the source; in names that begin with `kafka_` underscores are dots.
+        servers: The bootstrap servers.
+        trigger: Before PySpark 4.2 "available now" is "once" for a source in Python.
+        options: Options of the source; in names that begin with `kafka_` underscores are dots.
     """
 
     def __init__(
-        self,
-        servers: Iterable[Address | str],
-        trigger: Trigger = "default",
-        **options: object,
+        self, servers: Iterable[Address | str], trigger: Trigger = "default", **options: object
     ) -> None:
         self.checkpoint = Checkpoint()
         self._trigger = trigger
@@ -109,10 +108,10 @@ class Query:
         self.restart(**options)
 
     def restart(self, **options: object) -> None:
-        """The driver dies, wherever it was, and another one takes over.
+        """The driver dies, and another one takes over.
 
         Args:
-            options: What is different from now on.
+            options: Options that change.
         """
         self._options |= {
             name.replace("_", ".") if name.startswith("kafka_") else name: value
@@ -125,7 +124,7 @@ class Query:
         reader = source.streamReader(source.schema())
         assert isinstance(reader, KafkaStreamReader)
         self._readers.append(reader)
-        self.reader: Any = reader  # Any: what it is asked depends on the release of PySpark
+        self.reader: Any = reader  # Any: its methods depend on the release of PySpark
         self._is_told = bool(inspect.signature(self.reader.latestOffset).parameters)
         self._is_once = self._trigger == "once" or (
             self._trigger == "available now" and not self._is_told
@@ -138,33 +137,33 @@ class Query:
             reader.stop()
 
     def run(self) -> Rows:
-        """As many triggers as there are, or until there is nothing new; their rows."""
+        """Run all triggers, or until there is nothing new; their rows."""
         found = self.trigger() or []
         while not self._is_once and (rows := self.trigger()) is not None:
             found = found + rows
         return found
 
     def trigger(
-        self, moment: Moment | None = None, befall: Callable[[], object] | None = None
+        self, moment: Moment | None = None, change: Callable[[], object] | None = None
     ) -> Rows | None:
-        """One trigger: the rows of its batch, or None where there is none.
+        """Run one trigger; the rows of its batch, or None if there is no batch.
 
         Args:
-            moment: When something befalls it, if it comes to that.
-            befall: What does.
+            moment: When to call `change`, if the trigger reaches that moment.
+            change: A change of the cluster.
         """
         before = self.checkpoint.finished
         for reached in self.moments():
-            if befall is not None and reached == moment:
-                befall()
+            if change is not None and reached == moment:
+                change()
         return self.checkpoint.written[before] if self.checkpoint.finished > before else None
 
     def die_at(self, moment: Moment) -> None:
-        """One trigger, up to there. It must come to that."""
-        assert moment in self.moments(), f"the trigger does not come to {moment!r}"
+        """Run one trigger up to a moment, which it must reach."""
+        assert moment in self.moments(), f"the trigger does not reach {moment!r}"
 
     def moments(self) -> Iterator[Moment]:
-        """One trigger, which goes on from one moment to the next as they are asked for."""
+        """Run one trigger, step by step: each iteration goes to the next moment."""
         log = self.checkpoint
         if log.finished == len(log.ends):
             start = log.ends[-1] if log.ends else self._initial() if self._is_told else None
@@ -193,7 +192,7 @@ class Query:
         start = log.ends[log.finished - 1] if log.finished else self._initial()
         return self._tasks(start, log.ends[log.finished])
 
-    # --- What the reader is asked --------------------------------------------------------------
+    # --- Calls of the reader -------------------------------------------------------------------
 
     def _begin(self) -> None:
         log = self.checkpoint
@@ -218,29 +217,26 @@ class Query:
 
     def _tasks(self, start: str, end: str) -> list[Task]:
         planned = self.reader.partitions(json.loads(start), json.loads(end))
-        # Spark has a task in any case.
-        travelling = planned or [InputPartition(None)]
-        return [Task(pickle.dumps((self.reader, partition))) for partition in travelling]
+        # Spark always runs at least one task.
+        sent = planned or [InputPartition(None)]
+        return [Task(pickle.dumps((self.reader, partition))) for partition in sent]
 
 
 @contextmanager
 def streaming(
     *batches: tuple[bytes, ...], nodes: int = 1, trigger: Trigger = "default", **options: object
 ) -> Iterator[tuple[ScriptedCluster, Query]]:
-    """A cluster with the partition t-0 and these batches, and a query that was not triggered yet.
+    """A cluster with the partition t-0 and these batches, and a query before its first trigger.
 
-    Its options are as for Query; it reads from the earliest offset.
+    The options are as for Query; it reads from the earliest offset.
     """
     with filled(*batches, nodes=nodes) as cluster:
-        query = Query(cluster.bootstrap_servers, trigger, **options)
-        try:
+        with closing(Query(cluster.bootstrap_servers, trigger, **options)) as query:
             yield cluster, query
-        finally:
-            query.close()
 
 
 def values(rows: Rows) -> list[str]:
-    """Their values, of which no two should be the same."""
+    """The values of rows."""
     return [(value or b"").decode() for _, value in rows]
 
 

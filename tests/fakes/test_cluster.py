@@ -1,6 +1,8 @@
-"""The scripted cluster itself: what tests of faults build on must be right without one."""
+"""The scripted cluster itself, without faults."""
 
 from __future__ import annotations
+
+from contextlib import closing
 
 import pytest
 
@@ -47,7 +49,7 @@ def test_every_version_writes_and_reads(kind: type[Request], version: int) -> No
     with one_partition() as (cluster, client):
         cluster.offer(kind, VersionRange(0, version))
         if kind is MetadataRequest and version < 10:
-            # A cluster that tells no ids is not asked by id.
+            # Without topic ids in metadata, requests cannot name topics by id.
             cluster.offer(FetchRequest, VersionRange(0, 12))
             cluster.offer(ProduceRequest, VersionRange(0, 12))
         write(client, b"a", b"b")
@@ -74,7 +76,7 @@ def test_releases(release: str) -> None:
     ("kind", "version"),
     [*versions_from(OffsetCommitRequest, 1), *versions_from(OffsetFetchRequest, 1)],
 )
-def test_every_version_commits_and_tells_offsets(kind: type[Request], version: int) -> None:
+def test_every_version_commits_and_fetches_offsets(kind: type[Request], version: int) -> None:
     with one_partition(nodes=2) as (cluster, client):
         cluster.coordinators["g"] = 2
         cluster.offer(kind, VersionRange(0, version))
@@ -87,8 +89,7 @@ def test_every_version_commits_and_tells_offsets(kind: type[Request], version: i
         assert {node for node, request, _ in cluster.asked(OffsetCommitRequest)} == {2}
 
 
-def test_a_coordinator_that_moves() -> None:
-    """Whoever was it says that it is not, and the next one is found."""
+def test_the_coordinator_moves() -> None:
     with one_partition(nodes=2) as (cluster, client):
         cluster.coordinators["g"] = 1
         commit_offsets(client, "g", {PARTITION: 5}, Deadline.after(SOON_MS))
@@ -98,7 +99,7 @@ def test_a_coordinator_that_moves() -> None:
         assert found == {PARTITION: 5}
 
 
-def test_leaders_that_move() -> None:
+def test_leaders_move() -> None:
     with one_partition((b"a",), nodes=3) as (cluster, client):
         for number, value in enumerate([b"b", b"c", b"d"]):
             cluster.move_leader(PARTITION, number + 1)
@@ -106,7 +107,7 @@ def test_leaders_that_move() -> None:
         assert read(client, 0, 4) == [*VALUES, (3, b"d")]
 
 
-def test_a_node_that_goes_and_comes_back() -> None:
+def test_a_node_stops_and_starts() -> None:
     with one_partition((b"a",), nodes=2) as (cluster, client):
         assert read(client, 0, 1) == VALUES[:1]
         cluster.stop(1)
@@ -116,20 +117,20 @@ def test_a_node_that_goes_and_comes_back() -> None:
         assert read(client, 0, 1) == VALUES[:1]
 
 
-def test_the_youngest_record() -> None:
+def test_the_newest_record() -> None:
     with one_partition((b"a", b"b")) as (_, client):
-        youngest = {PARTITION: MAX_TIMESTAMP}
-        assert list_offsets(client, youngest, Deadline.after(SOON_MS)) == {PARTITION: 0}
+        newest = {PARTITION: MAX_TIMESTAMP}
+        assert list_offsets(client, newest, Deadline.after(SOON_MS)) == {PARTITION: 0}
 
 
-def test_slow_and_dribbled_answers_are_the_same_answers() -> None:
+def test_slow_and_dribbled_responses() -> None:
     with one_partition((b"a", b"b"), (b"c",)) as (cluster, client):
-        cluster.spoil(FetchRequest, faults.dribbled())
+        cluster.spoil(FetchRequest, faults.byte_by_byte())
         cluster.spoil(MetadataRequest, faults.delayed(20))
         assert read(client, 0, 3) == VALUES
 
 
-def test_a_broker_that_waits_can_be_stopped() -> None:
+def test_a_waiting_broker_can_be_stopped() -> None:
     with one_partition() as (cluster, client):
         cluster.spoil(MetadataRequest, faults.delayed(60_000))
         with pytest.raises(BrokerConnectionError):
@@ -139,11 +140,8 @@ def test_a_broker_that_waits_can_be_stopped() -> None:
 def test_ten_thousand_partitions() -> None:
     with ScriptedCluster(nodes=3) as cluster:
         cluster.add_topic("t", partitions=10_000)
-        client = cluster.client(connection_setup_timeout_ms=60_000)
-        try:
+        with closing(cluster.client(connection_setup_timeout_ms=60_000)) as client:
             positions = {TopicPartition("t", n): LATEST_TIMESTAMP for n in range(10_000)}
             found = list_offsets(client, positions, Deadline.after(60_000))
-        finally:
-            client.close()
         assert found == dict.fromkeys(positions, 0)
         assert len(cluster.asked(ListOffsetsRequest)) == 3

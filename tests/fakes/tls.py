@@ -1,4 +1,4 @@
-"""TLS servers of Python's own, with certificates that no real broker can be made to show.
+"""Servers that are not brokers, plain and TLS, with certificates that no real broker has.
 
 One certificate authority for a session, made by trustme.
 """
@@ -11,12 +11,17 @@ import ssl
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
+from typing import Any
 
 import trustme
 
+from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.security_options import SecurityOptions
+from kafka_protocol.client.network.connect import connect
+from kafka_protocol.client.network.transport import Transport
 
 HOST = "localhost"
 
@@ -27,8 +32,7 @@ def authority() -> trustme.CA:
 
 
 @cache
-def stranger() -> trustme.CA:
-    """An authority that nobody trusts."""
+def untrusted_authority() -> trustme.CA:
     return trustme.CA()
 
 
@@ -63,7 +67,7 @@ def server_context(
 
 
 def old_context() -> ssl.SSLContext:
-    """A server that knows nothing newer than TLS 1.1."""
+    """A server without any version newer than TLS 1.1."""
     context = server_context()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -73,8 +77,15 @@ def old_context() -> ssl.SSLContext:
     return context
 
 
+def new_context() -> ssl.SSLContext:
+    """A server without any version older than TLS 1.3."""
+    context = server_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    return context
+
+
 @contextmanager
-def listening(serve: Callable[[socket.socket], None]) -> Iterator[Address]:
+def listening(serve: Callable[[socket.socket], object]) -> Iterator[Address]:
     """A server that gives each connection, one after the other, to `serve`."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -89,7 +100,7 @@ def listening(serve: Callable[[socket.socket], None]) -> Iterator[Address]:
                     try:
                         serve(sock)
                     except OSError:
-                        pass  # whoever tests it looks at the other side
+                        pass  # the tests check the client's side
 
         thread = threading.Thread(target=accept, daemon=True)
         thread.start()
@@ -102,8 +113,20 @@ def listening(serve: Callable[[socket.socket], None]) -> Iterator[Address]:
 
 
 @contextmanager
+def foreign_server(reply: bytes) -> Iterator[Address]:
+    """A server of another protocol: reads once, sends `reply`, and closes."""
+
+    def serve(sock: socket.socket) -> None:
+        sock.recv(4096)
+        sock.sendall(reply)
+
+    with listening(serve) as address:
+        yield address
+
+
+@contextmanager
 def echoing(context: ssl.SSLContext) -> Iterator[Address]:
-    """A server that sends back, over TLS, what it gets."""
+    """A server that sends back, over TLS, the bytes it receives."""
 
     def serve(sock: socket.socket) -> None:
         with context.wrap_socket(sock, server_side=True) as secured:
@@ -112,3 +135,13 @@ def echoing(context: ssl.SSLContext) -> Iterator[Address]:
 
     with listening(serve) as address:
         yield address
+
+
+@contextmanager
+def connected_to(address: Address, *, ms: float = 5_000, **options: Any) -> Iterator[Transport]:
+    """A TLS transport whose client trusts our authority, with other security options."""
+    trust = {"protocol": "SSL", "truststore_certificates": authority_pem()}
+    with closing(
+        connect(address, SecurityOptions(**(trust | options)), Deadline.after(ms))
+    ) as transport:
+        yield transport

@@ -1,15 +1,15 @@
-"""A transaction coordinator as Kafka's (transactions of version 1), for a scripted cluster.
+"""A transaction coordinator for a scripted cluster (transactions of version 1).
 
-States, epochs and errors are those of Kafka's `TransactionCoordinator`. Every node knows all of
-it, so that a coordinator can move and loses nothing. Time passes by hand: transactions time out
-when a test says so, and markers can be held back, so that a transaction stays half ended.
+States, epochs and errors are those of Kafka's `TransactionCoordinator`. All nodes share the state,
+so a coordinator can move without a loss. Transactions time out when a test calls `time_out`, and
+markers can be held back, so that a transaction stays in a PREPARE state.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
@@ -19,7 +19,7 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.producer.producer import Producer
-from kafka_protocol.client.producer.transactions import Transaction
+from kafka_protocol.client.producer.transactions import Transaction, begin
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
@@ -28,10 +28,7 @@ from kafka_protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopicResult,
 )
 from kafka_protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
-from kafka_protocol.messages.init_producer_id import (
-    InitProducerIdRequest,
-    InitProducerIdResponse,
-)
+from kafka_protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
 from kafka_protocol.records.batch import BatchHeader
 from kafka_protocol.records.transactions import ABORT
@@ -40,16 +37,16 @@ from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes import coordinating
 from tests.fakes.broker import Close, Handler
 from tests.fakes.cluster import NEWEST, ScriptedCluster, Topic
-from tests.fakes.handlers import Asked
+from tests.fakes.handlers import Context
 from tests.fakes.log import batch_of, marker
 from tests.fakes.producers import Producers
 from tests.fakes.reading import PARTITION, read
 
-COMMIT: Final = 1  # the type of a marker, as ABORT
+COMMIT: Final = 1  # a type of marker, as ABORT
 MAX_TIMEOUT_MS: Final = 900_000  # transaction.max.timeout.ms
-MAX_EPOCH: Final = 32_766  # behind it comes another producer id
+MAX_EPOCH: Final = 32_766  # the next transaction gets another producer id
 
-# What versions of transactions above 1 brought, or is for brokers only.
+# The first versions that are for transactions above version 1, or for brokers.
 _TOO_NEW: Final = {AddPartitionsToTxnRequest: 4, EndTxnRequest: 5}
 
 
@@ -68,10 +65,10 @@ _COMPLETED = {ABORT: State.COMPLETE_ABORT, COMMIT: State.COMPLETE_COMMIT}
 
 @dataclass
 class Entry:
-    """What a coordinator keeps of a transactional id.
+    """A coordinator's state of a transactional id.
 
     Attributes:
-        partitions: Where it writes, with the offset of its first record there, if it has any.
+        partitions: The partitions, each with the offset of the first record in it, if any.
     """
 
     producer_id: int
@@ -80,7 +77,7 @@ class Entry:
     partitions: dict[TopicPartition, int | None] = field(default_factory=dict)
 
     def refusal(self, producer_id: int, epoch: int, fenced: ErrorCode) -> ErrorCode:
-        """What is wrong with who asks."""
+        """The error for a request with this producer id and epoch."""
         if producer_id != self.producer_id:
             return ErrorCode.INVALID_PRODUCER_ID_MAPPING
         return ErrorCode.NONE if epoch == self.epoch else fenced
@@ -90,8 +87,8 @@ class TransactionalCluster(ScriptedCluster):
     """A scripted cluster with transactions.
 
     Attributes:
-        transactions: What the coordinators keep, by transactional id.
-        holds_markers: Whether transactions stay in their PREPARE states, until `write_markers`.
+        transactions: The coordinators' state, by transactional id.
+        holds_markers: Whether transactions stay in their PREPARE states until `write_markers`.
     """
 
     def __init__(self, nodes: int = 1, release: str = NEWEST) -> None:
@@ -106,12 +103,12 @@ class TransactionalCluster(ScriptedCluster):
         return topic
 
     def time_out(self, transactional_id: str) -> None:
-        """What a coordinator does once transaction.timeout.ms has passed."""
+        """Abort a transaction, as a coordinator does after transaction.timeout.ms."""
         with self._lock:
             self.fence(self.transactions[transactional_id])
 
     def write_markers(self) -> None:
-        """End what was held back, and hold nothing back any more."""
+        """Write the markers that were held back, and hold back no more."""
         with self._lock:
             self.holds_markers = False
             for entry in self.transactions.values():
@@ -120,7 +117,7 @@ class TransactionalCluster(ScriptedCluster):
                         self._complete(entry, type_)
 
     def fence(self, entry: Entry) -> None:
-        """Abort an open transaction as somebody newer."""
+        """Abort an open transaction and raise the epoch."""
         entry.epoch += 1
         self.decide(entry, ABORT)
 
@@ -142,29 +139,29 @@ class TransactionalCluster(ScriptedCluster):
             self.note_open(topic_partition)
 
     def note_open(self, topic_partition: TopicPartition) -> None:
-        """Find out anew where the first open transaction of a partition began."""
+        """Update the first unstable offset of a partition."""
         begun = (entry.partitions.get(topic_partition) for entry in self.transactions.values())
         offsets = [offset for offset in begun if offset is not None]
         self.log(topic_partition).first_unstable_offset = min(offsets, default=None)
 
     def _table_of(self, number: int) -> dict[type[Request], Handler]:
-        own = {kind: partial(self._mind, number, kind) for kind in _HANDLERS}
+        own = {kind: partial(self._coordinate, number, kind) for kind in _HANDLERS}
         return super()._table_of(number) | own
 
-    def _mind(self, number: int, kind: type[Request], request: Any, version: int) -> Any:
+    def _coordinate(self, number: int, kind: type[Request], request: Any, version: int) -> Any:
         served = self.nodes[number].versions.get(kind.api_key)
         if served is None or version not in served or version >= _TOO_NEW.get(kind, 99):
             raise Close
         with self._lock:
             errors = self._errors[kind]
             error = errors.popleft() if errors else ErrorCode.NONE
-            return _HANDLERS[kind](self, Asked(self, number, version, error), request)
+            return _HANDLERS[kind](self, Context(self, number, version, error), request)
 
 
 class _Verified(Producers):
-    """A partition's producers; those in transactions are compared with what coordinators keep.
+    """A partition's producers; batches of transactions are checked with the coordinators' state.
 
-    A transaction's batches are numbered on their own, since each has an epoch of its own.
+    Each transaction has its own epoch, so its sequences begin with 0.
     """
 
     def __init__(self, cluster: TransactionalCluster, topic_partition: TopicPartition) -> None:
@@ -199,11 +196,11 @@ class _Verified(Producers):
 
 
 def _init_producer_id(
-    cluster: TransactionalCluster, asked: Asked, request: InitProducerIdRequest
+    cluster: TransactionalCluster, context: Context, request: InitProducerIdRequest
 ) -> InitProducerIdResponse:
     if request.transactional_id is None:
-        return coordinating.init_producer_id(asked, request)
-    error = coordinating.verdict(asked, request.transactional_id)
+        return coordinating.init_producer_id(context, request)
+    error = coordinating.coordinator_error(context, request.transactional_id)
     if error:
         return InitProducerIdResponse(error_code=error)
     if request.transaction_timeout_ms > MAX_TIMEOUT_MS:
@@ -224,7 +221,7 @@ def _init_producer_id(
 
 
 def _add_partitions(
-    cluster: TransactionalCluster, asked: Asked, request: AddPartitionsToTxnRequest
+    cluster: TransactionalCluster, context: Context, request: AddPartitionsToTxnRequest
 ) -> AddPartitionsToTxnResponse:
     wanted = [
         TopicPartition(topic.name, number)
@@ -232,14 +229,14 @@ def _add_partitions(
         for number in topic.partitions
     ]
     transactional_id = request.v3_and_below_transactional_id
-    error = coordinating.verdict(asked, transactional_id)
+    error = coordinating.coordinator_error(context, transactional_id)
     entry = cluster.transactions.get(transactional_id)
     if not error:
         error = _why_not_joined(
             entry,
             request.v3_and_below_producer_id,
             request.v3_and_below_producer_epoch,
-            _fenced(asked),
+            _fenced(context),
         )
     codes = dict.fromkeys(wanted, error)
     missing = {tp for tp in wanted if not _exists(cluster, tp)}
@@ -280,19 +277,21 @@ def _exists(cluster: ScriptedCluster, topic_partition: TopicPartition) -> bool:
     return topic is not None and topic_partition.partition in topic.partitions
 
 
-def _end_txn(cluster: TransactionalCluster, asked: Asked, request: EndTxnRequest) -> EndTxnResponse:
-    error = coordinating.verdict(asked, request.transactional_id)
+def _end_txn(
+    cluster: TransactionalCluster, context: Context, request: EndTxnRequest
+) -> EndTxnResponse:
+    error = coordinating.coordinator_error(context, request.transactional_id)
     if not error:
-        error = int(_ended(cluster, asked, request))
+        error = int(_ended(cluster, context, request))
     return EndTxnResponse(error_code=error)
 
 
-def _ended(cluster: TransactionalCluster, asked: Asked, request: EndTxnRequest) -> ErrorCode:
+def _ended(cluster: TransactionalCluster, context: Context, request: EndTxnRequest) -> ErrorCode:
     entry = cluster.transactions.get(request.transactional_id)
     if entry is None:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     type_ = COMMIT if request.committed else ABORT
-    refusal = entry.refusal(request.producer_id, request.producer_epoch, _fenced(asked))
+    refusal = entry.refusal(request.producer_id, request.producer_epoch, _fenced(context))
     if not refusal and entry.state is State.ONGOING:
         cluster.decide(entry, type_)
     elif not refusal and entry.state is _PREPARED[type_]:
@@ -302,36 +301,37 @@ def _ended(cluster: TransactionalCluster, asked: Asked, request: EndTxnRequest) 
     return refusal
 
 
-def _fenced(asked: Asked) -> ErrorCode:
-    """What both APIs say since their version 2 (KIP-588), and before."""
-    return ErrorCode.PRODUCER_FENCED if asked.version >= 2 else ErrorCode.INVALID_PRODUCER_EPOCH
+def _fenced(context: Context) -> ErrorCode:
+    """The fencing error of both APIs: another one since their version 2 (KIP-588)."""
+    return ErrorCode.PRODUCER_FENCED if context.version >= 2 else ErrorCode.INVALID_PRODUCER_EPOCH
 
 
-_HANDLERS: dict[type[Request], Callable[[TransactionalCluster, Asked, Any], Response]] = {
+_HANDLERS: dict[type[Request], Callable[[TransactionalCluster, Context, Any], Response]] = {
     AddPartitionsToTxnRequest: _add_partitions,
     EndTxnRequest: _end_txn,
     InitProducerIdRequest: _init_producer_id,
 }
 
 
+def soon() -> Deadline:
+    return Deadline.after(5_000)
+
+
 @contextmanager
 def transactional(
     nodes: int = 1, partitions: int = 1, release: str = NEWEST, **options: Any
 ) -> Iterator[tuple[TransactionalCluster, Cluster]]:
-    """A cluster with transactions and the topic `t`, and a client of it that reads committed."""
+    """A cluster with transactions and the topic `t`, and a client with read_committed."""
     with TransactionalCluster(nodes, release) as cluster:
         cluster.add_topic("t", partitions)
-        client = cluster.client(**({"isolation_level": "read_committed"} | options))
-        try:
+        with closing(cluster.client(**({"isolation_level": "read_committed"} | options))) as client:
             yield cluster, client
-        finally:
-            client.close()
 
 
 def committed_values(client: Cluster, topic_partition: TopicPartition = PARTITION) -> list[bytes]:
-    """What a reader of committed records sees, up to the last stable offset."""
+    """The values of the committed records up to the last stable offset."""
     positions = {topic_partition: LATEST_TIMESTAMP}
-    until = list_offsets(client, positions, Deadline.after(5_000))[topic_partition]
+    until = list_offsets(client, positions, soon())[topic_partition]
     if not until:
         return []
     return [value or b"" for _, value in read(client, 0, until, topic_partition=topic_partition)]
@@ -343,9 +343,16 @@ def write_in(
     *values: bytes,
     topic_partition: TopicPartition = PARTITION,
 ) -> Producer:
-    """A batch for each value, all of them acknowledged."""
+    """Write a batch for each value, and wait for the acknowledgements."""
     producer = Producer(client, transaction)
     for value in values:
         producer.add(topic_partition, batch_of(value))
     producer.flush()
     return producer
+
+
+def opened(client: Cluster, *values: bytes, name: str = "a") -> Transaction:
+    """An open transaction with these values."""
+    transaction = begin(client, name, soon())
+    write_in(client, transaction, *values)
+    return transaction

@@ -1,6 +1,6 @@
-"""Bytes that nobody sent on purpose: whatever they are, only our own exceptions may come out.
+"""Fuzzing: for any bytes, the decoders may raise only our own exceptions.
 
-`targets` says what bytes are given to and needs nothing but the package; `seeds` are honest bytes
-to begin with; `run` is the fuzzer (atheris), in a process of its own that `python -m tests.fuzz`
-starts. What it finds becomes a plain test beside the code that was wrong.
+`targets` has the functions to fuzz and needs only the package; `seeds` has valid bytes to start
+with; `run` is the fuzzer (atheris), a process that `python -m tests.fuzz` starts. Each finding
+becomes a plain test.
 """

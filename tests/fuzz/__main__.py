@@ -1,6 +1,6 @@
-"""`python -m tests.fuzz [SECONDS]`: fuzz for that long, ten minutes where nothing is said.
+"""`python -m tests.fuzz [SECONDS]`: run the fuzzer, by default for ten minutes.
 
-Ends with the fuzzer's exit code; what it found stands above it, as a call that does it again.
+Exits with the fuzzer's exit code; the output has a call that reproduces the finding.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from tests.fuzz.seeds import seeds
 
 _ROOT = Path(__file__).parents[2]
 
-# The fuzzer's own memory grows by some 600 bytes with each input, so it begins anew now and then.
+# The fuzzer's own memory grows by about 600 bytes per input, so it is restarted.
 _ROUND_SECONDS = 60
-# Far more than any input of that size may take.
+# Far more than any input of that size may need.
 _MAX_INPUT_BYTES = 8192
 _MAX_MEMORY_MB = 2048
 _MAX_SECONDS_PER_INPUT = 10
 
 
 def fuzz(seconds: int) -> subprocess.CompletedProcess[str]:
-    """Run the fuzzer until the time is up, or something is found; `stdout` has its output."""
+    """Run the fuzzer until the time is over or it has a finding; `stdout` has its output."""
     with tempfile.TemporaryDirectory() as folder:
         corpus = Path(folder, "corpus")
         corpus.mkdir()
@@ -40,7 +40,7 @@ def fuzz(seconds: int) -> subprocess.CompletedProcess[str]:
 
 
 def _fuzz_once(corpus: Path, seconds: int) -> subprocess.CompletedProcess[str]:
-    """One round; what leads somewhere new is added to the corpus."""
+    """One round; inputs with new coverage are added to the corpus."""
     command = [
         *(sys.executable, "-m", "tests.fuzz.run", str(corpus)),
         f"-max_total_time={seconds}",

@@ -1,4 +1,4 @@
-"""The fuzzer itself: libFuzzer's arguments in, its exit code out. Started by `__main__`."""
+"""The fuzzer, with libFuzzer's arguments and exit code. `__main__` starts it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 import atheris
 
-# Only what is ours is watched for new ways through it.
+# Only our own code counts for coverage.
 with atheris.instrument_imports(include=["kafka_protocol"]):
     from tests.fuzz.targets import feed
 

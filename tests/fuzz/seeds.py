@@ -1,4 +1,4 @@
-"""Honest bytes for each target, made by the encoders: where a fuzzer begins to change them."""
+"""Valid bytes for each target, from the encoders, as the start of the corpus."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kafka_protocol.records.compression import CompressionCodec, compress
 from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.records.record import Header, Record, encode_records
 from tests.fakes.broker import encode_response
-from tests.fuzz.targets import ASKED, RESPONSES, TARGETS
+from tests.fuzz.targets import RESPONSES, SENT, TARGETS
 from tests.protocol.strategies import encode, full
 
 NOW = 1_700_000_000_000
@@ -22,7 +22,7 @@ OLD = [Message(number, NOW, b"key", b"value %d" % number) for number in range(3)
 
 
 def seeds() -> Iterator[bytes]:
-    """Whole inputs: the byte that chooses the target, and what it gets."""
+    """Complete inputs: the byte that chooses the target, and its data."""
     for number, name in enumerate(TARGETS):
         for data in _SEEDS[name]():
             yield bytes([number]) + data
@@ -33,14 +33,14 @@ def _messages() -> Iterator[bytes]:
         yield number.to_bytes(2, "big") + encode(full(cls, version), version)
 
 
-def _conversations() -> Iterator[bytes]:
-    answers = [
+def _connections() -> Iterator[bytes]:
+    responses = [
         encode_response(full(request.response, version), version, number)
-        for number, (request, version) in enumerate(ASKED)
+        for number, (request, version) in enumerate(SENT)
     ]
-    for end in range(1, len(answers) + 1):
-        yield b"\xff" + b"".join(answers[:end])
-    yield b"\x00" + answers[0]
+    for end in range(1, len(responses) + 1):
+        yield b"\xff" + b"".join(responses[:end])
+    yield b"\x00" + responses[0]
 
 
 def _batch(codec: CompressionCodec, records: list[Record], producer: Producer) -> bytes:
@@ -91,7 +91,7 @@ def _jaas() -> Iterator[bytes]:
 
 
 def _challenges() -> Iterator[bytes]:
-    # RFC 7677's example.
+    # The example of RFC 7677.
     yield (
         b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,"
         b"s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096\n"
@@ -103,7 +103,7 @@ def _challenges() -> Iterator[bytes]:
 
 _SEEDS = {
     "message": _messages,
-    "conversation": _conversations,
+    "connection": _connections,
     "record_batches": _record_batches,
     "compressed": _compressed,
     "jaas": _jaas,

@@ -1,7 +1,7 @@
-"""What bytes are given to: functions that take any bytes and return, or raise a `KafkaError`.
+"""The functions to fuzz: for any bytes, each returns or raises a `KafkaError`.
 
-Anything else that comes out is a finding; so is memory out of proportion, which the fuzzer watches.
-Where two codecs read the same bytes they must agree.
+Any other exception is a finding, and so is too much memory, which the fuzzer measures. Two codecs
+must read the same bytes in the same way.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def message(data: bytes) -> Message:
     return read_message(cls, version, memoryview(data)[2:])
 
 
-ASKED: list[tuple[type[Request], int]] = [
+SENT: list[tuple[type[Request], int]] = [
     (ApiVersionsRequest, 4),
     (MetadataRequest, 13),
     (FetchRequest, 4),
@@ -53,29 +53,29 @@ ASKED: list[tuple[type[Request], int]] = [
 ]
 
 
-def conversation(data: bytes) -> None:
-    """The answers to four requests, in pieces of the size that the first byte says."""
-    connection = Connection("fuzz", max_response_bytes=MAX_UNPACKED_BYTES)
-    for request, version in ASKED:
-        connection.send(request(), version=version)
+def connection(data: bytes) -> None:
+    """The responses to four requests; the first byte is the size of the received pieces."""
+    client = Connection("fuzz", max_response_bytes=MAX_UNPACKED_BYTES)
+    for request, version in SENT:
+        client.send(request(), version=version)
     size = 1 + data[0] if data else 1
     for start in range(1, len(data), size):
-        connection.receive_data(data[start : start + size])
-        while connection.next_response() is not None:
+        client.receive_data(data[start : start + size])
+        while client.next_response() is not None:
             pass
-        assert connection.missing_bytes > 0
+        assert client.missing_bytes > 0
 
 
 def record_batches(data: bytes) -> None:
-    """What Fetch does with its records: cut, compare, hide, and decode twice."""
+    """The steps of a Fetch: split, compare checksums, skip aborted batches, and decode twice."""
     batches: list[RecordBatch] = []
     hidden = AbortedTransactions([AbortedTransaction(1, 0), AbortedTransaction(2, 2**40)])
     try:
         for batch in read_batches(memoryview(data)):
             assert batch.header.next_offset >= 0
             with suppress(CorruptRecordError):
-                check_crc(batch)  # no fuzzer finds the right one
-            if not hidden.hides(batch):
+                check_crc(batch)  # a fuzzer cannot find the right one
+            if not hidden.advance(batch):
                 batches.append(batch)
     finally:
         for batch in batches:
@@ -85,7 +85,7 @@ def record_batches(data: bytes) -> None:
 
 
 def _decode_twice(batch: RecordBatch) -> None:
-    """The columns must be what the readable reference says."""
+    """The columns must equal the records of the reference codec."""
     with suppress(KafkaError):
         expected = [_row(record) for record in decode_records(batch, MAX_UNPACKED_BYTES)]
         found = decode_batches([batch], EVERYTHING, max_decompressed_bytes=MAX_UNPACKED_BYTES)
@@ -98,7 +98,7 @@ def _row(record: Record) -> tuple[Any, ...]:
 
 
 def _rows(table: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-    times = table["timestamp"].cast(pa.int64()).to_pylist()  # some are no Python datetime
+    times = table["timestamp"].cast(pa.int64()).to_pylist()  # some are out of datetime's range
     for row, time in zip(table.drop_columns("timestamp").to_pylist(), times, strict=True):
         headers = [(header["key"], header["value"]) for header in row["headers"] or ()]
         yield row["offset"], time, row["key"], row["value"], headers
@@ -112,7 +112,7 @@ def compressed(data: bytes) -> None:
 
 
 def jaas(data: bytes) -> None:
-    """An option's text; whoever wrote it may have meant any mechanism."""
+    """The text of the option, for each mechanism."""
     entry = parse_jaas(data.decode(errors="surrogateescape"))
     for mechanism in ("PLAIN", "SCRAM-SHA-256", "OAUTHBEARER", "AWS_MSK_IAM", "GSSAPI"):
         with suppress(KafkaError):
@@ -120,25 +120,25 @@ def jaas(data: bytes) -> None:
 
 
 def challenges(data: bytes) -> None:
-    """What a server says while a client logs in, line by line."""
+    """A server's challenges, one per line."""
     scram = Scram("sha256", "user", Secret("pencil"), nonce="rOprNGfwEbeRWgbNEkqO")
     for conversation in (scram, OAuthBearer(Secret("token"))):
         conversation.first()
         with suppress(KafkaError):
             for challenge in data.split(b"\n"):
-                conversation.answer(challenge)
+                conversation.respond(challenge)
 
 
 Target = Callable[[bytes], object]
 
 TARGETS: dict[str, Target] = {
     target.__name__: target
-    for target in (message, conversation, record_batches, compressed, jaas, challenges)
+    for target in (message, connection, record_batches, compressed, jaas, challenges)
 }
 
 
 def feed(data: bytes) -> None:
-    """The first byte chooses the target, which gets the others."""
+    """The first byte chooses the target, the others are its data."""
     names = [*TARGETS]
     name = names[data[0] % len(names)] if data else names[0]
     try:

@@ -1,9 +1,10 @@
-"""A real broker, a topic of one's own, and other clients as witnesses."""
+"""Real brokers that tests share, topics of each test, and librdkafka as a second client."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -12,23 +13,45 @@ from confluent_kafka import TopicPartition as WitnessPartition
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.pool import close_shared_clusters
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
+from tests.integration.clients import connect, soon
 from tests.secret_check import guard
 
-SOON_MS = 30_000
+MakeTopic = Callable[..., str]
+Read = Callable[..., DataFrame]
+Write = Callable[..., None]
+Consume = Callable[[str, int, int], list[Any]]
+
+# How often a broker looks for transactions to time out; the default is ten seconds.
+_TRANSACTION_CHECK = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "500"}
 
 _numbers = itertools.count(1)
 
 
-def connect(kafka: KafkaCluster, **options: str) -> Cluster:
-    named = {name.replace("_", "."): value for name, value in options.items()}
-    servers = {"bootstrap.servers": kafka.bootstrap_servers}
-    return Cluster(ClientConfig.from_options(servers | named))
+@pytest.fixture(scope="session")
+def kafka_cluster(kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
+    """One broker of the newest release, without encryption or authentication."""
+    return kafka_cluster_factory(config=_TRANSACTION_CHECK)
+
+
+@pytest.fixture(scope="session")
+def _three_brokers(kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
+    # A new leader is elected two seconds after a broker was killed.
+    config = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "300"}
+    return kafka_cluster_factory(nodes=3, config=config)
+
+
+@pytest.fixture
+def three_brokers(_three_brokers: KafkaCluster) -> Iterator[KafkaCluster]:
+    """A shared cluster whose brokers a test may stop and kill: afterwards all of them run again."""
+    yield _three_brokers
+    for broker in _three_brokers.brokers:
+        if broker.pid is None:
+            _three_brokers.start_node(broker.node_id)
 
 
 @pytest.fixture
@@ -39,25 +62,22 @@ def cluster(kafka_cluster: KafkaCluster) -> Iterator[Cluster]:
     client.close()
 
 
-MakeTopic = Callable[..., str]
-
-
 @pytest.fixture
 def make_topic(cluster: Cluster) -> MakeTopic:
-    """Creates a topic that no other test knows: `make_topic(partitions=3, **configs)`."""
+    """Creates a topic that no other test uses: `make_topic(partitions=3, **configs)`."""
 
     def make(partitions: int = 1, **configs: str) -> str:
         name = f"topic-{next(_numbers)}"
         named = {key.replace("_", "."): value for key, value in configs.items()}
-        create_topic(cluster, NewTopic(name, partitions, configs=named), Deadline.after(SOON_MS))
+        create_topic(cluster, NewTopic(name, partitions, configs=named), soon())
         return name
 
     return make
 
 
 @pytest.fixture
-def consume(kafka_cluster: KafkaCluster) -> Callable[[str, int, int], list[Any]]:
-    """Reads `count` records of one partition with librdkafka, checksums verified."""
+def consume(kafka_cluster: KafkaCluster) -> Consume:
+    """`consume(topic, partition, count)`: reads records with librdkafka and checks their CRC."""
 
     def read(topic: str, partition: int, count: int) -> list[Any]:
         consumer = Consumer(
@@ -68,35 +88,40 @@ def consume(kafka_cluster: KafkaCluster) -> Callable[[str, int, int], list[Any]]
                 "check.crcs": True,
             }
         )
-        try:
+        with closing(consumer):
             consumer.assign([WitnessPartition(topic, partition, 0)])
             messages: list[Any] = []
             while len(messages) < count:
                 batch = consumer.consume(count - len(messages), timeout=20)
-                assert batch, f"{len(messages)} of {count} records came"
+                assert batch, f"only {len(messages)} of {count} records were read"
                 assert not any(message.error() for message in batch)
                 messages += batch
             return messages
-        finally:
-            consumer.close()
 
     return read
 
 
 @pytest.fixture(scope="session")
 def guarded(kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
-    """Whoever logs in may do what no rule is about. Quotas are rates over one second, not ten."""
+    """A broker with access rules and a login. Its quotas are rates over one second, not ten."""
     kafka = kafka_cluster_factory(
         security="SASL_PLAINTEXT",
         config={
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "allow.everyone.if.no.acl.found": "true",
-            "super.users": "User:ANONYMOUS",  # the broker to itself
+            "super.users": "User:ANONYMOUS",  # the broker's own requests
             "quota.window.num": "2",
         },
     )
     guard(kafka.password)
     return kafka
+
+
+@pytest.fixture
+def workers_end() -> Iterator[None]:
+    """Closes the connections that tasks keep in this process, as the end of a worker does."""
+    yield
+    close_shared_clusters()
 
 
 @pytest.fixture
@@ -117,14 +142,10 @@ def read(spark: SparkSession, servers: dict[str, str]) -> Callable[..., DataFram
 
 @pytest.fixture
 def write(servers: dict[str, str]) -> Callable[..., None]:
-    """`write(df, topic=..., ...)`; dots in option names as underscores of `kafka_`."""
+    """`write(df, topic=..., kafka_batch_size=...)`: `_` in a name stands for a dot."""
 
     def save(df: DataFrame, **options: str) -> None:
         named = {name.replace("_", "."): value for name, value in options.items()}
         df.write.format("pykafka").options(**servers, **named).mode("append").save()
 
     return save
-
-
-Read = Callable[..., DataFrame]
-Write = Callable[..., None]

@@ -1,10 +1,8 @@
-"""spark.read and df.write with format("pykafka"): the main job, with chispa as the judge."""
+"""spark.read and df.write with format("pykafka"), compared by chispa."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
 
 import pyspark
 import pytest
@@ -18,10 +16,11 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_spark_source.schema import source_schema
 from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.testing import KafkaCluster
-from tests.integration.conftest import MakeTopic, Read, Write
+from tests.integration.conftest import Consume, MakeTopic, Read, Write
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
+Headers = list[tuple[str, str | bytes | None]]
 HEADERS = "array<struct<key:string,value:binary>>"
 
 
@@ -45,7 +44,7 @@ def test_round_trip(
     spark: SparkSession, read: Read, write: Write, make_topic: MakeTopic, codec: str
 ) -> None:
     topic = make_topic(partitions=3)
-    sent = orders(spark, 5_000)
+    sent = orders(spark, 2_000)
     write(sent, topic=topic, kafka_compression_type=codec)
     came_back = read(subscribe=topic, includeHeaders=True)
     assert came_back.schema == source_schema(include_headers=True)
@@ -64,12 +63,13 @@ def test_round_trip(
     assert all(row["rows"] == row["offsets"] == row["end"] for row in numbers.collect())
 
 
+@pytest.mark.core
 def test_all_columns(
     spark: SparkSession, kafka_cluster: KafkaCluster, read: Read, make_topic: MakeTopic
 ) -> None:
     topic = make_topic(partitions=2)
     producer = Librdkafka({"bootstrap.servers": kafka_cluster.bootstrap_servers})
-    headers = [("h", b"1"), ("h", None)]
+    headers: Headers = [("h", b"1"), ("h", None)]
     producer.produce(topic, b"value", b"key", 1, timestamp=1_760_000_000_123, headers=headers)
     producer.produce(topic, None, None, 1, timestamp=1_760_000_000_124)
     assert producer.flush(30) == 0
@@ -133,6 +133,7 @@ def test_pattern_that_finds_nothing(read: Read) -> None:
     assert read(subscribePattern="no-topic-is-called-so-.*").collect() == []
 
 
+@pytest.mark.core
 def test_strategies(spark: SparkSession, read: Read, write: Write, make_topic: MakeTopic) -> None:
     first, second = make_topic(partitions=2), make_topic()
     rows = spark.createDataFrame(
@@ -189,10 +190,7 @@ def test_keys_go_where_java_sends_them(
 
 
 def test_columns_of_the_sink(
-    spark: SparkSession,
-    write: Write,
-    make_topic: MakeTopic,
-    consume: Callable[[str, int, int], list[Any]],
+    spark: SparkSession, write: Write, make_topic: MakeTopic, consume: Consume
 ) -> None:
     """Topic and partition by column; the option wins over the column; others are ignored."""
     first, second = make_topic(partitions=2), make_topic(partitions=2)
@@ -207,7 +205,7 @@ def test_columns_of_the_sink(
     assert consume(first, 0, 1)[-1].value() in (b"v2", b"v3")
 
 
-def test_order_within_a_partition_is_the_rows_order(
+def test_records_keep_the_order_of_the_rows(
     spark: SparkSession, read: Read, write: Write, make_topic: MakeTopic
 ) -> None:
     topic = make_topic(partitions=3)
@@ -229,7 +227,7 @@ def test_writing_nothing(
 
 
 def test_registered_by_hand(spark: SparkSession, read: Read, make_topic: MakeTopic) -> None:
-    """PySpark 4.0 refuses what it has found by itself, and goes on with that."""
+    """PySpark 4.0 refuses to register a source that it has found itself, and can still use it."""
     if pyspark.__version__.startswith("4.0."):
         with pytest.raises(AnalysisException, match="DATA_SOURCE_ALREADY_EXISTS"):
             spark.dataSource.register(KafkaDataSource)
@@ -241,7 +239,7 @@ def test_registered_by_hand(spark: SparkSession, read: Read, make_topic: MakeTop
 def test_compacted_topic(
     spark: SparkSession, read: Read, cluster: Cluster, make_topic: MakeTopic
 ) -> None:
-    """Markers of transactions, and gaps, are no records and no loss."""
+    """Transaction markers and gaps are neither records nor data loss."""
     topic = make_topic()
     servers = ",".join(map(str, cluster.config.bootstrap_servers))
     producer = Librdkafka({"bootstrap.servers": servers, "transactional.id": f"t-{topic}"})

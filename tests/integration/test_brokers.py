@@ -1,21 +1,20 @@
-"""Every release of Kafka that can be started, from before ApiVersions to the newest.
+"""One suite for every release of Kafka that can be started.
 
-One suite for all of them: what a release does not have must be refused in words. `make test` runs
-three releases that tell most: one before ApiVersions, one with ZooKeeper and message sets, and the
-newest; `make test-all` runs them all.
+An unsupported feature must raise an error that names the release that added it. `make test` runs
+three releases: one before ApiVersions, one with ZooKeeper and message sets, and the newest;
+`make test-all` runs all of them.
 """
 
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 
 import pyarrow as pa
 import pytest
 
 from kafka_protocol.api_keys import ApiKey
-from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_topic
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.groups import commit_offsets, committed_offsets
@@ -31,15 +30,14 @@ from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIME
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.releases import parse_release, served_by
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.testing import RELEASES, KafkaCluster
+from kafka_spark_source.testing import NEWEST, RELEASES, KafkaCluster, waiting
 from kafka_spark_source.testing.plugin import ClusterFactory
 from kafka_spark_source.testing.releases import Quorum
-from tests.integration.conftest import connect
+from tests.integration.clients import SOON_MS, connect, soon
 
 pytestmark = pytest.mark.integration
 
-TELLING = ("0.9.0.1", "0.10.2.2", "4.3.1")
-SOON_MS = 30_000
+USUAL = ("0.9.0.1", "0.10.2.2", "4.3.1")
 START_MS = 1_700_000_000_000
 ROWS = 200
 
@@ -49,11 +47,14 @@ _numbers = itertools.count(1)
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(version, marks=() if version in TELLING else pytest.mark.slow)
+        pytest.param(version, marks=() if version in USUAL else pytest.mark.slow)
         for version in RELEASES
     ],
 )
 def kafka(request: pytest.FixtureRequest, kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
+    if request.param == NEWEST:
+        shared: KafkaCluster = request.getfixturevalue("kafka_cluster")
+        return shared
     return kafka_cluster_factory(request.param)
 
 
@@ -64,7 +65,7 @@ def release(kafka: KafkaCluster) -> tuple[int, ...]:
 
 @pytest.fixture(scope="module")
 def options(kafka: KafkaCluster, release: tuple[int, ...]) -> dict[str, str]:
-    """What saves the seconds that it takes to find out how old a broker is."""
+    """For an old broker, its version: finding it out takes seconds."""
     servers = {"bootstrap.servers": kafka.bootstrap_servers}
     known = {"api.version.request": "false", "broker.version.fallback": kafka.version}
     return servers if release >= (0, 10) else servers | known
@@ -79,21 +80,14 @@ def client(options: dict[str, str]) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def topic(kafka: KafkaCluster, release: tuple[int, ...], options: dict[str, str]) -> str:
-    """A topic of two partitions, made by whatever the release has for it."""
+    """A topic of two partitions."""
     name = f"releases-{next(_numbers)}"
     if release < (0, 10, 1):
         kafka.create_topic(name, partitions=2)
         return name
-    cluster = Cluster(ClientConfig.from_options(options))
-    try:
+    with closing(Cluster(ClientConfig.from_options(options))) as cluster:
         create_topic(cluster, NewTopic(name, partitions=2), soon())
-    finally:
-        cluster.close()
     return name
-
-
-def soon() -> Deadline:
-    return Deadline.after(SOON_MS)
 
 
 def binary(values: Iterable[bytes | None]) -> pa.Array:
@@ -132,27 +126,24 @@ def codecs_of(release: tuple[int, ...]) -> Sequence[CompressionCodec]:
     return [*CompressionCodec] if release >= (2, 1) else known
 
 
-# --- What it speaks -----------------------------------------------------------------------------
+# --- API versions ------------------------------------------------------------------------------
 
 
-def test_versions_are_what_the_table_of_releases_says(
+def test_versions_are_those_of_the_table_of_releases(
     kafka: KafkaCluster, topic: str, release: tuple[int, ...]
 ) -> None:
-    cluster = connect(kafka)
-    try:
+    with closing(connect(kafka)) as cluster:
         versions = cluster.common_versions(soon())
-    finally:
-        cluster.close()
-    # Who cannot be asked is found out to be old, and taken for the oldest.
+    # A broker without ApiVersions is taken for the oldest release.
     expected = served_by(kafka.version if release >= (0, 10) else "0.8.2")
     served = {key: range_.highest for key, range_ in versions.ranges.items()}
     known = {key: range_.highest for key, range_ in expected.items()}
     assert {k: v for k, v in served.items() if k in known} == {
         k: v for k, v in known.items() if k in served
     }
-    # Brokers among themselves in ZooKeeper's days, and what takes a plug-in to serve.
+    # APIs between brokers with ZooKeeper, and APIs that need a plug-in.
     others = {ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY, *map(ApiKey, range(4, 8))}
-    assert set(known) - set(served) <= others, "the table promises too much"
+    assert set(known) - set(served) <= others, "the table lists APIs that the broker does not serve"
 
 
 def test_features_are_those_of_the_release(
@@ -185,7 +176,7 @@ def test_metadata(client: Cluster, topic: str) -> None:
     assert sorted(found[topic].partitions) == [0, 1]
     assert {leader.node_id for leader in found[topic].partitions.values()} == {1}
     assert found["missing"].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert "missing" not in client.topics(None, soon()), "asking must not create"
+    assert "missing" not in client.topics(None, soon()), "the request must not create the topic"
 
 
 def test_offsets_of_positions_and_times(
@@ -277,12 +268,10 @@ def test_topics_are_created_and_deleted(client: Cluster, release: tuple[int, ...
     create_topic(client, NewTopic(name, partitions=3), soon())
     assert sorted(client.settled_topics([name], soon())[name].partitions) == [0, 1, 2]
     delete_topic(client, name, soon())
-    deadline = soon()
-    while not client.topics([name], deadline)[name].error_code:
-        assert not deadline.has_passed, "the topic is still there"
-        time.sleep(0.05)
+    assert waiting.Deadline(SOON_MS / 1_000).wait_for(
+        lambda: bool(client.topics([name], soon())[name].error_code)
+    ), "the topic still exists"
 
 
-def test_every_release_says_which_quorum_it_has() -> None:
-    """The suite covers both: else it would not tell what it promises."""
-    assert {RELEASES[version].quorum for version in TELLING} == {Quorum.ZOOKEEPER, Quorum.KRAFT}
+def test_the_usual_releases_have_both_quorums() -> None:
+    assert {RELEASES[version].quorum for version in USUAL} == {Quorum.ZOOKEEPER, Quorum.KRAFT}

@@ -1,11 +1,12 @@
-"""Exactly once on real brokers: as a whole or not at all, and not again."""
+"""Exactly-once writes to a real broker: a batch is written completely or not at all, and once."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import ConfigResource
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -20,7 +21,7 @@ SOON_SECONDS = 120
 
 
 class Copy:
-    """A topic that exactly-once writes go to, and how to read it."""
+    """A topic for exactly-once writes, and how to read it."""
 
     def __init__(self, spark: SparkSession, servers: str, topic: str) -> None:
         self._servers = servers
@@ -44,7 +45,8 @@ def copy(spark: SparkSession, kafka_cluster: KafkaCluster, make_topic: MakeTopic
     return Copy(spark, kafka_cluster.bootstrap_servers, make_topic())
 
 
-def test_a_batch_is_there_as_a_whole_or_not_at_all(spark: SparkSession, copy: Copy) -> None:
+@pytest.mark.core
+def test_a_batch_is_written_completely_or_not_at_all(spark: SparkSession, copy: Copy) -> None:
     numbers = spark.range(0, 40, 1, 4)
     value = F.col("id").cast("string").alias("value")
     broken = F.when(F.col("id") == 39, F.raise_error(F.lit("the last row"))).otherwise(value)
@@ -56,7 +58,8 @@ def test_a_batch_is_there_as_a_whole_or_not_at_all(spark: SparkSession, copy: Co
     assert copy.values() == sorted(2 * [str(number) for number in range(40)])
 
 
-def test_a_micro_batch_that_spark_runs_again_is_not_written_again(
+@pytest.mark.core
+def test_a_repeated_micro_batch_is_not_written_again(
     spark: SparkSession, copy: Copy, make_topic: MakeTopic, write: Write, tmp_path: Path
 ) -> None:
     source = make_topic(partitions=2)
@@ -80,14 +83,14 @@ def test_a_micro_batch_that_spark_runs_again_is_not_written_again(
         expected = sorted(str(number) for number in range(10 * batch + 10))
         assert copy.values() == expected
         last = max((tmp_path / "commits").glob("[0-9]*"), key=lambda path: int(path.name))
-        # As if the driver had died before it was written.
+        # As if the driver had died before it wrote this file.
         last.unlink()
         last.with_name(f".{last.name}.crc").unlink()
         run()
         assert copy.values() == expected
 
 
-def test_the_log_of_decisions_is_compacted(
+def test_the_commit_log_is_compacted(
     spark: SparkSession, copy: Copy, kafka_cluster: KafkaCluster
 ) -> None:
     copy.save(spark.range(1).selectExpr("'a' as value"))
@@ -97,7 +100,7 @@ def test_the_log_of_decisions_is_compacted(
     assert found.result(SOON_SECONDS)["cleanup.policy"].value == "compact"
 
 
-def test_a_log_that_forgets_is_refused(
+def test_a_commit_log_with_retention_is_refused(
     spark: SparkSession, copy: Copy, make_topic: MakeTopic
 ) -> None:
     copy.options["commitLogTopic"] = make_topic(cleanup_policy="delete")

@@ -1,4 +1,4 @@
-"""The examples, run as a user runs them; the README's code is the quickstart's."""
+"""The examples run as a user runs them, and the docs show their code."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from kafka_spark_source.cli import CONVENIENT
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.integration.conftest import MakeTopic
-from tests.integration.test_streaming_examples import ROOT, run
+from tests.integration.example_processes import ROOT, run_example
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
-MARK = "# --- README ---\n"
+README_MARK = "# --- README ---\n"
 
 
 def test_quickstart(kafka_cluster_factory: ClusterFactory) -> None:
     kafka = kafka_cluster_factory(config=CONVENIENT)
-    shown = run("examples/quickstart.py", kafka.bootstrap_servers)
+    shown = run_example("examples/quickstart.py", kafka.bootstrap_servers)
     lines = {tuple(cell.strip() for cell in line.split("|")) for line in shown.splitlines()}
     assert {row[1:3] for row in lines if len(row) > 3} >= {("ann", "2 pears"), ("bob", "1 plum")}
 
 
 def test_readme_shows_the_quickstart() -> None:
-    code = (ROOT / "examples" / "quickstart.py").read_text().split(MARK)[1]
+    code = (ROOT / "examples" / "quickstart.py").read_text().split(README_MARK)[1]
     readme = (ROOT / "README.md").read_text()
     assert code.replace(": servers}", ': "localhost:9092"}') in readme
 
 
+@pytest.mark.slow
 def test_demo() -> None:
-    shown = run("examples/demo.py")
+    shown = run_example("examples/demo.py")
     assert "All 30,000 records came back; everything is stopped again." in shown
 
 
@@ -40,7 +41,7 @@ def test_arrow(make_topic: MakeTopic, kafka_cluster: KafkaCluster) -> None:
     for number in range(1_000):
         producer.produce(topic, f"value {number}".encode(), partition=number % 2)
     assert producer.flush(30) == 0
-    shown = run("examples/arrow.py", kafka_cluster.bootstrap_servers, topic)
+    shown = run_example("examples/arrow.py", kafka_cluster.bootstrap_servers, topic)
     assert "1,000 records" in shown
     assert [line.split() for line in shown.splitlines()[-2:]] == [
         ["0", "500", "499"],

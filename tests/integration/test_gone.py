@@ -1,4 +1,4 @@
-"""Topics that are deleted, created anew, or cut back by an election, on real brokers."""
+"""Topics that are deleted, re-created, or truncated by an election, on real brokers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_topic
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.fetch import (
@@ -21,13 +20,10 @@ from kafka_protocol.records.record import decode_records
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.testing import KafkaCluster
 from tests.fakes.reading import read, write
-from tests.integration.conftest import SOON_MS, MakeTopic, connect
+from tests.integration.clients import SOON_MS, connect, soon
+from tests.integration.conftest import MakeTopic
 
 pytestmark = pytest.mark.integration
-
-
-def soon() -> Deadline:
-    return Deadline.after(SOON_MS)
 
 
 def rest_of(range_: Iterator[Fetched]) -> list[bytes | None]:
@@ -38,7 +34,7 @@ def rest_of(range_: Iterator[Fetched]) -> list[bytes | None]:
 
 @pytest.fixture
 def impatient(kafka_cluster: KafkaCluster) -> Iterator[Cluster]:
-    """A client that believes soon that a topic is gone."""
+    """A client that takes a topic as deleted after 500 ms."""
     options = {"topic_metadata_propagation_max_ms": "500", "max_partition_fetch_bytes": "1"}
     client = connect(kafka_cluster, **options)
     yield client
@@ -64,10 +60,10 @@ def topic_id(client: Cluster, topic: str) -> uuid.UUID:
     return client.settled_topics([topic], soon())[topic].topic_id
 
 
-def test_fault_24_a_topic_is_created_anew_between_plan_and_read(
+def test_fault_24_a_topic_is_recreated_between_plan_and_read(
     cluster: Cluster, make_topic: MakeTopic
 ) -> None:
-    """At once: the time that word of a topic may take has its default of half a minute here."""
+    """Found at once by the topic id: the propagation time-out of 30 s does not pass."""
     partition = TopicPartition(make_topic(), 0)
     write(cluster, b"a", b"b", topic_partition=partition)
     planned = topic_id(cluster, partition.topic)
@@ -85,7 +81,7 @@ def test_fault_24_a_topic_is_created_anew_between_plan_and_read(
 
 @pytest.mark.slow
 def test_fault_20_an_unclean_election_under_a_read() -> None:
-    """The replica that lags is elected, and its log grows past the read before anybody asks."""
+    """A lagging replica is elected, and its log grows beyond the position of the read."""
     config = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
     with KafkaCluster(nodes=3, config=config) as kafka:
         client = connect(kafka)

@@ -1,9 +1,10 @@
-"""Each codec, both ways, with confluent-kafka (librdkafka) and kafka-python as witnesses."""
+"""Each codec in both directions, with confluent-kafka (librdkafka) and kafka-python."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any, TypeAlias
 
 import kafka
@@ -21,12 +22,14 @@ from kafka_protocol.columnar.schema import HEADERS_TYPE
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.testing import KafkaCluster
-from tests.integration.conftest import SOON_MS, MakeTopic
+from tests.integration.clients import SOON_MS
+from tests.integration.conftest import Consume, MakeTopic
 
 pytestmark = pytest.mark.integration
 
 # Key, value, headers, timestamp in ms.
-Row: TypeAlias = tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]], int]
+Headers: TypeAlias = list[tuple[str, str | bytes | None]]
+Row: TypeAlias = tuple[bytes | None, bytes | None, Headers, int]
 
 NOW = 1_760_000_000_000
 CODECS = [codec.name.lower() for codec in CompressionCodec]
@@ -59,9 +62,7 @@ def written_by_librdkafka(servers: str, topic: str, codec: str, rows: list[Row])
 
 def written_by_kafka_python(servers: str, topic: str, codec: str, rows: list[Row]) -> None:
     producer = kafka.KafkaProducer(
-        bootstrap_servers=servers,
-        compression_type=None if codec == "none" else codec,
-        linger_ms=50,
+        bootstrap_servers=servers, compression_type=None if codec == "none" else codec, linger_ms=50
     )
     for key, value, headers, timestamp in rows:
         producer.send(topic, value, key, headers, 0, timestamp)
@@ -69,8 +70,8 @@ def written_by_kafka_python(servers: str, topic: str, codec: str, rows: list[Row
     producer.close()
 
 
-def within_kafka_python_s_limits(rows: list[Row]) -> list[Row]:
-    """Its producer refuses headers without a value, and records with neither key nor value."""
+def for_kafka_python(rows: list[Row]) -> list[Row]:
+    """The rows that its producer takes: headers with a value, records with a key or a value."""
     return [
         (key, value, [(name, header or b"") for name, header in headers], timestamp)
         for key, value, headers, timestamp in rows
@@ -91,7 +92,7 @@ def test_reads_what_they_write(
 ) -> None:
     rows = messy_rows(seed=1)
     if client == "kafka-python":
-        rows = within_kafka_python_s_limits(rows)
+        rows = for_kafka_python(rows)
     topic = make_topic()
     WRITERS[client](kafka_cluster.bootstrap_servers, topic, codec, rows)
 
@@ -103,7 +104,7 @@ def test_reads_what_they_write(
         for arrow in decode_batches(batches, window):
             read += [*map(as_row, arrow.to_pylist())]
     assert read == rows
-    # A client may leave a batch alone that compression would make larger.
+    # A client may send a batch uncompressed that compression would make larger.
     assert CompressionCodec[codec.upper()] in codecs
 
 
@@ -129,10 +130,7 @@ def write(cluster: Cluster, topic: str, codec: str, rows: list[Row]) -> None:
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_librdkafka_reads_what_we_write(
-    cluster: Cluster,
-    make_topic: MakeTopic,
-    consume: Callable[[str, int, int], list[Any]],
-    codec: str,
+    cluster: Cluster, make_topic: MakeTopic, consume: Consume, codec: str
 ) -> None:
     rows, topic = messy_rows(seed=2), make_topic()
     write(cluster, topic, codec, rows)
@@ -153,10 +151,8 @@ def test_kafka_python_reads_what_we_write(
         enable_auto_commit=False,
         check_crcs=True,
     )
-    try:
+    with closing(consumer):
         consumer.assign([kafka.TopicPartition(topic, 0)])
         consumer.seek_to_beginning()
         read = [next(consumer) for _ in rows]
-    finally:
-        consumer.close()
     assert [(r.key, r.value, [*r.headers], r.timestamp) for r in read] == rows

@@ -1,19 +1,17 @@
-"""The same job on Spark's own cluster and through Spark Connect: nothing in it has to change."""
+"""The same job on a Spark cluster and through Spark Connect."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from confluent_kafka import Producer as Librdkafka
 
 from kafka_spark_source.testing import KafkaCluster
-from tests.integration.conftest import MakeTopic
+from tests.integration.conftest import Consume, MakeTopic
 from tests.own_process import run_module
 
-pytestmark = [pytest.mark.integration, pytest.mark.spark]
+pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.slow]
 
 PARTITIONS = 6
 COUNT = 500  # in each
@@ -22,7 +20,7 @@ Written = dict[int, list[tuple[bytes | None, bytes | None]]]
 
 
 def records_of(partition: int) -> list[tuple[bytes | None, bytes | None]]:
-    """Keys that say nothing about the partition, and nulls."""
+    """Records whose keys do not decide the partition; some keys and values are null."""
     return [
         (b"key %d" % (number % 7) if number % 3 else None, b"%d-%d" % (partition, number))
         for number in range(COUNT - 1)
@@ -43,14 +41,14 @@ def source(kafka_cluster: KafkaCluster, make_topic: MakeTopic) -> str:
 @pytest.mark.parametrize(
     ("kind", "url", "executors"),
     [("master", "local-cluster[2,1,1024]", 2), ("remote", "local[2]", 1)],
-    ids=["Spark's own cluster", "Spark Connect"],
+    ids=["Spark cluster", "Spark Connect"],
 )
-def test_the_same_job_elsewhere(
+def test_the_same_job(
     tmp_path: Path,
     kafka_cluster: KafkaCluster,
     source: str,
     make_topic: MakeTopic,
-    consume: Callable[[str, int, int], list[Any]],
+    consume: Consume,
     kind: str,
     url: str,
     executors: int,
@@ -72,7 +70,7 @@ def test_the_same_job_elsewhere(
         for offset, (key, value) in enumerate(records_of(partition))
     ]
     assert len({row[4] for row in rows}) == executors
-    # The sink places rows by their partition column, and keeps their order.
+    # The sink uses the partition column, and keeps the order of the rows.
     for partition in range(PARTITIONS):
         copies = consume(target, partition, COUNT)
         assert [(each.key(), each.value()) for each in copies] == records_of(partition)

@@ -1,4 +1,4 @@
-"""Where a batch read starts and ends, and into how many tasks it is split: through Spark."""
+"""Start, end and number of tasks of a batch read, through Spark."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Fill = Callable[[str, int, int], None]
 
 @pytest.fixture
 def fill(kafka_cluster: KafkaCluster) -> Fill:
-    """`fill(topic, partition, count)`: record n is n seconds younger than the first."""
+    """`fill(topic, partition, count)`: record n is n seconds later than the first."""
 
     def produce(topic: str, partition: int, count: int, start_ms: int = START_MS) -> None:
         producer = Librdkafka({"bootstrap.servers": kafka_cluster.bootstrap_servers})
@@ -70,7 +70,7 @@ def test_timestamps(read: Read, make_topic: MakeTopic, fill: Fill) -> None:
         0: [7, 8, 9],
         1: [2, 3, 4, 5],
     }
-    # No record of partition 1 is as young: its end.
+    # Partition 1 has no record of that time or later: it is read to its end.
     ending = json.dumps({topic: {"0": at(2), "1": at(99)}})
     assert offsets(endingOffsetsByTimestamp=ending) == {0: [0, 1], 1: [*range(6)]}
 
@@ -90,6 +90,7 @@ def test_a_starting_timestamp_without_a_match(
     assert offsets_of(lenient) == {0: [8, 9]}
 
 
+@pytest.mark.core
 def test_relative_starts(
     kafka_cluster: KafkaCluster, read: Read, make_topic: MakeTopic, fill: Fill
 ) -> None:
@@ -116,7 +117,7 @@ def test_whole_topics_by_name(read: Read, make_topic: MakeTopic, fill: Fill) -> 
     assert {row["topic"]: row["count"] for row in rows.collect()} == {first: 6, second: 1}
 
 
-def test_the_same_data_frame_sees_what_came_meanwhile(
+def test_the_same_data_frame_reads_new_records(
     read: Read, make_topic: MakeTopic, fill: Fill
 ) -> None:
     topic = make_topic(partitions=2)
@@ -127,10 +128,10 @@ def test_the_same_data_frame_sees_what_came_meanwhile(
     assert df.count() == 5
 
 
-def test_ends_are_bound_when_the_task_runs(
+def test_the_task_finds_the_latest_offset(
     spark: SparkSession, read: Read, make_topic: MakeTopic, fill: Fill
 ) -> None:
-    """Planned before the records came, and read after."""
+    """Records that were written after planning are read."""
     topic = make_topic()
     fill(topic, 0, 3)
     planned = read(subscribe=topic, endingOffsets="latest").rdd
@@ -159,7 +160,7 @@ def test_hot_partitions_are_split(
     assert df.select(F.spark_partition_id()).distinct().count() == tasks
 
 
-def test_an_empty_partition_is_a_task_unless_it_is_split(read: Read, make_topic: MakeTopic) -> None:
+def test_an_empty_partition_is_a_task_without_splitting(read: Read, make_topic: MakeTopic) -> None:
     topic = make_topic(partitions=3)
     assert read(subscribe=topic).rdd.getNumPartitions() == 3
     assert read(subscribe=topic, minPartitions="5").collect() == []
@@ -168,7 +169,7 @@ def test_an_empty_partition_is_a_task_unless_it_is_split(read: Read, make_topic:
 def test_assigned_partitions_that_do_not_exist(
     read: Read, make_topic: MakeTopic, fill: Fill
 ) -> None:
-    """Refused, where Spark's own connector goes on without them and says nothing."""
+    """Refused; Spark's own connector silently ignores them."""
     topic = make_topic()
     fill(topic, 0, 2)
     assign = json.dumps({topic: [0, 5]})
@@ -197,7 +198,7 @@ def test_read_committed_ends_at_the_last_stable_offset(
     producer.abort_transaction(30)
 
 
-def test_planning_is_tried_as_often_as_told(spark: SparkSession) -> None:
+def test_planning_is_retried_num_retries_times(spark: SparkSession) -> None:
     reader = spark.read.format("pykafka").option("kafka.bootstrap.servers", "localhost:1")
     options = {
         "subscribe": "t",

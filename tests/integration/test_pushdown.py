@@ -1,4 +1,4 @@
-"""Filters that decide what is read at all, and what Spark makes of a DataFrame used twice."""
+"""Filters that are pushed down to the read, and a DataFrame that is used twice."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COUNT = 20
 
 @pytest.fixture
 def topic(kafka_cluster: KafkaCluster, make_topic: MakeTopic) -> str:
-    """Three partitions of 20 records, each a second younger than the one before."""
+    """Three partitions of 20 records, one for each second."""
     name = make_topic(partitions=PARTITIONS)
     producer = Librdkafka({"bootstrap.servers": kafka_cluster.bootstrap_servers})
     for partition in range(PARTITIONS):
@@ -54,13 +54,13 @@ FILTERS = [
     ("offset between 3 and 4", 3, {(p, n) for p in range(PARTITIONS) for n in (3, 4)}),
     ("offset > 100", 0, set()),
     (
-        # As Spark takes it: a timestamp with microseconds.
+        # Spark pushes down a timestamp in microseconds.
         f"timestamp >= timestamp_millis({START_MS + 17_500}) and partition < 1",
         1,
         {(0, 18), (0, 19)},
     ),
     (f"timestamp > timestamp_millis({START_MS + 90_000})", 0, set()),
-    # Nothing is said about offsets, and Spark filters.
+    # These limit no offsets: Spark filters the rows.
     (f"timestamp < timestamp_millis({START_MS + 1_000})", 3, {(p, 0) for p in range(PARTITIONS)}),
     ("value = '7' or partition = 0", 3, None),
 ]
@@ -68,29 +68,29 @@ FILTERS = [
 
 @since_4_1
 @pytest.mark.usefixtures("switched_on")
-@pytest.mark.parametrize(("condition", "tasks", "expected"), FILTERS)
+@pytest.mark.parametrize(
+    ("condition", "tasks", "expected"), FILTERS, ids=[f[0][:40] for f in FILTERS]
+)
 def test_filters_decide_what_is_read(
     read: Read, topic: str, condition: str, tasks: int, expected: set[tuple[int, int]] | None
 ) -> None:
     without = kept(read(subscribe=topic).where(condition))
     assert expected is None or without == expected
     filtered = read(subscribe=topic, pushDownPredicate=True).where(condition)
-    # Where nothing is left, Spark makes one task of nothing.
+    # Spark runs one empty task if no partition is left.
     assert filtered.rdd.getNumPartitions() == max(1, tasks)
     assert kept(read(subscribe=topic, pushDownPredicate=True).where(condition)) == without
 
 
 @since_4_1
-def test_without_sparks_switch_spark_says_which_one(read: Read, topic: str) -> None:
+def test_without_sparks_switch_the_error_names_it(read: Read, topic: str) -> None:
     with pytest.raises(PySparkException, match=SWITCH):
         read(subscribe=topic, pushDownPredicate=True).collect()
 
 
 @since_4_1
 @pytest.mark.usefixtures("switched_on")
-def test_without_the_option_a_data_frame_can_be_used_as_often_as_one_likes(
-    read: Read, topic: str
-) -> None:
+def test_without_the_option_a_data_frame_can_be_used_twice(read: Read, topic: str) -> None:
     df = read(subscribe=topic)
     both = df.where("partition = 0").union(df.where("partition = 1"))
     assert both.count() == 2 * COUNT
@@ -99,10 +99,10 @@ def test_without_the_option_a_data_frame_can_be_used_as_often_as_one_likes(
 
 @since_4_1
 @pytest.mark.usefixtures("switched_on")
-def test_spark_still_keeps_the_filters_of_one_query_for_the_next(read: Read, topic: str) -> None:
-    """Why the option is off by default: Spark plans a DataFrame's second use with the first's.
+def test_spark_uses_the_filters_of_one_query_for_the_next(read: Read, topic: str) -> None:
+    """The reason why the option is off by default: the second query gets the filters of the first.
 
-    When this fails, Spark has been put right, and the option can go.
+    If this test fails, Spark has fixed it, and the option can be removed.
     """
     df = read(subscribe=topic, pushDownPredicate=True)
     assert df.where("partition = 0").count() == COUNT

@@ -1,78 +1,75 @@
-"""Data that is gone under a batch read, on a real broker: topics, records, what is not committed.
+"""Data that is lost between plan and read, on a real broker: topics, records, transactions.
 
-Planned before it goes, and read after. The numbers are those of the list of faults.
+The numbers are those of the list of faults.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import time
-from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import pytest
 from confluent_kafka import Producer as Librdkafka
 
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_topic
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.pool import close_shared_clusters
 from kafka_protocol.errors import DataLossError
-from kafka_protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
-from tests.fakes.batch_reading import Task, plan
+from kafka_spark_source.testing.waiting import Deadline
+from tests.fakes.batch_reading import Rows, Task, plan
 from tests.fakes.reading import write
-from tests.integration.conftest import SOON_MS, MakeTopic
-from tests.integration.test_read_faults import fill, soon
+from tests.integration.clients import SOON_MS, soon
+from tests.integration.conftest import MakeTopic
+from tests.integration.topics import delete_records, fill
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("workers_end")]
 
 # How long a topic may be unknown before it counts as deleted.
 GONE_SOON = {"kafka_topic_metadata_propagation_max_ms": 500}
-# An offset for each end that is not bound late, and none.
+# A starting offset that is fixed when the read is planned, and one that the task finds.
 STARTS = pytest.mark.parametrize("start", [0, None], ids=["fixed", "earliest"])
 LOSSES = pytest.mark.parametrize("fail_on_data_loss", [True, False], ids=["fail", "go on"])
 
 
-@pytest.fixture(autouse=True)
-def _workers_end() -> Iterator[None]:
-    yield
-    close_shared_clusters()
+class Plan(NamedTuple):
+    """A topic, and a driver that plans reads of it."""
 
+    servers: str
+    cluster: Cluster
+    topic: str
 
-Planned = Callable[..., list[Task]]
+    def tasks(self, start: int | None = None, **options: object) -> list[Task]:
+        if start is not None:
+            options["startingOffsets"] = json.dumps({self.topic: {"0": start}})
+        return plan([self.servers], subscribe=self.topic, **options)
+
+    def fill(self, count: int, name: str = "") -> Rows:
+        return fill(self.cluster, self.topic, count, name)
+
+    def delete_topic(self) -> None:
+        delete_topic(self.cluster, self.topic, soon())
 
 
 @pytest.fixture
-def planned(kafka_cluster: KafkaCluster) -> Planned:
-    """`planned(topic, **options)`: what the driver makes of a read."""
-
-    def make(topic: str, start: int | None = None, **options: object) -> list[Task]:
-        if start is not None:
-            options["startingOffsets"] = json.dumps({topic: {"0": start}})
-        return plan([kafka_cluster.bootstrap_servers], subscribe=topic, **options)
-
-    return make
+def planned(kafka_cluster: KafkaCluster, cluster: Cluster, make_topic: MakeTopic) -> Plan:
+    return Plan(kafka_cluster.bootstrap_servers, cluster, make_topic())
 
 
-# --- Topics that are gone ------------------------------------------------------------------------
+# --- Deleted topics ------------------------------------------------------------------------------
 
 
 @STARTS
 @LOSSES
-def test_fault_23_a_topic_that_is_deleted_between_plan_and_read(
-    cluster: Cluster,
-    make_topic: MakeTopic,
-    planned: Planned,
-    caplog: pytest.LogCaptureFixture,
-    start: int | None,
-    fail_on_data_loss: bool,
+def test_fault_23_a_topic_is_deleted_between_plan_and_read(
+    planned: Plan, caplog: pytest.LogCaptureFixture, start: int | None, fail_on_data_loss: bool
 ) -> None:
-    topic = make_topic()
-    fill(cluster, topic, 3)
+    topic = planned.topic
+    planned.fill(3)
     options = GONE_SOON | {"kafka_default_api_timeout_ms": 2_000}
-    (task,) = planned(topic, start, failOnDataLoss=fail_on_data_loss, **options)
-    delete_topic(cluster, topic, soon())
+    (task,) = planned.tasks(start, failOnDataLoss=fail_on_data_loss, **options)
+    planned.delete_topic()
     if fail_on_data_loss:
         with pytest.raises(DataLossError, match=rf"PARTITIONS_DELETED.*{topic}-0 .*offset 0"):
             task.rows()
@@ -83,21 +80,17 @@ def test_fault_23_a_topic_that_is_deleted_between_plan_and_read(
 
 
 @LOSSES
-def test_fault_23_a_topic_that_is_deleted_under_a_task(
-    cluster: Cluster,
-    make_topic: MakeTopic,
-    planned: Planned,
-    caplog: pytest.LogCaptureFixture,
-    fail_on_data_loss: bool,
+def test_fault_23_a_topic_is_deleted_under_a_task(
+    planned: Plan, caplog: pytest.LogCaptureFixture, fail_on_data_loss: bool
 ) -> None:
-    """The rows that there were stay rows of the read."""
-    topic = make_topic()
-    rows = fill(cluster, topic, 6)
+    """Rows that were read before stay part of the result."""
+    topic = planned.topic
+    rows = planned.fill(6)
     options = GONE_SOON | {"kafka_max_partition_fetch_bytes": 1}
-    (task,) = planned(topic, failOnDataLoss=fail_on_data_loss, **options)
+    (task,) = planned.tasks(failOnDataLoss=fail_on_data_loss, **options)
     batches = task.batches()
     found = next(batches)
-    delete_topic(cluster, topic, soon())
+    planned.delete_topic()
     with caplog.at_level(logging.WARNING):
         if fail_on_data_loss:
             with pytest.raises(DataLossError, match=rf"PARTITIONS_DELETED.*{topic}-0"):
@@ -107,7 +100,7 @@ def test_fault_23_a_topic_that_is_deleted_under_a_task(
             for batch in batches:
                 found += batch
             assert f"{topic}-0 is unknown to the brokers" in caplog.text
-    # One answer may have been on its way.
+    # One Fetch was in flight.
     assert found == rows[: len(found)]
     assert len(found) < len(rows)
 
@@ -115,27 +108,22 @@ def test_fault_23_a_topic_that_is_deleted_under_a_task(
 @STARTS
 @LOSSES
 @pytest.mark.parametrize("count", [0, 2, 3, 5])
-def test_fault_24_a_topic_that_is_created_anew_between_plan_and_read(
-    cluster: Cluster,
-    make_topic: MakeTopic,
-    planned: Planned,
+def test_fault_24_a_topic_is_recreated_between_plan_and_read(
+    planned: Plan,
     caplog: pytest.LogCaptureFixture,
     count: int,
     start: int | None,
     fail_on_data_loss: bool,
 ) -> None:
-    """At once, by its id: word of a topic has its default of half a minute here."""
-    topic = make_topic()
-    fill(cluster, topic, 3)
-    (task,) = planned(
-        topic,
-        start,
-        failOnDataLoss=fail_on_data_loss,
-        kafka_topic_metadata_propagation_max_ms=30_000,
+    """Found at once by the topic id: the propagation time-out of 30 s does not pass."""
+    topic = planned.topic
+    planned.fill(3)
+    (task,) = planned.tasks(
+        start, failOnDataLoss=fail_on_data_loss, kafka_topic_metadata_propagation_max_ms=30_000
     )
-    delete_topic(cluster, topic, soon())
-    create_topic(cluster, NewTopic(topic), soon())
-    fill(cluster, topic, count, "other ")
+    planned.delete_topic()
+    create_topic(planned.cluster, NewTopic(topic), soon())
+    planned.fill(count, "other ")
     if fail_on_data_loss:
         with pytest.raises(DataLossError, match=rf"PARTITIONS_DELETED.*{topic}-0.*re-created"):
             task.rows()
@@ -145,70 +133,51 @@ def test_fault_24_a_topic_that_is_created_anew_between_plan_and_read(
         assert "re-created" in caplog.text
 
 
-# --- Records that are gone -----------------------------------------------------------------------
+# --- Deleted records -----------------------------------------------------------------------------
 
 
-def delete_records(cluster: Cluster, topic: str, before: int) -> None:
-    """What retention does, at once."""
-    Topic = DeleteRecordsRequest.DeleteRecordsTopic
-    partition = Topic.DeleteRecordsPartition(partition_index=0, offset=before)
-    request = DeleteRecordsRequest(
-        topics=[Topic(name=topic, partitions=[partition])], timeout_ms=SOON_MS
-    )
-    leader, _ = cluster.leader(TopicPartition(topic, 0), soon())
-    answer = cluster.broker(leader.node_id, soon()).request(request, DeleteRecordsResponse, soon())
-    (done,) = answer.topics[0].partitions
-    assert (done.error_code, done.low_watermark) == (0, before)
-
-
-# In the middle of a batch, between two, and at the end of the log.
-@pytest.mark.parametrize("before", [4, 6, 12])
+@pytest.mark.parametrize("before", [4, 6, 12], ids=["in a batch", "between two", "at the end"])
 @LOSSES
-def test_fault_27_records_that_age_out_between_plan_and_read(
-    cluster: Cluster,
-    make_topic: MakeTopic,
-    planned: Planned,
-    caplog: pytest.LogCaptureFixture,
-    before: int,
-    fail_on_data_loss: bool,
+def test_fault_27_records_expire_between_plan_and_read(
+    planned: Plan, caplog: pytest.LogCaptureFixture, before: int, fail_on_data_loss: bool
 ) -> None:
-    topic = make_topic()
+    topic = planned.topic
     values = [b"%d" % number for number in range(12)]
     for first in range(0, 12, 3):
-        write(cluster, *values[first : first + 3], topic_partition=TopicPartition(topic, 0))
-    (fixed,) = planned(topic, 0, failOnDataLoss=fail_on_data_loss)
-    (late,) = planned(topic, failOnDataLoss=fail_on_data_loss)
-    delete_records(cluster, topic, before)
+        write(planned.cluster, *values[first : first + 3], topic_partition=TopicPartition(topic, 0))
+    (fixed,) = planned.tasks(0, failOnDataLoss=fail_on_data_loss)
+    (late,) = planned.tasks(failOnDataLoss=fail_on_data_loss)
+    delete_records(planned.cluster, topic, before)
     rest = [*enumerate(values)][before:]
     if fail_on_data_loss:
         lost = rf"COULD_NOT_READ_OFFSET_RANGE.*\[0, 12\).*{topic}-0: .*\[{before}, 12\)"
         with pytest.raises(DataLossError, match=lost):
             fixed.rows()
         with pytest.raises(DataLossError, match=lost):
-            planned(topic, 0)
+            planned.tasks(0)
     else:
         with caplog.at_level(logging.WARNING):
             assert fixed.rows() == rest
         assert f"the log holds [{before}, 12). Going on without them" in caplog.text
-    # Who asked for the earliest, whatever it is, lost nothing.
+    # A read from the earliest offset lost nothing.
     assert late.rows() == rest
 
 
-def test_fault_27_records_that_age_out_under_a_task(
-    cluster: Cluster, make_topic: MakeTopic, planned: Planned, caplog: pytest.LogCaptureFixture
+def test_fault_27_records_expire_under_a_task(
+    planned: Plan, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What was read stays, the rest goes on where the log begins now, and nothing comes twice."""
-    topic = make_topic()
-    rows = fill(cluster, topic, 12)
-    (task,) = planned(topic, failOnDataLoss=False, kafka_max_partition_fetch_bytes=1)
+    """The read goes on at the new log start offset, and reads no record twice."""
+    topic = planned.topic
+    rows = planned.fill(12)
+    (task,) = planned.tasks(failOnDataLoss=False, kafka_max_partition_fetch_bytes=1)
     batches = task.batches()
     found = next(batches)
-    delete_records(cluster, topic, 8)
+    delete_records(planned.cluster, topic, 8)
     with caplog.at_level(logging.WARNING):
         for batch in batches:
             found += batch
     read_before = len(found) - 4
-    assert read_before in (1, 2)  # one answer was on its way
+    assert read_before in (1, 2)  # one Fetch was in flight
     assert found == rows[:read_before] + rows[8:]
     assert f"[{read_before}, 12)" in caplog.text
 
@@ -216,33 +185,27 @@ def test_fault_27_records_that_age_out_under_a_task(
 # --- Transactions ------------------------------------------------------------------------
 
 
-def test_fault_36_a_read_ends_where_a_transaction_is_open(
-    kafka_cluster: KafkaCluster, cluster: Cluster, make_topic: MakeTopic, planned: Planned
-) -> None:
-    """It does not wait for its end, and what comes behind it is not read."""
-    topic = make_topic()
-    rows = fill(cluster, topic, 3)
-    options = {"bootstrap.servers": kafka_cluster.bootstrap_servers}
+def test_fault_36_a_read_ends_before_an_open_transaction(planned: Plan) -> None:
+    """It does not wait for the transaction, and reads no record after its first one."""
+    topic = planned.topic
+    rows = planned.fill(3)
+    options = {"bootstrap.servers": planned.servers}
     producer = Librdkafka({**options, "transactional.id": f"open-{topic}"})
     producer.init_transactions(30)
     producer.begin_transaction()
     producer.produce(topic, b"3")
     assert producer.flush(30) == 0
-    write(cluster, b"4", topic_partition=TopicPartition(topic, 0))
-    committed = {"kafka_isolation_level": "read_committed"}
-    (task,) = planned(topic, **committed)
+    write(planned.cluster, b"4", topic_partition=TopicPartition(topic, 0))
+    committed: dict[str, Any] = {"kafka_isolation_level": "read_committed"}
+    (task,) = planned.tasks(**committed)
     assert task.rows() == rows
-    (everything,) = planned(topic)
+    (everything,) = planned.tasks()
     assert everything.rows() == [*rows, (3, b"3"), (4, b"4")]
     beyond = {"endingOffsets": json.dumps({topic: {"0": 5}})}
     with pytest.raises(DataLossError, match=rf"{topic}-0: the log holds \[0, 3\)"):
-        planned(topic, 0, **committed, **beyond)
-    (cut,) = planned(topic, 0, **committed, **beyond, failOnDataLoss=False)
+        planned.tasks(0, **committed, **beyond)
+    (cut,) = planned.tasks(0, **committed, **beyond, failOnDataLoss=False)
     assert cut.rows() == rows
     producer.abort_transaction(30)
-    # The end is that of the log when the task runs; the marker is written behind the answer.
-    deadline = soon()
-    while (found := task.rows()) == rows:
-        assert not deadline.has_passed, "the marker never came"
-        time.sleep(0.05)
-    assert found == [*rows, (4, b"4")]
+    # The task finds the end of the log; the broker writes the marker after its response.
+    assert Deadline(SOON_MS / 1_000).wait_for(lambda: task.rows() == [*rows, (4, b"4")])

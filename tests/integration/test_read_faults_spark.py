@@ -1,4 +1,4 @@
-"""Faults of a batch read that are about Spark: lost workers, two networks, options, new partitions.
+"""Faults of a batch read that involve Spark: lost workers, networks, options, new partitions.
 
 The numbers are those of the list of faults.
 """
@@ -15,42 +15,21 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, Row, SparkSession
 
-from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.messages.create_partitions import (
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-)
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
 from tests.fakes.batch_reading import IN_THREE, filled
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.reading import write
-from tests.integration.conftest import SOON_MS, MakeTopic, Read
-from tests.integration.test_bad_input import first_line
+from tests.integration.conftest import MakeTopic, Read
+from tests.integration.error_lines import first_line
+from tests.integration.topics import add_partitions
 from tests.own_process import run_module
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 
-def soon() -> Deadline:
-    return Deadline.after(SOON_MS)
-
-
 # --- Partitions that are added -------------------------------------------------------------------
-
-
-def add_partitions(cluster: Cluster, topic: str, count: int) -> None:
-    Topic = CreatePartitionsRequest.CreatePartitionsTopic
-    request = CreatePartitionsRequest(
-        topics=[Topic(name=topic, count=count, assignments=None)], timeout_ms=SOON_MS
-    )
-    controller = cluster.controller(CreatePartitionsRequest, soon())
-    answer = controller.request(request, CreatePartitionsResponse, soon())
-    assert [result.error_code for result in answer.results] == [0], answer
-    deadline = soon()
-    while len(cluster.settled_topics([topic], deadline)[topic].partitions) < count:
-        assert not deadline.has_passed, "brokers never heard of the partition"
 
 
 def in_order(rows: list[Row]) -> list[tuple[int, int, bytes]]:
@@ -58,10 +37,10 @@ def in_order(rows: list[Row]) -> list[tuple[int, int, bytes]]:
     return sorted((partition, offset, bytes(value)) for partition, offset, value in rows)
 
 
-def test_fault_25_a_partition_that_is_added_during_a_query(
+def test_fault_25_a_partition_is_added_during_a_query(
     cluster: Cluster, read: Read, make_topic: MakeTopic
 ) -> None:
-    """A plan has the partitions of its time; the next one reads the new one from its beginning."""
+    """A query reads the planned partitions; the next one reads the new one from the beginning."""
     topic = make_topic()
     columns = ["partition", "offset", "value"]
 
@@ -79,7 +58,7 @@ def test_fault_25_a_partition_that_is_added_during_a_query(
     assert in_order(planned.collect()) == old
     all_of_them = [*old, (1, 0, b"c"), (1, 1, b"d")]
     assert rows(read(subscribe=topic)) == all_of_them
-    # Newer ones ask a Python source for its partitions once for each `load()`.
+    # Later releases plan the partitions of a Python source once for each `load()`.
     plans_anew = pyspark.__version__.startswith("4.0.")
     assert rows(df) == (all_of_them if plans_anew else old)
 
@@ -87,12 +66,12 @@ def test_fault_25_a_partition_that_is_added_during_a_query(
 # --- Workers that die ----------------------------------------------------------------------------
 
 
-def test_fault_55_a_task_that_loses_a_worker_is_done_again(
+def test_fault_55_a_task_that_loses_a_worker_is_retried(
     kafka_cluster: KafkaCluster, cluster: Cluster, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
-    """The one that reads, or one behind it: the same rows again, and none of the first attempt."""
+    """The worker that reads, or one after it: all rows are those of the second attempt."""
     topic = make_topic()
-    # More than the sockets on the way from the reader hold.
+    # More bytes than the sockets between the workers buffer.
     values = [b"%d" % number * 2_000 for number in range(3_000)]
     for first in range(0, len(values), 100):
         part = values[first : first + 100]
@@ -101,7 +80,7 @@ def test_fault_55_a_task_that_loses_a_worker_is_done_again(
     found = run_module(tmp_path, "tests.jobs.lost_workers", *arguments)
     expected = [(offset, hashlib.md5(value).hexdigest()) for offset, value in enumerate(values)]
     for name in ("reader", "udf", "reader of a stream", "udf of a stream"):
-        # Who kills itself cannot say so.
+        # A worker that kills itself cannot write its result.
         assert (tmp_path / name).read_text() == ("1 killed" if "reader" in name else "")
         assert [(offset, value) for offset, value, _ in sorted(found[name])] == expected
         assert {attempt for _, _, attempt in found[name]} == {1}, name
@@ -127,7 +106,7 @@ def scripted(spark: SparkSession) -> Iterator[tuple[ScriptedCluster, DataFrame]]
         yield cluster, reader.option("kafka.bootstrap.servers", servers).load()
 
 
-def test_fault_58_brokers_that_the_driver_reaches_and_tasks_do_not(
+def test_fault_58_only_tasks_cannot_reach_the_brokers(
     scripted: tuple[ScriptedCluster, DataFrame],
 ) -> None:
     cluster, df = scripted
@@ -143,7 +122,7 @@ def test_fault_58_brokers_that_the_driver_reaches_and_tasks_do_not(
     assert "t-0" in line
 
 
-def test_fault_58_brokers_that_the_driver_does_not_reach(
+def test_fault_58_the_driver_cannot_reach_the_brokers(
     scripted: tuple[ScriptedCluster, DataFrame],
 ) -> None:
     cluster, df = scripted
@@ -182,7 +161,7 @@ def test_fault_58_brokers_that_the_driver_does_not_reach(
 def test_fault_60_options_are_refused_at_load(
     spark: SparkSession, options: dict[str, str], words: str
 ) -> None:
-    """Nobody is asked for anything: no broker has that address."""
+    """Without a connection: no broker has that address."""
     with pytest.raises(PySparkException) as caught:
         nowhere(spark).options(**options).load()
     assert words in first_line(caught.value)
@@ -197,10 +176,10 @@ def test_fault_60_options_are_refused_at_load(
     ],
     ids=["latest", "-1"],
 )
-def test_fault_60_what_a_stream_can_have_is_refused_at_the_first_action(
+def test_fault_60_start_options_of_streams_at_the_first_action(
     spark: SparkSession, starting: str, words: str
 ) -> None:
-    """At `load()` Spark does not say which of the two it will be."""
+    """At `load()` it is unknown whether the read is a batch or a stream."""
     df = nowhere(spark).option("startingOffsets", starting).load()
     with pytest.raises(PySparkException) as caught:
         df.collect()
@@ -208,8 +187,8 @@ def test_fault_60_what_a_stream_can_have_is_refused_at_the_first_action(
     assert "Traceback" not in str(caught.value)
 
 
-def test_fault_60_with_a_schema_of_the_user_s_at_the_first_action(spark: SparkSession) -> None:
-    """Spark makes no source before that, and still no broker is asked."""
+def test_fault_60_with_a_users_schema_at_the_first_action(spark: SparkSession) -> None:
+    """Spark creates no source before, and no broker is contacted."""
     options = {"assign": '{"t":[0]}'}
     df = nowhere(spark).options(**options).schema("offset long").load()
     with pytest.raises(PySparkException, match="Only one of the following options") as caught:

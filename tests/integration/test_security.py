@@ -8,7 +8,7 @@ import pickle
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -18,13 +18,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_protocol.auth.secret import Secret
-from kafka_protocol.client.broker.api_versions import bring_up
+from kafka_protocol.client.broker.api_versions import negotiate_versions
 from kafka_protocol.client.broker.authenticate import authenticate
 from kafka_protocol.client.broker.broker import Broker
-from kafka_protocol.client.broker.connection import Wire
+from kafka_protocol.client.broker.connection import BrokerConnection
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic
-from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.fetch import fetch_range
 from kafka_protocol.errors import (
@@ -40,28 +39,28 @@ from kafka_protocol.negotiation import BrokerVersions
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.options.read import parse_batch_options
 from kafka_spark_source.source import KafkaDataSource
-from kafka_spark_source.testing import KafkaCluster
+from kafka_spark_source.testing import KafkaCluster, waiting
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.fakes import tls
-from tests.integration.conftest import SOON_MS
-from tests.integration.test_client import numbered, write
+from tests.integration.clients import SOON_MS, connected, soon
+from tests.integration.topics import numbered, write_batches
 from tests.secret_check import PASSWORD, guard
 
 pytestmark = pytest.mark.integration
 
-REAUTHENTICATE_MS = 3_000
+REAUTHENTICATE_MS = 2_000
 MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 
 
 @pytest.fixture(scope="module")
 def sasl(kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
-    """SASL_SSL with every mechanism that wants nobody else, and sessions of 3 seconds."""
+    """SASL_SSL with every mechanism that needs no other server, and sessions of 2 seconds."""
     mechanisms = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER"
     cluster = kafka_cluster_factory(
         security="SASL_SSL",
         config={
             "sasl.enabled.mechanisms": mechanisms,
-            # Its validator of unsigned tokens is what a broker uses where none is named.
+            # Without a validator class a broker takes unsigned tokens.
             "listener.name.sasl_ssl.oauthbearer.sasl.jaas.config": f"{MODULE} required;",
             "connections.max.reauth.ms": str(REAUTHENTICATE_MS),
         },
@@ -74,7 +73,7 @@ def sasl(kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
 def mutual(
     kafka_cluster_factory: ClusterFactory, tmp_path_factory: pytest.TempPathFactory
 ) -> KafkaCluster:
-    """SSL, and every client shows a certificate."""
+    """SSL, with certificates of clients required."""
     authority = tmp_path_factory.mktemp("trust") / "ca.pem"
     authority.write_text(tls.authority_pem())
     return kafka_cluster_factory(
@@ -89,7 +88,7 @@ def mutual(
 
 @pytest.fixture(scope="module")
 def old(kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
-    """SASL without TLS, on a broker that knows no sessions."""
+    """SASL without TLS, on a broker without sessions (KIP-368)."""
     cluster = kafka_cluster_factory("1.1.1", security="SASL_PLAINTEXT")
     guard(cluster.password)
     return cluster
@@ -107,22 +106,13 @@ def user(cluster: KafkaCluster, mechanism: str = "SCRAM-SHA-512") -> dict[str, s
     }
 
 
-@contextmanager
-def connected(options: Mapping[str, str]) -> Iterator[Cluster]:
-    cluster = Cluster(ClientConfig.from_options(options))
-    try:
-        yield cluster
-    finally:
-        cluster.close()
-
-
 def ask(options: Mapping[str, str]) -> None:
     with connected(options) as cluster:
-        cluster.topics([], Deadline.after(SOON_MS))
+        cluster.topics([], soon())
 
 
 def refused(options: Mapping[str, str], kind: type[KafkaError], reason: str) -> None:
-    """At once: a broker lets a failed login wait for 100 ms, and nobody tries again."""
+    """Without a retry. A broker delays its response to a failed login by 100 ms."""
     started = time.monotonic()
     with pytest.raises(kind, match=reason) as caught:
         ask(options)
@@ -130,11 +120,11 @@ def refused(options: Mapping[str, str], kind: type[KafkaError], reason: str) -> 
     assert time.monotonic() - started < 3
 
 
-# --- Who gets in --------------------------------------------------------------------------------
+# --- Accepted -----------------------------------------------------------------------------------
 
 
 def test_options_of_java(sasl: KafkaCluster) -> None:
-    """As the broker's own documentation has them: JAAS and a trust store."""
+    """As Kafka's documentation shows them: JAAS and a trust store."""
     ask(sasl.client_options)
 
 
@@ -177,38 +167,37 @@ def test_a_broker_without_sessions(old: KafkaCluster) -> None:
 
 
 @contextmanager
-def wire_to_0_11(cluster: KafkaCluster) -> Iterator[Wire]:
-    """A connection to a broker that, as far as the client knows, has no SaslAuthenticate."""
+def connection_to_0_11(cluster: KafkaCluster) -> Iterator[BrokerConnection]:
+    """A connection whose client takes the broker for one without SaslAuthenticate."""
     config = ClientConfig.from_options(user(cluster, "PLAIN"))
-    first = Wire(config.bootstrap_servers[0], config, soon())
-    wire = bring_up(first, lambda: first, config, soon())
-    assert wire.connection.versions is not None
-    ranges = dict(wire.connection.versions.ranges)
+    first = BrokerConnection(config.bootstrap_servers[0], config, soon())
+    connection = negotiate_versions(first, lambda: first, config, soon())
+    assert connection.protocol.versions is not None
+    ranges = dict(connection.protocol.versions.ranges)
     del ranges[SaslAuthenticateRequest.api_key]
-    wire.connection.versions = BrokerVersions(ranges, "as of 0.11")
-    try:
-        yield wire
-    finally:
-        wire.close()
+    connection.protocol.versions = BrokerVersions(ranges, "as of 0.11")
+    with closing(connection):
+        yield connection
 
 
+@pytest.mark.slow
 def test_tokens_in_bare_frames(old: KafkaCluster) -> None:
-    """As brokers below 1.0 want them (KIP-43); newer ones still understand it."""
+    """The form of brokers below 1.0 (KIP-43), which newer ones still accept."""
     security = ClientConfig.from_options(user(old, "PLAIN")).security
-    with wire_to_0_11(old) as wire:
-        assert authenticate(wire, security, soon()) is None
-        wire.send(MetadataRequest(topics=[]), soon())
-        assert isinstance(wire.receive(soon()), MetadataResponse)
-    with wire_to_0_11(old) as wire:
+    with connection_to_0_11(old) as connection:
+        assert authenticate(connection, security, soon()) is None
+        connection.send(MetadataRequest(topics=[]), soon())
+        assert isinstance(connection.receive(soon()), MetadataResponse)
+    with connection_to_0_11(old) as connection:
         with pytest.raises(AuthenticationError, match=r"brokers below 1\.0 do so"):
-            authenticate(wire, replace(security, password=Secret(PASSWORD)), soon())
+            authenticate(connection, replace(security, password=Secret(PASSWORD)), soon())
 
 
-# --- Who does not -------------------------------------------------------------------------------
+# --- Refused ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
-def test_wrong_password(sasl: KafkaCluster, mechanism: str) -> None:
+def test_fault_52_wrong_password(sasl: KafkaCluster, mechanism: str) -> None:
     refused(
         user(sasl, mechanism) | {"sasl.password": PASSWORD},
         AuthenticationError,
@@ -226,7 +215,7 @@ def test_unknown_user(sasl: KafkaCluster) -> None:
     refused(options, AuthenticationError, "the broker refused: Authentication failed")
 
 
-def test_unknown_mechanism(old: KafkaCluster) -> None:
+def test_fault_52_unknown_mechanism(old: KafkaCluster) -> None:
     refused(
         user(old, "SCRAM-SHA-512"),
         AuthenticationError,
@@ -234,12 +223,12 @@ def test_unknown_mechanism(old: KafkaCluster) -> None:
     )
 
 
-def test_unknown_authority(sasl: KafkaCluster) -> None:
+def test_fault_51_unknown_authority(sasl: KafkaCluster) -> None:
     options = without(user(sasl), "ssl.")
     refused(options, TlsError, r"not trusted here; set kafka\.ssl\.truststore\.location")
 
 
-def test_wrong_host_name(sasl: KafkaCluster) -> None:
+def test_fault_51_wrong_host_name(sasl: KafkaCluster) -> None:
     """The certificate is for localhost and 127.0.0.1, and not for how IPv6 writes the latter."""
     port = sasl.brokers[0].port
     options = user(sasl) | {"bootstrap.servers": f"[::ffff:127.0.0.1]:{port}"}
@@ -247,13 +236,13 @@ def test_wrong_host_name(sasl: KafkaCluster) -> None:
 
 
 @pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
-def test_missing_client_certificate(mutual: KafkaCluster, version: str) -> None:
+def test_fault_51_missing_client_certificate(mutual: KafkaCluster, version: str) -> None:
     options = mutual.client_options | limited_to(version)
     refused(options, TlsError, r"client's certificate.*set kafka\.ssl\.keystore\.location")
 
 
 def test_client_certificate_of_a_stranger(mutual: KafkaCluster) -> None:
-    options = mutual.client_options | identity(tls.stranger().issue_cert("client"))
+    options = mutual.client_options | identity(tls.untrusted_authority().issue_cert("client"))
     refused(options, TlsError, r"client's certificate.*set kafka\.ssl\.keystore\.location")
 
 
@@ -263,7 +252,7 @@ def test_plaintext_to_a_tls_listener(sasl: KafkaCluster) -> None:
 
 
 def test_tls_to_a_plaintext_listener(old: KafkaCluster) -> None:
-    """It may pass, as far as anybody knows, so it is tried until the time for that is up."""
+    """The error may be temporary, so the client retries until the set-up time-out."""
     options = {
         "bootstrap.servers": old.bootstrap_servers,
         "security.protocol": "SSL",
@@ -281,11 +270,11 @@ def test_sasl_to_a_listener_without_it(kafka_cluster: KafkaCluster) -> None:
         "sasl.username": "alice",
         "sasl.password": PASSWORD,
     }
-    refused(options, AuthenticationError, "the listener does not want SASL")
+    refused(options, AuthenticationError, "the listener does not expect SASL")
 
 
-def test_the_next_server_is_asked_where_one_cannot_be_trusted(sasl: KafkaCluster) -> None:
-    """Fault 1; but a password that one broker refused is not shown to the next."""
+def test_the_next_server_is_used_if_one_is_not_trusted(sasl: KafkaCluster) -> None:
+    """Fault 1. A password that one broker refused is not sent to the next."""
     with tls.echoing(tls.server_context(tls.expired())) as bad:
         servers = f"127.0.0.1:{bad.port},{sasl.bootstrap_servers}"
         ask(user(sasl) | {"bootstrap.servers": servers})
@@ -329,7 +318,7 @@ def test_token_that_is_none(sasl: KafkaCluster, callback: str, reason: str) -> N
 
 
 class Endpoint(HTTPServer):
-    """A token endpoint: gives tokens to whoever has the password, and counts them."""
+    """A token endpoint that checks a password and keeps its requests."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), EndpointHandler)
@@ -348,8 +337,8 @@ class EndpointHandler(BaseHTTPRequestHandler):
         else:
             self.reply(401, {"error": "invalid_client", "error_description": f"not {given}"})
 
-    def reply(self, status: int, answer: object) -> None:
-        body = json.dumps(answer).encode()
+    def reply(self, status: int, content: object) -> None:
+        body = json.dumps(content).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -389,7 +378,7 @@ def oidc(sasl: KafkaCluster, endpoint: Endpoint, folder: Path) -> dict[str, str]
 
 
 def test_token_of_an_endpoint(sasl: KafkaCluster, endpoint: Endpoint, tmp_path: Path) -> None:
-    """Kept for 1.6 of its 2 seconds, and got anew when the session is renewed after that."""
+    """A token is used for 80 % of its 2 seconds; the next session needs a new one."""
     options = oidc(sasl, endpoint, tmp_path)
     ask(options)
     ask(options)
@@ -397,11 +386,12 @@ def test_token_of_an_endpoint(sasl: KafkaCluster, endpoint: Endpoint, tmp_path: 
         ("/oauth2/token?tenant=1", "grant_type=client_credentials&scope=kafka+all")
     ]
     with connected(options) as cluster:
-        end = time.monotonic() + REAUTHENTICATE_MS / 1000
-        while time.monotonic() < end:
-            cluster.topics([], Deadline.after(SOON_MS))
-            time.sleep(0.1)
-    assert len(endpoint.requests) == 2
+
+        def has_new_token() -> bool:
+            cluster.topics([], soon())  # a request, so that the session is renewed
+            return len(endpoint.requests) == 2
+
+        assert waiting.Deadline(SOON_MS / 1_000).wait_for(has_new_token)
 
 
 def test_endpoint_that_refuses(sasl: KafkaCluster, endpoint: Endpoint, tmp_path: Path) -> None:
@@ -410,7 +400,7 @@ def test_endpoint_that_refuses(sasl: KafkaCluster, endpoint: Endpoint, tmp_path:
     refused(
         options | {"sasl.jaas.config": jaas},
         AuthenticationError,
-        r"the token endpoint at localhost:\d+ answered 401: invalid_client: not other:\*\*\*",
+        r"the token endpoint at localhost:\d+ responded with 401: invalid_client: not other:\*\*\*",
     )
 
 
@@ -427,19 +417,12 @@ def test_endpoint_that_cannot_be_trusted(
 @contextmanager
 def broker_of(options: Mapping[str, str]) -> Iterator[Broker]:
     config = ClientConfig.from_options(options)
-    broker = Broker(config.bootstrap_servers[0], None, config, soon())
-    try:
+    with closing(Broker(config.bootstrap_servers[0], None, config, soon())) as broker:
         yield broker
-    finally:
-        broker.close()
 
 
-def soon() -> Deadline:
-    return Deadline.after(SOON_MS)
-
-
-def ask_for(broker: Broker, ms: float) -> None:
-    """Ask again and again, always with a request ahead."""
+def send_requests_for(broker: Broker, ms: float) -> None:
+    """Send requests for a while, with two in flight at a time."""
     end = Deadline.after(ms)
     ahead = broker.send(MetadataRequest(topics=[]), soon())
     while not end.has_passed:
@@ -448,38 +431,41 @@ def ask_for(broker: Broker, ms: float) -> None:
     broker.receive(ahead, MetadataResponse, soon())
 
 
-def test_sessions_are_renewed_with_requests_in_flight(sasl: KafkaCluster) -> None:
+def test_fault_53_sessions_are_renewed_with_requests_in_flight(sasl: KafkaCluster) -> None:
     with broker_of(user(sasl)) as broker:
-        ask_for(broker, 2.5 * REAUTHENTICATE_MS)
+        send_requests_for(broker, 2.5 * REAUTHENTICATE_MS)
         assert not broker.is_closed
-        # And where nobody asked anything while the session ended.
-        while not (broker._renew_at or soon()).has_passed:
-            time.sleep(0.1)
-        ask_for(broker, 0)
+        # Also after the session ended without a request.
+        due = broker._renew_at
+        assert due is not None
+        assert waiting.Deadline(SOON_MS / 1_000).wait_for(lambda: due.has_passed)
+        send_requests_for(broker, 0)
 
 
-def test_sessions_that_are_not_renewed_end(
+@pytest.mark.slow
+def test_without_renewal_a_session_ends(
     sasl: KafkaCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else the test above would prove nothing."""
-    monkeypatch.setattr("kafka_protocol.client.broker.authenticate._AGAIN_AFTER", (9, 9))
+    """The broker does close the connection: otherwise the test above would prove nothing."""
+    monkeypatch.setattr("kafka_protocol.client.broker.authenticate._RENEW_AFTER", (9, 9))
     with broker_of(user(sasl)) as broker:
         with pytest.raises(BrokerConnectionError):
-            ask_for(broker, 2.5 * REAUTHENTICATE_MS)
+            send_requests_for(broker, 2.5 * REAUTHENTICATE_MS)
 
 
-def test_a_read_that_outlives_its_session(sasl: KafkaCluster) -> None:
-    """Fault 53: one connection, and Fetches one ahead."""
+@pytest.mark.slow
+def test_fault_53_a_read_that_outlives_its_session(sasl: KafkaCluster) -> None:
+    """One connection, with a Fetch in flight."""
     with connected(user(sasl) | {"max.partition.fetch.bytes": "100"}) as cluster:
         create_topic(cluster, NewTopic("long-read"), soon())
         partition = TopicPartition("long-read", 0)
-        write(cluster, partition, numbered(60), batch_bytes=1)
+        write_batches(cluster, partition, numbered(30), batch_bytes=1)
         leader = cluster.broker(cluster.leader(partition, soon())[0].node_id, soon())
         offsets = []
-        for _, batches in fetch_range(cluster, OffsetRange(partition, 0, 60), SOON_MS):
+        for _, batches in fetch_range(cluster, OffsetRange(partition, 0, 30), SOON_MS):
             offsets += [batch.header.base_offset for batch in batches]
-            time.sleep(len(batches) * 0.1)  # a slow caller: 6 s in all
-        assert offsets == [*range(60)]
+            time.sleep(len(batches) * 0.1)  # a slow caller: 3 s in all
+        assert offsets == [*range(30)]
         assert not leader.is_closed
 
 
@@ -500,12 +486,14 @@ def test_write_and_read_through_spark(sasl: KafkaCluster, spark: SparkSession) -
 
 
 @pytest.mark.spark
-def test_what_spark_shows_holds_no_secret(sasl: KafkaCluster, spark: SparkSession) -> None:
-    """The plan, the error of a failed query, and what stands in either's place in a repr."""
+def test_fault_54_plans_and_errors_of_spark_hold_no_secret(
+    sasl: KafkaCluster, spark: SparkSession
+) -> None:
+    """The plan, the error of a failed query, and each repr."""
     options = {f"kafka.{name}": value for name, value in user(sasl).items()}
     options |= {"kafka.sasl.password": PASSWORD, "subscribe": "through-spark"}
     frame = spark.read.format("pykafka").options(**options).load()
-    shown = [frame._jdf.queryExecution().toString(), repr(frame)]  # type: ignore[operator]
+    shown = [frame._jdf.queryExecution().toString(), repr(frame)]
     with pytest.raises(Exception, match="the broker refused: Authentication failed") as caught:
         frame.collect()
     kafka = parse_batch_options(options)

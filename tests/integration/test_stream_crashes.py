@@ -1,6 +1,6 @@
-"""A stream into files whose driver dies: at random moments, and at every moment that leaves a mark.
+"""A stream into files whose driver dies: at random moments, and after each file that it writes.
 
-Random moments come from a seed, which is printed; CRASH_SEED repeats a run.
+Random moments come from a seed, which is logged; CRASH_SEED=n repeats a run.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tests.integration.conftest import MakeTopic
 from tests.stream_driver import Driver
 from tests.stream_folder import LOGS, Log, StreamFolder
 from tests.stream_records import Journal, Offsets, expect_each_once
+from tests.tiers import MANY
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -41,20 +42,20 @@ STARTS: dict[str, dict[str, str]] = {
     "latest": {"startingOffsets": "latest"},
     "timestamp": {
         "startingTimestamp": str(LATER_MS),
-        # One partition has no record of that time yet.
+        # One partition has no record of that time.
         "startingOffsetsByTimestampStrategy": "latest",
     },
 }
 
 
 class Started(NamedTuple):
-    """A topic with a history, and how a stream of it is to start.
+    """A topic with records, and how a stream of it must start.
 
     Attributes:
         topic: Its name.
-        journal: All that is written there.
-        options: Of the stream.
-        starts: Which offsets it must start from when nothing is written until it is pinned.
+        journal: All records that are written to it.
+        options: Options of the stream.
+        starts: The first offsets of the stream, if no records are written before its first batch.
     """
 
     topic: str
@@ -65,11 +66,9 @@ class Started(NamedTuple):
 
 @pytest.fixture
 def started(
-    request: pytest.FixtureRequest,
-    kafka_cluster: KafkaCluster,
-    make_topic: MakeTopic,
+    request: pytest.FixtureRequest, kafka_cluster: KafkaCluster, make_topic: MakeTopic
 ) -> Started:
-    """Of the start that the parameter names."""
+    """The parameter is a key of STARTS."""
     topic = make_topic(partitions=PARTITIONS)
     journal = Journal(kafka_cluster.bootstrap_servers)
     journal.write(topic, range(PARTITIONS), HISTORY, timestamp=LONG_AGO_MS)
@@ -93,6 +92,7 @@ def load(spark: SparkSession, options: Mapping[str, str]) -> DataFrame:
     return spark.readStream.format(CONNECTOR).options(**options).load()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "started",
     ["latest", *(pytest.param(each, marks=pytest.mark.slow) for each in ("earliest", "timestamp"))],
@@ -101,10 +101,10 @@ def load(spark: SparkSession, options: Mapping[str, str]) -> DataFrame:
 def test_a_driver_that_died_between_two_writes(
     tmp_path: Path, spark: SparkSession, started: Started
 ) -> None:
-    """Every state that it can leave, the last of them first, each with more to read by then."""
+    """Every state that it can leave, the last one first, each with more records to read."""
     folder = StreamFolder(tmp_path)
     topic, journal, options, starts = started
-    folder.run_to(load(spark, options), journal.ends())  # pins the start
+    folder.run_to(load(spark, options), journal.ends())  # logs the start
     journal.write(topic, range(PARTITIONS), 5)
     folder.run_to(load(spark, options), journal.ends())
     expect_each_once(folder.records(spark), journal, starts)
@@ -120,7 +120,7 @@ Moment = Callable[[Driver, StreamFolder], None]
 
 
 def moments(chance: random.Random) -> dict[str, Moment]:
-    """What to wait for before a driver is killed, by name; each lasts anew as long as it likes."""
+    """What to wait for before a driver is killed, by name."""
 
     def start_up(driver: Driver, folder: StreamFolder) -> None:
         driver.live_for(chance.uniform(0, 0.4))
@@ -145,9 +145,9 @@ def moments(chance: random.Random) -> dict[str, Moment]:
 
 
 def chosen_moments(chance: random.Random, count: int) -> list[str]:
-    """The first few at start-up, where the first batch is; then all kinds in turn, in any order.
+    """The first quarter at start-up, where the first batch is; then all kinds in random order.
 
-    The last is after a commit: without one, nothing would have gone on from a batch that is done.
+    The last is after a commit: without one, no driver would continue after a finished batch.
     """
     names = [*moments(chance)]
     chance.shuffle(names)
@@ -158,18 +158,15 @@ def chosen_moments(chance: random.Random, count: int) -> list[str]:
 
 @pytest.mark.parametrize(
     ("started", "kills"),
-    [
-        pytest.param("latest", 3),
-        *(pytest.param(start, 20, marks=pytest.mark.slow) for start in STARTS),
-    ],
+    [pytest.param("latest", 1), *(pytest.param(start, 20, marks=MANY) for start in STARTS)],
     indirect=["started"],
 )
-@pytest.mark.skipif(sys.platform != "linux", reason="what a driver leaves is found by /proc")
+@pytest.mark.skipif(sys.platform != "linux", reason="the processes of a driver are found in /proc")
 @pytest.mark.timeout(1800)
 def test_a_driver_that_is_killed_at_random_moments(
     tmp_path: Path, spark: SparkSession, started: Started, kills: int
 ) -> None:
-    """While records are written, and the topic gets more partitions."""
+    """While records are written and partitions are added."""
     seed = int(os.environ.get("CRASH_SEED") or random.SystemRandom().randrange(10**9))
     log.warning("CRASH_SEED=%d", seed)
     chance = random.Random(seed)

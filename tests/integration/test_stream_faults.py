@@ -1,4 +1,4 @@
-"""Faults under a running stream, on real brokers and with Spark, into files that tell all it read.
+"""Faults under a running stream, with Spark and real brokers; it writes all that it reads to files.
 
 The numbers are those of the list of faults.
 """
@@ -6,14 +6,16 @@ The numbers are those of the list of faults.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from confluent_kafka import Producer as Librdkafka
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_topic
 from kafka_protocol.client.cluster.cluster import Cluster
@@ -21,252 +23,211 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline
 from tests.fakes.reading import write
-from tests.integration.conftest import MakeTopic, connect
-from tests.integration.test_read_faults import soon
-from tests.integration.test_read_faults_loss import delete_records
+from tests.integration.clients import connect, soon
+from tests.integration.conftest import MakeTopic
+from tests.integration.topics import delete_records
 from tests.stream_folder import StreamFolder
-from tests.stream_records import Journal, Offsets, expect_each_once
+from tests.stream_records import Journal, Offsets, Record, expect_each_once
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 SOON_SECONDS = 60
 GO_ON = {"failOnDataLoss": "false"}
 
-Load = Callable[..., DataFrame]
+
+class Stream(NamedTuple):
+    """A topic, the journal of its records, and queries that write all that they read to files."""
+
+    spark: SparkSession
+    kafka: KafkaCluster
+    topic: str
+    journal: Journal
+    folder: StreamFolder
+
+    @contextmanager
+    def running(self, **options: str) -> Iterator[StreamingQuery]:
+        """The query, started or continued, after it has read all records from the earliest on."""
+        topics = {} if "subscribePattern" in options else {"subscribe": self.topic}
+        given = {"startingOffsets": "earliest", **topics, **options}
+        reader = self.spark.readStream.format("pykafka").options(**given)
+        reader = reader.option("kafka.bootstrap.servers", self.kafka.bootstrap_servers)
+        query = self.folder.start(reader.load())
+        try:
+            query.processAllAvailable()
+            yield query
+        finally:
+            query.stop()
+
+    def records(self) -> list[Record]:
+        """What the queries read, in order."""
+        return sorted(self.folder.records(self.spark))
+
+    def is_at(self, ends: Offsets, batches: int = 1) -> bool:
+        """Whether at least `batches` are finished and the last one ended at these offsets."""
+        finished = self.folder.batches("commits")
+        return len(finished) >= batches and self.folder.offsets(finished[-1]) == ends
+
+
+def stream_of(spark: SparkSession, kafka: KafkaCluster, topic: str, folder: Path) -> Stream:
+    return Stream(spark, kafka, topic, Journal(kafka.bootstrap_servers), StreamFolder(folder))
 
 
 @pytest.fixture
-def load(spark: SparkSession, servers: dict[str, str]) -> Load:
-    """`load(subscribe=topic, ...)`: a stream from the earliest offset on."""
-
-    def load_stream(**options: str) -> DataFrame:
-        given = {"startingOffsets": "earliest", **servers, **options}
-        return spark.readStream.format("pykafka").options(**given).load()
-
-    return load_stream
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> StreamFolder:
-    return StreamFolder(tmp_path)
-
-
-@contextmanager
-def running(df: DataFrame, folder: StreamFolder) -> Iterator[StreamingQuery]:
-    """The query, which goes on where it was and has read all that there is."""
-    query = folder.start(df)
-    try:
-        query.processAllAvailable()
-        yield query
-    finally:
-        query.stop()
+def stream(
+    spark: SparkSession, kafka_cluster: KafkaCluster, make_topic: MakeTopic, tmp_path: Path
+) -> Stream:
+    return stream_of(spark, kafka_cluster, make_topic(), tmp_path)
 
 
 def expect_soon(query: StreamingQuery, condition: Callable[[], bool]) -> None:
-    """Fails where a condition does not come true, or the query ends."""
+    """Fail if the condition does not become true in time, or if the query ends."""
     assert Deadline(SOON_SECONDS).wait_for(lambda: not query.isActive or condition())
     assert query.isActive, query.exception()
 
 
-def is_done_up_to(ends: Offsets, folder: StreamFolder, batches: int = 1) -> Callable[[], bool]:
-    """Whether so many batches are finished, and the last one ended there."""
-
-    def is_done() -> bool:
-        finished = folder.batches("commits")
-        return len(finished) >= batches and folder.offsets(finished[-1]) == ends
-
-    return is_done
+# --- Brokers that restart -----------------------------------------------------------------------
 
 
-# --- Brokers that go and come --------------------------------------------------------------------
-
-
-def test_fault_19_the_only_broker_is_restarted_under_a_running_query(
-    spark: SparkSession, load: Load, folder: StreamFolder
+@pytest.mark.slow
+def test_fault_19_the_only_broker_restarts_under_a_query(
+    spark: SparkSession, tmp_path: Path
 ) -> None:
-    """The query waits, without an error, and misses nothing."""
+    """The query waits without an error, and reads all records."""
     with KafkaCluster() as kafka:
-        client = connect(kafka)
-        create_topic(client, NewTopic("restarted", 2), soon())
-        client.close()
-        journal = Journal(kafka.bootstrap_servers)
-        journal.write("restarted", range(2))
-        df = load(subscribe="restarted", **{"kafka.bootstrap.servers": kafka.bootstrap_servers})
-        with running(df, folder) as query:
+        with closing(connect(kafka)) as client:
+            create_topic(client, NewTopic("restarted", 2), soon())
+        stream = stream_of(spark, kafka, "restarted", tmp_path)
+        stream.journal.write("restarted", range(2))
+        with stream.running() as query:
             for end in (kafka.stop_node, kafka.kill):
                 end(1)
                 kafka.start_node(1)
-                journal.write("restarted", range(2))
-                expect_soon(query, is_done_up_to(journal.ends(), folder))
-        expect_each_once(folder.records(spark), journal, {})
+                stream.journal.write("restarted", range(2))
+                expect_soon(query, partial(stream.is_at, stream.journal.ends()))
+        expect_each_once(stream.records(), stream.journal, {})
 
 
-def test_fault_16_and_19_leaders_die_and_move_under_a_running_query(
-    spark: SparkSession, load: Load, folder: StreamFolder
+def test_fault_16_and_19_leaders_die_and_move_under_a_query(
+    spark: SparkSession, three_brokers: KafkaCluster, tmp_path: Path
 ) -> None:
-    """While records are written; at the end each is there once."""
-    config = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "300"}
-    with KafkaCluster(nodes=3, config=config) as kafka:
-        client = connect(kafka)
+    """Each record is read once, while more records are written."""
+    kafka = three_brokers
+    stream = stream_of(spark, kafka, "moved", tmp_path)
+    with closing(connect(kafka)) as client:
         create_topic(client, NewTopic("moved", 3, replication_factor=3), soon())
-        journal = Journal(kafka.bootstrap_servers)
-        options = {
-            "kafka.bootstrap.servers": kafka.bootstrap_servers,
-            "maxOffsetsPerTrigger": "100",
-        }
-        with running(load(subscribe="moved", **options), folder) as query:
-            with journal.writing("moved", writers=1, interval_seconds=0.05):
+        with stream.running(maxOffsetsPerTrigger="100") as query:
+            with stream.journal.writing("moved", writers=1, interval_seconds=0.05):
                 for end in (kafka.kill, kafka.stop_node):
                     client.forget("moved")
                     leader = client.leader(TopicPartition("moved", 0), soon())[0].node_id
-                    enough = len(folder.batches()) + 3
+                    enough = len(stream.folder.batches()) + 3
                     end(leader)
-                    expect_soon(query, lambda enough=enough: len(folder.batches()) >= enough)
+                    expect_soon(query, partial(has_batches, stream.folder, enough))
                     kafka.start_node(leader)
-            expect_soon(query, is_done_up_to(journal.ends(), folder))
-        client.close()
-        expect_each_once(folder.records(spark), journal, {})
+            expect_soon(query, partial(stream.is_at, stream.journal.ends()))
+    expect_each_once(stream.records(), stream.journal, {})
+
+
+def has_batches(folder: StreamFolder, count: int) -> bool:
+    return len(folder.batches()) >= count
 
 
 # --- Topics that change --------------------------------------------------------------------------
 
 
-def create_anew(cluster: Cluster, topic: str) -> None:
+def recreate(cluster: Cluster, topic: str) -> None:
     delete_topic(cluster, topic, soon())
     create_topic(cluster, NewTopic(topic), soon())
 
 
-# Fewer records than there were, as many, more.
-@pytest.mark.parametrize("count", [3, 10, 15])
-def test_fault_24_a_topic_is_created_anew_under_a_running_query(
-    spark: SparkSession,
-    kafka_cluster: KafkaCluster,
-    cluster: Cluster,
-    make_topic: MakeTopic,
-    load: Load,
-    folder: StreamFolder,
-    count: int,
+@pytest.mark.parametrize("count", [3, 10, 15], ids=["fewer", "as many", "more"])
+def test_fault_24_a_topic_is_recreated_under_a_query(
+    stream: Stream, cluster: Cluster, count: int
 ) -> None:
-    """All of the new one is read, from its beginning, at once: no time-out has to pass."""
-    topic = make_topic()
-    journal = Journal(kafka_cluster.bootstrap_servers)
-    journal.write(topic, [0], 10)
-    with running(load(subscribe=topic, **GO_ON), folder) as query:
-        create_anew(cluster, topic)
-        journal.write(topic, [0], count)
-        # One batch before, and one that only moves back.
-        expect_soon(query, is_done_up_to({topic: {0: count}}, folder, batches=3))
-    assert sorted(folder.records(spark)) == sorted(journal.records)
+    """All records of the new topic are read, and no time-out has to pass before."""
+    stream.journal.write(stream.topic, [0], 10)
+    with stream.running(**GO_ON) as query:
+        recreate(cluster, stream.topic)
+        stream.journal.write(stream.topic, [0], count)
+        # One batch of the old topic, and one that only goes back to offset 0.
+        expect_soon(query, partial(stream.is_at, {stream.topic: {0: count}}, batches=3))
+    assert stream.records() == sorted(stream.journal.records)
 
 
-def test_fault_24_or_the_query_ends_with_an_error_before_it_logs_anything(
-    kafka_cluster: KafkaCluster,
-    cluster: Cluster,
-    make_topic: MakeTopic,
-    load: Load,
-    folder: StreamFolder,
+@pytest.mark.core
+def test_fault_24_or_the_query_fails_before_it_logs_a_batch(
+    stream: Stream, cluster: Cluster
 ) -> None:
-    topic = make_topic()
-    journal = Journal(kafka_cluster.bootstrap_servers)
-    journal.write(topic, [0], 10)
-    with running(load(subscribe=topic), folder) as query:
-        create_anew(cluster, topic)
+    stream.journal.write(stream.topic, [0], 10)
+    with stream.running() as query:
+        recreate(cluster, stream.topic)
         with pytest.raises(StreamingQueryException, match=r"PARTITIONS_DELETED.*re-created"):
             query.awaitTermination(SOON_SECONDS)
-    assert folder.batches() == [0]
+    assert stream.folder.batches() == [0]
 
 
-def test_fault_23_a_topic_of_a_pattern_is_deleted_under_a_running_query(
-    spark: SparkSession,
-    kafka_cluster: KafkaCluster,
-    cluster: Cluster,
-    make_topic: MakeTopic,
-    load: Load,
-    folder: StreamFolder,
+def test_fault_23_a_topic_of_a_pattern_is_deleted_under_a_query(
+    stream: Stream, cluster: Cluster, make_topic: MakeTopic
 ) -> None:
-    """An error that is told before anything is logged; then a query that goes on without it."""
-    kept, gone = make_topic(), make_topic()
-    journal = Journal(kafka_cluster.bootstrap_servers)
-    journal.write(kept, [0])
-    journal.write(gone, [0])
+    """The query fails before it logs a batch; with failOnDataLoss=false it goes on."""
+    kept, gone = stream.topic, make_topic()
+    stream.journal.write(kept, [0])
+    stream.journal.write(gone, [0])
     options = {
         "subscribePattern": f"{kept}|{gone}",
         "kafka.topic.metadata.propagation.max.ms": "500",
     }
-    with running(load(**options), folder) as query:
+    with stream.running(**options) as query:
         delete_topic(cluster, gone, soon())
         with pytest.raises(StreamingQueryException, match=rf"PARTITIONS_DELETED.*{gone}-0"):
             query.awaitTermination(SOON_SECONDS)
-    assert folder.batches() == [0]
-    journal.write(kept, [0])
-    with running(load(**options, **GO_ON), folder):
+    assert stream.folder.batches() == [0]
+    stream.journal.write(kept, [0])
+    with stream.running(**options, **GO_ON):
         pass
-    assert sorted(folder.records(spark)) == sorted(journal.records)
-    assert list(folder.offsets(1)) == [kept]
+    assert stream.records() == sorted(stream.journal.records)
+    assert list(stream.folder.offsets(1)) == [kept]
 
 
-def test_fault_25_partitions_are_added_under_a_running_query(
-    spark: SparkSession,
-    kafka_cluster: KafkaCluster,
-    make_topic: MakeTopic,
-    load: Load,
-    folder: StreamFolder,
-) -> None:
-    """They are read from their beginning, though the query started at the end."""
-    topic = make_topic()
-    journal = Journal(kafka_cluster.bootstrap_servers)
-    journal.write(topic, [0], 10)
-    with running(load(subscribe=topic, startingOffsets="latest"), folder) as query:
-        journal.add_partitions(topic, 3)
-        journal.write(topic, range(3), 5)
-        expect_soon(query, is_done_up_to(journal.ends(), folder))
-    expect_each_once(folder.records(spark), journal, {topic: {0: 10}})
+@pytest.mark.core
+def test_fault_25_partitions_are_added_under_a_query(stream: Stream) -> None:
+    """They are read from the beginning, although the query started at the latest offset."""
+    stream.journal.write(stream.topic, [0], 10)
+    with stream.running(startingOffsets="latest") as query:
+        stream.journal.add_partitions(stream.topic, 3)
+        stream.journal.write(stream.topic, range(3), 5)
+        expect_soon(query, partial(stream.is_at, stream.journal.ends()))
+    expect_each_once(stream.records(), stream.journal, {stream.topic: {0: 10}})
 
 
-# --- Records that are gone, or not there yet -----------------------------------------------------
+# --- Deleted and uncommitted records ------------------------------------------------------------
 
 
-def test_fault_27_retention_passes_a_query_by(
-    spark: SparkSession,
-    kafka_cluster: KafkaCluster,
-    cluster: Cluster,
-    make_topic: MakeTopic,
-    load: Load,
-    folder: StreamFolder,
-) -> None:
-    """An error, again at the next start; then a query that goes on with what is there."""
-    topic = make_topic()
-    journal = Journal(kafka_cluster.bootstrap_servers)
-    journal.write(topic, [0], 5)
-    with running(load(subscribe=topic), folder):
+def test_fault_27_records_expire_under_a_query(stream: Stream, cluster: Cluster) -> None:
+    """Each start fails; with failOnDataLoss=false the query goes on with the remaining records."""
+    stream.journal.write(stream.topic, [0], 5)
+    with stream.running():
         pass
-    journal.write(topic, [0], 10)
-    delete_records(cluster, topic, 8)
+    stream.journal.write(stream.topic, [0], 10)
+    delete_records(cluster, stream.topic, 8)
     for _ in range(2):
-        with pytest.raises(StreamingQueryException, match=rf"\[5, 15\).*{topic}-0"):
-            with running(load(subscribe=topic), folder):
+        with pytest.raises(StreamingQueryException, match=rf"\[5, 15\).*{stream.topic}-0"):
+            with stream.running():
                 pass
-    with running(load(subscribe=topic, **GO_ON), folder):
+    with stream.running(**GO_ON):
         pass
-    offsets = [record.offset for record in sorted(folder.records(spark))]
-    assert offsets == [*range(5), *range(8, 15)]
+    assert [record.offset for record in stream.records()] == [*range(5), *range(8, 15)]
 
 
 @pytest.mark.parametrize("commits", [True, False], ids=["commits", "aborts"])
-def test_fault_36_an_open_transaction_under_a_running_query(
-    spark: SparkSession,
-    kafka_cluster: KafkaCluster,
-    cluster: Cluster,
-    make_topic: MakeTopic,
-    load: Load,
-    folder: StreamFolder,
-    commits: bool,
+def test_fault_36_an_open_transaction_under_a_query(
+    stream: Stream, cluster: Cluster, *, commits: bool
 ) -> None:
-    """Nothing behind its beginning is read; the query goes on when it ends."""
-    topic = make_topic()
+    """The query reads no record after its first one, and goes on when it ends."""
+    topic = stream.topic
     partition = TopicPartition(topic, 0)
     write(cluster, b"before", topic_partition=partition)
-    options = {"bootstrap.servers": kafka_cluster.bootstrap_servers}
+    options = {"bootstrap.servers": stream.kafka.bootstrap_servers}
     producer = Librdkafka({**options, "transactional.id": f"open-{topic}"})
     producer.init_transactions(30)
     producer.begin_transaction()
@@ -275,15 +236,14 @@ def test_fault_36_an_open_transaction_under_a_running_query(
     write(cluster, b"behind", topic_partition=partition)
 
     def values() -> list[str]:
-        return [record.value for record in sorted(folder.records(spark))]
+        return [record.value for record in stream.records()]
 
-    committed = {"kafka.isolation.level": "read_committed"}
-    with running(load(subscribe=topic, **committed), folder) as query:
+    with stream.running(**{"kafka.isolation.level": "read_committed"}) as query:
         assert values() == ["before"]
-        assert folder.offsets(folder.batches()[-1]) == {topic: {0: 1}}
+        assert stream.folder.offsets(stream.folder.batches()[-1]) == {topic: {0: 1}}
         end = producer.commit_transaction if commits else producer.abort_transaction
         end(30)
-        # Before it, in it, behind it, and the marker of its end.
-        expect_soon(query, is_done_up_to({topic: {0: 4}}, folder))
+        # One record before it, one in it, one after it, and its marker.
+        expect_soon(query, partial(stream.is_at, {topic: {0: 4}}))
         opened = ["open"] if commits else []
         assert values() == ["before", *opened, "behind"]

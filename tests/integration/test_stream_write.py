@@ -1,4 +1,4 @@
-"""`df.writeStream.format("pykafka")`: each micro-batch appends its rows, in each output mode."""
+"""`df.writeStream.format("pykafka")` in each output mode."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONG_SECONDS = 120
 
 
 class Sink:
-    """A topic that queries write to, and one that they read."""
+    """A topic that queries write to, and a topic that they read."""
 
     def __init__(
         self, spark: SparkSession, servers: str, source: str, topic: str, folder: Path
@@ -40,7 +40,7 @@ class Sink:
     def writer(self, df: DataFrame, **options: str) -> DataStreamWriter:
         writer = df.writeStream.format("pykafka").options(**{"topic": self.topic} | options)
         writer = writer.option("kafka.bootstrap.servers", self.servers)
-        return writer.option("checkpointLocation", self.folder).trigger(availableNow=True)
+        return writer.option("checkpointLocation", str(self.folder)).trigger(availableNow=True)
 
 
 def run(writer: DataStreamWriter) -> None:
@@ -70,7 +70,8 @@ def keyed(spark: SparkSession, start: int, end: int) -> DataFrame:
     )
 
 
-def test_rows_are_appended_once_and_keys_keep_their_partitions(
+@pytest.mark.core
+def test_rows_are_appended_once_and_keep_their_partitions(
     spark: SparkSession, sink: Sink, read: Read, write: Write
 ) -> None:
     for start in (0, 500):
@@ -97,7 +98,7 @@ def counts(sink: Sink) -> DataFrame:
     return sink.stream().groupBy("key").agg(F.count("*").cast("string").alias("value"))
 
 
-def test_results_that_change_are_appended_anew(
+def test_complete_mode_appends_all_results(
     spark: SparkSession, sink: Sink, read: Read, write: Write
 ) -> None:
     for _ in range(2):
@@ -107,10 +108,10 @@ def test_results_that_change_are_appended_anew(
     assert {bytes(row["value"]): row["count"] for row in came} == {b"1": 7, b"2": 7}
 
 
-def test_spark_hands_no_updates_to_a_python_sink(
+def test_spark_refuses_update_mode_for_a_python_sink(
     spark: SparkSession, sink: Sink, read: Read, write: Write
 ) -> None:
-    """So a query that wants them writes through foreachBatch."""
+    """A query in update mode writes through foreachBatch."""
     write(keyed(spark, 0, 7), topic=sink.source)
     updates = sink.writer(counts(sink)).outputMode("update")
     with pytest.raises(StreamingQueryException, match="does not support Update mode"):
@@ -124,7 +125,7 @@ def test_spark_hands_no_updates_to_a_python_sink(
     assert read(subscribe=sink.topic).count() == 7
 
 
-def test_what_cannot_be_written_is_told_at_the_start(sink: Sink) -> None:
+def test_a_missing_value_column_fails_at_the_start(sink: Sink) -> None:
     with pytest.raises(
         (AnalysisException, StreamingQueryException), match="Required attribute 'value' not found"
     ):
@@ -137,6 +138,6 @@ def test_a_row_without_a_topic_fails_the_query(
     write(keyed(spark, 0, 3), topic=sink.source)
     rows = sink.stream().selectExpr("value", "cast(null as string) as topic")
     writer = rows.writeStream.format("pykafka").option("kafka.bootstrap.servers", sink.servers)
-    writer = writer.option("checkpointLocation", sink.folder).trigger(availableNow=True)
+    writer = writer.option("checkpointLocation", str(sink.folder)).trigger(availableNow=True)
     with pytest.raises(StreamingQueryException, match="null topic"):
         run(writer)

@@ -1,6 +1,6 @@
-"""Kafka -> Spark -> Kafka on three real brokers that die: lost, twice, out of order must be none.
+"""Kafka -> Spark -> Kafka on three real brokers that die: no record is lost, doubled or reordered.
 
-The numbers are those of the list of faults. The witness that reads the result is librdkafka.
+The numbers are those of the list of faults. librdkafka reads the result.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline
-from tests.integration.conftest import connect
-from tests.integration.test_read_faults import soon
+from tests.integration.clients import connect, soon
 from tests.stream_records import Journal, expect_same
+from tests.tiers import MANY
 from tests.witness import values_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -29,36 +29,36 @@ SOON_SECONDS = 180
 PARTITIONS = 3
 COPIES: dict[str, dict[str, str]] = {
     "at-least-once": {},
-    "once": {"deliveryGuarantee": "exactly_once", "transactionalIdPrefix": "once"},
+    "once": {"deliveryGuarantee": "exactly_once"},
 }
-# Another leader is elected soon.
-QUICK = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "300"}
 
 
 @pytest.fixture
-def kafka() -> Iterator[KafkaCluster]:
-    """Topics that two of three brokers must keep."""
-    with KafkaCluster(nodes=3, config=QUICK) as kafka:
-        client = connect(kafka)
-        compacted = {"pykafka-commit-log": {"cleanup.policy": "compact"}}
-        for name in ("source", *COPIES, *compacted):
+def source(three_brokers: KafkaCluster, deaths: int) -> str:
+    """The topic to copy. It, its copies and the commit log need two of three brokers."""
+    source = f"source-{deaths}"
+    with closing(connect(three_brokers)) as client:
+        compacted = {f"{source}-log": {"cleanup.policy": "compact"}}
+        for name in (source, *(f"{source}-{copy}" for copy in COPIES), *compacted):
             configs = {"min.insync.replicas": "2", **compacted.get(name, {})}
             topic = NewTopic(name, PARTITIONS, replication_factor=3, configs=configs)
             create_topic(client, topic, soon())
-        client.close()
-        yield kafka
+    return source
 
 
 @contextmanager
 def copying(
-    spark: SparkSession, kafka: KafkaCluster, folder: Path, name: str
+    spark: SparkSession, kafka: KafkaCluster, folder: Path, source: str, name: str
 ) -> Iterator[StreamingQuery]:
-    """A query that writes each record to the partition that it came from."""
+    """A query that writes each record to the partition from which it was read."""
     servers = {"kafka.bootstrap.servers": kafka.bootstrap_servers}
-    reader = spark.readStream.format("pykafka").options(**servers, subscribe="source")
+    reader = spark.readStream.format("pykafka").options(**servers, subscribe=source)
     records = reader.option("startingOffsets", "earliest").load()
     writer = records.select("value", "partition").writeStream.format("pykafka")
-    writer = writer.options(**servers, topic=name, **COPIES[name])
+    topic = f"{source}-{name}"
+    writer = writer.options(**servers, topic=topic, **COPIES[name])
+    if name == "once":
+        writer = writer.options(transactionalIdPrefix=topic, commitLogTopic=f"{source}-log")
     query = writer.option("checkpointLocation", str(folder / name)).start()
     try:
         yield query
@@ -72,23 +72,27 @@ def last_batch(query: StreamingQuery) -> int:
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("deaths", [2, pytest.param(15, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("deaths", [1, pytest.param(15, marks=MANY)])
 def test_fault_19_42_and_49_brokers_die_under_copies(
-    spark: SparkSession, kafka: KafkaCluster, tmp_path: Path, deaths: int
+    spark: SparkSession, three_brokers: KafkaCluster, source: str, tmp_path: Path, deaths: int
 ) -> None:
-    """The leader of each partition in its turn, and with it coordinators of transactions."""
+    """The leaders of the partitions in turn, and with them coordinators of transactions."""
+    kafka = three_brokers
     journal = Journal(kafka.bootstrap_servers)
     with ExitStack() as stack:
         client = stack.enter_context(closing(connect(kafka)))
-        queries = [stack.enter_context(copying(spark, kafka, tmp_path, name)) for name in COPIES]
-        with journal.writing("source", writers=1, interval_seconds=0.005):
+        queries = [
+            stack.enter_context(copying(spark, kafka, tmp_path, source, name)) for name in COPIES
+        ]
+        with journal.writing(source, writers=1, interval_seconds=0.005):
             for death in range(deaths):
-                client.forget("once")
-                place = TopicPartition("once", death % PARTITIONS)
+                once = f"{source}-once"
+                client.forget(once)
+                place = TopicPartition(once, death % PARTITIONS)
                 leader = client.leader(place, soon())[0].node_id
                 enough = [last_batch(query) + 2 for query in queries]
                 kafka.kill(leader)
-                # While it is down, and not only before.
+                # While the broker is down, and not only before.
                 assert Deadline(SOON_SECONDS).wait_for(partial(have_written, queries, enough)), [
                     (query.lastProgress, query.status) for query in queries
                 ]
@@ -97,15 +101,15 @@ def test_fault_19_42_and_49_brokers_die_under_copies(
             query.processAllAvailable()
     servers = kafka.bootstrap_servers
     for partition in range(PARTITIONS):
-        source = values_of(servers, "source", partition)
-        # In the order in which they were acknowledged, which is that of the partition. What was on
-        # its way to a leader that died may be there twice: librdkafka's issue 4953.
+        read = values_of(servers, source, partition)
+        # In the order of the acknowledgements, which is that of the partition. A record in flight
+        # to a leader that died may be there twice: librdkafka's issue 4953.
         written = [each.value for each in journal.records if each.partition == partition]
-        assert [*dict.fromkeys(source)] == written
+        assert [*dict.fromkeys(read)] == written
         for name in COPIES:
-            copied = values_of(servers, name, partition)
-            expect_same(copied, source, f"{name}-{partition}")
-            assert copied == source, name
+            copied = values_of(servers, f"{source}-{name}", partition)
+            expect_same(copied, read, f"{name}-{partition}")
+            assert copied == read, name
 
 
 def have_written(queries: list[StreamingQuery], batches: list[int]) -> bool:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import NamedTuple
@@ -22,54 +19,19 @@ from pyspark.sql import SparkSession
 from kafka_spark_source.cli import CONVENIENT
 from kafka_spark_source.testing.plugin import ClusterFactory
 from kafka_spark_source.testing.waiting import Deadline
-from tests.own_process import processes_of
+from tests.integration.example_processes import (
+    GOODBYE_SECONDS,
+    LIMIT_SECONDS,
+    run_example,
+    running_example,
+)
 
-pytestmark = [pytest.mark.integration, pytest.mark.spark]
-
-ROOT = Path(__file__).parents[2]
-LIMIT_SECONDS = 250
-GOODBYE_SECONDS = 30
-
-_ENVIRONMENT = {
-    "PYSPARK_PYTHON": sys.executable,
-    # The better compiler costs short jobs more than it saves.
-    "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-}
+pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.slow]
 
 SINCE_4_2 = pyspark.__version__ >= "4.2"
 needs_lag = pytest.mark.skipif(
-    not SINCE_4_2, reason="since PySpark 4.2 Spark asks a Python source for its latest offsets"
+    not SINCE_4_2, reason="since 4.2 Spark reports the latest offsets of a Python source"
 )
-
-
-@contextmanager
-def example(*command: str) -> Iterator[subprocess.Popen[str]]:
-    """An example that runs; what it leaves behind is killed, and makes the test fail."""
-    with subprocess.Popen(
-        [sys.executable, "-u", *command],
-        cwd=ROOT,
-        env=os.environ | _ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        try:
-            yield process
-        finally:
-            is_alone = Deadline(GOODBYE_SECONDS if process.poll() is not None else 0).wait_for(
-                lambda: not processes_of(process.pid)
-            )
-            for pid in processes_of(process.pid):
-                os.kill(pid, signal.SIGKILL)
-    assert is_alone, "it left processes behind"
-
-
-def run(*command: str) -> str:
-    with example(*command) as process:
-        shown, errors = process.communicate(timeout=LIMIT_SECONDS)
-    assert process.returncode == 0, shown + errors
-    return shown
 
 
 class Order(NamedTuple):
@@ -98,12 +60,12 @@ def sales_of(orders: Iterable[Order]) -> Sales:
 
 
 def complete(sales: Sales, newest: int) -> Sales:
-    """Those of the windows that no order can come for any more that is not late."""
+    """The sales of the windows that are complete: a further order would be late."""
     return {key: sale for key, sale in sales.items() if key[1] + WINDOW <= newest - DELAY}
 
 
 Row = tuple[tuple[str, int], tuple[int, int]]
-"""Item and second, orders and quantity."""
+"""((item, second), (orders, quantity))"""
 
 
 def sales_in_files(spark: SparkSession, output: Path) -> list[Row]:
@@ -162,9 +124,9 @@ def test_streaming_orders(
         assert sales_in_files(spark, output) == expected
         assert sales_in_kafka(spark, servers, f"{topic}-sales") == expected
 
-    run(*command, "--sample", "3000")
-    # Before 4.2 the trigger runs one batch: the next one completes windows, and knows what is late,
-    # by what this one brought.
+    run_example(*command, "--sample", "3000")
+    # Before 4.2 the trigger runs one batch, and the next run moves the watermark: it completes
+    # windows, and drops late orders.
     if SINCE_4_2:
         expect(sample, newest=2_999)
     else:
@@ -172,14 +134,14 @@ def test_streaming_orders(
 
     write(servers, topic, [json_of(order) for order in (in_time, too_late, *more)])
     write(servers, topic, ["no order", None, "{}", '{"event_time": "x"}', "[", ""])
-    run(*command)
+    run_example(*command)
     late = [] if SINCE_4_2 else [too_late]
     expect([*sample, in_time, *more, *late], newest=5_998 if SINCE_4_2 else 2_999)
 
 
 @needs_lag
 def test_live_progress() -> None:
-    shown = run("examples/live_progress.py", "--seconds", "6").splitlines()
+    shown = run_example("examples/live_progress.py", "--seconds", "6").splitlines()
     lines = [line for line in shown if ": written " in line]
     assert len(lines) >= 3
     assert "lag 0, batch " in lines[-1]
@@ -189,7 +151,7 @@ def test_live_progress() -> None:
 
 
 def family_of(pid: int) -> set[int]:
-    """A process and all that descend from it, by process id."""
+    """The ids of a process and of all its descendants."""
     children: dict[int, set[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -207,7 +169,7 @@ def family_of(pid: int) -> set[int]:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc")
 def test_live_progress_interrupted() -> None:
-    with example("examples/live_progress.py", "--seconds", "1000") as process:
+    with running_example("examples/live_progress.py", "--seconds", "1000") as process:
         assert process.stdout
         for line in process.stdout:
             if ", batch " in line:

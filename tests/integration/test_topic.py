@@ -1,4 +1,4 @@
-"""Topics as Arrow without Spark, from a real broker."""
+"""read_topic: Arrow without Spark, from a real broker."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from kafka_protocol.errors import BrokerError, KafkaConfigError
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
-from tests.integration.conftest import MakeTopic, connect
+from tests.integration.clients import connect
+from tests.integration.conftest import MakeTopic
 
 pytestmark = pytest.mark.integration
 
@@ -37,12 +38,13 @@ def options(kafka_cluster: KafkaCluster) -> dict[str, str]:
 
 @pytest.fixture
 def topic(make_topic: MakeTopic, options: dict[str, str]) -> str:
-    """Two partitions, a record each second, written by another client."""
+    """Two partitions with a record for each second, written by librdkafka."""
     name = make_topic(partitions=2)
     producer = confluent_kafka.Producer(options)
     for i in range(RECORDS):
         time_ms = int((START + timedelta(seconds=i)).timestamp() * 1000)
-        value, headers = f"value {i}".encode(), [("n", str(i).encode())]
+        value = f"value {i}".encode()
+        headers: list[tuple[str, str | bytes | None]] = [("n", str(i).encode())]
         producer.produce(
             name, value, f"key {i}".encode(), partition=i % 2, timestamp=time_ms, headers=headers
         )
@@ -79,6 +81,7 @@ def test_a_whole_topic(topic: str, options: dict[str, str]) -> None:
         (START + timedelta(seconds=5), START + timedelta(seconds=9), range(2, 4)),
         (START + timedelta(seconds=4, microseconds=1), START + timedelta(days=1), range(2, 500)),
     ],
+    ids=["all", "offsets", "to the end", "at the end", "end before start", "times", "late end"],
 )
 def test_a_range(
     topic: str, options: dict[str, str], start: Position, end: Position, offsets: range
@@ -100,12 +103,17 @@ def test_batches_one_by_one_and_into_pandas(topic: str, options: dict[str, str])
     assert len(frame) == RECORDS
 
 
-def test_a_read_that_is_given_up_closes_its_connections(
+def test_an_abandoned_read_closes_its_connections(
     topic: str, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    closed = []
+    closed: list[Cluster] = []
     close = Cluster.close
-    monkeypatch.setattr(Cluster, "close", lambda cluster: (closed.append(1), close(cluster)))
+
+    def record_close(cluster: Cluster) -> None:
+        closed.append(cluster)
+        close(cluster)
+
+    monkeypatch.setattr(Cluster, "close", record_close)
     reader = read_topic(topic, options | {"max.partition.fetch.bytes": "2000"}, columns=["offset"])
     assert reader.read_next_batch().num_rows < RECORDS
     assert not closed
@@ -114,7 +122,7 @@ def test_a_read_that_is_given_up_closes_its_connections(
     assert closed
 
 
-def test_what_is_not_there(topic: str, options: dict[str, str]) -> None:
+def test_missing_topics_partitions_and_offsets(topic: str, options: dict[str, str]) -> None:
     with pytest.raises(BrokerError, match=r"Cannot read topic 'missing': .*UNKNOWN_TOPIC"):
         read_topic("missing", options)
     with pytest.raises(BrokerError, match=r"Cannot read partition 2 of topic .* has 2"):
@@ -128,12 +136,13 @@ def test_what_is_not_there(topic: str, options: dict[str, str]) -> None:
     ("arguments", "message"),
     [
         ({"columns": ["valu"]}, "no column 'valu'; there are key, value"),
-        ({"start": "first"}, "'first' is no position"),
+        ({"start": "first"}, "a datetime or offsets, got 'first'"),
         ({"start": datetime(2026, 1, 1)}, "needs a time zone"),
         ({"start": {0: 1}}, "no offset is given for partition 1"),
     ],
+    ids=["column", "position", "time without zone", "missing partition"],
 )
-def test_what_cannot_be_meant(
+def test_invalid_arguments(
     topic: str, options: dict[str, str], arguments: dict[str, object], message: str
 ) -> None:
     with pytest.raises(KafkaConfigError, match=message):
@@ -157,7 +166,7 @@ print(rows, peak_mib() - begun)
 """
 
 
-def test_memory_holds_a_few_fetches_however_long_the_topic_is(
+def test_memory_does_not_grow_with_the_topic(
     make_topic: MakeTopic, kafka_cluster: KafkaCluster
 ) -> None:
     topic, rows, copies = make_topic(), 10_000, 12

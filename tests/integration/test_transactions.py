@@ -1,26 +1,24 @@
-"""Transactions on a real broker: another client's, read by ours; and ours, read by another one."""
+"""Transactions on a real broker: librdkafka's, read by ours, and ours, read by librdkafka."""
 
 from __future__ import annotations
 
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
-from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.list_offsets import list_offsets
-from kafka_protocol.client.pool import close_shared_clusters
+from kafka_protocol.client.pool import close_shared_clusters, shared_cluster
 from kafka_protocol.client.producer.end_transactions import end, end_all
 from kafka_protocol.client.producer.producer import Producer as OurProducer
-from kafka_protocol.client.producer.transaction_outcome import was_committed
-from kafka_protocol.client.producer.transactions import (
-    Transaction,
-    TransactionFencedError,
-    begin,
-)
+from kafka_protocol.client.producer.transaction_outcome import Views, was_committed
+from kafka_protocol.client.producer.transactions import Transaction, TransactionFencedError, begin
 from kafka_protocol.columnar.topic import read_topic
 from kafka_protocol.errors import BrokerError
 from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
@@ -28,13 +26,14 @@ from kafka_protocol.topic_partition import TopicPartition as OurPartition
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline as Patience
 from tests.fakes.log import batch_of
-from tests.integration.conftest import SOON_MS, MakeTopic, connect
+from tests.integration.clients import connect, soon
+from tests.integration.conftest import MakeTopic
 
 pytestmark = pytest.mark.integration
 
 
 class Transactions:
-    """Writes to partition 0 of a topic, in one transaction after another, or in none."""
+    """Writes to partition 0 of a topic with librdkafka, in transactions or without."""
 
     def __init__(self, servers: str, topic: str) -> None:
         self._servers = servers
@@ -48,7 +47,7 @@ class Transactions:
             producer.begin_transaction()
         for i in range(count):
             producer.produce(self._topic, f"{name}-{i}".encode(), partition=0)
-            # A batch for each record, so that transactions lie in many of them.
+            # A batch for each record, so that a transaction has several.
             assert producer.flush(30) == 0
         if end == "commit":
             producer.commit_transaction(30)
@@ -57,7 +56,7 @@ class Transactions:
         return producer
 
 
-def witness(servers: str, topic: str, count: int) -> list[bytes]:
+def committed_values(servers: str, topic: str, count: int) -> list[bytes | None]:
     consumer = Consumer(
         {
             "bootstrap.servers": servers,
@@ -66,15 +65,13 @@ def witness(servers: str, topic: str, count: int) -> list[bytes]:
             "enable.auto.commit": False,
         }
     )
-    try:
+    with closing(consumer):
         consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
         return [message.value() for message in consumer.consume(count, timeout=30)]
-    finally:
-        consumer.close()
 
 
 @pytest.mark.parametrize("fetch_bytes", ["100", "2000000"])
-def test_fault_35_and_36_what_is_committed_and_what_is_not(
+def test_fault_35_and_36_committed_aborted_and_open(
     kafka_cluster: KafkaCluster, make_topic: MakeTopic, fetch_bytes: str
 ) -> None:
     topic = make_topic()
@@ -85,10 +82,10 @@ def test_fault_35_and_36_what_is_committed_and_what_is_not(
     transactions.write(id_of("a"), 3, end="commit")
     transactions.write(id_of("b"), 4, end="abort")
     transactions.write(id_of("plain"), 2, end=None)
-    transactions.write(id_of("c"), 0, end="abort")  # a marker without data, or not even that
+    transactions.write(id_of("c"), 0, end="abort")  # no record: perhaps not even a marker
     transactions.write(id_of("d"), 2, end="commit")
     still_open = transactions.write(id_of("e"), 2, end="leave open")
-    transactions.write(id_of("f"), 3, end="commit")  # behind the open one, so not stable yet
+    transactions.write(id_of("f"), 3, end="commit")  # after the open one, so not stable yet
 
     def values(names: str, counts: list[int]) -> list[bytes]:
         return [
@@ -103,7 +100,8 @@ def test_fault_35_and_36_what_is_committed_and_what_is_not(
             "isolation.level": isolation_level,
             "max.partition.fetch.bytes": fetch_bytes,
         }
-        return read_topic(topic, options).read_all()["value"].to_pylist()
+        values: list[bytes] = read_topic(topic, options).read_all()["value"].to_pylist()
+        return values
 
     stable = values("a plain d", [3, 2, 2])
     assert read("read_committed") == stable
@@ -114,27 +112,20 @@ def test_fault_35_and_36_what_is_committed_and_what_is_not(
     still_open.abort_transaction(30)
     everything = stable + values("f", [3])
     assert read("read_committed") == everything
-    assert witness(servers, topic, len(everything)) == everything
+    assert committed_values(servers, topic, len(everything)) == everything
 
 
 def latest(kafka: KafkaCluster, topic: str, isolation_level: str) -> int:
     cluster = connect(kafka, isolation_level=isolation_level)
     partition = OurPartition(topic, 0)
-    try:
+    with closing(cluster):
         positions = {partition: LATEST_TIMESTAMP}
-        return list_offsets(cluster, positions, Deadline.after(SOON_MS))[partition]
-    finally:
-        cluster.close()
+        return list_offsets(cluster, positions, soon())[partition]
 
 
 # --- Ours ----------------------------------------------------------------------------------------
 
-# A broker looks for transactions that are open for too long every ten seconds, by default.
 TIME_OUT_SECONDS = 60
-
-
-def soon() -> Deadline:
-    return Deadline.after(SOON_MS)
 
 
 def values_of(name: str, count: int = 3) -> list[bytes]:
@@ -159,8 +150,8 @@ class Ours:
             producer.add(OurPartition(self.topic, 0), batch_of(value))
         producer.flush()
 
-    def end(self, transaction: Transaction, committed: bool) -> None:
-        end(self._cluster, transaction, committed, soon())
+    def end(self, transaction: Transaction, *, committed: bool) -> None:
+        end(self._cluster, transaction, soon(), committed=committed)
 
     def commit(self, name: str) -> None:
         transaction = self.begin()
@@ -168,10 +159,10 @@ class Ours:
         self.end(transaction, committed=True)
 
     def are_seen(self, *names: str) -> bool:
-        """Whether the witness reads these, and nothing else before what is committed last."""
+        """Whether librdkafka reads exactly these, and then one more transaction."""
         self.commit("last")
         expected = [value for name in (*names, "last") for value in values_of(name)]
-        return witness(self._servers, self.topic, len(expected)) == expected
+        return committed_values(self._servers, self.topic, len(expected)) == expected
 
 
 @pytest.fixture
@@ -179,16 +170,16 @@ def ours(kafka_cluster: KafkaCluster, make_topic: MakeTopic, cluster: Cluster) -
     return Ours(kafka_cluster, make_topic(), cluster)
 
 
-def test_the_witness_sees_what_is_committed_and_not_what_is_aborted(ours: Ours) -> None:
+def test_committed_records_are_read_and_aborted_ones_are_not(ours: Ours) -> None:
     for name, committed in (("a", True), ("b", False), ("c", True), ("d", False)):
         transaction = ours.begin()
         ours.write(transaction, name)
-        for _ in range(2):  # as if the answer had been lost
-            ours.end(transaction, committed)
+        for _ in range(2):  # as if the response had been lost
+            ours.end(transaction, committed=committed)
     assert ours.are_seen("a", "c")
 
 
-def test_what_was_committed_cannot_be_aborted(ours: Ours) -> None:
+def test_a_committed_transaction_cannot_be_aborted(ours: Ours) -> None:
     transaction = ours.begin()
     ours.write(transaction, "a")
     ours.end(transaction, committed=True)
@@ -197,8 +188,8 @@ def test_what_was_committed_cannot_be_aborted(ours: Ours) -> None:
     assert ours.are_seen("a")
 
 
-def test_one_without_partitions_is_none(ours: Ours) -> None:
-    with pytest.raises(TransactionFencedError, match="no partition has joined"):
+def test_a_transaction_without_partitions_cannot_end(ours: Ours) -> None:
+    with pytest.raises(TransactionFencedError, match="has no partitions"):
         ours.end(ours.begin(), committed=True)
     assert ours.are_seen()
 
@@ -207,11 +198,12 @@ def test_fault_47_the_next_begin_fences_and_aborts(ours: Ours) -> None:
     zombie = ours.begin()
     ours.write(zombie, "zombie")
     winner = ours.begin()
-    for attempt in (
+    attempts: list[Callable[[], None]] = [
         lambda: ours.write(zombie, "zombie again"),
         lambda: ours.end(zombie, committed=True),
         lambda: ours.end(zombie, committed=False),
-    ):
+    ]
+    for attempt in attempts:
         with pytest.raises(TransactionFencedError, match=r"another attempt .*'ours-"):
             attempt()
     ours.write(winner, "winner")
@@ -219,6 +211,7 @@ def test_fault_47_the_next_begin_fences_and_aborts(ours: Ours) -> None:
     assert ours.are_seen("winner")
 
 
+@pytest.mark.slow
 def test_fault_48_a_time_out(kafka_cluster: KafkaCluster, make_topic: MakeTopic) -> None:
     quick = connect(kafka_cluster, transaction_timeout_ms="1000")
     ours = Ours(kafka_cluster, make_topic(), quick)
@@ -232,12 +225,13 @@ def test_fault_48_a_time_out(kafka_cluster: KafkaCluster, make_topic: MakeTopic)
         ]
         return ends[0] == ends[1]
 
-    try:
+    with closing(quick):
         assert Patience(TIME_OUT_SECONDS).wait_for(is_aborted)
-        for attempt in (
+        attempts: list[Callable[[], None]] = [
             lambda: ours.write(transaction, "b"),
             lambda: ours.end(transaction, committed=True),
-        ):
+        ]
+        for attempt in attempts:
             with pytest.raises(
                 TransactionFencedError,
                 match=r"open for \d+\.\d s.*kafka\.transaction\.timeout\.ms is 1000",
@@ -245,19 +239,14 @@ def test_fault_48_a_time_out(kafka_cluster: KafkaCluster, make_topic: MakeTopic)
                 attempt()
             assert caught.value.may_have_timed_out
         assert ours.are_seen()
-    finally:
-        quick.close()
 
 
-def test_more_time_than_the_broker_allows(kafka_cluster: KafkaCluster) -> None:
-    patient = connect(kafka_cluster, transaction_timeout_ms="900001")
-    try:
+def test_a_time_out_above_the_brokers_limit(kafka_cluster: KafkaCluster) -> None:
+    with closing(connect(kafka_cluster, transaction_timeout_ms="900001")) as patient:
         with pytest.raises(
             BrokerError, match=r"timeout\.ms is 900001.*transaction\.max\.timeout\.ms"
         ):
             begin(patient, "patient", soon())
-    finally:
-        patient.close()
 
 
 END = """
@@ -268,12 +257,12 @@ from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.producer.end_transactions import end
 
 cluster = Cluster(ClientConfig.from_options({"bootstrap.servers": sys.argv[1]}))
-end(cluster, pickle.load(sys.stdin.buffer), True, Deadline.after(30_000))
+end(cluster, pickle.load(sys.stdin.buffer), Deadline.after(30_000), committed=True)
 cluster.close()
 """
 
 
-def test_another_process_ends_it(ours: Ours, kafka_cluster: KafkaCluster) -> None:
+def test_another_process_ends_a_transaction(ours: Ours, kafka_cluster: KafkaCluster) -> None:
     transaction = ours.begin()
     ours.write(transaction, "a")
     subprocess.run(
@@ -297,13 +286,15 @@ def test_many_in_many_partitions_end_together(
             producer.add(OurPartition(topic, partition), batch_of(b"%d" % number))
         producer.flush()
         transactions.append(transaction)
-    assert end_all(cluster, transactions, True, soon()) == dict.fromkeys(transactions)
-    assert witness(kafka_cluster.bootstrap_servers, topic, 8) == [b"%d" % n for n in range(8)]
+    assert end_all(cluster, transactions, soon(), committed=True) == dict.fromkeys(transactions)
+    assert committed_values(kafka_cluster.bootstrap_servers, topic, 8) == [
+        b"%d" % n for n in range(8)
+    ]
 
 
-@pytest.mark.parametrize("committed", [True, False])
-def test_what_became_of_it_when_its_coordinator_tells_no_more(
-    cluster: Cluster, make_topic: MakeTopic, committed: bool
+@pytest.mark.parametrize("committed", [True, False], ids=["committed", "aborted"])
+def test_the_outcome_of_a_transaction_after_the_next_began(
+    cluster: Cluster, make_topic: MakeTopic, *, committed: bool
 ) -> None:
     topic = make_topic()
     partition = OurPartition(topic, 0)
@@ -312,13 +303,19 @@ def test_what_became_of_it_when_its_coordinator_tells_no_more(
     for value in (b"a", b"b"):
         producer.add(partition, batch_of(value))
     producer.flush()
-    end(cluster, transaction, committed, soon())
+    end(cluster, transaction, soon(), committed=committed)
     begin(cluster, f"{topic}-id", soon())
     with pytest.raises(TransactionFencedError):
-        end(cluster, transaction, committed, soon())
+        end(cluster, transaction, soon(), committed=committed)
     offset = producer.joined[partition]
+    views = Views(
+        *(
+            shared_cluster(replace(cluster.config, isolation_level=level))
+            for level in ("read_committed", "read_uncommitted")
+        )
+    )
     try:
-        told = was_committed(cluster.config, transaction, partition, offset, soon())
+        outcome = was_committed(views, transaction, partition, offset, soon())
     finally:
         close_shared_clusters()
-    assert told is committed
+    assert outcome is committed

@@ -1,9 +1,9 @@
-"""A copy of a topic, exactly once, that goes on until it is killed, and begins again if it fails.
+"""Copies a topic exactly once until it is killed; restarts the query if it fails.
 
     python -m tests.jobs.copy_exactly_once pykafka folder \
         '{"servers": "...", "source": "topic", "copy": "topic", "limit": "100"}'
 
-The folder has the checkpoint. Prints STARTED when the query has been started.
+The folder contains the checkpoint. Prints STARTED when the query has started.
 """
 
 from __future__ import annotations

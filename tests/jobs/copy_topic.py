@@ -1,10 +1,10 @@
-"""A job as users write it: copies a topic into another, on whatever Spark it is sent to.
+"""A job as users write it: copies a topic to another one, on any kind of Spark master.
 
     python -m tests.jobs.copy_topic master 'local-cluster[2,1,1024]' localhost:9092 from to
     python -m tests.jobs.copy_topic remote 'local[2]' localhost:9092 from to
 
-Prints the rows that it read, and for each the process that started the Python worker of its task:
-there is one in each executor.
+Prints the rows that it read, each with the id of the process that started its Python worker:
+there is one such process in each executor.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 COLUMNS = ["partition", "offset", "key", "value"]
-# Ignored where it is not Spark's own cluster: wait for both executors before the first task.
+# Wait for both executors before the first task. Only Spark's own cluster knows this.
 BOTH_EXECUTORS = {"spark.cores.max": "2", "spark.scheduler.minRegisteredResourcesRatio": "1"}
 
 

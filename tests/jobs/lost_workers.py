@@ -1,9 +1,9 @@
-"""Reads, of a batch and of a stream, whose tasks lose a Python worker in their first attempts.
+"""Batch and streaming reads whose tasks lose a Python worker in their first attempts.
 
     python -m tests.jobs.lost_workers localhost:9092 topic folder
 
 `local[2,3]` is two cores and three attempts. Prints the rows of each read: offset, MD5 of the value
-and the number of the attempt that they are from. Needs Linux.
+and attempt number. Needs Linux.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ def kill_itself() -> int:
 
 
 def kill_reader() -> int:
-    """The process that reads the source: Spark forks workers from several daemons.
+    """Kill the process that reads the source, and return the number of killed processes.
 
-    Returns:
-        How many were killed.
+    Spark forks workers from several daemons.
     """
     jvm = Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1]
     daemons = [pid for pid in children(int(jvm)) if b"pyspark.worker" in command(pid)]
@@ -50,7 +49,7 @@ def command(pid: int) -> bytes:
 
 
 def once(kill: Callable[[], int], marker: str) -> Callable[..., Iterator[pa.RecordBatch]]:
-    """Passes batches on, and kills behind the first of them unless the marker says it was done."""
+    """Passes batches on, and kills after the first one unless the marker file exists."""
 
     def pass_on(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
@@ -76,7 +75,7 @@ def stored(rows: DataFrame) -> list[Row]:
 
 def main(servers: str, topic: str, folder: str) -> None:
     builder = SparkSession.builder.master("local[2,3]")
-    # So the first batch is passed on while there is more to be read.
+    # So the first batch is passed on before the read is done.
     builder = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", "500")
     spark = builder.getOrCreate()
     options = {"kafka.bootstrap.servers": servers, "subscribe": topic}

@@ -1,6 +1,6 @@
-"""The sink, but at a moment that the environment names it waits to be killed.
+"""The sink, except that it pauses at the moment PAUSE_AT, to be killed there.
 
-Which time it comes there is chance. The file `paused` in PAUSE_FOLDER says that it waits.
+It pauses with a probability of 40 %, and then creates the file `paused` in PAUSE_FOLDER.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def _committing_one(commit: Callable[..., Any], *arguments: Any) -> Any:
     name = "end_all"
     end_all = getattr(exactly_once, name)
 
-    def end_one(cluster: Any, transactions: Any, *others: Any) -> Any:
-        end_all(cluster, [*transactions][:1], *others)
+    def end_one(cluster: Any, transactions: Any, **options: Any) -> Any:
+        end_all(cluster, [*transactions][:1], **options)
         _wait()
 
     setattr(exactly_once, name, end_one)
@@ -52,12 +52,12 @@ def _after(function: Callable[..., Any], *arguments: Any) -> Any:
     return returned
 
 
-# In the commit on the driver: whose function, and when it waits.
+# Pauses in the commit on the driver: the patched function, and when it pauses.
 _PAUSES: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "before the decision": (CommitLog, "decide", _before),
-    "behind the decision": (CommitLog, "decide", _after),
+    "after the decision": (CommitLog, "decide", _after),
     "in the middle of the commits": (exactly_once, "_commit", _committing_one),
-    "behind the commits": (exactly_once, "_commit", _after),
+    "after the commits": (exactly_once, "_commit", _after),
     "at the very end": (CommitLog, "note_done", _after),
 }
 _IN_A_TASK = "in a task that has written"

@@ -1,8 +1,8 @@
-"""A stream from Kafka into files that goes on until it is killed.
+"""A stream from Kafka to files that runs until it is killed.
 
     python -m tests.jobs.stream_to_files pykafka folder '{"subscribe": "topic", ...}'
 
-The folder has the checkpoint and the files. Prints STARTED when the query has been started.
+The folder contains the checkpoint and the files. Prints STARTED when the query has started.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STARTED = "started"
 
 
 def main(connector: str, folder: str, options: str) -> None:
-    # All of the log is kept: tests look for the first offsets in it.
+    # Keep the whole log: tests read the first offsets from it.
     for spark in run_session("stream to files", spark_sql_streaming_minBatchesToRetain="100000"):
         stream = spark.readStream.format(connector).options(**json.loads(options)).load()
         query = StreamFolder(Path(folder)).start(stream)

@@ -1,9 +1,9 @@
-"""How large Spark's Python worker becomes by reading topics, one after the other.
+"""The memory of Spark's Python worker when it reads topics, one after the other.
 
     python -m tests.jobs.task_memory localhost:9092 topic another
 
-Prints for each how many rows came, and how many bytes more were resident until then, at the most,
-than when the worker had run a trivial source, with Arrow and all. Needs Linux.
+Prints for each topic the number of rows, and how far the peak of resident bytes is above the peak
+after a trivial source, which also loads Arrow. Needs Linux.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 
 class TrivialSource(DataSource, DataSourceReader):
-    """One row that stands there already."""
+    """One constant row."""
 
     @classmethod
     def name(cls) -> str:
@@ -38,7 +38,7 @@ class TrivialSource(DataSource, DataSourceReader):
 
 
 def main(servers: str, *topics: str) -> None:
-    # One task at a time, so one worker, which lives as long as the session.
+    # One task at a time, so one worker as long as the session lives.
     spark = SparkSession.builder.master("local[1]").getOrCreate()
     spark.dataSource.register(TrivialSource)
     read_all(spark.read.format("trivial").load())
@@ -53,14 +53,14 @@ def main(servers: str, *topics: str) -> None:
 
 
 def read_all(df: DataFrame) -> int:
-    """Brings every column to the JVM, and counts the rows there."""
+    """Passes every column to the JVM, and counts the rows there."""
     seen = Observation()
     df.observe(seen, F.count("value").alias("rows")).write.format("noop").mode("overwrite").save()
     return int(seen.get["rows"])
 
 
 def largest_peak_bytes() -> int:
-    """The peak of the largest of our descendants that is a Python worker of Spark's."""
+    """The largest peak of resident bytes among the Python workers of this process."""
     found = {int(path.name): status(path) for path in Path("/proc").glob("[0-9]*")}
     return max(
         int(of_worker["VmHWM"].removesuffix(" kB")) * 1024

@@ -1,10 +1,9 @@
-"""How large Spark's Python worker becomes by writing the rows of one task.
+"""The memory of Spark's Python worker when it writes the rows of one task.
 
     python -m tests.jobs.write_memory localhost:9092 topic 400000 1000
 
-Writes so many rows, with values of so many bytes, and prints how many bytes more were resident
-until then, at the most, than when the worker had run a trivial source, with Arrow and all. Needs
-Linux.
+Writes 400,000 rows with values of 1,000 bytes, and prints how far the peak of resident bytes is
+above the peak after a trivial source, which also loads Arrow. Needs Linux.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from tests.jobs.task_memory import TrivialSource, largest_peak_bytes, read_all
 
 
 def main(servers: str, topic: str, count: str, value_bytes: str) -> None:
-    # One task at a time, so one worker, which lives as long as the session.
+    # One task at a time, so one worker as long as the session lives.
     spark = SparkSession.builder.master("local[1]").getOrCreate()
     spark.dataSource.register(TrivialSource)
     read_all(spark.read.format("trivial").load())

@@ -1,4 +1,4 @@
-"""Every declared message, found and not listed, so that a new one cannot be forgotten."""
+"""Every declared message, found in the package, so that none can be forgotten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kafka's own jars, as an oracle. They come from the user's cache or from Maven: never skipped."""
+"""Kafka's own jars, from the user's cache or from Maven; tests that need them never skip."""
 
 from __future__ import annotations
 

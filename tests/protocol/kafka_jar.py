@@ -1,6 +1,6 @@
-"""Kafka's own classes and schemas, out of a `kafka-clients` jar: what the declarations must equal.
+"""Kafka's own classes and schemas from a `kafka-clients` jar, to compare our declarations with.
 
-Nothing of a jar is kept in the repository; `kafka_spark_source.testing.jars` fetches it.
+`kafka_spark_source.testing.jars` fetches the jar; nothing of it is in the repository.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import IO, Any, NamedTuple, cast
 from kafka_protocol.schema import Message, VersionRange, parse_versions
 
 CURRENT = "4.3.1"
-# Kafka 4 dropped old versions of its messages; this release still has them.
+# Kafka 4 removed old versions of its messages; this release still has them.
 BEFORE_4 = "3.9.2"
 
 _PROGRAMS = Path(__file__).with_name("java")
-# Starting fast matters more than running fast here.
+# Fast start is more important than fast code here.
 _JVM_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m")
 
 
@@ -29,8 +29,8 @@ class KafkaJar:
 
     Args:
         version: Kafka's version.
-        folder: Holds the jar and those that it needs.
-        java: The `java` to run programs with.
+        folder: The folder of the jar and of the jars that it needs.
+        java: The `java` that runs programs.
     """
 
     def __init__(self, version: str, folder: Path, java: Path) -> None:
@@ -50,33 +50,33 @@ class KafkaJar:
         return f"<KafkaJar {self._clients.name}>"
 
     def command(self, program: str) -> list[str]:
-        """The command line that runs a program of the folder `java`, straight from its source."""
+        """The command line that runs a source file of the folder `java`."""
         class_path = ":".join(map(str, [self._clients, *self._needed]))
         return [str(self._java), *_JVM_FLAGS, "-cp", class_path, str(_PROGRAMS / program)]
 
     def run(self, program: str) -> str:
-        """What a program prints."""
+        """The output of a program."""
         done = subprocess.run(
             self.command(program), stdout=subprocess.PIPE, text=True, check=True, timeout=120
         )
         return done.stdout
 
     def schema(self, name: str) -> dict[str, Any]:
-        """A message's schema, for example of `FetchRequest`; one without versions where none is."""
+        """The schema of a message such as `FetchRequest`; without versions if there is none."""
         if name not in self._schemas:
             schema = self._read(f"common/message/{name}.json")
-            # Of an API that was removed only the key is left, so that nobody takes it again.
+            # Kafka keeps only the key of a removed API, to reserve it.
             self._schemas[name] = {"fields": []} | schema
         return self._schemas[name]
 
     def api_keys(self) -> dict[str, int]:
-        """Every API's name and number, also of those that were removed."""
+        """Every API's name and number, also of removed ones."""
         with zipfile.ZipFile(self._clients) as jar:
             names = re.findall(r"common/message/(\w+)Request\.json", "\n".join(jar.namelist()))
         return {name: self.schema(f"{name}Request")["apiKey"] for name in names}
 
     def served_by_brokers(self) -> dict[int, int]:
-        """API key to highest stable version, of what brokers listen for."""
+        """The highest stable version of each API that brokers serve, by API key."""
         stable = {
             api_key: self._stable(f"{name}Request", name)
             for name, api_key in self.api_keys().items()
@@ -93,22 +93,22 @@ class KafkaJar:
         return schema
 
     def stable_versions(self, cls: type[Message]) -> VersionRange:
-        """The versions of a message that this release has, but for one that may still change.
+        """The versions of a message in this release, without the unstable last one.
 
-        Of an API that is new, and may change as a whole, there is none.
+        Empty for a new API whose only version is unstable.
         """
         return self._stable(cls.__name__, cls.api_name)
 
     def _stable(self, name: str, api_name: str) -> VersionRange:
         valid = parse_versions(self.schema(name)["validVersions"])
-        # Only the request's schema says so; it holds for the response as well.
+        # Only the request's schema has this mark; it is valid for the response as well.
         if self.schema(f"{api_name}Request").get("latestVersionUnstable"):
             return VersionRange(valid.lowest, valid.highest - 1)
         return valid
 
 
-class Verdict(NamedTuple):
-    """What Kafka makes of a message's bytes."""
+class Reread(NamedTuple):
+    """A message's bytes as Kafka's classes read them and wrote them again."""
 
     body: bytes
     unread: int
@@ -116,7 +116,7 @@ class Verdict(NamedTuple):
 
 
 class MessageOracle:
-    """A Java process that reads and writes messages with Kafka's classes, to be closed at the end.
+    """A Java process that reads and writes messages with Kafka's classes; close it at the end.
 
     Args:
         jar: The release whose classes it uses.
@@ -129,23 +129,20 @@ class MessageOracle:
             stdout=subprocess.PIPE,
             encoding="utf-8",
         )
-        self._questions = cast("IO[str]", self._process.stdin)
-        self._answers = cast("IO[str]", self._process.stdout)
+        self._stdin = cast("IO[str]", self._process.stdin)
+        self._stdout = cast("IO[str]", self._process.stdout)
 
-    def judge(self, cls: type[Message], version: int, body: bytes) -> Verdict:
+    def reread(self, cls: type[Message], version: int, body: bytes) -> Reread:
         """Let Kafka read the body and write it again."""
-        questions = cast("IO[str]", self._process.stdin)
-        questions.write(f"{cls.__name__} {version} {body.hex()}\n")
-        questions.flush()
-        answer = cast("IO[str]", self._process.stdout).readline()
-        if not answer or answer.startswith("ERROR"):
-            raise AssertionError(
-                f"Kafka refuses {cls.__name__} v{version}: {answer or 'no answer'}"
-            )
-        written, unread, content = answer.split(" ", 2)
-        return Verdict(bytes.fromhex(written), int(unread), json.loads(content))
+        self._stdin.write(f"{cls.__name__} {version} {body.hex()}\n")
+        self._stdin.flush()
+        line = self._stdout.readline()
+        if not line or line.startswith("ERROR"):
+            raise AssertionError(f"Kafka rejects {cls.__name__} v{version}: {line or 'no output'}")
+        written, unread, content = line.split(" ", 2)
+        return Reread(bytes.fromhex(written), int(unread), json.loads(content))
 
     def close(self) -> None:
-        """End the process: it does so itself at the end of its input."""
+        """End the process: it exits at the end of its input."""
         with self._process, suppress(BrokenPipeError):
-            self._questions.close()
+            self._stdin.close()

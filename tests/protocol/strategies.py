@@ -1,4 +1,4 @@
-"""Messages for property tests: any instance that a version can carry, and one that is full."""
+"""Messages for property tests: any instance of a version, and one with all fields set."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _PRIMITIVES: dict[str, st.SearchStrategy[Any]] = {
 
 @cache
 def structs(cls: StructMeta, version: int) -> st.SearchStrategy[Any]:
-    """Instances of a struct or message: fields that the version lacks stay at their default."""
+    """Instances of a struct or message; fields that the version lacks keep their default."""
     fields = {f.name: _values(f, version) for f in cls.__fields__ if version in f.versions}
     return st.fixed_dictionaries(fields).map(lambda values: cls(**values))
 
@@ -51,7 +51,7 @@ def _values(declared: Field, version: int) -> st.SearchStrategy[Any]:
     if version in declared.nullable:
         values = st.none() | values
     if declared.tag is not None:
-        # Left out of the bytes, so worth as much as all other values together.
+        # The default is not encoded, so try it as often as all other values together.
         values = st.builds(default_of, st.just(declared)) | values
     return values
 
@@ -68,7 +68,7 @@ def _of_shape(shape: Shape, version: int) -> st.SearchStrategy[Any]:
 
 
 def full(cls: type[Message], version: int) -> Any:
-    """An instance that sets every field of the version, each to a value of its own."""
+    """An instance with every field of the version set, each to a different value."""
     return _full_struct(cls, version, itertools.count(1))
 
 
@@ -98,12 +98,12 @@ _MAKE: dict[str, Callable[[int], Any]] = {
 }
 
 
-# --- Bytes that are nearly right ---------------------------------------------------------------
+# --- Damaged bytes -----------------------------------------------------------------------------
 
 
 @st.composite
 def damaged(draw: st.DrawFn, honest: st.SearchStrategy[bytes]) -> bytes:
-    """Honest bytes of which a run is replaced by others: cut, flipped, longer or repeated."""
+    """Valid bytes with a part replaced by other bytes: truncated, changed, longer or repeated."""
     data = draw(honest)
     start = draw(st.integers(0, len(data)))
     end = draw(st.integers(start, len(data)))

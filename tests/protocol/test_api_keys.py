@@ -1,4 +1,4 @@
-"""The numbers of the APIs, against Kafka's own schemas."""
+"""The numbers of the APIs, compared with Kafka's own schemas."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafka_protocol.api_keys import ApiKey
 from tests.protocol.catalogue import REQUESTS
 from tests.protocol.kafka_jar import BEFORE_4, CURRENT, KafkaJar
 
-# What an API was called before Kafka 4.
+# Names before Kafka 4.
 RENAMED = {"LIST_CLIENT_METRICS_RESOURCES": "LIST_CONFIG_RESOURCES"}
 
 
@@ -20,7 +20,7 @@ def constant(name: str) -> str:
 
 
 @pytest.mark.parametrize("release", [CURRENT, BEFORE_4])
-def test_names_and_numbers_are_kafkas(release: str, kafka_jar: Callable[[str], KafkaJar]) -> None:
+def test_names_and_numbers_equal_kafkas(release: str, kafka_jar: Callable[[str], KafkaJar]) -> None:
     theirs = {}
     for name, api_key in kafka_jar(release).api_keys().items():
         theirs[RENAMED.get(constant(name), constant(name))] = api_key
@@ -36,7 +36,7 @@ def test_declared_messages_have_these_numbers() -> None:
     }
 
 
-def test_which_apis_are_declared() -> None:
-    """All but those that only brokers and controllers use, and those that came after key 79."""
+def test_declared_apis() -> None:
+    """All, except those for brokers and controllers only, and those above key 79."""
     internal = {52, 53, 54, 56, 58, 59, 62, 63, 64, 67, 70, 73}
     assert {cls.api_key for cls in REQUESTS} == set(range(80)) - internal

@@ -1,4 +1,4 @@
-"""Codecs built from declarations. No postponed annotations here: a declaration's are read at once.
+"""Codecs built from declarations. No postponed annotations here: declarations read them at once.
 
 The declared messages have tests of their own in `messages/`; what these need is small.
 """
@@ -62,7 +62,7 @@ class Everything(Response, api_key=90, versions="0-2", flexible="2+"):
     names: list[string] = field()
 
 
-# The bytes that every version shares, up to the uuid.
+# The common bytes of all versions, up to the uuid.
 _NUMBERS = (
     b"\x01"  # a_boolean
     b"\xff"  # an_int8
@@ -150,20 +150,20 @@ def test_every_wire_type(version: int, message: Everything, body: bytes) -> None
 
 
 @pytest.mark.parametrize(("version", "message", "body"), FORMS)
-def test_fault_14_bytes_behind_a_message_are_ignored(
+def test_fault_14_bytes_after_a_message_are_ignored(
     version: int, message: Everything, body: bytes
 ) -> None:
     assert decode(Everything, version, body + b"from the future") == message
 
 
 @pytest.mark.parametrize(("version", "message", "body"), FORMS)
-def test_message_cut_at_every_byte(version: int, message: Everything, body: bytes) -> None:
+def test_message_truncated_at_every_byte(version: int, message: Everything, body: bytes) -> None:
     for end in range(len(body)):
         with pytest.raises(DecodeError, match=f"^Everything v{version}: "):
             decode(Everything, version, body[:end])
 
 
-def test_a_version_that_is_not_declared() -> None:
+def test_unknown_version() -> None:
     with pytest.raises(UnsupportedVersionError, match="Everything has versions 0-2, not 3"):
         decode(Everything, 3, b"")
     with pytest.raises(UnsupportedVersionError, match="Everything has versions 0-2, not -1"):
@@ -181,7 +181,7 @@ class Growing(Response, api_key=91, versions="0-2"):
     gone: string = field(versions="0")
 
 
-def test_absent_fields_hold_their_default_after_reading() -> None:
+def test_absent_fields_have_their_default_after_reading() -> None:
     assert decode(Growing, 1, b"\x01\x02\x03") == Growing(always=1, important=2, ignorable=3)
     assert decode(Growing, 0, b"\x01\x00\x01x") == Growing(always=1, gone="x")
 
@@ -198,17 +198,17 @@ def test_absent_field_with_its_default_is_left_out() -> None:
         (Growing(gone="x"), 1, "gone"),
     ],
 )
-def test_absent_field_with_a_value_is_refused(message: Growing, version: int, name: str) -> None:
+def test_absent_field_with_a_value_is_rejected(message: Growing, version: int, name: str) -> None:
     expected = f"Growing v{version}: {name} is set, and version {version} has no such field"
     with pytest.raises(EncodeError, match=expected):
         encode(message, version)
 
 
-def test_absent_field_with_a_value_is_dropped_where_that_is_declared() -> None:
+def test_absent_ignorable_field_is_dropped() -> None:
     assert encode(Growing(always=1, ignorable=5), 0) == b"\x01\x00\x00"
 
 
-def test_refusal_says_the_way_to_the_field() -> None:
+def test_error_has_the_path_of_the_field() -> None:
     message = Everything(a_batch=b"", points=[Point(x=1, y=2)])
     with pytest.raises(EncodeError, match="Everything v0: points: y is set, and version 0"):
         encode(message, 0)
@@ -239,7 +239,9 @@ class Plain(Response, api_key=92, versions="0-1", flexible="1+"):
         (1, b"\x01\x01\x01\x00", "numbers"),
     ],
 )
-def test_fault_15_null_where_none_is_allowed(version: int, body: bytes, name: str) -> None:
+def test_fault_15_null_in_a_field_that_is_not_nullable(
+    version: int, body: bytes, name: str
+) -> None:
     with pytest.raises(DecodeError, match=f"Plain v{version}: {name} is null"):
         decode(Plain, version, body)
 
@@ -255,7 +257,7 @@ def test_fault_15_null_where_none_is_allowed(version: int, body: bytes, name: st
         ({"point": None}, "point"),
     ],
 )
-def test_none_where_none_is_allowed(values: dict[str, Any], name: str) -> None:
+def test_none_in_a_field_that_is_not_nullable(values: dict[str, Any], name: str) -> None:
     with pytest.raises(EncodeError, match=f"^Plain v0: {name}"):
         encode(Plain(**values), 0)
 
@@ -274,7 +276,7 @@ def test_nullable_struct() -> None:
     assert decode(Sparse, 1, b"\x01\x01\x02\x00\x09\x00") == message
 
 
-def test_struct_that_is_nullable_later_has_no_mark_before() -> None:
+def test_struct_before_the_version_that_made_it_nullable() -> None:
     assert encode(Sparse(point=Point(x=1), last=9), 0) == b"\x01\x09"
     with pytest.raises(EncodeError, match="point is None where that is not allowed"):
         encode(Sparse(point=None), 0)
@@ -294,12 +296,12 @@ def test_array_of_arrays() -> None:
     assert decode(Grid, 0, body) == message
 
 
-def test_array_of_arrays_holds_no_null() -> None:
+def test_null_in_an_array_of_arrays() -> None:
     with pytest.raises(DecodeError, match="an array's element is null"):
         decode(Grid, 0, b"\x00\x00\x00\x01\xff\xff\xff\xff")
 
 
-def test_array_of_structs_holds_no_none() -> None:
+def test_none_in_an_array_of_structs() -> None:
     with pytest.raises(EncodeError, match="points: an array's element is None"):
         encode(Everything(a_batch=b"", points=[None]), 0)  # type: ignore[list-item]
 
@@ -334,7 +336,7 @@ def test_tagged_fields(message: Tagged, body: bytes) -> None:
 
 
 @pytest.mark.parametrize(("message", "body"), TAGGED)
-def test_tagged_fields_cut_at_every_byte(message: Tagged, body: bytes) -> None:
+def test_tagged_fields_truncated_at_every_byte(message: Tagged, body: bytes) -> None:
     for end in range(len(body)):
         with pytest.raises(DecodeError):
             decode(Tagged, 1, body[:end])
@@ -384,7 +386,7 @@ def test_fault_15_tagged_field_of_a_wrong_size(body: bytes, reason: str) -> None
 
 
 class Wide(Message, versions="0-1", flexible="1+"):
-    """Elements of 14 bytes at the least, or of 10 in compact form: string, int64, array."""
+    """Elements of at least 14 bytes, or 10 in compact form: string, int64, array."""
 
     class Row(Struct):
         name: string = field()
@@ -399,7 +401,7 @@ def test_fault_15_array_longer_than_its_bytes(version: int, least: int) -> None:
     rows = [Wide.Row(name="", number=1) for _ in range(3)]
     body = encode(Wide(rows=rows), version)
     assert read_message(Wide, version, memoryview(body)).rows == rows
-    # One more is announced than can be there.
+    # One element more than the bytes can have.
     count = 4
     head = count.to_bytes(4, "big") if version == 0 else bytes([count + 1])
     claimed = head + body[len(head) :]
@@ -407,7 +409,25 @@ def test_fault_15_array_longer_than_its_bytes(version: int, least: int) -> None:
         read_message(Wide, version, memoryview(claimed))
 
 
-# With the versions in which it can be null. Each takes the fewest bytes where nobody sets it.
+class Optional(Message, versions="0"):
+    """Elements of at least 1 byte: null, although a present value takes 8."""
+
+    class Row(Struct):
+        class Place(Struct):
+            offset: int64 = field()
+
+        place: Place | None = field(nullable="0+")
+
+    rows: list[Row] = field()
+
+
+def test_nulls_may_be_shorter_than_the_struct() -> None:
+    body = encode(Optional(rows=[Optional.Row(place=None) for _ in range(100)]), 0)
+    assert len(body) == 4 + 100
+    assert len(read_message(Optional, 0, memoryview(body)).rows) == 100
+
+
+# The versions in which it can be null. The default of each has the minimum size.
 WIRE_TYPES: list[tuple[Any, str]] = [
     *((wire_type, "none") for wire_type in (boolean, int16, uint32, int64, float64, uuid)),
     *((wire_type, "none") for wire_type in (string, bytes_, list[int32], list[Point])),
@@ -422,7 +442,7 @@ WIRE_TYPES: list[tuple[Any, str]] = [
     version=st.integers(0, 1),
     count=st.integers(0, 20),
 )
-def test_fault_15_no_element_takes_less_than_its_least(
+def test_fault_15_minimum_size_of_elements(
     wire_types: list[tuple[Any, str]], version: int, count: int
 ) -> None:
     annotations = {f"field_{i}": wire_type for i, (wire_type, _) in enumerate(wire_types)}
@@ -432,7 +452,7 @@ def test_fault_15_no_element_takes_less_than_its_least(
     cls: Any = StructMeta("Rows", (Message,), body, versions="0-1", flexible="1+")
     honest = encode(cls(rows=[row()] * count), version)
     assert len(decode(cls, version, honest).rows) == count
-    # And one more is refused before the first is read. (A v1 message ends with tags of its own.)
+    # One more is rejected before the first is read. (A v1 message ends with its own tags.)
     head = (count + 1).to_bytes(4, "big") if version == 0 else bytes([count + 2])
     with pytest.raises(DecodeError, match=rf" of (length )?{count + 1} "):
         decode(cls, version, (head + honest[len(head) :])[: len(honest) - version])
@@ -444,19 +464,19 @@ class Capped(Message, versions="0"):
 
 
 @pytest.mark.parametrize("name", ["numbers", "points"])
-def test_fault_15_array_that_is_declared_short(name: str) -> None:
+def test_fault_15_array_with_a_declared_limit(name: str) -> None:
     elements: list[Any] = [7] * 3 if name == "numbers" else [Point()] * 3
     assert decode(Capped, 0, encode(Capped(**{name: elements}), 0)) == Capped(**{name: elements})
     with pytest.raises(DecodeError, match="array of 4 elements, of 3 at the most"):
         decode(Capped, 0, encode(Capped(**{name: [*elements, elements[0]]}), 0))
 
 
-def test_long_array_of_numbers_is_honest() -> None:
+def test_long_array_of_numbers() -> None:
     row = Wide.Row(name="", number=1, numbers=[7] * 200_000)
     assert decode(Wide, 0, encode(Wide(rows=[row]), 0)).rows == [row]
 
 
-def test_large_answers_are_honest() -> None:
+def test_large_responses() -> None:
     partition = MetadataResponse.MetadataResponseTopic.MetadataResponsePartition()
     topic = MetadataResponse.MetadataResponseTopic(name="t", partitions=[partition] * 200_000)
     body = encode(MetadataResponse(topics=[topic]), 13)

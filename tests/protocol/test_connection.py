@@ -1,4 +1,4 @@
-"""Conversations with a broker: its answers are written here, and arrive in three ways."""
+"""Requests and responses of a connection; response bytes are received in several pieces."""
 
 from __future__ import annotations
 
@@ -40,13 +40,16 @@ VERSIONS = BrokerVersions(
 )
 
 
-def connected() -> Connection:
+def connected(*requests: Request) -> Connection:
+    """A connection that sent these requests."""
     connection = Connection("me")
     connection.versions = VERSIONS
+    for request in requests:
+        connection.send(request)
     return connection
 
 
-def answer(correlation_id: int, response: Response, version: int) -> bytes:
+def response_frame(correlation_id: int, response: Response, version: int) -> bytes:
     """The frame that a broker sends."""
     has_tagged_fields = response_header_version(type(response), version) == 1
     frame = correlation_id.to_bytes(4, "big") + b"\x00" * has_tagged_fields
@@ -54,7 +57,7 @@ def answer(correlation_id: int, response: Response, version: int) -> bytes:
     return len(frame).to_bytes(4, "big") + frame
 
 
-# --- The ways in which bytes arrive ------------------------------------------------------------
+# --- Sizes of the received pieces --------------------------------------------------------------
 
 Receive = Callable[[Connection, bytes], list[Response]]
 
@@ -78,16 +81,16 @@ def byte_by_byte(connection: Connection, data: bytes) -> list[Response]:
     return responses
 
 
-def with_the_start_of_another(connection: Connection, data: bytes) -> list[Response]:
+def with_the_start_of_the_next(connection: Connection, data: bytes) -> list[Response]:
     responses = whole(connection, data + b"\x00\x00\x00")
     assert connection.missing_bytes == 1
     return responses
 
 
-arriving = pytest.mark.parametrize("receive", [whole, byte_by_byte, with_the_start_of_another])
+in_pieces = pytest.mark.parametrize("receive", [whole, byte_by_byte, with_the_start_of_the_next])
 
 
-# --- Questions and answers ---------------------------------------------------------------------
+# --- Requests and responses --------------------------------------------------------------------
 
 METADATA = MetadataResponse(
     brokers=[MetadataResponse.MetadataResponseBroker(node_id=1, host="b1", port=9092)],
@@ -98,7 +101,7 @@ FETCHED = FetchResponse(throttle_time_ms=3, session_id=7)
 HANDSHAKE = SaslHandshakeResponse(mechanisms=["PLAIN"])
 
 
-def test_send_gives_the_frame() -> None:
+def test_send_returns_the_frame() -> None:
     connection = connected()
     sent = b"".join(connection.send(SaslHandshakeRequest(mechanism="PLAIN")))
     assert sent == (
@@ -110,39 +113,40 @@ def test_send_gives_the_frame() -> None:
     )
 
 
-@arriving
-def test_one_answer(receive: Receive) -> None:
-    connection = connected()
-    connection.send(MetadataRequest())
-    assert receive(connection, answer(0, METADATA, 9)) == [METADATA]
+@in_pieces
+def test_one_response(receive: Receive) -> None:
+    connection = connected(MetadataRequest())
+    assert receive(connection, response_frame(0, METADATA, 9)) == [METADATA]
 
 
-@arriving
-def test_pipelined_answers_in_the_order_of_their_requests(receive: Receive) -> None:
-    connection = connected()
-    connection.send(MetadataRequest())
+@in_pieces
+def test_pipelined_responses_in_the_order_of_the_requests(receive: Receive) -> None:
+    connection = connected(MetadataRequest())
     connection.send(FetchRequest(), needed=VersionRange(4, 7))
     connection.send(SaslHandshakeRequest(), version=0)
     assert connection.in_flight == 3
-    data = answer(0, METADATA, 9) + answer(1, FETCHED, 7) + answer(2, HANDSHAKE, 0)
+    data = (
+        response_frame(0, METADATA, 9)
+        + response_frame(1, FETCHED, 7)
+        + response_frame(2, HANDSHAKE, 0)
+    )
     assert receive(connection, data) == [METADATA, FETCHED, HANDSHAKE]
     assert connection.in_flight == 0
 
 
-def test_requests_and_answers_may_alternate() -> None:
+def test_requests_and_responses_may_alternate() -> None:
     connection = connected()
     for correlation_id in range(3):
         connection.send(MetadataRequest(), version=5)
-        assert whole(connection, answer(correlation_id, METADATA, 5)) == [METADATA]
+        assert whole(connection, response_frame(correlation_id, METADATA, 5)) == [METADATA]
 
 
-def test_nothing_comes_of_nothing() -> None:
-    connection = connected()
-    connection.send(MetadataRequest())
+def test_no_response_without_bytes() -> None:
+    connection = connected(MetadataRequest())
     assert connection.next_response() is None
     connection.receive_data(b"")
     assert connection.next_response() is None
-    assert connection.answered == 0
+    assert connection.received_responses == 0
     assert connection.missing_bytes == 4
 
 
@@ -151,22 +155,21 @@ def test_repr_shows_the_state() -> None:
     assert repr(connection) == "<Connection 0 sent, 0 answered, 0 in flight>"
     connection.send(MetadataRequest())
     connection.send(MetadataRequest())
-    whole(connection, answer(0, METADATA, 9))
+    whole(connection, response_frame(0, METADATA, 9))
     assert repr(connection) == "<Connection 2 sent, 1 answered, 1 in flight>"
-    assert connection.answered
+    assert connection.received_responses
 
 
-def test_payload_of_an_answer_is_a_view_of_its_frame() -> None:
+def test_payload_of_a_response_is_a_view_of_its_frame() -> None:
     connection = connected()
     connection.send(FetchRequest(), version=4)
-    (response,) = whole(connection, answer(0, full(FetchResponse, 4), 4))
+    (response,) = whole(connection, response_frame(0, full(FetchResponse, 4), 4))
     assert isinstance(response, FetchResponse)
     assert isinstance(response.responses[0].partitions[0].records, memoryview)
 
 
-def test_fault_14_bytes_behind_an_answer_are_ignored() -> None:
-    connection = connected()
-    connection.send(SaslHandshakeRequest())
+def test_fault_14_bytes_after_a_response_are_ignored() -> None:
+    connection = connected(SaslHandshakeRequest())
     body = encode(HANDSHAKE, 1) + b"from the future"
     connection.receive_data((4 + len(body)).to_bytes(4, "big") + bytes(4) + body)
     assert connection.next_response() == HANDSHAKE
@@ -175,9 +178,9 @@ def test_fault_14_bytes_behind_an_answer_are_ignored() -> None:
 # --- Versions ----------------------------------------------------------------------------------
 
 
-def test_versions_come_first() -> None:
+def test_no_request_before_versions_are_negotiated() -> None:
     connection = Connection("me")
-    with pytest.raises(ProtocolError, match="versions are negotiated before anything else"):
+    with pytest.raises(ProtocolError, match="negotiate versions before sending"):
         connection.send(MetadataRequest())
     assert connection.in_flight == 0
 
@@ -196,32 +199,32 @@ def test_request_that_does_not_fit_is_not_in_flight() -> None:
     assert repr(connection) == "<Connection 0 sent, 0 answered, 0 in flight>"
 
 
-@arriving
-def test_api_versions_is_asked_before_versions_are_known(receive: Receive) -> None:
+@in_pieces
+def test_api_versions_can_be_sent_before_negotiation(receive: Receive) -> None:
     connection = Connection("me")
     connection.send(ApiVersionsRequest(), version=3)
     response = full(ApiVersionsResponse, 3)
     response.error_code = 0
-    assert receive(connection, answer(0, response, 3)) == [response]
+    assert receive(connection, response_frame(0, response, 3)) == [response]
 
 
-@arriving
+@in_pieces
 @pytest.mark.parametrize(
     "ranges",
     [[], [ApiVersionsResponse.ApiVersion(api_key=18, max_version=2)]],
     ids=["before 2.4", "with the hint of KIP-511"],
 )
-def test_fault_11_refused_version_is_answered_in_the_layout_of_v0(
+def test_fault_11_unsupported_version_has_the_layout_of_v0(
     receive: Receive, ranges: list[ApiVersionsResponse.ApiVersion]
 ) -> None:
     connection = Connection("me")
     connection.send(ApiVersionsRequest(), version=4)
     refused = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=ranges)
-    assert receive(connection, answer(0, refused, 0)) == [refused]
+    assert receive(connection, response_frame(0, refused, 0)) == [refused]
 
 
-def test_fault_11_refusal_whose_hint_cannot_be_read_has_none() -> None:
-    """As librdkafka's mock cluster writes it: in the layout of v3, and not quite that."""
+def test_fault_11_unsupported_version_with_an_unreadable_hint() -> None:
+    """librdkafka's mock cluster writes the hint in a layout close to that of v3."""
     hint = b"\x01\x00\x12\x00\x00\x00\x02\x00\x00\x00\x00"
     frame = bytes(4) + b"\x00\x23" + hint
     connection = Connection("me")
@@ -235,57 +238,53 @@ def test_another_error_keeps_the_layout_of_the_request() -> None:
     connection = Connection("me")
     connection.send(ApiVersionsRequest(), version=4)
     response = ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, throttle_time_ms=7)
-    assert whole(connection, answer(0, response, 4)) == [response]
+    assert whole(connection, response_frame(0, response, 4)) == [response]
 
 
-# --- Answers that are none ---------------------------------------------------------------------
+# --- Wrong responses ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("correlation_id", [1, 7, 2**31 - 1])
 def test_fault_08_wrong_correlation_id(correlation_id: int) -> None:
-    connection = connected()
-    connection.send(MetadataRequest())
-    connection.receive_data(answer(correlation_id, METADATA, 9))
-    expected = rf"correlation id {correlation_id}, and 0 \(MetadataResponse\) was due"
+    connection = connected(MetadataRequest())
+    connection.receive_data(response_frame(correlation_id, METADATA, 9))
+    expected = rf"correlation id {correlation_id}, expected 0 \(MetadataResponse\)"
     with pytest.raises(ProtocolError, match=expected):
         connection.next_response()
 
 
-def test_fault_08_answers_in_the_wrong_order() -> None:
-    connection = connected()
-    connection.send(MetadataRequest())
-    connection.send(MetadataRequest())
-    connection.receive_data(answer(1, METADATA, 9) + answer(0, METADATA, 9))
-    with pytest.raises(ProtocolError, match="correlation id 1, and 0"):
+def test_fault_08_responses_in_the_wrong_order() -> None:
+    connection = connected(MetadataRequest(), MetadataRequest())
+    connection.receive_data(response_frame(1, METADATA, 9) + response_frame(0, METADATA, 9))
+    with pytest.raises(ProtocolError, match="correlation id 1, expected 0"):
         connection.next_response()
 
 
-def test_fault_08_unasked_answer() -> None:
+def test_fault_08_response_without_a_request() -> None:
     connection = connected()
-    connection.receive_data(answer(0, HANDSHAKE, 1))
-    with pytest.raises(ProtocolError, match="17 bytes came that nothing had asked for"):
+    connection.receive_data(response_frame(0, HANDSHAKE, 1))
+    with pytest.raises(ProtocolError, match="a response of 17 bytes without a request"):
         connection.next_response()
 
 
-def test_fault_08_repeated_answer() -> None:
-    connection = connected()
-    connection.send(MetadataRequest())
-    connection.receive_data(answer(0, METADATA, 9) * 2)
+def test_fault_08_repeated_response() -> None:
+    connection = connected(MetadataRequest())
+    connection.receive_data(response_frame(0, METADATA, 9) * 2)
     assert connection.next_response() == METADATA
-    with pytest.raises(ProtocolError, match="nothing had asked for"):
+    with pytest.raises(ProtocolError, match="without a request"):
         connection.next_response()
 
 
-def test_fault_09_answer_larger_than_is_accepted() -> None:
+def test_fault_09_response_larger_than_the_limit() -> None:
     connection = Connection("me", max_response_bytes=20)
     connection.send(SaslHandshakeRequest(), version=1)
     connection.receive_data(b"\x00\x00\x00\x15")
-    with pytest.raises(ProtocolError, match="4 to 20 are accepted"):
+    with pytest.raises(ProtocolError, match="accepted are 4 to 20"):
         connection.next_response()
 
 
 @pytest.mark.parametrize("version", [0, 3])
-def test_fault_09_answer_without_an_error_code(version: int) -> None:
+def test_fault_09_response_without_an_error_code(version: int) -> None:
     connection = Connection("me")
     connection.send(ApiVersionsRequest(), version=version)
     connection.receive_data(b"\x00\x00\x00\x05" + bytes(4) + b"\x00")
@@ -293,15 +292,19 @@ def test_fault_09_answer_without_an_error_code(version: int) -> None:
         connection.next_response()
 
 
-ANSWERS: list[tuple[Response, int]] = [
-    (full(MetadataResponse, 9), 9),
-    (full(FetchResponse, 4), 4),
-    (full(SaslHandshakeResponse, 1), 1),
-]
+full_responses = pytest.mark.parametrize(
+    ("response", "version"),
+    [
+        (full(MetadataResponse, 9), 9),
+        (full(FetchResponse, 4), 4),
+        (full(SaslHandshakeResponse, 1), 1),
+    ],
+    ids=["Metadata", "Fetch", "SaslHandshake"],
+)
 
 
 def waiting_for(response: Response, version: int) -> Connection:
-    """A connection on which the answer is due, and one more behind it."""
+    """A connection that expects the response twice."""
     connection = connected()
     request = next(
         request
@@ -313,20 +316,18 @@ def waiting_for(response: Response, version: int) -> Connection:
     return connection
 
 
-@pytest.mark.parametrize(("response", "version"), ANSWERS)
-def test_fault_04_stream_that_ends_at_any_byte_gives_no_part_of_an_answer(
-    response: Response, version: int
-) -> None:
-    data = answer(0, response, version)
+@full_responses
+def test_fault_04_stream_that_ends_at_any_byte(response: Response, version: int) -> None:
+    data = response_frame(0, response, version)
     for end in range(len(data)):
         connection = waiting_for(response, version)
         assert whole(connection, data[:end]) == []
         assert 1 <= connection.missing_bytes <= len(data) - end
 
 
-@pytest.mark.parametrize(("response", "version"), ANSWERS)
-def test_fault_09_frame_that_is_too_short_for_its_answer(response: Response, version: int) -> None:
-    data = answer(0, response, version)[4:]
+@full_responses
+def test_fault_09_frame_too_short_for_its_response(response: Response, version: int) -> None:
+    data = response_frame(0, response, version)[4:]
     for size in range(4, len(data)):
         connection = waiting_for(response, version)
         connection.receive_data(size.to_bytes(4, "big") + data[:size])
@@ -334,20 +335,20 @@ def test_fault_09_frame_that_is_too_short_for_its_answer(response: Response, ver
             connection.next_response()
 
 
-@pytest.mark.parametrize(("response", "version"), ANSWERS)
+@full_responses
 @settings(max_examples=settings().max_examples // 4)
 @given(data=st.data())
-def test_fault_15_arbitrary_bytes_give_answers_or_an_error_of_ours(
+def test_fault_15_arbitrary_bytes_give_responses_or_a_kafka_error(
     response: Response, version: int, data: st.DataObject
 ) -> None:
-    honest = st.just(answer(0, response, version) + answer(1, response, version))
+    honest = st.just(response_frame(0, response, version) + response_frame(1, response, version))
     connection = waiting_for(response, version)
     connection.receive_data(data.draw(st.binary(max_size=64) | damaged(honest)))
     with suppress(KafkaError):
         drain(connection)
 
 
-# Lengths that are huge, or count just what follows: int32, int16, and as a varint.
+# Huge lengths, and lengths of just the bytes that follow: int32, int16 and varint.
 _BOMBS = [
     b"\x7f\xff\xff\xff",
     b"\x00\x0f\xff\xff",
@@ -358,19 +359,19 @@ _BOMBS = [
     b"\xff\xff\xff\xff\x07",
     b"\x80\x20",
 ]
-# What an error with its chain of causes takes, and the first use of whatever is imported late.
-_OWN_BYTES = 32 * 1024
+# The memory of an error with its causes, and of late imports.
+_OVERHEAD_BYTES = 32 * 1024
 _FILLERS = [b"", b"\x00" * 4096, b"\x01" * 4096, b"\x7f" * 4096, b"\xff" * 4096]
 
 
 @pytest.mark.parametrize("request_class", REQUESTS, ids=name_of)
 @settings(max_examples=settings().max_examples // 4)
 @given(data=st.data())
-def test_fault_15_bomb_inside_an_answer_is_worth_no_more_memory_than_its_bytes(
+def test_fault_15_huge_lengths_allocate_no_more_than_the_bytes(
     request_class: type[Request], data: st.DataObject
 ) -> None:
     version = data.draw(st.integers(*request_class.versions))
-    honest = answer(0, full(request_class.response, version), version)[4:]
+    honest = response_frame(0, full(request_class.response, version), version)[4:]
     start = data.draw(st.integers(4, len(honest)))
     bomb, filler = data.draw(st.sampled_from(_BOMBS)), data.draw(st.sampled_from(_FILLERS))
     frame = honest[:start] + bomb + filler + honest[start:]
@@ -390,28 +391,29 @@ def test_fault_15_bomb_inside_an_answer_is_worth_no_more_memory_than_its_bytes(
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < _OWN_BYTES + 40 * len(frame)
+    assert peak < _OVERHEAD_BYTES + 40 * len(frame)
 
 
-def test_correlation_ids_begin_anew_at_the_highest() -> None:
+def test_correlation_ids_wrap_to_zero() -> None:
     connection = connected()
     connection._next_correlation_id = p.MAX_INT32
     for correlation_id in (p.MAX_INT32, 0):
         connection.send(MetadataRequest())
-        assert whole(connection, answer(correlation_id, METADATA, 9)) == [METADATA]
+        assert whole(connection, response_frame(correlation_id, METADATA, 9)) == [METADATA]
 
 
-# --- Polls: the same request, the same answer --------------------------------------------------
+# --- Polls: the same request and response again ------------------------------------------------
 
 
 def exchange(connection: Connection, request: Request, response: Response) -> tuple[bytes, object]:
-    """Ask and be answered; both in the highest common version."""
+    """The sent frame and the received response, in the highest common version."""
     sent = b"".join(connection.send(request))
-    data = answer(connection.due, response, VERSIONS.choose(type(request)))
+    version = VERSIONS.choose(type(request))
+    data = response_frame(connection.expected_correlation_id, response, version)
     return sent, whole(connection, data)[0]
 
 
-def test_a_request_that_is_sent_again_differs_in_its_number_only() -> None:
+def test_repeated_request_differs_in_its_correlation_id_only() -> None:
     connection, request = connected(), MetadataRequest(topics=[])
     first, _ = exchange(connection, request, MetadataResponse())
     second, _ = exchange(connection, request, MetadataResponse())
@@ -421,14 +423,22 @@ def test_a_request_that_is_sent_again_differs_in_its_number_only() -> None:
     assert first[:8] + first[12:] == second[:8] + second[12:] == fresh[:8] + fresh[12:]
 
 
-def test_a_request_that_is_sent_again_is_written_in_the_version_that_is_wanted() -> None:
+def test_repeated_request_is_encoded_in_the_given_version() -> None:
     connection, request = connected(), MetadataRequest(topics=[])
     frames = [b"".join(connection.send(request, version=version)) for version in (9, 1, 9)]
     assert [int.from_bytes(frame[6:8], "big") for frame in frames] == [9, 1, 9]
     assert len({len(frame) for frame in frames}) == 2
 
 
-def test_an_answer_that_comes_again_is_read_once() -> None:
+def test_large_requests_are_not_cached() -> None:
+    connection = connected()
+    topics = [MetadataRequest.MetadataRequestTopic(name="t" * 200) for _ in range(1_000)]
+    request = MetadataRequest(topics=topics)
+    first, second = (b"".join(connection.send(request)) for _ in range(2))
+    assert first[:8] + first[12:] == second[:8] + second[12:]
+
+
+def test_repeated_response_is_decoded_once() -> None:
     connection, response = connected(), MetadataResponse(cluster_id="a")
     (_, first), (_, second) = (exchange(connection, MetadataRequest(), response) for _ in "ab")
     assert first is second
@@ -436,19 +446,18 @@ def test_an_answer_that_comes_again_is_read_once() -> None:
     assert other == MetadataResponse(cluster_id="b")
 
 
-def test_equal_bytes_of_another_message_are_another_answer() -> None:
-    """The empty answers of several messages look alike."""
+def test_equal_bytes_of_another_version_are_decoded_again() -> None:
     connection = connected()
     mechanisms = SaslHandshakeResponse(error_code=0, mechanisms=[])
     connection.send(SaslHandshakeRequest(mechanism="PLAIN"), version=1)
-    (first,) = whole(connection, answer(0, mechanisms, 1))
+    (first,) = whole(connection, response_frame(0, mechanisms, 1))
     connection.send(SaslHandshakeRequest(mechanism="PLAIN"), version=0)
-    (second,) = whole(connection, answer(1, mechanisms, 0))
+    (second,) = whole(connection, response_frame(1, mechanisms, 0))
     assert first == second == mechanisms
     assert first is not second
 
 
-def test_large_answers_are_not_kept() -> None:
+def test_large_responses_are_not_cached() -> None:
     connection, response = connected(), MetadataResponse(cluster_id="a" * 30_000)
     (_, first), (_, second) = (exchange(connection, MetadataRequest(), response) for _ in "ab")
     assert first is second

@@ -1,9 +1,6 @@
-"""Headers exactly, and a stream cut into frames however its bytes arrive."""
+"""Header bytes, and a stream of bytes split into frames."""
 
 from __future__ import annotations
-
-import itertools
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -31,7 +28,7 @@ class ControlledShutdownResponse(Response, api_key=7, versions="0-1"):
 class ControlledShutdownRequest(
     Request, api_key=7, versions="0-1", response=ControlledShutdownResponse
 ):
-    """The one request whose v0 has the oldest header."""
+    """The only request with header v0."""
 
 
 # --- Headers -----------------------------------------------------------------------------------
@@ -61,7 +58,7 @@ def test_request_header_version(message: type[Message], version: int, header_ver
         (MetadataResponse, 9, 1),
         (SaslHandshakeResponse, 1, 0),
         (ApiVersionsResponse, 2, 0),
-        # Its reader may not know the version yet (KIP-511).
+        # Always 0 (KIP-511).
         (ApiVersionsResponse, 3, 0),
         (ApiVersionsResponse, 4, 0),
     ],
@@ -121,7 +118,7 @@ def test_payload_is_not_copied_into_the_frame() -> None:
 
 
 class Huge(bytes):
-    """Says that it has a gibibyte, and has nothing."""
+    """Empty, with a length of 1 GiB."""
 
     __slots__ = ()
 
@@ -136,7 +133,7 @@ def test_frame_of_more_than_2_gib_is_refused() -> None:
         encode_request(ProduceRequest(topic_data=[topic]), 3, 0, "me")
 
 
-def test_version_that_the_request_lacks() -> None:
+def test_unknown_request_version() -> None:
     with pytest.raises(UnsupportedVersionError):
         encode_request(MetadataRequest(), 99, 0, "me")
 
@@ -166,7 +163,7 @@ def test_fault_09_response_shorter_than_its_header(header: bytes) -> None:
 @pytest.mark.parametrize(
     "tagged", [b"\x01\x00\x02a", b"\x01\x00\xff\xff\xff\xff\x0f", b"\xff\xff\xff\xff\x0f\x00\x00"]
 )
-def test_fault_15_tagged_fields_of_a_header_that_do_not_end(tagged: bytes) -> None:
+def test_fault_15_truncated_tagged_fields_of_a_header(tagged: bytes) -> None:
     with pytest.raises(DecodeError):
         read_response_header(memoryview(b"\x00\x00\x00\x07" + tagged), 1)
 
@@ -178,19 +175,26 @@ FOUR = b"\x00\x00\x00\x04four"
 FIVE = b"\x00\x00\x00\x05fives"
 LARGEST = b"\x00\x00\x03\xe8" + b"x" * 1000
 
-STREAMS: list[tuple[bytes, list[bytes]]] = [
-    (b"", []),
-    (b"\x00\x00\x00", []),
-    (FOUR, [b"four"]),
-    (LARGEST, [b"x" * 1000]),
-    (FOUR + FIVE + LARGEST + FOUR, [b"four", b"fives", b"x" * 1000, b"four"]),
-    (FOUR + FIVE[:-1], [b"four"]),
-    (FOUR + FIVE[:2], [b"four"]),
-]
+streams = pytest.mark.parametrize(
+    ("stream", "frames"),
+    [
+        pytest.param(b"", [], id="empty"),
+        pytest.param(b"\x00\x00\x00", [], id="part of a size"),
+        pytest.param(FOUR, [b"four"], id="one frame"),
+        pytest.param(LARGEST, [b"x" * 1000], id="the largest frame"),
+        pytest.param(
+            FOUR + FIVE + LARGEST + FOUR,
+            [b"four", b"fives", b"x" * 1000, b"four"],
+            id="several frames",
+        ),
+        pytest.param(FOUR + FIVE[:-1], [b"four"], id="an incomplete frame at the end"),
+        pytest.param(FOUR + FIVE[:2], [b"four"], id="an incomplete size at the end"),
+    ],
+)
 
 
 def frames_of(pieces: list[bytes]) -> list[bytes]:
-    """All frames out of bytes that arrive in these pieces."""
+    """All frames of a stream that is received in these pieces."""
     buffer = FrameBuffer(MAX_FRAME_BYTES)
     frames = []
     for piece in pieces:
@@ -200,85 +204,88 @@ def frames_of(pieces: list[bytes]) -> list[bytes]:
     return frames
 
 
-@pytest.mark.parametrize(("stream", "frames"), STREAMS)
+@streams
 def test_frames_at_once(stream: bytes, frames: list[bytes]) -> None:
     assert frames_of([stream]) == frames
 
 
-@pytest.mark.parametrize(("stream", "frames"), STREAMS)
+@streams
 def test_frames_one_byte_at_a_time(stream: bytes, frames: list[bytes]) -> None:
     assert frames_of([stream[i : i + 1] for i in range(len(stream))]) == frames
 
 
-@pytest.mark.parametrize(("stream", "frames"), STREAMS)
+@streams
 @given(data=st.data())
 def test_frames_in_any_pieces(stream: bytes, frames: list[bytes], data: st.DataObject) -> None:
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=5)))
+    bounds = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=5)))
     pieces = [
-        stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)
+        stream[start:end] for start, end in zip([0, *bounds], [*bounds, len(stream)], strict=True)
     ]
     assert frames_of(pieces) == frames
 
 
-def received_directly(buffer: FrameBuffer, stream: bytes, sizes: Iterator[int]) -> list[bytes]:
-    """All frames of a stream that is read as a transport reads it, so many bytes at a time."""
+def received_directly(buffer: FrameBuffer, stream: bytes, size: int) -> list[bytes]:
+    """All frames of a stream that is read `size` bytes at a time, as a transport does."""
     frames = []
-    at = 0
+    pos = 0
     while True:
         while (frame := buffer.next_frame()) is not None:
             frames.append(bytes(frame))
-        if at == len(stream):
+        if pos == len(stream):
             return frames
-        room = buffer.room
-        piece = stream[at : at + next(sizes)]
-        if room is None:
+        receive_buffer = buffer.receive_buffer
+        piece = stream[pos : pos + size]
+        if receive_buffer is None:
             buffer.receive_data(piece)
         else:
-            piece = piece[: len(room)]
-            room[: len(piece)] = piece
-            buffer.received(len(piece))
-        at += len(piece)
+            piece = piece[: len(receive_buffer)]
+            receive_buffer[: len(piece)] = piece
+            buffer.bytes_received(len(piece))
+        pos += len(piece)
 
 
-@given(st.lists(st.sampled_from([10, 70_000, 70_001, 90_000]), max_size=6), st.integers(1, 100_000))
-def test_frames_are_the_same_where_buffers_are_used_again(lengths: list[int], size: int) -> None:
+@given(
+    st.lists(st.sampled_from([10, 70_000, 70_001, 90_000]), max_size=6), st.integers(700, 100_000)
+)
+def test_frames_are_the_same_in_reused_buffers(lengths: list[int], size: int) -> None:
     contents = [bytes([number]) * length for number, length in enumerate(lengths)]
     stream = b"".join(len(each).to_bytes(4, "big") + each for each in contents)
-    buffer = FrameBuffer(1_000_000)
-    assert received_directly(buffer, stream, itertools.repeat(size)) == contents
+    assert received_directly(FrameBuffer(1_000_000), stream, size) == contents
 
 
-def test_a_buffer_that_somebody_looks_at_is_left_alone() -> None:
+def test_a_buffer_with_a_memoryview_is_not_reused() -> None:
     buffer = FrameBuffer(1_000_000)
-    kept = []
+    frames = []
     for number in range(5):
         buffer.receive_data((70_000).to_bytes(4, "big"))
         assert buffer.next_frame() is None
         content = bytes([number]) * 70_000
-        room = buffer.room
-        if room is None:
+        receive_buffer = buffer.receive_buffer
+        if receive_buffer is None:
             buffer.receive_data(content)
         else:
-            room[:] = content
-            room.release()
-            buffer.received(len(content))
-        kept.append(buffer.next_frame())
-        assert [bytes(frame) for frame in kept] == [bytes([n]) * 70_000 for n in range(number + 1)]
+            receive_buffer[:] = content
+            receive_buffer.release()
+            buffer.bytes_received(len(content))
+        frame = buffer.next_frame()
+        assert frame is not None
+        frames.append(frame)
+        assert [bytes(each) for each in frames] == [bytes([n]) * 70_000 for n in range(number + 1)]
 
 
-def test_large_buffers_are_used_again() -> None:
+def test_large_buffers_are_reused() -> None:
     buffer = FrameBuffer(1_000_000)
-    rooms = []
+    reused = []
     for _ in range(3):
         buffer.receive_data((70_000).to_bytes(4, "big"))
         assert buffer.next_frame() is None
-        rooms.append(buffer.room is not None)
+        reused.append(buffer.receive_buffer is not None)
         buffer.receive_data(bytes(70_000))
         assert len(buffer.next_frame() or b"") == 70_000
-    assert rooms == [False, True, True]
+    assert reused == [False, True, True]
 
 
-def test_nothing_is_parsed_before_it_is_asked_for() -> None:
+def test_receive_data_parses_nothing() -> None:
     buffer = FrameBuffer(MAX_FRAME_BYTES)
     buffer.receive_data(b"HTTP")
     assert repr(buffer) == "<FrameBuffer 4 of None bytes>"
@@ -286,7 +293,7 @@ def test_nothing_is_parsed_before_it_is_asked_for() -> None:
         buffer.next_frame()
 
 
-def test_frame_stays_valid_while_more_arrives() -> None:
+def test_frame_stays_valid_while_more_is_received() -> None:
     buffer = FrameBuffer(MAX_FRAME_BYTES)
     buffer.receive_data(FOUR + FIVE)
     frames = [buffer.next_frame()]
@@ -306,7 +313,7 @@ def test_frame_stays_valid_while_more_arrives() -> None:
         (FOUR + FIVE[:1], 3, "<FrameBuffer 1 of None bytes>"),
     ],
 )
-def test_what_is_missing(data: bytes, missing: int, shown: str) -> None:
+def test_missing_bytes(data: bytes, missing: int, shown: str) -> None:
     buffer = FrameBuffer(MAX_FRAME_BYTES)
     buffer.receive_data(data)
     buffer.next_frame()
@@ -321,10 +328,10 @@ def test_at_least_one_byte_is_missing_while_a_whole_frame_waits() -> None:
 
 
 @pytest.mark.parametrize("size", [-(2**31), -1, 0, 1, 2, 3, MAX_FRAME_BYTES + 1, 2**31 - 1])
-def test_fault_09_impossible_size_is_refused_before_it_is_waited_for(size: int) -> None:
+def test_fault_09_impossible_size_is_rejected_at_once(size: int) -> None:
     buffer = FrameBuffer(MAX_FRAME_BYTES)
     buffer.receive_data(size.to_bytes(4, "big", signed=True))
-    with pytest.raises(ProtocolError, match=f"a frame of {size} bytes was announced, and 4 to"):
+    with pytest.raises(ProtocolError, match=f"received a frame of {size} bytes, accepted are 4 to"):
         buffer.next_frame()
 
 
@@ -337,8 +344,9 @@ def test_fault_09_impossible_size_is_refused_before_it_is_waited_for(size: int) 
         (b"\x16\x03\x01\x02\x00\x01", "the port speaks TLS"),
         (b"220 smtp.example.org", "is this a Kafka broker"),
     ],
+    ids=["HTTP", "SSH", "TLS alert", "TLS handshake", "SMTP"],
 )
-def test_fault_03_stranger_on_the_port_is_named(data: bytes, hint: str) -> None:
+def test_fault_03_error_names_another_protocol(data: bytes, hint: str) -> None:
     buffer = FrameBuffer(100 * 2**20)
     buffer.receive_data(data)
     with pytest.raises(ProtocolError, match=hint):

@@ -1,4 +1,4 @@
-"""Which version is spoken with which broker."""
+"""The API version that is chosen for a broker."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.negotiation import (
-    FIRST_TRY,
+    FIRST_VERSION_TO_TRY,
     BrokerVersions,
     assumed_versions,
     common_versions,
-    step_down,
+    next_version_to_try,
     versions_from,
 )
 from kafka_protocol.schema import Request, VersionRange
@@ -47,11 +47,7 @@ def test_highest_common_version(lowest: int, highest: int, chosen: int) -> None:
 
 @pytest.mark.parametrize(
     ("needed", "chosen"),
-    [
-        (VersionRange(0, 3), 3),
-        (VersionRange(2, 99), 9),
-        (VersionRange(9, 9), 9),
-    ],
+    [(VersionRange(0, 3), 3), (VersionRange(2, 99), 9), (VersionRange(9, 9), 9)],
 )
 def test_needed_narrows_the_choice(needed: VersionRange, chosen: int) -> None:
     assert broker_with(lowest=1, highest=9).choose(MetadataRequest, needed) == chosen
@@ -96,10 +92,10 @@ def test_repr() -> None:
     assert repr(broker_with(lowest=1, highest=9)) == "<BrokerVersions of 1 APIs, as a test says>"
 
 
-# --- What a broker says ------------------------------------------------------------------------
+# --- The versions of one broker ----------------------------------------------------------------
 
 
-def test_versions_from_an_answer() -> None:
+def test_versions_from_a_response() -> None:
     response = ApiVersionsResponse(
         api_keys=[
             ApiVersion(api_key=1, min_version=4, max_version=18),
@@ -109,8 +105,8 @@ def test_versions_from_an_answer() -> None:
     )
     versions = versions_from(response)
     assert versions.range_of(FetchRequest) == VersionRange(4, 18)
-    assert versions.range_of(MetadataRequest) is None  # upside down
-    assert repr(versions) == "<BrokerVersions of 2 APIs, as its ApiVersions answer says>"
+    assert versions.range_of(MetadataRequest) is None  # min > max
+    assert repr(versions) == "<BrokerVersions of 2 APIs, from its ApiVersions response>"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +120,7 @@ def test_versions_from_an_answer() -> None:
         ("0.9.0.1", MetadataRequest, 0),
     ],
 )
-def test_fault_11_what_an_old_broker_is_assumed_to_speak(
+def test_fault_11_assumed_versions_of_an_old_broker(
     release: str, api: type[Request], highest: int
 ) -> None:
     assert assumed_versions(release).range_of(api) == VersionRange(0, highest)
@@ -133,29 +129,29 @@ def test_fault_11_what_an_old_broker_is_assumed_to_speak(
 # --- Brokers of different versions --------------------------------------------------------------
 
 
-def test_fault_13_what_brokers_have_in_common() -> None:
-    # The example of KIP-35: two brokers, and an API that only one of them has.
+def test_fault_13_common_versions() -> None:
+    # The example of KIP-35: two brokers, and an API of only one of them.
     one = BrokerVersions({0: VersionRange(0, 3), 1: VersionRange(2, 3)}, "B1")
     two = BrokerVersions(
         {0: VersionRange(1, 2), 1: VersionRange(0, 3), 2: VersionRange(0, 0)}, "B2"
     )
     common = common_versions([one, two])
     assert common.ranges == {0: VersionRange(1, 2), 1: VersionRange(2, 3)}
-    assert repr(common) == "<BrokerVersions of 2 APIs, in common to 2 brokers>"
+    assert repr(common) == "<BrokerVersions of 2 APIs, common to 2 brokers>"
     assert common_versions([one]).ranges == one.ranges
 
 
-def test_fault_13_nothing_in_common_is_no_version() -> None:
+def test_fault_13_no_common_version() -> None:
     old = BrokerVersions({1: VersionRange(0, 3)}, "old")
     new = BrokerVersions({1: VersionRange(4, 18)}, "new")
     with pytest.raises(UnsupportedVersionError, match="has no Fetch API"):
         common_versions([old, new]).choose(FetchRequest)
 
 
-# --- The way down ------------------------------------------------------------------------------
+# --- The next version to try -------------------------------------------------------------------
 
 
-def refusal(*hints: ApiVersion) -> ApiVersionsResponse:
+def unsupported(*hints: ApiVersion) -> ApiVersionsResponse:
     return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=list(hints))
 
 
@@ -166,37 +162,37 @@ def hint(highest: int) -> ApiVersion:
 @pytest.mark.parametrize(
     ("tried", "response", "next_try"),
     [
-        (4, refusal(), 0),
-        (4, refusal(hint(3)), 3),
-        (4, refusal(hint(0)), 0),
-        (4, refusal(ApiVersion(api_key=1, max_version=3)), 0),
-        (4, refusal(ApiVersion(api_key=1, max_version=3), hint(2)), 2),
-        # Equal, higher, below zero: no use, but the lowest version is worth a try.
-        (4, refusal(hint(4)), 0),
-        (4, refusal(hint(5)), 0),
-        (4, refusal(hint(-1)), 0),
-        (1, refusal(hint(1)), 0),
+        (4, unsupported(), 0),
+        (4, unsupported(hint(3)), 3),
+        (4, unsupported(hint(0)), 0),
+        (4, unsupported(ApiVersion(api_key=1, max_version=3)), 0),
+        (4, unsupported(ApiVersion(api_key=1, max_version=3), hint(2)), 2),
+        # Useless hints (equal, higher, negative): try the lowest version.
+        (4, unsupported(hint(4)), 0),
+        (4, unsupported(hint(5)), 0),
+        (4, unsupported(hint(-1)), 0),
+        (1, unsupported(hint(1)), 0),
     ],
 )
 def test_fault_11_next_version_to_try(
     tried: int, response: ApiVersionsResponse, next_try: int
 ) -> None:
-    assert step_down(tried, response) == next_try
+    assert next_version_to_try(tried, response) == next_try
 
 
 @pytest.mark.parametrize("highest", range(-2, 8))
-def test_fault_11_no_hint_makes_a_loop(highest: int) -> None:
-    tried = FIRST_TRY
+def test_fault_11_no_hint_causes_an_endless_loop(highest: int) -> None:
+    tried = FIRST_VERSION_TO_TRY
     tries = [tried]
     with pytest.raises(BrokerError, match="ApiVersions v0: the broker answered UNSUPPORTED"):
         while True:
-            tried = step_down(tried, refusal(hint(highest)))
+            tried = next_version_to_try(tried, unsupported(hint(highest)))
             tries.append(tried)
     assert tries == sorted(set(tries), reverse=True)
     assert tries[-1] == 0
 
 
-def test_another_error_is_no_reason_to_step_down() -> None:
+def test_another_error_is_raised() -> None:
     response = ApiVersionsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     with pytest.raises(BrokerError, match=r"ApiVersions v4: .* CLUSTER_AUTHORIZATION_FAILED"):
-        step_down(4, response)
+        next_version_to_try(4, response)

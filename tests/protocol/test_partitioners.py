@@ -23,23 +23,23 @@ NAMES = (
 
 
 @pytest.mark.parametrize("name", PARTITIONERS)
-def test_partitioners_have_names_in_any_case(name: str) -> None:
+def test_names_are_case_insensitive(name: str) -> None:
     assert parse_partitioner("kafka.partitioner", name) == PARTITIONERS[name]
     assert parse_partitioner("kafka.partitioner", f" {name.upper()} ") == PARTITIONERS[name]
 
 
-def test_the_manual_names_them_all() -> None:
+def test_the_option_documents_all_names() -> None:
     for name in PARTITIONERS:
         assert f"`{name}`" in Table.PARTITIONER.doc
 
 
-def test_partitioners_travel() -> None:
+def test_partitioners_can_be_pickled() -> None:
     for partitioner in PARTITIONERS.values():
         assert pickle.loads(pickle.dumps(partitioner)) == partitioner
 
 
 @pytest.mark.parametrize("text", ["", "murmur3", "default,sticky", "DefaultPartitioner"])
-def test_other_names_are_refused(text: str) -> None:
+def test_unknown_names_are_rejected(text: str) -> None:
     with pytest.raises(KafkaConfigError) as caught:
         parse_partitioner("kafka.partitioner", text)
     assert str(caught.value) == f"Option 'kafka.partitioner' must be one of {NAMES}, got '{text}'."
@@ -53,20 +53,20 @@ def test_other_names_are_refused(text: str) -> None:
         ("org.apache.kafka.clients.producer.RoundRobinPartitioner", ROUND_ROBIN),
     ],
 )
-def test_classes_of_java_s_have_twins(name: str, partitioner: Partitioner) -> None:
+def test_java_classes(name: str, partitioner: Partitioner) -> None:
     assert parse_partitioner_class("kafka.partitioner.class", name) == partitioner
 
 
 @pytest.mark.parametrize(
     "text", ["", "com.example.Mine", "org.apache.kafka.clients.producer.roundrobinpartitioner"]
 )
-def test_other_classes_are_refused_with_what_there_is(text: str) -> None:
+def test_other_java_classes_are_rejected(text: str) -> None:
     with pytest.raises(KafkaConfigError) as caught:
         parse_partitioner_class("kafka.partitioner.class", text)
     assert str(caught.value) == (
-        f"Option 'kafka.partitioner.class' names '{text}', and classes of Java's cannot be loaded "
+        f"Option 'kafka.partitioner.class' names '{text}', but Java classes cannot be loaded "
         f"here: set kafka.partitioner to one of {NAMES} instead, or compute a column 'partition'. "
-        "Of Java's classes these are known: "
+        "The supported Java classes are: "
         "org.apache.kafka.clients.producer.internals.DefaultPartitioner, "
         "org.apache.kafka.clients.producer.UniformStickyPartitioner, "
         "org.apache.kafka.clients.producer.RoundRobinPartitioner."

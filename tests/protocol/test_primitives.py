@@ -1,4 +1,4 @@
-"""Wire types: golden bytes, round trips, and every way in which bytes can be wrong."""
+"""Wire types: golden bytes, round trips, and invalid bytes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COMPACT_BYTES: Pair = p.read_compact_nullable_bytes, p.write_compact_nullable_by
 ARRAY_LENGTH: Pair = p.read_array_length, p.write_array_length
 COMPACT_LENGTH: Pair = p.read_compact_length, p.write_compact_length
 
-# Type, value, its bytes: the writer and the reader are held to the same table.
+# Type, value and bytes, for both the writer and the reader.
 GOLDEN: list[tuple[Pair, Any, bytes]] = [
     (INT8, 0, b"\x00"),
     (INT8, -1, b"\xff"),
@@ -98,18 +98,18 @@ def written(pair: Pair, value: Any) -> bytes:
 
 
 @pytest.mark.parametrize(("pair", "value", "data"), GOLDEN)
-def test_writer_writes_exactly(pair: Pair, value: Any, data: bytes) -> None:
+def test_written_bytes(pair: Pair, value: Any, data: bytes) -> None:
     assert written(pair, value) == data
 
 
 @pytest.mark.parametrize(("pair", "value", "data"), GOLDEN)
-def test_reader_reads_and_leaves_the_rest(pair: Pair, value: Any, data: bytes) -> None:
+def test_reader_ignores_the_rest(pair: Pair, value: Any, data: bytes) -> None:
     surrounded = memoryview(b"\x55" * 3 + data + b"\xaa" * 5)
     assert pair[0](surrounded, 3) == (value, 3 + len(data))
 
 
 @pytest.mark.parametrize(("pair", "value", "data"), GOLDEN)
-def test_reader_cut_at_every_byte(pair: Pair, value: Any, data: bytes) -> None:
+def test_truncated_at_every_byte(pair: Pair, value: Any, data: bytes) -> None:
     for end in range(len(data)):
         with pytest.raises(DecodeError):
             pair[0](memoryview(data[:end]), 0)
@@ -177,11 +177,11 @@ def test_payload_is_written_without_a_copy() -> None:
 
 
 @pytest.mark.parametrize("byte", [b"\x02", b"\x80", b"\xff"])
-def test_every_byte_but_zero_is_true(byte: bytes) -> None:
+def test_every_nonzero_byte_is_true(byte: bytes) -> None:
     assert p.read_boolean(memoryview(byte), 0) == (True, 1)
 
 
-# --- Bytes that no honest peer sends -----------------------------------------------------------
+# --- Invalid bytes -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_varint_may_be_padded() -> None:
     assert p.read_unsigned_varint(memoryview(b"\x81\x00"), 0) == (1, 2)
 
 
-# The announced length, and 4 bytes behind it.
+# The length, and 4 bytes after it.
 BOMBS: list[tuple[Reader[Any], bytes]] = [
     (p.read_nullable_string, b"\x7f\xff"),
     (p.read_nullable_string, b"\x00\x05"),
@@ -223,7 +223,7 @@ BOMBS: list[tuple[Reader[Any], bytes]] = [
 
 
 @pytest.mark.parametrize(("read", "announced"), BOMBS)
-def test_fault_15_length_bomb_is_refused_before_allocation(
+def test_fault_15_huge_length_is_rejected_before_allocation(
     read: Reader[Any], announced: bytes
 ) -> None:
     tracemalloc.start()

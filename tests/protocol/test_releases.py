@@ -1,6 +1,6 @@
-"""The table of releases, against what the jars of two of them say that their brokers serve.
+"""The table of releases, compared with the jars of two of them.
 
-tests/integration/test_brokers.py holds it against real brokers.
+tests/integration/test_brokers.py compares it with real brokers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 from kafka_protocol.api_keys import ApiKey
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.releases import first_release, parse_release, served_by
-from kafka_protocol.schema import VersionRange
+from kafka_protocol.schema import Request, VersionRange
 from tests.protocol.catalogue import REQUESTS, name_of
 from tests.protocol.kafka_jar import BEFORE_4, CURRENT, KafkaJar
 
@@ -23,11 +23,11 @@ FETCH = FetchRequest.api_key
     ("version", "release"),
     [(0, "0.8.0"), (1, "0.9"), (3, "0.10.1"), (4, "0.11"), (5, "0.11"), (18, "4.1"), (19, None)],
 )
-def test_the_first_release_with_a_version(version: int, release: str | None) -> None:
+def test_first_release_with_a_version(version: int, release: str | None) -> None:
     assert first_release(FETCH, version) == release
 
 
-def test_an_api_that_no_release_has() -> None:
+def test_unknown_api_has_no_release() -> None:
     assert first_release(9999) is None
 
 
@@ -35,11 +35,11 @@ def test_an_api_that_no_release_has() -> None:
     ("release", "highest"),
     [("0.8.2.2", 0), ("0.9", 1), ("0.10.0.1", 2), ("0.10.2", 3), ("1.1.1", 7), ("99.0", 18)],
 )
-def test_what_a_release_serves(release: str, highest: int) -> None:
+def test_versions_that_a_release_serves(release: str, highest: int) -> None:
     assert served_by(release)[FETCH] == VersionRange(0, highest)
 
 
-def test_apis_that_are_newer_than_the_release_are_left_out() -> None:
+def test_newer_apis_are_left_out() -> None:
     assert set(served_by("0.8.2")) == set(range(11))
 
 
@@ -50,13 +50,13 @@ def test_releases_compare_as_numbers() -> None:
 
 
 @pytest.mark.parametrize("request_class", REQUESTS, ids=name_of)
-def test_every_declared_version_has_a_release(request_class: type) -> None:
+def test_every_declared_version_has_a_release(request_class: type[Request]) -> None:
     highest = request_class.versions.highest
-    assert first_release(request_class.api_key, highest), "declared, and served by no release"
-    assert first_release(request_class.api_key, highest + 1) is None, "served, and not declared"
+    assert first_release(request_class.api_key, highest), "declared but not served"
+    assert first_release(request_class.api_key, highest + 1) is None, "served but not declared"
 
 
-# What only brokers and controllers say to each other, and the table leaves out.
+# APIs between brokers and controllers only, without a row in the table.
 INTERNAL = {
     ApiKey.ALTER_PARTITION,
     ApiKey.ENVELOPE,
@@ -67,16 +67,14 @@ INTERNAL = {
     ApiKey.DELETE_SHARE_GROUP_STATE,
     ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
 }
-# Kafka 4 has no ZooKeeper, so nobody uses these any more.
-GONE = {CURRENT: set(map(ApiKey, range(4, 8))), BEFORE_4: set()}
+# Kafka 4 removed these APIs with ZooKeeper.
+REMOVED = {CURRENT: set(map(ApiKey, range(4, 8))), BEFORE_4: set()}
 
 
 @pytest.mark.parametrize("release", [CURRENT, BEFORE_4])
-def test_the_table_says_what_the_jars_say(
-    release: str, kafka_jar: Callable[[str], KafkaJar]
-) -> None:
+def test_table_equals_the_jars(release: str, kafka_jar: Callable[[str], KafkaJar]) -> None:
     theirs = kafka_jar(release).served_by_brokers()
     ours = {key: versions.highest for key, versions in served_by(release).items()}
     assert {k: v for k, v in theirs.items() if k not in INTERNAL} == {
-        k: v for k, v in ours.items() if k not in GONE[release]
+        k: v for k, v in ours.items() if k not in REMOVED[release]
     }

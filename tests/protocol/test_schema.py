@@ -1,4 +1,4 @@
-"""How a message is declared. No postponed annotations here: a declaration's are read at once."""
+"""Declarations. No postponed annotations here: those of declarations are read at once."""
 
 from typing import Any, cast
 
@@ -68,7 +68,7 @@ def test_versions_as_text(text: str, versions: VersionRange, shown: str) -> None
 
 
 @pytest.mark.parametrize("text", ["", "+", "3-", "-3", "x", "1-2-3", "3+-4", "all"])
-def test_versions_that_are_no_such_text(text: str) -> None:
+def test_invalid_version_texts(text: str) -> None:
     with pytest.raises(ValueError, match="invalid literal"):
         parse_versions(text)
 
@@ -131,12 +131,12 @@ def test_instances_compare_by_value_and_type() -> None:
     assert Inner() != "Inner"
 
 
-def test_instances_can_change_so_they_have_no_hash() -> None:
+def test_instances_are_mutable_and_have_no_hash() -> None:
     with pytest.raises(TypeError, match="unhashable"):
         hash(Inner())
 
 
-def test_unknown_fields_are_refused() -> None:
+def test_unknown_fields_are_rejected() -> None:
     with pytest.raises(TypeError, match="Inner has no field colour, size"):
         Inner(size=1, colour=2)  # type: ignore[call-arg]
     with pytest.raises(AttributeError):
@@ -199,8 +199,8 @@ def test_shape_of_a_wire_type(name: str, primitive: Any, struct: Any, element: A
 
 
 @pytest.mark.parametrize("annotation", [int, dict[str, int], str | int, "int32"])
-def test_annotation_that_is_no_wire_type(annotation: Any) -> None:
-    with pytest.raises(TypeError, match="is no wire type"):
+def test_annotation_that_is_not_a_wire_type(annotation: Any) -> None:
+    with pytest.raises(TypeError, match="is not a wire type"):
 
         class Wrong(Struct):
             number: annotation = field()

@@ -1,4 +1,4 @@
-"""What several tests of Spark's side begin with: a scripted cluster, and queries on it."""
+"""Fixtures of several test modules: a scripted cluster, and queries on it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,7 @@ from kafka_spark_source.options.read import parse_stream_options
 from kafka_spark_source.streaming import logs as stream_logs
 from kafka_spark_source.streaming.micro_batches import MicroBatches
 from tests.fakes.cluster import ScriptedCluster
-from tests.fakes.micro_batches import (
-    T0,
-    T1,
-    Query,
-    append,
-)
+from tests.fakes.micro_batches import T0, T1, Query, append
 
 
 @pytest.fixture
@@ -32,30 +27,27 @@ def cluster() -> Iterator[ScriptedCluster]:
 
 
 @pytest.fixture
-def each_trigger_looks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What brokers say of partitions is fresh for a second; here for no time at all."""
+def partitions_are_never_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each trigger requests the partitions again; normally only after a second."""
     monkeypatch.setattr(stream_logs, "_PARTITIONS_ARE_FRESH_MS", 0)
 
 
 @pytest.fixture
-def missing_topics_are_soon_believed(
-    each_trigger_looks_anew: None,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A topic that nobody knows counts as missing after a moment, not after three seconds."""
+def short_topic_grace(partitions_are_never_fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unknown topic counts as missing after 50 ms, not after three seconds."""
     for module in (cluster_module, offsets):
         monkeypatch.setattr(module, "TOPIC_GRACE_MS", 50)
 
 
 @pytest.fixture
-def no_trigger_looks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All triggers of a test are within that second, however slow the machine is."""
+def partitions_stay_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No trigger requests the partitions again, however slow the machine is."""
     monkeypatch.setattr(stream_logs, "_PARTITIONS_ARE_FRESH_MS", 60_000)
 
 
 @pytest.fixture
-def query(cluster: ScriptedCluster, each_trigger_looks_anew: None) -> Iterator[Query]:
-    """Begins queries, or begins them again, that look for partitions at each trigger."""
+def query(cluster: ScriptedCluster, partitions_are_never_fresh: None) -> Iterator[Query]:
+    """Starts or restarts queries that request the partitions at each trigger."""
     begun = []
 
     def begin(**options: str) -> MicroBatches:
@@ -78,6 +70,6 @@ def query(cluster: ScriptedCluster, each_trigger_looks_anew: None) -> Iterator[Q
 
 
 @pytest.fixture
-def soon_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That a topic which is named does not exist."""
+def short_metadata_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A named topic counts as missing after 20 ms."""
     monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 20)

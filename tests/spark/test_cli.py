@@ -1,4 +1,4 @@
-"""The command `pykafka`: its arguments alone, then the whole way with real brokers."""
+"""The command `pykafka`: its arguments, and then with real brokers."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ COMMAND = [
     "from kafka_spark_source.cli import main; raise SystemExit(main())",
 ]
 COMMAND_SECONDS = 120
-# Starts in about a second, so the command's own work is what the tests wait for.
+# Starts in about a second.
 FAST = "0.10.2.2"
 
 Pykafka = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -39,7 +39,7 @@ def _own_runtime_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.fixture
 def pykafka() -> Iterator[Pykafka]:
-    """Runs the command in a process of its own, as users do, and stops what it left running."""
+    """Runs the command in a process, and stops all brokers at the end."""
 
     def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
@@ -55,7 +55,7 @@ def pykafka() -> Iterator[Pykafka]:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["broker", "--help"], ["broker", "start", "-h"]])
-def test_help_is_there(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_help(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         cli.main(arguments)
     assert exit_.value.code == 0
@@ -70,36 +70,34 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
         ([], "required: COMMAND"),
         (["broker"], "required: COMMAND"),
-        (["broker", "start", "--nodes", "0"], "'0' is no number from 1 to 99"),
-        (["broker", "start", "--nodes", "many"], "'many' is no number"),
-        (["broker", "start", "--port", "70000"], "'70000' is no number from 1 to 65535"),
+        (["broker", "start", "--nodes", "0"], "'0' is not a number from 1 to 99"),
+        (["broker", "start", "--nodes", "many"], "'many' is not a number"),
+        (["broker", "start", "--port", "70000"], "'70000' is not a number from 1 to 65535"),
         (["broker", "start", "--version", "0.7"], "invalid choice: '0.7'"),
         (["broker", "start", "--security", "TLS"], "invalid choice: 'TLS'"),
         (["broker", "start", "--config", "novalue"], "'novalue' is not KEY=VALUE"),
-        (["broker", "start", "--heap", "much"], "'much' is no size of Java's"),
+        (["broker", "start", "--heap", "much"], "'much' is not a Java memory size"),
         (
             ["broker", "start", "--version", "0.9.0.1", "--security", "SSL"],
-            "Kafka 0.9.0.1 is started with PLAINTEXT here, not SSL",
+            "Kafka 0.9.0.1 is supported with PLAINTEXT here, not SSL",
         ),
         (["broker", "stop", "a", "--all"], "not allowed with argument"),
     ],
 )
 def test_a_wrong_command_line_is_exit_code_2(
-    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as exit_:
         cli.main(arguments)
     assert exit_.value.code == 2
-    assert complaint in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
-def test_where_nothing_runs_status_is_3_and_stop_is_content(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_status_and_stop_without_brokers(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["broker", "status"]) == 3
     assert cli.main(["broker", "stop"]) == 0
     assert capsys.readouterr().out == "no broker is running\n" * 2
@@ -107,9 +105,7 @@ def test_where_nothing_runs_status_is_3_and_stop_is_content(
     assert capsys.readouterr().err == "pykafka: no broker called mine is running\n"
 
 
-def test_without_rich_one_sentence_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_rich(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     assert cli.main(["broker", "status"]) == 1
     assert capsys.readouterr().err == (
@@ -118,17 +114,17 @@ def test_without_rich_one_sentence_says_what_to_install(
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "message"),
     [
         (LocalBrokerError("it is [red] hot"), 1, "pykafka: it is [red] hot\n"),
         (OSError(28, "No space left on device", "/tmp/x"), 1, "No space left on device (/tmp/x)"),
         (KeyboardInterrupt(), 130, "pykafka: interrupted\n"),
     ],
 )
-def test_an_error_is_a_sentence_and_never_a_traceback(
+def test_an_error_is_printed_without_a_traceback(
     error: BaseException,
     code: int,
-    said: str,
+    message: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -137,7 +133,7 @@ def test_an_error_is_a_sentence_and_never_a_traceback(
 
     monkeypatch.setattr(cluster.KafkaCluster, "start", fail)
     assert cli.main(["broker", "start"]) == code
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_options_can_be_pasted_into_a_program() -> None:
@@ -178,7 +174,7 @@ def test_start_status_stop(pykafka: Pykafka) -> None:
 
 
 @pytest.mark.integration
-def test_more_than_one_broker_wants_a_name(pykafka: Pykafka) -> None:
+def test_several_brokers_need_a_name(pykafka: Pykafka) -> None:
     port = _free_port()
     first = pykafka("broker", "start", "--version", FAST, "--quiet", "--port", str(port))
     assert (first.returncode, first.stdout, first.stderr) == (0, f"127.0.0.1:{port}\n", "")
@@ -188,7 +184,7 @@ def test_more_than_one_broker_wants_a_name(pykafka: Pykafka) -> None:
     assert again.stderr == "pykafka: a broker called mine runs already: choose another --name\n"
     taken = pykafka("broker", "start", "--version", FAST, "--port", str(port))
     assert taken.returncode == 1
-    assert f"pykafka: port {port} of 127.0.0.1 cannot be had" in taken.stderr
+    assert f"pykafka: port {port} of 127.0.0.1 cannot be used" in taken.stderr
 
     which = pykafka("broker", "stop")
     assert which.returncode == 1
@@ -199,7 +195,7 @@ def test_more_than_one_broker_wants_a_name(pykafka: Pykafka) -> None:
 
 
 @pytest.mark.integration
-def test_a_user_who_asked_for_sasl_is_told_the_password(pykafka: Pykafka) -> None:
+def test_start_prints_the_sasl_password(pykafka: Pykafka) -> None:
     started = pykafka("broker", "start", "--security", "SASL_PLAINTEXT")
     assert started.returncode == 0, started.stderr
     assert "SASL_PLAINTEXT (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512), alice / " in started.stdout
@@ -207,7 +203,7 @@ def test_a_user_who_asked_for_sasl_is_told_the_password(pykafka: Pykafka) -> Non
 
 
 @pytest.mark.integration
-def test_a_broker_that_dies_shows_in_the_status(pykafka: Pykafka) -> None:
+def test_status_shows_a_dead_broker(pykafka: Pykafka) -> None:
     assert pykafka("broker", "start", "--version", FAST).returncode == 0
     (record,) = running_clusters()
     record.brokers[0].send(signal.SIGKILL)
@@ -221,7 +217,7 @@ def test_a_broker_that_dies_shows_in_the_status(pykafka: Pykafka) -> None:
 
 
 @pytest.mark.integration
-def test_a_start_that_fails_shows_the_log_and_leaves_nothing(pykafka: Pykafka) -> None:
+def test_failed_start_prints_the_log_and_leaves_nothing(pykafka: Pykafka) -> None:
     failed = pykafka("broker", "start", "--config", "metric.reporters=no.such.Reporter")
     assert failed.returncode == 1
     assert failed.stdout == ""
@@ -233,7 +229,7 @@ def test_a_start_that_fails_shows_the_log_and_leaves_nothing(pykafka: Pykafka) -
 
 @pytest.mark.integration
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_in_the_foreground_the_broker_stays_until_a_signal(number: signal.Signals) -> None:
+def test_foreground_broker_runs_until_a_signal(number: signal.Signals) -> None:
     with _in_the_foreground() as command:
         (record,) = running_clusters()
         command.send_signal(number)
@@ -246,7 +242,7 @@ def test_in_the_foreground_the_broker_stays_until_a_signal(number: signal.Signal
 
 
 @pytest.mark.integration
-def test_in_the_foreground_a_broker_that_dies_is_reported() -> None:
+def test_foreground_reports_a_dead_broker() -> None:
     with _in_the_foreground() as command:
         (record,) = running_clusters()
         record.brokers[0].send(signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""How errors look to Spark: ours as one sentence, bugs with their stack."""
+"""Errors as Spark shows them: a KafkaError as one sentence, a bug with its traceback."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.errors import one_sentence
+from kafka_spark_source.errors import hide_traceback
+
+pytestmark = pytest.mark.core
 
 HIDE = "SPARK_HIDE_TRACEBACK"
 
@@ -22,7 +24,7 @@ def in_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def hidden(monkeypatch: pytest.MonkeyPatch, error: Exception) -> bool:
-    with pytest.raises(type(error)), one_sentence():
+    with pytest.raises(type(error)), hide_traceback():
         raise error
     found = HIDE in os.environ
     monkeypatch.delenv(HIDE, raising=False)
@@ -30,15 +32,15 @@ def hidden(monkeypatch: pytest.MonkeyPatch, error: Exception) -> bool:
 
 
 @pytest.mark.usefixtures("in_a_worker")
-def test_ours_lose_their_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kafka_error_loses_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     assert hidden(monkeypatch, KafkaConfigError("no such topic"))
 
 
 @pytest.mark.usefixtures("in_a_worker")
-def test_bugs_keep_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not hidden(monkeypatch, ZeroDivisionError())
 
 
-def test_outside_of_a_worker_nothing_is_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outside_of_a_worker_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(HIDE, raising=False)
     assert not hidden(monkeypatch, KafkaConfigError("no such topic"))

@@ -1,4 +1,4 @@
-"""Progress -> lag: the arithmetic, the listener fed by hand, and a listener that Spark calls."""
+"""Lag from progress reports: the arithmetic, the listener, and the listener in Spark."""
 
 from __future__ import annotations
 
@@ -17,16 +17,10 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.listener import QueryProgressEvent, QueryTerminatedEvent
 
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.lag import (
-    LagListener,
-    PartitionLag,
-    lag_between,
-    parse_offsets,
-    worst_of,
-)
+from kafka_spark_source.lag import LagListener, PartitionLag, lag_between, parse_offsets, worst_of
 from kafka_spark_source.planning.offsets_json import offsets_to_log
 from kafka_spark_source.testing.waiting import Deadline
-from tests.spark.test_prometheus import parse
+from tests.spark.prometheus_text import parse
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 LONG = 2**63 - 1
@@ -83,7 +77,7 @@ def test_no_text_raises(text: str) -> None:
         parse_offsets(each)
 
 
-def test_a_partition_that_nothing_was_read_of_counts_from_zero() -> None:
+def test_a_partition_without_consumed_offset_counts_from_0() -> None:
     assert lag_between({T0: 4}, {T0: 9, T1: 3}) == [
         PartitionLag("t", 0, 4, 9),
         PartitionLag("t", 1, 0, 3),
@@ -97,7 +91,7 @@ def test_a_partition_without_a_latest_offset_has_no_lag() -> None:
 @pytest.mark.parametrize(
     ("consumed", "latest", "records"), [(4, 9, 5), (9, 9, 0), (9, 4, 0), (0, LONG, LONG)]
 )
-def test_records(consumed: int, latest: int, records: int) -> None:
+def test_lag_in_records(consumed: int, latest: int, records: int) -> None:
     assert PartitionLag("t", 0, consumed, latest).records == records
 
 
@@ -115,7 +109,7 @@ def test_lag_holds_for_all_offsets(
 
 
 @given(st.lists(offset_maps, max_size=3), offset_maps)
-def test_of_two_reads_of_a_partition_the_slower_counts(
+def test_the_slower_of_two_reads_of_a_partition_counts(
     reads: list[dict[TopicPartition, int]], latest: dict[TopicPartition, int]
 ) -> None:
     worst = worst_of(lag for consumed in reads for lag in lag_between(consumed, latest))
@@ -194,7 +188,7 @@ def test_a_query_without_a_name_is_called_by_its_id() -> None:
     assert list(listener.lags) == [ID]
 
 
-def test_other_sources_are_passed_over(caplog: pytest.LogCaptureFixture) -> None:
+def test_other_sources_are_ignored(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     listener = LagListener()
     others = source("5", "7"), source('{"logOffset":3}', None), source("{{{", "{{{")
@@ -205,7 +199,7 @@ def test_other_sources_are_passed_over(caplog: pytest.LogCaptureFixture) -> None
     assert len(listener.lags["orders"]) == 2
 
 
-def test_numbers_that_are_no_longer_known_are_not_kept() -> None:
+def test_a_lag_that_is_no_longer_known_is_removed() -> None:
     listener = LagListener()
     listener.onQueryProgress(progress(BEHIND))
     listener.onQueryProgress(progress(source('{"t":{"0":4}}', None)))
@@ -222,7 +216,7 @@ def test_a_query_that_ends_is_forgotten() -> None:
     assert list(listener.lags) == ["other"]
 
 
-def test_the_end_of_an_earlier_run_leaves_the_next_one_alone() -> None:
+def test_the_end_of_an_earlier_run_keeps_the_next_one() -> None:
     listener = LagListener()
     listener.onQueryProgress(progress(BEHIND))
     again = str(uuid.uuid4())
@@ -234,9 +228,7 @@ def test_the_end_of_an_earlier_run_leaves_the_next_one_alone() -> None:
     assert listener.lags == {}
 
 
-def test_a_source_that_reports_no_latest_offset_is_warned_of_once(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_source_without_latest_offsets_warns_once(caplog: pytest.LogCaptureFixture) -> None:
     offsets = '{"t": {"0": 4}}'
     python = "org.apache.spark.sql.execution.datasources.v2.python.PythonMicroBatchStream"
     listener = LagListener()
@@ -265,7 +257,7 @@ def test_the_gauges() -> None:
 
 
 @given(st.dictionaries(st.text(min_size=1), st.tuples(offset_maps, offset_maps), max_size=3))
-def test_the_gauges_say_what_the_numbers_say(
+def test_the_gauges_equal_the_lags(
     queries: dict[str, tuple[dict[TopicPartition, int], dict[TopicPartition, int]]],
 ) -> None:
     listener = LagListener()
@@ -288,7 +280,7 @@ def test_the_gauges_say_what_the_numbers_say(
     }
 
 
-def test_the_file_follows(tmp_path: Path) -> None:
+def test_the_file_is_kept_up_to_date(tmp_path: Path) -> None:
     path = tmp_path / "orders.prom"
     listener = LagListener(prometheus_file=path)
     listener.onQueryProgress(progress(BEHIND))
@@ -309,7 +301,7 @@ def test_a_file_that_cannot_be_written_is_a_warning(
 
 
 class Counting(DataSourceStreamReader):
-    """Six rows in each batch, of a log that is forty ahead."""
+    """Six rows in each batch; the log has forty more."""
 
     def __init__(self) -> None:
         self._end = 0
@@ -349,7 +341,7 @@ class CountingSource(DataSource):
 
 
 @pytest.mark.spark
-def test_spark_calls_it(spark: SparkSession, caplog: pytest.LogCaptureFixture) -> None:
+def test_spark_calls_the_listener(spark: SparkSession, caplog: pytest.LogCaptureFixture) -> None:
     spark.dataSource.register(CountingSource)
     listener = LagListener()
     soon = Deadline(60)

@@ -1,10 +1,9 @@
-"""The text format, read back by a parser that knows nothing else; the file; the server."""
+"""The text format, read back by an independent parser; the file; the server."""
 
 from __future__ import annotations
 
 import http.client
 import logging
-import re
 import socket
 import threading
 from pathlib import Path
@@ -15,51 +14,10 @@ from hypothesis import strategies as st
 
 from kafka_spark_source.prometheus import CONTENT_TYPE, Gauge, PrometheusServer, render, write_file
 from kafka_spark_source.testing.waiting import Deadline
-
-_SAMPLE = re.compile(r"([a-z_]+)\{(.*)\} (-?[0-9]+)", re.DOTALL)
-_LABEL = re.compile(r'([a-z_]+)="((?:[^"\\\n]|\\[\\"n])*)"(,|$)')
-_ESCAPE = re.compile(r"\\(.)")
-_MEANT = {"\\": "\\", '"': '"', "n": "\n"}
-
-Samples = list[tuple[dict[str, str], int]]
+from tests.spark.prometheus_text import Samples, parse
 
 
-def parse(text: str) -> dict[str, Samples]:
-    """Reads gauges strictly: a HELP, a TYPE and the samples of each, and nothing else."""
-    if not text:
-        return {}
-    assert text.endswith("\n")
-    gauges: dict[str, Samples] = {}
-    lines = iter(text[:-1].split("\n"))
-    for line in lines:
-        if line.startswith("# HELP "):
-            name, _, description = line.removeprefix("# HELP ").partition(" ")
-            assert description
-            assert "\\" not in description
-            assert next(lines) == f"# TYPE {name} gauge"
-            assert gauges.setdefault(name, []) == [], "a gauge is there twice"
-            continue
-        sample = _SAMPLE.fullmatch(line)
-        assert sample, line
-        assert sample[1] == list(gauges)[-1], "a sample is not with its gauge"
-        labels = _parse_labels(sample[2])
-        assert labels not in [others for others, _ in gauges[sample[1]]], "a sample is there twice"
-        gauges[sample[1]].append((labels, int(sample[3])))
-    return gauges
-
-
-def _parse_labels(text: str) -> dict[str, str]:
-    labels: dict[str, str] = {}
-    while text:
-        label = _LABEL.match(text)
-        assert label, text
-        assert label[1] not in labels
-        labels[label[1]] = _ESCAPE.sub(lambda escape: _MEANT[escape[1]], label[2])
-        text = text[label.end() :]
-    return labels
-
-
-def test_the_text() -> None:
+def test_gauges_are_rendered() -> None:
     gauges = [
         Gauge("lag", "How far behind.", [({"query": "q", "partition": "0"}, 12), ({"x": ""}, 0)]),
         Gauge("none", "Without a sample.", []),
@@ -91,7 +49,7 @@ samples = st.lists(
 
 
 @given(st.dictionaries(st.from_regex(r"[a-z_]{1,5}", fullmatch=True), samples, max_size=3))
-def test_what_is_written_is_read_back(gauges: dict[str, Samples]) -> None:
+def test_rendered_gauges_parse_back(gauges: dict[str, Samples]) -> None:
     text = render(Gauge(name, "A number.", each) for name, each in gauges.items())
     assert parse(text) == gauges
 
@@ -107,7 +65,7 @@ def test_the_file_is_replaced_and_can_be_read_by_others(tmp_path: Path) -> None:
     assert path.stat().st_mode == ordinary.stat().st_mode
 
 
-def test_whoever_reads_the_file_sees_all_of_one_text(tmp_path: Path) -> None:
+def test_a_reader_of_the_file_sees_one_complete_text(tmp_path: Path) -> None:
     path = tmp_path / "pykafka.prom"
     texts = {letter * 200_000 for letter in "ab"}
     write_file("a" * 200_000, path)
@@ -156,11 +114,11 @@ def test_a_closed_server_is_gone() -> None:
     with pytest.raises(ConnectionRefusedError):
         get(server.port, "/metrics")
     assert not serving.is_alive()
-    # Its port can be had again.
+    # The port is free again.
     PrometheusServer(lambda: "", server.port).close()
 
 
-def test_whoever_hangs_up_is_no_news(
+def test_a_client_that_disconnects_is_logged_at_debug_only(
     caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)

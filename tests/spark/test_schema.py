@@ -1,4 +1,8 @@
+"""The columns of the source and of the sink, and the errors of users' schemas."""
+
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 from pyspark.sql.types import (
@@ -21,6 +25,9 @@ from kafka_spark_source.schema import (
     check_sink_schema,
     source_schema,
 )
+from tests.config_error import config_error
+
+pytestmark = pytest.mark.core
 
 
 def headers_type(*, nullable: bool = True, value: DataType | None = None) -> ArrayType:
@@ -53,9 +60,9 @@ def picked(*names: str) -> StructType:
 
 def test_the_source_has_sparks_columns() -> None:
     with_headers = picked(*SOURCE_TYPES)
-    assert source_schema(True) == with_headers
-    assert source_schema(False) == StructType(with_headers.fields[:-1])
-    assert source_schema(True).simpleString() == (
+    assert source_schema(include_headers=True) == with_headers
+    assert source_schema(include_headers=False) == StructType(with_headers.fields[:-1])
+    assert source_schema(include_headers=True).simpleString() == (
         "struct<key:binary,value:binary,topic:string,partition:int,offset:bigint,"
         "timestamp:timestamp,timestampType:int,headers:array<struct<key:string,value:binary>>>"
     )
@@ -63,9 +70,11 @@ def test_the_source_has_sparks_columns() -> None:
 
 @pytest.mark.parametrize("include_headers", [True, False])
 def test_any_columns_in_any_order_are_a_projection(include_headers: bool) -> None:
-    check_projection(source_schema(include_headers), include_headers)
-    check_projection(picked("value"), include_headers)
-    check_projection(picked("timestampType", "key", "offset"), include_headers)
+    check_projection(
+        source_schema(include_headers=include_headers), include_headers=include_headers
+    )
+    check_projection(picked("value"), include_headers=include_headers)
+    check_projection(picked("timestampType", "key", "offset"), include_headers=include_headers)
 
 
 def test_headers_can_be_projected_when_included() -> None:
@@ -79,84 +88,67 @@ ALL_COLUMNS = (
 
 
 @pytest.mark.parametrize(
-    ("schema", "message"),
+    ("name", "hint"),
     [
-        pytest.param(
-            StructType(),
-            "The schema names no column: name at least one, or leave it out.",
-            id="empty",
-        ),
-        pytest.param(
-            schema_of(("Offset", LongType())),
-            f"Column 'Offset' is not one that Kafka's records have ({ALL_COLUMNS}); did you mean "
-            "'offset'?",
-            id="another case",
-        ),
-        pytest.param(
-            schema_of(("timestamp_type", IntegerType())),
-            f"Column 'timestamp_type' is not one that Kafka's records have ({ALL_COLUMNS}); did "
-            "you mean 'timestampType'?",
-            id="a typo",
-        ),
-        pytest.param(
-            schema_of(("x", LongType())),
-            f"Column 'x' is not one that Kafka's records have ({ALL_COLUMNS}).",
-            id="unknown",
-        ),
-        pytest.param(
-            picked("offset", "key", "offset"),
-            "Column 'offset' (bigint) is in the schema twice.",
-            id="twice",
-        ),
-        pytest.param(
-            picked("headers"),
-            "Column 'headers' (array<struct<key:string,value:binary>>) is there only with the "
-            "option includeHeaders: set it to true, or leave the column out.",
-            id="headers",
-        ),
-        pytest.param(
-            schema_of(("value", StringType())),
-            "Column 'value' must be of type binary, with all parts nullable, but the schema has "
-            "string: read it so, and cast it then.",
-            id="text",
-        ),
-        pytest.param(
-            schema_of(("timestamp", TimestampNTZType())),
-            "Column 'timestamp' must be of type timestamp, with all parts nullable, but the schema "
-            "has timestamp_ntz: read it so, and cast it then.",
-            id="no time zone",
-        ),
-        pytest.param(
-            schema_of(("offset", LongType()), nullable=False),
-            "Column 'offset' (bigint) must be nullable, like all columns of the source: leave NOT "
-            "NULL out of the schema.",
-            id="not null",
-        ),
+        ("Offset", "; did you mean 'offset'?"),
+        ("timestamp_type", "; did you mean 'timestampType'?"),
+        ("x", "."),
     ],
 )
-def test_other_schemas_are_no_projection(schema: StructType, message: str) -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        check_projection(schema, include_headers=False)
-    assert str(caught.value) == message
+def test_other_columns_are_no_projection(name: str, hint: str) -> None:
+    schema = schema_of((name, LongType()))
+    assert config_error(check_projection, schema, include_headers=False) == (
+        f"Column '{name}' is not a column of the source ({ALL_COLUMNS}){hint}"
+    )
 
 
 @pytest.mark.parametrize(
-    "other", [headers_type(nullable=False), headers_type(value=StringType()), StringType()]
+    ("schema", "message"),
+    [
+        (StructType(), "The schema names no column: name at least one, or leave it out."),
+        (picked("offset", "key", "offset"), "Column 'offset' (bigint) is in the schema twice."),
+        (
+            picked("headers"),
+            "Column 'headers' (array<struct<key:string,value:binary>>) needs the option "
+            "includeHeaders: set it to true, or leave the column out.",
+        ),
+        (
+            schema_of(("offset", LongType()), nullable=False),
+            "Column 'offset' (bigint) must be nullable, like all columns of the source: leave NOT "
+            "NULL out of the schema.",
+        ),
+    ],
+    ids=["empty", "twice", "headers", "not null"],
 )
-def test_headers_are_projected_with_their_exact_type(other: DataType) -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        check_projection(schema_of(("headers", other)), include_headers=True)
-    assert str(caught.value) == (
-        "Column 'headers' must be of type array<struct<key:string,value:binary>>, with all parts "
-        f"nullable, but the schema has {other.simpleString()}: read it so, and cast it then."
+def test_other_schemas_are_no_projection(schema: StructType, message: str) -> None:
+    assert config_error(check_projection, schema, include_headers=False) == message
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("value", StringType()),
+        ("timestamp", TimestampNTZType()),
+        ("headers", headers_type(nullable=False)),
+        ("headers", headers_type(value=StringType())),
+        ("headers", StringType()),
+    ],
+    ids=["text", "no time zone", "headers not null", "text values", "no array"],
+)
+def test_columns_are_projected_with_their_exact_type(name: str, other: DataType) -> None:
+    schema, has_headers = schema_of((name, other)), name == "headers"
+    assert config_error(check_projection, schema, include_headers=has_headers) == (
+        f"Column '{name}' must be of type {SOURCE_TYPES[name].simpleString()}, with all parts "
+        f"nullable, but the schema has {other.simpleString()}: read that type, then cast it."
     )
 
 
 TEXT, BYTES, INT = StringType(), BinaryType(), IntegerType()
 
 
-def sink_columns(**indices: int) -> SinkColumns:
-    return SinkColumns(**{**dict.fromkeys(SinkColumns.__slots__), **indices})
+def sink_columns(value: int, **indices: int) -> SinkColumns:
+    unused = SinkColumns(value, None, None, None, None, None)
+    return replace(unused, **indices)
 
 
 @pytest.mark.parametrize(
@@ -164,19 +156,15 @@ def sink_columns(**indices: int) -> SinkColumns:
     [
         (schema_of(("value", BYTES)), "t", sink_columns(value=0)),
         (schema_of(("topic", TEXT), ("value", TEXT)), None, sink_columns(topic=0, value=1)),
-        # The option goes before the column, whatever that holds.
+        # The option overrides the column, whatever its type.
         (schema_of(("topic", INT), ("value", TEXT)), "t", sink_columns(value=1)),
-        (
-            schema_of(("topic", TEXT), ("topic", INT), ("value", TEXT)),
-            "t",
-            sink_columns(value=2),
-        ),
+        (schema_of(("topic", TEXT), ("topic", INT), ("value", TEXT)), "t", sink_columns(value=2)),
         (
             picked(*SOURCE_TYPES),
             None,
             SinkColumns(key=0, value=1, topic=2, partition=3, timestamp=5, headers=7),
         ),
-        # Names are exact; other columns do not count, not even twice.
+        # Names are exact; other columns are ignored, even duplicates.
         (
             schema_of(("Key", INT), ("x", INT), ("x", INT), ("value", TEXT), ("Timestamp", INT)),
             "t",
@@ -193,6 +181,16 @@ def sink_columns(**indices: int) -> SinkColumns:
             sink_columns(timestamp=0, key=1, value=2),
         ),
     ],
+    ids=[
+        "value",
+        "topic column",
+        "topic option",
+        "two topic columns",
+        "all",
+        "other columns",
+        "not null",
+        "no time zone",
+    ],
 )
 def test_columns_to_write_are_found(
     schema: StructType, topic: str | None, columns: SinkColumns
@@ -203,94 +201,62 @@ def test_columns_to_write_are_found(
 @pytest.mark.parametrize(
     ("columns", "topic", "message"),
     [
-        pytest.param(
+        (
             [("Value", TEXT)],
             "t",
             "Required attribute 'value' not found: rename the column to write, or make one, for "
             "example with to_json(struct('*')).alias('value').",
-            id="no value",
         ),
-        pytest.param(
+        (
             [("value", TEXT)],
             None,
             "topic option required when no 'topic' attribute is present. Use the topic option for "
             "setting a topic.",
-            id="no topic",
         ),
-        pytest.param(
+        (
             [("value", TEXT), ("topic", TEXT)],
             "",
-            "Option 'topic' is empty: name a topic, or leave it out and have a column 'topic'.",
-            id="empty topic",
+            "Option 'topic' is empty: name a topic, or remove it and add a column 'topic'.",
         ),
-        pytest.param(
-            [("value", INT)],
-            "t",
-            "value attribute unsupported type int. value must be a(n) string or binary: cast the "
-            "column before writing it.",
-            id="value",
-        ),
-        pytest.param(
-            [("value", TEXT), ("key", LongType())],
-            "t",
-            "key attribute unsupported type bigint. key must be a(n) string or binary: cast the "
-            "column before writing it.",
-            id="key",
-        ),
-        pytest.param(
-            [("value", TEXT), ("topic", BYTES)],
-            None,
-            "topic attribute unsupported type binary. topic must be a(n) string: cast the column "
-            "before writing it.",
-            id="topic",
-        ),
-        pytest.param(
-            [("value", TEXT), ("partition", LongType())],
-            "t",
-            "partition attribute unsupported type bigint. partition must be a(n) int: cast the "
-            "column before writing it.",
-            id="partition",
-        ),
-        pytest.param(
-            [("value", TEXT), ("headers", headers_type(value=TEXT))],
-            "t",
-            "headers attribute unsupported type array<struct<key:string,value:string>>. headers "
-            "must be a(n) array<struct<key:string,value:binary>>: cast the column before writing "
-            "it.",
-            id="headers",
-        ),
-        pytest.param(
-            [("value", TEXT), ("headers", TEXT)],
-            "t",
-            "headers attribute unsupported type string. headers must be a(n) "
-            "array<struct<key:string,value:binary>>: cast the column before writing it.",
-            id="headers, no array",
-        ),
-        pytest.param(
-            [("value", TEXT), ("timestamp", LongType())],
-            "t",
-            "timestamp attribute unsupported type bigint. timestamp must be a(n) timestamp or "
-            "timestamp_ntz: cast the column before writing it.",
-            id="timestamp",
-        ),
-        pytest.param(
+        (
             [("value", TEXT), ("key", TEXT), ("key", INT)],
             "t",
-            "Attribute 'key' is there 2 times: keep one of these columns.",
-            id="twice",
+            "Attribute 'key' exists 2 times: keep one of these columns.",
         ),
     ],
+    ids=["no value", "no topic", "empty topic", "twice"],
 )
 def test_other_schemas_cannot_be_written(
     columns: list[tuple[str, DataType]], topic: str | None, message: str
 ) -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        check_sink_schema(schema_of(*columns), topic)
-    assert str(caught.value) == message
+    assert config_error(check_sink_schema, schema_of(*columns), topic) == message
 
 
-def test_errors_of_the_sink_come_in_the_order_of_sparks_connector() -> None:
-    """Each column that is put right lets the next error through."""
+HEADERS = "array<struct<key:string,value:binary>>"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "wanted"),
+    [
+        ("value", INT, "string or binary"),
+        ("key", LongType(), "string or binary"),
+        ("topic", BYTES, "string"),
+        ("partition", LongType(), "int"),
+        ("headers", headers_type(value=TEXT), HEADERS),
+        ("headers", TEXT, HEADERS),
+        ("timestamp", LongType(), "timestamp or timestamp_ntz"),
+    ],
+)
+def test_columns_of_other_types_cannot_be_written(name: str, given: DataType, wanted: str) -> None:
+    schema = schema_of(*{"value": TEXT, name: given}.items())
+    assert config_error(check_sink_schema, schema, None if name == "topic" else "t") == (
+        f"{name} attribute unsupported type {given.simpleString()}. {name} must be a(n) {wanted}: "
+        "cast the column before writing it."
+    )
+
+
+def test_sink_errors_have_the_order_of_sparks_connector() -> None:
+    """After the correction of each column the next error is raised."""
     columns: dict[str, DataType] = dict.fromkeys(("key", "headers", "partition", "timestamp"), INT)
     corrections: list[tuple[str, str, DataType]] = [
         ("topic option required when no 'topic' attribute is present", "topic", INT),

@@ -1,9 +1,10 @@
-"""The data source as Spark calls it, where no broker is needed."""
+"""The data source as Spark calls it, without a broker."""
 
 from __future__ import annotations
 
 import pickle
 from inspect import signature
+from typing import Any
 
 import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -19,40 +20,45 @@ from kafka_spark_source.writing.batch_writer import KafkaBatchWriter, KafkaCommi
 from kafka_spark_source.writing.commit_log import TaskWrite
 from kafka_spark_source.writing.delivery import TaskAttempt, Written
 
+pytestmark = pytest.mark.core
+
 SERVERS = {"kafka.bootstrap.servers": "localhost:9092"}
 READ = SERVERS | {"subscribe": "orders"}
 VALUE = StructType().add("value", "string")
 
 
-def test_is_what_spark_registers_by_itself() -> None:
+def test_spark_registers_the_source() -> None:
     assert pyspark_pykafka.DefaultSource is KafkaDataSource
     assert KafkaDataSource.name() == "pykafka"
 
 
-def test_schema_is_the_one_that_tasks_yield() -> None:
-    """Spark refuses Arrow batches whose schema is not exactly the one it derives."""
+def test_the_schema_equals_that_of_the_batches() -> None:
+    """Spark refuses Arrow batches whose schema differs from the one that it derives."""
     for headers in ("false", "true"):
         schema = KafkaDataSource(READ | {"includeHeaders": headers}).schema()
-        assert schema == source_schema(headers == "true")
-    # Without a word, timestamps are of UTC before PySpark 4.2, and of no zone since.
-    zone = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+        assert schema == source_schema(include_headers=headers == "true")
+    # The default time zone is UTC before PySpark 4.2, and none since.
+    parameters = signature(to_arrow_schema).parameters
+    zone: dict[str, Any] = {"timezone": "UTC"} if "timezone" in parameters else {}
     assert to_arrow_schema(source_schema(include_headers=True), **zone).equals(RECORD_SCHEMA)
 
 
-def test_reader_and_writer_travel() -> None:
+def test_pickled_readers_and_writers_are_small() -> None:
     source = KafkaDataSource(READ)
     reader = source.reader(source.schema())
     writer = KafkaDataSource(SERVERS | {"topic": "t"}).writer(VALUE, overwrite=False)
     assert isinstance(reader, KafkaBatchReader)
     assert isinstance(writer, KafkaBatchWriter)
-    for travelling in (source, reader, writer):
-        assert len(pickle.dumps(travelling)) < 4_000
+    for each in (source, reader, writer):
+        assert len(pickle.dumps(each)) < 4_000
 
 
-@pytest.mark.parametrize("options", [READ | {"assign": "{}"}, READ | {"startingOffsets": "{"}])
-def test_contradictions_are_refused_at_load_even_with_a_schema_of_the_user_s(
-    options: dict[str, str],
-) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [READ | {"assign": "{}"}, READ | {"startingOffsets": "{"}],
+    ids=["two strategies", "broken JSON"],
+)
+def test_contradictions_are_refused_at_load_with_a_user_schema(options: dict[str, str]) -> None:
     with pytest.raises(KafkaConfigError):
         KafkaDataSource(options)
 
@@ -67,7 +73,7 @@ def test_projection_is_checked() -> None:
         KafkaDataSource(READ).reader(StructType().add("offset", "integer"))
 
 
-def test_an_option_of_reads_in_a_write_is_the_one_that_is_named() -> None:
+def test_a_read_option_in_a_write_is_named() -> None:
     source = KafkaDataSource(READ | {"topic": "t"})
     with pytest.raises(KafkaConfigError, match=r"Option 'subscribe' is for .* not for a write"):
         source.writer(source_schema(include_headers=False), overwrite=False)
@@ -79,26 +85,26 @@ def test_overwrite_is_refused() -> None:
 
 
 @pytest.mark.parametrize("method", ["initialOffset", "getDefaultReadLimit"])
-def test_a_stream_that_cannot_be_read_says_why_when_it_is_asked(method: str) -> None:
-    """At `load()` nobody knows yet that it is to be a stream."""
+def test_a_refused_stream_raises_at_the_first_call(method: str) -> None:
+    """`load()` cannot refuse it: Spark does not tell a batch from a stream there."""
     source = KafkaDataSource(READ | {"endingOffsets": "latest"})
     reader = source.streamReader(source.schema())
     with pytest.raises(KafkaConfigError, match="ending offset not valid in streaming queries"):
         getattr(reader, method)()
 
 
-def test_what_neither_a_batch_nor_a_stream_can_be_is_refused_at_load() -> None:
+def test_options_of_neither_batch_nor_stream_are_refused_at_load() -> None:
     with pytest.raises(KafkaConfigError, match="maxOffsetsPerTrigger must be positive"):
         KafkaDataSource(READ | {"maxOffsetsPerTrigger": "0", "startingOffsets": "latest"}).schema()
 
 
-def test_what_only_a_stream_can_be_is_refused_when_a_batch_is_made_of_it() -> None:
+def test_stream_only_options_are_refused_by_the_batch_reader() -> None:
     source = KafkaDataSource(READ | {"startingOffsets": "latest"})
     with pytest.raises(KafkaConfigError, match="starting offset can't be latest"):
         source.reader(source.schema())
 
 
-def test_a_stream_reader_travels_without_what_it_has_planned() -> None:
+def test_a_pickled_stream_reader_is_small() -> None:
     source = KafkaDataSource(READ)
     assert len(pickle.dumps(source.streamReader(source.schema()))) < 4_000
 

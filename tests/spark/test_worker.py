@@ -1,4 +1,4 @@
-"""What a task leaves behind in the worker that it ran in."""
+"""Garbage collection in a worker after its tasks."""
 
 import gc
 from collections.abc import Iterator
@@ -9,7 +9,9 @@ from pyspark.sql.datasource import InputPartition
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_spark_source.reading.batch_reader import read_partition
 from kafka_spark_source.reading.range_reader import RangeReader
-from kafka_spark_source.worker import spare_modules_from_gc
+from kafka_spark_source.worker import exclude_modules_from_gc
+
+pytestmark = pytest.mark.core
 
 CONFIG = ClientConfig.from_options({"bootstrap.servers": "localhost:9"})
 READER = RangeReader(("value",), fail_on_data_loss=True, poll_timeout_ms=1)
@@ -18,25 +20,25 @@ READER = RangeReader(("value",), fail_on_data_loss=True, poll_timeout_ms=1)
 @pytest.fixture(autouse=True)
 def _new_worker() -> Iterator[None]:
     gc.unfreeze()
-    spare_modules_from_gc.cache_clear()
+    exclude_modules_from_gc.cache_clear()
     yield
     gc.unfreeze()
 
 
 def run_a_task() -> None:
-    # Spark's own for a batch of nothing.
+    # Spark's own partition of an empty batch.
     assert [*read_partition(READER, CONFIG, InputPartition(None))] == []
 
 
-def test_a_first_task_leaves_little_for_gc_to_look_through() -> None:
+def test_the_first_task_excludes_loaded_modules_from_gc() -> None:
     before = len(gc.get_objects())
     run_a_task()
     assert len(gc.get_objects()) < before / 10
 
 
-def test_later_tasks_keep_nothing_from_gc() -> None:
+def test_later_tasks_exclude_nothing_from_gc() -> None:
     run_a_task()
     made_since: list[object] = []
     run_a_task()
-    # Not by gc.get_freeze_count(): what was spared may still end, by its reference count.
-    assert any(looked_through is made_since for looked_through in gc.get_objects())
+    # Not gc.get_freeze_count(): excluded objects may still be freed by their reference counts.
+    assert any(each is made_since for each in gc.get_objects())

@@ -1,7 +1,7 @@
-"""SASL: how each mechanism proves who we are, as bytes in and bytes out.
+"""SASL: the tokens of each mechanism, as bytes in and bytes out.
 
-`mechanism` is the contract, one module beside it holds each mechanism: PLAIN, SCRAM, OAUTHBEARER,
-AWS_MSK_IAM and GSSAPI. `secret` keeps passwords out of what is printed, `jaas` reads what Java
-users have. No sockets, no clock, no Kafka messages and no options but those of `sasl.jaas.config`:
-`client` carries the tokens. What botocore and Kerberos look up, they look up by themselves.
+`mechanism` is the interface; each mechanism has a module: PLAIN, SCRAM, OAUTHBEARER, AWS_MSK_IAM
+and GSSAPI. `secret` keeps passwords out of logs, `jaas` reads `sasl.jaas.config`. No sockets, no
+clock, no Kafka messages and no other options here: `client` sends the tokens. Only botocore and
+Kerberos do their own I/O.
 """

@@ -1,7 +1,7 @@
 """AWS_MSK_IAM: Amazon MSK's mechanism, a signed request as JSON.
 
-The payload is described in the README of github.com/aws/aws-msk-iam-auth. botocore (the extra
-`msk`) finds credentials and signs; it does I/O of its own, and tells the time itself.
+The README of github.com/aws/aws-msk-iam-auth describes the payload. botocore (the extra `msk`)
+finds credentials and signs; it does its own I/O and reads the clock itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlsplit
 
-from kafka_protocol.auth.mechanism import refuse_more, shown
+from kafka_protocol.auth.mechanism import check_no_more, shown
 from kafka_protocol.errors import AuthenticationError, BrokerConnectionError, KafkaConfigError
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ _MISSING: Final = "AWS_MSK_IAM needs botocore: pip install 'pyspark-pykafka[msk]
 _SERVICE: Final = "kafka-cluster"
 _PAYLOAD_VERSION: Final = "2020_10_22"
 _USER_AGENT: Final = "pykafka"
-# The signature is good for so long, as in Amazon's own library.
+# The lifetime of the signature, as in Amazon's own library.
 _LIFETIME_S: Final = 900
-# STS answers in well under a second; botocore's own limit is a minute, five times over.
+# STS responds in well under a second; botocore's default is a minute, and five attempts.
 _STS_TIMEOUT_S: Final = 5
 _STS_ATTEMPTS: Final = 3
 
@@ -37,14 +37,14 @@ _REGION: Final = re.compile(r".+\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws
 class AwsMskIam:
     """One AWS_MSK_IAM conversation.
 
-    Credentials are looked up each time: those that expire are fresh then, and nothing is kept.
+    Credentials are looked up each time, so they are never expired.
 
     Args:
-        host: The broker's host name, which is signed.
-        region: The cluster's; from the host name, else from AWS's own settings, where not given.
-        profile: A profile of AWS's configuration files; the default chain where not given.
-        role_arn: A role to assume, through STS.
-        role_session_name: What CloudTrail shows for it.
+        host: The broker's host name, a part of the signed text.
+        region: The cluster's region; by default from the host name, else from AWS's settings.
+        profile: A profile of AWS's configuration files; by default AWS's default chain.
+        role_arn: A role to assume with STS.
+        role_session_name: The session name for CloudTrail.
     """
 
     def __init__(
@@ -67,8 +67,8 @@ class AwsMskIam:
 
         Raises:
             AuthenticationError: No credentials were found, or STS refused the role.
-            BrokerConnectionError: AWS cannot be reached to ask for them.
-            KafkaConfigError: botocore is missing, or profile, region or host cannot be used.
+            BrokerConnectionError: AWS is not reachable.
+            KafkaConfigError: botocore is missing, or profile, region or host is wrong.
         """
         try:
             from botocore.exceptions import (
@@ -77,32 +77,33 @@ class AwsMskIam:
                 HTTPClientError,
                 ProfileNotFound,
             )
+            from botocore.exceptions import ConnectionError as AwsConnectionError
             from botocore.session import Session
         except ImportError as error:
             raise KafkaConfigError(_MISSING) from error
         if not _HOST.fullmatch(self._host):
-            raise KafkaConfigError(f"{shown(self._host)!r} is no host name that AWS could sign for")
+            raise KafkaConfigError(f"AWS_MSK_IAM: {shown(self._host)!r} is not a host name")
         try:
             session = Session(profile=self._profile)
             region = self._region_of(session)
             return _signed_payload(self._host, region, self._credentials(session, region))
         except ProfileNotFound as error:
             raise KafkaConfigError(f"AWS_MSK_IAM: {error}") from error
-        except HTTPClientError as error:
+        except (HTTPClientError, AwsConnectionError) as error:
             raise BrokerConnectionError(f"AWS_MSK_IAM: AWS cannot be reached: {error}") from error
         except (BotoCoreError, ClientError, RuntimeError) as error:  # the last: credentials expired
             raise AuthenticationError(f"no AWS credentials: {error}") from error
 
-    def answer(self, challenge: bytes) -> None:
-        """The server's request id: it has accepted.
+    def respond(self, challenge: bytes) -> None:
+        """Read the server's request id, which means success.
 
         Raises:
-            AuthenticationError: It said nothing, or something more.
+            AuthenticationError: It is empty, or followed by another token.
         """
         if self.is_done:
-            refuse_more(challenge)
+            check_no_more(challenge)
         elif not challenge:
-            raise AuthenticationError("the broker accepted without its request id")
+            raise AuthenticationError("the broker accepted without a request id")
         self.is_done = True
 
     def _region_of(self, session: Session) -> str:
@@ -110,8 +111,7 @@ class AwsMskIam:
         region = self._region or (named[1] if named else session.get_config_variable("region"))
         if not region:
             raise KafkaConfigError(
-                f"AWS_MSK_IAM: the host name {self._host} tells no region, and AWS_DEFAULT_REGION "
-                "is not set either"
+                f"AWS_MSK_IAM: host name {self._host} contains no region; set AWS_DEFAULT_REGION"
             )
         return str(region)
 
@@ -122,8 +122,8 @@ class AwsMskIam:
         found = session.get_credentials()
         if found is None:
             raise AuthenticationError(
-                "no AWS credentials were found, neither in the environment nor in "
-                "AWS's files, nor from the machine's role"
+                "no AWS credentials were found in the environment, in AWS's files, or from the "
+                "machine's role"
             )
         if self._role_arn is None:
             return found.get_frozen_credentials()

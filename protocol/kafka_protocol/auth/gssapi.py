@@ -1,7 +1,7 @@
-"""GSSAPI: Kerberos 5 (RFC 4752), without a security layer: TLS does that, Kafka knows no other.
+"""GSSAPI: Kerberos 5 (RFC 4752), without a SASL security layer, which Kafka does not support.
 
-The library `gssapi` (the extra of that name) makes the tokens. It asks the KDC by itself, with
-the limits of krb5.conf.
+The library `gssapi` (the extra of that name) makes the tokens. It connects to the KDC itself, with
+the timeouts of krb5.conf.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from kafka_protocol.auth.mechanism import refuse_more, utf8
+from kafka_protocol.auth.mechanism import check_no_more, utf8
 from kafka_protocol.errors import AuthenticationError, KafkaConfigError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _MISSING: Final = (
     "pip install 'pyspark-pykafka[gssapi]'"
 )
 _NO_LAYER: Final = 1
-# The layer, and 0 for the largest message, which must stand beside "none".
+# The layer, and the largest message size, which must be 0 for no layer.
 _CHOICE: Final = bytes((_NO_LAYER, 0, 0, 0))
 
 
@@ -29,10 +29,10 @@ class Gssapi:
     """One GSSAPI conversation.
 
     Args:
-        service: The first part of the brokers' principal, `kafka` mostly.
+        service: The first part of the brokers' principal, usually `kafka`.
         host: The broker's host name, the second part of it.
-        principal: Who logs in; whom the ticket cache is for, where not given.
-        keytab: A file with their key; the ticket cache is used where not given.
+        principal: The client's principal; by default that of the ticket cache.
+        keytab: A file with its key; by default the ticket cache is used.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Gssapi:
         """The ticket for the broker.
 
         Raises:
-            AuthenticationError: No ticket could be had.
+            AuthenticationError: The KDC or the cache gave no ticket.
             KafkaConfigError: The library is missing.
         """
         try:
@@ -66,7 +66,7 @@ class Gssapi:
                 creds=self._credentials(),
                 mech=gssapi.MechType.kerberos,
                 usage="initiate",
-                # The broker proves itself, too; integrity is for the two wrapped tokens at the end.
+                # The broker must authenticate too; the last two tokens need integrity.
                 flags=gssapi.RequirementFlag.mutual_authentication
                 | gssapi.RequirementFlag.integrity,
             )
@@ -74,11 +74,11 @@ class Gssapi:
         except gssapi.exceptions.GSSError as error:
             raise AuthenticationError(str(error)) from error
 
-    def answer(self, challenge: bytes) -> bytes | None:
-        """The next token; the last one says that TLS, if anything, protects what follows.
+    def respond(self, challenge: bytes) -> bytes | None:
+        """The next token; the last one selects no security layer.
 
         Raises:
-            AuthenticationError: The broker could not prove itself, or wants a security layer.
+            AuthenticationError: The broker is not authentic, or requires a security layer.
         """
         from gssapi.exceptions import GSSError
 
@@ -88,7 +88,7 @@ class Gssapi:
             raise AuthenticationError(str(error)) from error
 
     def _credentials(self) -> Credentials | None:
-        """None stands for the ticket cache's, whoever they are for."""
+        """The principal's credentials; None for those of the ticket cache."""
         from gssapi import Credentials, Name, NameType
 
         if self._principal is None and self._keytab is None:
@@ -99,33 +99,30 @@ class Gssapi:
         return Credentials(name=name, usage="initiate", store=self._store())
 
     def _store(self) -> dict[str, str] | None:
-        """The keytab, and a ticket cache of its own in memory.
+        """The keytab, and its own ticket cache in memory.
 
-        The user's own cache would let a stale ticket in where the keytab is missing, and tasks on
-        one machine would write to the same file.
+        With the user's cache, an old ticket would hide a missing keytab, and all tasks of a
+        machine would write to the same file.
         """
         if self._keytab is None:
             return None
-        whose = hashlib.sha256(f"{self._principal}\0{self._keytab}".encode()).hexdigest()
-        return {"client_keytab": self._keytab, "ccache": f"MEMORY:pykafka-{whose[:16]}"}
+        digest = hashlib.sha256(f"{self._principal}\0{self._keytab}".encode()).hexdigest()
+        return {"client_keytab": self._keytab, "ccache": f"MEMORY:pykafka-{digest[:16]}"}
 
     def _step(self, challenge: bytes | None) -> bytes:
         token: bytes | None = self._context.step(challenge)
         if self._context.complete:
             self._expect = self._choose_layer
-        # Kerberos ends with the broker's token; the empty answer asks for the layers (RFC 4752).
+        # Kerberos ends with the broker's token; an empty token requests the layers (RFC 4752).
         return token or b""
 
     def _choose_layer(self, challenge: bytes) -> bytes:
         offer: bytes = self._context.unwrap(challenge).message
         if len(offer) != len(_CHOICE) or not offer[0] & _NO_LAYER:
             raise AuthenticationError(
-                "the broker offers no connection without a security layer of SASL"
+                "the broker requires a SASL security layer, which Kafka does not support"
             )
-        self._expect = self._nothing
+        self._expect = check_no_more
         self.is_done = True
         choice: bytes = self._context.wrap(_CHOICE, encrypt=False).message
         return choice
-
-    def _nothing(self, challenge: bytes) -> None:
-        refuse_more(challenge)

@@ -1,7 +1,7 @@
-"""`sasl.jaas.config`: Java's way to write credentials, read into plain option names.
+"""Reads `sasl.jaas.config`, Java's format for credentials, into plain options.
 
-The text is a secret as a whole. No error shows any of it, not even names: what looks like an
-option's name may be the second half of a password that lacks its quotes.
+All of the text is secret. No error may show any part of it, not even names: the name of an option
+may be the second half of a password without quotes.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from kafka_protocol.auth.secret import Secret
 from kafka_protocol.errors import KafkaConfigError
 
 _FORM: Final = (
-    'it must read: login.module.Class required name="value" name="value"; with a semicolon at '
-    "the end, and quotes around what holds spaces or any of / = ; \" '"
+    'the format is: login.module.Class required name="value" name="value"; with a semicolon at '
+    "the end, and quotes around values with spaces or any of / = ; \" '"
 )
 
-# The tokens of java.io.StreamTokenizer, as Kafka's JaasConfig sets it up. Traps are kept: a lone
-# slash begins a comment, too, and swallows what follows it, even a line's end. Two things differ,
-# and give no text another meaning: words may hold more than letters, digits and _-$. where Java's
-# client (4.3.1) wants quotes, and a quote that is not closed on its line is refused.
+# The tokens of java.io.StreamTokenizer with the settings of Kafka's JaasConfig, and its traps: a
+# single slash begins a comment too, which includes the next character, even an end of line. Two
+# differences change no valid text: words may have more characters than letters, digits and _-$.
+# (Java's client 4.3.1 needs quotes), and a quote that is not closed on its line is an error.
 _TOKEN: Final = re.compile(
     r"""(?P<skip>[\x00-\x20]+|/\*(?:.*?\*/|.*)|/.?[^\r\n]*)
     |"(?P<double>(?:[^"\\\r\n]|\\.)*)"
@@ -44,31 +44,25 @@ class _Sign(Enum):
 
 @dataclass(frozen=True, slots=True)
 class JaasEntry:
-    """One login module with its options, as written. Its repr does not show them.
+    """One login module with its options, as written. Its repr does not show them."""
 
-    Attributes:
-        module: The class, perhaps with a prefix of those who repackaged it.
-        control_flag: One of JAAS's four, in lower case; it has no effect with one module.
-        options: Names and values.
-    """
-
-    module: str = field(repr=False)
-    control_flag: str
+    module: str = field(repr=False)  # the class, perhaps with the prefix of a shaded package
+    control_flag: str  # in lower case; without effect for one module
     options: Mapping[str, str] = field(repr=False)
 
 
 def parse_jaas(text: Secret | str) -> JaasEntry:
-    """Read the text of `sasl.jaas.config`, by the rules of Java's client.
+    """Parse the text of `sasl.jaas.config`, by the rules of Java's client.
 
     Raises:
-        KafkaConfigError: It is no login module with options, or it is more than one.
+        KafkaConfigError: The text is not exactly one login module with options.
     """
     tokens = list(_tokens(text.reveal() if isinstance(text, Secret) else text))
     if _Sign.SEMICOLON not in tokens:
         _refuse(f"lacks its semicolon; {_FORM}")
     end = tokens.index(_Sign.SEMICOLON)
     if end + 1 < len(tokens):
-        _refuse("goes on after its semicolon; one login module is expected, and nothing more")
+        _refuse("continues after its semicolon; it must have exactly one login module")
     match tokens[:end]:
         case [str(module), str(control_flag), *rest] if control_flag.lower() in _CONTROL_FLAGS:
             return JaasEntry(module, control_flag.lower(), dict(_options(rest)))
@@ -111,11 +105,11 @@ def _refuse(what: str) -> NoReturn:
 
 
 class _LoginModule(NamedTuple):
-    """A Java class: for which mechanisms it is, and what its options are called here."""
+    """A Java class: its mechanisms, and the names of its options here."""
 
     mechanisms: tuple[str, ...]
     options: Mapping[str, str]
-    # Understood, and about Java's machinery only.
+    # Accepted options for the Java client only.
     without_effect: frozenset[str] = frozenset()
 
 
@@ -159,21 +153,17 @@ _LOGIN_MODULES: Final[Mapping[str, _LoginModule]] = {
     ),
 }
 
-# What JAAS can say and these rooms cannot do, and what to do instead.
+# Unsupported options by prefix, and their replacements.
 _INSTEAD: Final[Mapping[str, str]] = {
-    "unsecuredLogin": "a token that nobody signed comes from kafka.sasl.oauthbearer.token.callback",
-    "awsRole": "keys, external id and session token of a role belong into a profile of AWS's files",
-    "awsStsRegion": "STS is asked in the cluster's region",
-    "ticketCache": "the ticket cache is named by the environment variable KRB5CCNAME",
+    "unsecuredLogin": "return an unsigned token from kafka.sasl.oauthbearer.token.callback",
+    "awsRole": "write keys, external id and session token of a role to a profile of AWS's files",
+    "awsStsRegion": "the region of STS is always the cluster's region",
+    "ticketCache": "set the ticket cache with the environment variable KRB5CCNAME",
 }
 
 
 def credentials_of(entry: JaasEntry, mechanism: str) -> Mapping[str, str]:
-    """What an entry says, as options of librdkafka's names, without `kafka.`.
-
-    Args:
-        entry: The login module.
-        mechanism: The value of `sasl.mechanism`, which it must be for.
+    """The options of an entry for this `sasl.mechanism`, with librdkafka's names without `kafka.`.
 
     Raises:
         KafkaConfigError: The module is unknown or for another mechanism, or an option is unknown.
@@ -181,7 +171,7 @@ def credentials_of(entry: JaasEntry, mechanism: str) -> Mapping[str, str]:
     name, module = _login_module(entry)
     if mechanism not in module.mechanisms:
         _refuse(
-            f"names {name}, which is for {' and '.join(module.mechanisms)}, and "
+            f"names {name}, which is for {' and '.join(module.mechanisms)}, but "
             f"kafka.sasl.mechanism is {mechanism}"
         )
     _check_keytab(entry.options)
@@ -202,9 +192,9 @@ def credentials_of(entry: JaasEntry, mechanism: str) -> Mapping[str, str]:
 
 
 def _login_module(entry: JaasEntry) -> tuple[str, _LoginModule]:
-    """The class's last name, and what is known of it.
+    """The simple name of the class, and its login module.
 
-    A prefix is let pass: Databricks has `kafkashaded.org.apache.kafka...`.
+    Accepts a prefix: Databricks has `kafkashaded.org.apache.kafka...`.
     """
     for class_name, module in _LOGIN_MODULES.items():
         if f".{entry.module}".endswith(f".{class_name}"):
@@ -213,9 +203,9 @@ def _login_module(entry: JaasEntry) -> tuple[str, _LoginModule]:
 
 
 def _check_keytab(options: Mapping[str, str]) -> None:
-    """Java ignores the key tab unless it is told twice; who reads it would not guess that."""
+    """Raise an error for `keyTab` without `useKeyTab`: Java silently ignores it."""
     if "keyTab" in options and options.get("useKeyTab", "").lower() != "true":
-        _refuse("has keyTab without useKeyTab=true, which Java would ignore: set both or none")
+        _refuse("has keyTab without useKeyTab=true, which Java ignores: set both or none")
 
 
 def _refuse_option(option: str, name: str, module: _LoginModule) -> NoReturn:

@@ -1,7 +1,7 @@
-"""What a SASL mechanism is: two calls, and whether the server has kept its side (RFC 4422).
+"""The interface of SASL mechanisms (RFC 4422), and their common functions.
 
-An AuthenticationError holds what went wrong, never a credential, and of the server's words only
-what is printable. Who carries the tokens adds mechanism and broker.
+An AuthenticationError must never contain a credential, and only printable text from the server.
+The sender of the tokens adds mechanism and broker to it.
 """
 
 from __future__ import annotations
@@ -10,73 +10,69 @@ from typing import Final, Protocol
 
 from kafka_protocol.errors import AuthenticationError, KafkaConfigError
 
-# A server's own words in an error: enough for a sentence, too little to flood a log.
+# The most characters of a server's text in an error.
 _MAX_SHOWN: Final = 200
 
 
 class Conversation(Protocol):
-    """One authentication on one connection: each has its own, and uses it once."""
+    """One authentication of one connection, used once."""
 
     def first(self) -> bytes:
-        """The client's first token. Called once, before `answer`.
+        """The client's first token. Called once, before `respond`.
 
         Raises:
-            AuthenticationError: No credentials could be had.
-            KafkaConfigError: A library is missing, or an option cannot be used.
+            AuthenticationError: No credentials were found.
+            KafkaConfigError: A library is missing, or an option is wrong.
         """
         ...
 
-    def answer(self, challenge: bytes) -> bytes | None:
-        """What to send after the server's token `challenge`; None for nothing more.
+    def respond(self, challenge: bytes) -> bytes | None:
+        """The token to send after the server's token `challenge`; None to send nothing.
 
-        An empty token is not None: it is to be sent.
+        An empty token must be sent.
 
         Raises:
-            AuthenticationError: The server refused, or is not who it should be.
+            AuthenticationError: The server refused, or is not authentic.
         """
         ...
 
     @property
     def is_done(self) -> bool:
-        """Whether the server has proven, or accepted, all that this mechanism can check.
+        """Whether the exchange succeeded, as far as this mechanism can check.
 
-        GSSAPI is done when its last token is made. Where tokens travel as bare frames (KIP-43),
-        nothing comes after it; inside SaslAuthenticate, an empty token does.
+        GSSAPI is done with its last token. With bare frames (KIP-43) no server token follows it;
+        with SaslAuthenticate, an empty one does.
         """
         ...
 
 
 def utf8(text: str, what: str) -> bytes:
-    """The bytes of a credential.
-
-    Args:
-        text: The credential.
-        what: How to call it in an error.
+    """The bytes of a credential; `what` is its name in errors.
 
     Raises:
-        KafkaConfigError: It is empty, or has a character that no mechanism can carry.
+        KafkaConfigError: It is empty, or has a NUL or a character that UTF-8 lacks.
     """
     try:
         encoded = text.encode()
     except UnicodeEncodeError:
-        # Not chained: the exception holds the text.
-        raise KafkaConfigError(f"{what} has a character that UTF-8 cannot express") from None
+        # Not chained: the exception contains the text.
+        raise KafkaConfigError(f"{what} has a character that UTF-8 cannot encode") from None
     if not encoded or b"\0" in encoded:
-        raise KafkaConfigError(f"{what} is empty or holds a NUL character")
+        raise KafkaConfigError(f"{what} is empty or has a NUL character")
     return encoded
 
 
 def shown(text: str) -> str:
-    """A server's own words, as they may stand in an error."""
+    """A server's text for an error: short, and only printable characters."""
     printable = "".join(c if c.isprintable() else "?" for c in text[:_MAX_SHOWN])
     return printable + "..." if len(text) > _MAX_SHOWN else printable
 
 
-def refuse_more(challenge: bytes) -> None:
-    """For the token that follows the end: SaslAuthenticate carries an empty one, no other may come.
+def check_no_more(challenge: bytes) -> None:
+    """Check the token after the end of the exchange; SaslAuthenticate has an empty one.
 
     Raises:
-        AuthenticationError: The token holds something.
+        AuthenticationError: The token is not empty.
     """
     if challenge:
         raise AuthenticationError(

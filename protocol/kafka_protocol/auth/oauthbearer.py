@@ -1,4 +1,4 @@
-"""OAUTHBEARER (RFC 7628; KIP-255, KIP-342 for extensions): a token, got elsewhere, is shown."""
+"""OAUTHBEARER (RFC 7628; KIP-255, KIP-342 for extensions): sends a given access token."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from kafka_protocol.auth.mechanism import refuse_more, shown, utf8
+from kafka_protocol.auth.mechanism import check_no_more, shown, utf8
 from kafka_protocol.auth.secret import Secret
 from kafka_protocol.errors import AuthenticationError, KafkaConfigError
 
@@ -22,11 +22,9 @@ _NO_EXTENSIONS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class OAuthBearer:
-    """One OAUTHBEARER conversation.
+    """One OAUTHBEARER conversation, with an access token.
 
-    Args:
-        token: The access token.
-        extensions: What goes with it, for example Confluent Cloud's `logicalCluster`.
+    `extensions` are further names and values, for example Confluent Cloud's `logicalCluster`.
     """
 
     def __init__(self, token: Secret, extensions: Mapping[str, str] = _NO_EXTENSIONS) -> None:
@@ -39,30 +37,30 @@ class OAuthBearer:
         """The token and the extensions.
 
         Raises:
-            KafkaConfigError: The token or an extension holds characters that may not be in it.
+            KafkaConfigError: The token or an extension has a character that is not allowed.
         """
         token = utf8(self._token.reveal(), "the token")
         if not _TOKEN.fullmatch(token):
             raise KafkaConfigError(
-                "the token is none: it holds characters that RFC 6750 does not allow, white space "
-                "for example"
+                "the token is invalid: it has characters that RFC 6750 does not allow, for example "
+                "white space"
             )
         pairs = [b"auth=Bearer " + token, *map(_pair, self._extensions.items())]
         return b"n,," + b"".join(_SEPARATOR + pair for pair in pairs) + _SEPARATOR * 2
 
-    def answer(self, challenge: bytes) -> bytes | None:
-        """None where the server accepts; a dummy byte where it says why it does not.
+    def respond(self, challenge: bytes) -> bytes | None:
+        """None if the server accepts; a dummy byte if it refuses (RFC 7628, 3.2.3).
 
         Raises:
-            AuthenticationError: The server refused, and got its dummy byte (RFC 7628, 3.2.3).
+            AuthenticationError: The server refused, and received the dummy byte.
         """
         if self._refusal is not None:
             raise AuthenticationError(f"the broker refused the token{self._refusal}")
         if self.is_done or not challenge:
-            refuse_more(challenge)
+            check_no_more(challenge)
             self.is_done = True
             return None
-        # A server may quote what it was sent.
+        # The challenge may quote the token.
         self._refusal = _reason(challenge.replace(self._token.reveal().encode(), b"***"))
         return _SEPARATOR
 
@@ -81,11 +79,13 @@ def _pair(extension: tuple[str, str]) -> bytes:
 
 
 def _reason(challenge: bytes) -> str:
-    """What a server's JSON tells of a refusal (RFC 7628, 3.2.2)."""
+    """The status and scope in a server's JSON, for an error (RFC 7628, 3.2.2)."""
     try:
-        told = json.loads(challenge)
+        content = json.loads(challenge)
     except (ValueError, RecursionError):
         return ""
-    said = told if isinstance(told, dict) else {}
-    words = [(name, said[name]) for name in ("status", "scope") if isinstance(said.get(name), str)]
-    return "".join(f", {name} {shown(word)!r}" for name, word in words)
+    fields = content if isinstance(content, dict) else {}
+    texts = {name: fields.get(name) for name in ("status", "scope")}
+    return "".join(
+        f", {name} {shown(text)!r}" for name, text in texts.items() if isinstance(text, str)
+    )

@@ -1,8 +1,7 @@
 """SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802, RFC 7677; KIP-84, KIP-48 for delegation tokens).
 
-Both sides prove that they know the password, and neither says it. Text is UTF-8 as it is, without
-SASLprep: Java's ScramFormatter computes what brokers store in that way, so a normalised password
-would not match.
+Both sides prove that they know the password without sending it. Text is plain UTF-8 without
+SASLprep, because Java's ScramFormatter computes the stored keys that way.
 """
 
 from __future__ import annotations
@@ -15,12 +14,11 @@ import secrets
 from collections.abc import Callable
 from typing import Final, Literal
 
-from kafka_protocol.auth.mechanism import refuse_more, shown, utf8
+from kafka_protocol.auth.mechanism import check_no_more, shown, utf8
 from kafka_protocol.auth.secret import Secret
 from kafka_protocol.errors import AuthenticationError
 
-# Fewer iterations are refused by Java's client too (RFC 7677); more would let a broker keep a
-# client busy for as long as it likes.
+# Java's client has the same minimum (RFC 7677); the maximum limits the CPU time per connection.
 MIN_ITERATIONS: Final = 4096
 MAX_ITERATIONS: Final = 1_000_000
 
@@ -28,8 +26,8 @@ MAX_ITERATIONS: Final = 1_000_000
 _GS2_HEADER: Final = b"n,,"
 _PRINTABLE: Final = r"[\x21-\x2b\x2d-\x7e]+"
 _BASE64: Final = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)?"
-# Optional extensions may follow (RFC 5802, section 5.1). A mandatory one, "m=", stands first, and
-# nobody may go on who does not know it.
+# Optional extensions may follow (RFC 5802, section 5.1). A mandatory one, "m=", is first, and a
+# client that does not know it must stop.
 _EXTENSIONS: Final = r"(?:,[A-Za-z]+=[^,]+)*"
 _SERVER_FIRST: Final = re.compile(
     rf"r=(?P<nonce>{_PRINTABLE}),s=(?P<salt>{_BASE64}),i=(?P<iterations>[0-9]{{1,10}}){_EXTENSIONS}"
@@ -42,11 +40,11 @@ class Scram:
     """One SCRAM conversation.
 
     Args:
-        hash_name: Which of the two mechanisms.
-        username: Who logs in; the id of a delegation token.
-        password: Their password; the HMAC of a delegation token.
-        nonce: The client's part of the nonce, from RFC examples in tests; random otherwise.
-        token_auth: Whether the credentials are a delegation token's.
+        hash_name: The hash of the mechanism.
+        username: The user name, or the id of a delegation token.
+        password: The password, or the HMAC of a delegation token.
+        nonce: The client's part of the nonce, for tests; random by default.
+        token_auth: Whether the credentials are those of a delegation token.
     """
 
     def __init__(
@@ -72,18 +70,18 @@ class Scram:
         """User name and nonce.
 
         Raises:
-            KafkaConfigError: The user name is empty or holds a NUL.
+            KafkaConfigError: The user name is empty or has a NUL.
         """
         name = utf8(self._username, "the user name").replace(b"=", b"=3D").replace(b",", b"=2C")
         self._first_bare = b"n=%s,r=%s%s" % (name, self._nonce.encode(), self._extensions)
         return _GS2_HEADER + self._first_bare
 
-    def answer(self, challenge: bytes) -> bytes | None:
-        """The client's proof for the server's salt; None for the server's proof.
+    def respond(self, challenge: bytes) -> bytes | None:
+        """The client's proof after the server's salt; None after the server's proof.
 
         Raises:
-            AuthenticationError: The server refused, broke RFC 5802, or does not know the password.
-            KafkaConfigError: The password is empty or holds a NUL.
+            AuthenticationError: The server refused, violated RFC 5802, or lacks the password.
+            KafkaConfigError: The password is empty or has a NUL.
         """
         return self._expect(challenge)
 
@@ -92,13 +90,13 @@ class Scram:
         nonce, iterations = found["nonce"], int(found["iterations"])
         if not nonce.startswith(self._nonce) or nonce == self._nonce:
             raise AuthenticationError(
-                "the broker's nonce does not extend the client's: its answer is for somebody else, "
-                "or forged"
+                "the broker's nonce does not extend the client's: the response is for another "
+                "client, or forged"
             )
         if not MIN_ITERATIONS <= iterations <= MAX_ITERATIONS:
             raise AuthenticationError(
-                f"the broker asks for {iterations} iterations, and only {MIN_ITERATIONS} to "
-                f"{MAX_ITERATIONS} are accepted; set the user's credentials anew (kafka-configs)"
+                f"the broker requires {iterations} iterations, accepted are {MIN_ITERATIONS} to "
+                f"{MAX_ITERATIONS}; set the user's credentials again (kafka-configs)"
             )
         salted = hashlib.pbkdf2_hmac(
             self._hash_name,
@@ -120,14 +118,11 @@ class Scram:
         signature = base64.b64decode(self._parse(_SERVER_FINAL, challenge)["signature"])
         if not hmac.compare_digest(signature, self._server_signature):
             raise AuthenticationError(
-                "the broker's signature is wrong: it does not know the password, so it is not the "
-                "broker that it claims to be"
+                "the broker's signature is wrong: it does not know the password, so it is not "
+                "authentic"
             )
-        self._expect = self._nothing
+        self._expect = check_no_more
         self.is_done = True
-
-    def _nothing(self, challenge: bytes) -> None:
-        refuse_more(challenge)
 
     def _parse(self, expected: re.Pattern[str], challenge: bytes) -> re.Match[str]:
         text = challenge.decode(errors="replace")
@@ -135,9 +130,7 @@ class Scram:
             return found
         if refused := _SERVER_ERROR.fullmatch(text):
             raise AuthenticationError(f"the broker refused: {shown(refused['error'])}")
-        raise AuthenticationError(
-            f"the broker's answer of {len(challenge)} bytes is not what RFC 5802 says"
-        )
+        raise AuthenticationError(f"the broker's token of {len(challenge)} bytes violates RFC 5802")
 
     def _hmac(self, key: bytes, message: bytes) -> bytes:
         return hmac.digest(key, message, self._hash_name)

@@ -1,4 +1,4 @@
-"""Text that is not to be seen: passwords, keys, tokens. Nothing else belongs here."""
+"""A type for passwords, keys and tokens that keeps them out of logs. Nothing else."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ _MASK: Final = "***"
 
 
 class Secret:
-    """A text that prints as `***` wherever it turns up: in a repr, a log, an exception.
+    """A text that prints as `***` in a repr, a log or an exception.
 
-    It is no `str`, so that nothing shows it by joining or encoding it unawares. A pickle holds the
-    text as it is: executors need it.
-
-    Args:
-        text: What is to be hidden.
+    It is not a `str`, so it cannot be joined or encoded by mistake. A pickle contains the text,
+    because executors need it.
     """
 
     __slots__ = ("_text",)
@@ -23,7 +20,7 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
-        """The text itself, for the one place that needs it."""
+        """The text itself. Call it only where the text is sent."""
         return self._text
 
     def __repr__(self) -> str:

@@ -1,5 +1,5 @@
-"""Talking to brokers: the only room with sockets, clocks and sleeps.
+"""The Kafka client: the only room with sockets, clocks and sleeps.
 
-`config` -> `transport` -> `broker` -> `cluster` -> `offsets`, `fetch`, `produce`; each stands on
-the ones before it. No Arrow, no Spark: what comes in or goes out are record batches.
+Each room imports only those after it: `pool`, `producer`, `consumer`, `cluster`, `broker`,
+`network`, `clock`, `config`. No Arrow, no Spark: the client reads and writes record batches.
 """

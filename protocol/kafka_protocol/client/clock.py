@@ -1,30 +1,32 @@
-"""Deadlines and back-off: the only module that tells the time or sleeps."""
+"""Deadlines and back-off. Only this module reads a clock or sleeps."""
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
 
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import BrokerConnectionError, KafkaError
+
+T = TypeVar("T")
 
 _JITTER: Final = 0.2  # KIP-580
 
 
 def now_ms() -> int:
-    """The time of day, in ms since 1970, as the timestamps of records count."""
+    """The wall-clock time in ms since 1970, like the timestamps of records."""
     return time.time_ns() // 1_000_000
 
 
-def pause(ms: float) -> None:
-    """Wait that long."""
+def sleep_ms(ms: float) -> None:
+    """Sleep for `ms` milliseconds."""
     time.sleep(ms / 1000)
 
 
 class Deadline:
-    """A moment after which nobody waits any longer."""
+    """The moment at which an operation must end."""
 
     __slots__ = ("_at",)
 
@@ -33,7 +35,7 @@ class Deadline:
 
     @classmethod
     def after(cls, ms: float) -> Deadline:
-        """The moment `ms` milliseconds from now."""
+        """Return the moment `ms` milliseconds from now."""
         return cls(time.monotonic() + ms / 1000)
 
     def __repr__(self) -> str:
@@ -41,34 +43,34 @@ class Deadline:
 
     @property
     def remaining_ms(self) -> float:
-        """Milliseconds left, 0 at the least."""
+        """The time left in ms, at least 0."""
         return max(0.0, (self._at - time.monotonic()) * 1000)
 
     @property
     def has_passed(self) -> bool:
-        """Whether nothing is left."""
+        """Whether no time is left."""
         return time.monotonic() >= self._at
 
     def broker_timeout_ms(self, config: ClientConfig) -> int:
-        """What a request's own `timeout_ms` says: how long the broker may take; at least 1."""
-        return max(1, int(self.or_sooner(config.request_timeout_ms).remaining_ms))
+        """Return the `timeout_ms` field of a request: how long the broker may take, at least 1."""
+        return max(1, int(self.capped_at(config.request_timeout_ms).remaining_ms))
 
-    def or_sooner(self, ms: float) -> Deadline:
-        """This moment, or the one `ms` milliseconds from now, whichever comes first."""
+    def capped_at(self, ms: float) -> Deadline:
+        """Return this moment, or the one `ms` milliseconds from now if it is earlier."""
         return Deadline(min(self._at, time.monotonic() + ms / 1000))
 
 
 class Retry:
-    """Decides after each failure whether to try again, and waits before that.
+    """Decides after each failure whether to retry, and waits before the retry.
 
-    The waits grow from retry.backoff.ms to retry.backoff.max.ms, each with a fifth of jitter
-    (KIP-580); no count ends them, only deadlines.
+    The back-off grows from retry.backoff.ms to retry.backoff.max.ms, with 20 % jitter (KIP-580).
+    Only deadlines end the retries; their number has no limit.
 
     Args:
-        config: For the back-off.
+        config: The back-off options.
         deadline: When to give up in any case.
         unreachable_ms: How long brokers may be unreachable without a break. A cluster that
-            cannot be reached at all is a wrong address more often than an outage.
+            cannot be reached at all more often means a wrong address than an outage.
     """
 
     def __init__(self, config: ClientConfig, deadline: Deadline, unreachable_ms: float) -> None:
@@ -76,63 +78,72 @@ class Retry:
         self._max_ms = config.retry_backoff_max_ms
         self._deadline = deadline
         self._unreachable_ms = unreachable_ms
-        self._before: KafkaError | None = None
-        self.succeeded()
-
-    def succeeded(self) -> None:
-        """Begin anew: something went well."""
+        self._unreachable = Deadline.after(unreachable_ms)
         self._failures = 0
-        self._unreachable = Deadline.after(self._unreachable_ms)
+        self._previous: KafkaError | None = None
 
     def pause(self) -> None:
-        """Keep from asking again at once, where nothing failed and nothing came."""
+        """Sleep for the first back-off, after a response without an error and without data."""
         time.sleep(max(1, self._initial_ms) / 1000)
 
-    def wait_after_any(self, errors: Sequence[KafkaError]) -> None:
-        """The same for several failures at once: one that cannot pass decides.
+    def wait_if_all_retriable(self, errors: Sequence[KafkaError]) -> None:
+        """Sleep before the next try after several failures.
 
         Raises:
-            KafkaError: That one, or the first where the time is up.
+            KafkaError: The first that is not retriable; the first of all if the time is up.
         """
         final = [error for error in errors if not error.retriable]
-        self.wait_after((final or errors)[0])
+        self.wait_if_retriable((final or errors)[0])
 
-    def wait_after(self, error: KafkaError) -> None:
+    def until_done(self, call: Callable[[], T]) -> T:
+        """Call until there is no error, and wait after each retriable one.
+
+        Raises:
+            KafkaError: As from `wait_if_retriable`.
+        """
+        while True:
+            try:
+                return call()
+            except KafkaError as error:
+                self.wait_if_retriable(error)
+
+    def wait_if_retriable(self, error: KafkaError) -> None:
         """Sleep before the next try.
 
         Raises:
-            KafkaError: `error` itself, where no further try is due.
+            KafkaError: `error` itself, if it is not retriable; else as from `wait`.
         """
         if not error.retriable:
             raise error
         self.wait(error)
 
     def wait(self, error: KafkaError) -> None:
-        """The same where the caller knows that another try can help, whatever the error says.
+        """Sleep before the next try, whether or not `error` is retriable.
 
         Raises:
-            KafkaError: `error` itself, where the time is up; the one before it, where it was over
-                in the middle of the last try, which says nothing then.
+            KafkaError: The time is up: `error` itself, or the error before it if the deadline
+                passed during the last try and so caused `error`.
         """
-        time.sleep(self.due_ms(error) / 1000)
+        time.sleep(self.next_backoff_ms(error) / 1000)
 
-    def due_ms(self, error: KafkaError) -> float:
-        """How long to wait before the next try, for whoever waits for several at once.
+    def next_backoff_ms(self, error: KafkaError) -> float:
+        """Count a failure, and return how long to wait before the next try, in ms.
+
+        For callers that wait for several failures together.
 
         Raises:
             KafkaError: As from `wait`.
         """
-        # At least 1 ms, or a back-off of 0 would neither pause nor end.
-        pause_ms: float = max(
+        # At least 1 ms: with a back-off of 0 the retries would neither pause nor end.
+        backoff_ms: float = max(
             1.0, min(self._max_ms, self._initial_ms * 2 ** min(self._failures, 30))
         )
-        pause_ms *= random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311  no secret in it
+        backoff_ms *= random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311  no secret in it
         self._failures += 1
         if not isinstance(error, BrokerConnectionError):
-            # Whatever went wrong, a broker said so, or took a request and was silent: that cost
-            # the request's own time-out.
+            # A broker was reached: it returned the error, or did not respond to a request in time.
             self._unreachable = Deadline.after(self._unreachable_ms)
-        if min(self._deadline.remaining_ms, self._unreachable.remaining_ms) < pause_ms:
-            raise (self._deadline.has_passed and self._before) or error
-        self._before = error
-        return pause_ms
+        if min(self._deadline.remaining_ms, self._unreachable.remaining_ms) < backoff_ms:
+            raise (self._deadline.has_passed and self._previous) or error
+        self._previous = error
+        return backoff_ms

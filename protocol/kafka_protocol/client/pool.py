@@ -1,9 +1,8 @@
-"""Clusters and producers that live as long as the process, so that tasks find them ready.
+"""Clusters and producers of this process, kept for the next task.
 
-Spark forks Python workers from a daemon and uses them again and again. Connections are open then,
-and a producer keeps its id: brokers remember each one for a day, for every partition that it wrote
-to. What is here belongs to one thread; a forked child starts with nothing, since two processes
-cannot share a conversation.
+Spark forks Python workers from a daemon and reuses them. The next task finds open connections, and
+a producer with its id: brokers remember each id for a day, for every partition it wrote to. Each
+belongs to one thread. A forked child starts without any: two processes cannot share a connection.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from kafka_protocol.client.producer.producer import Producer
 
 
 class _Local(threading.local):
-    """What one thread keeps."""
+    """The clusters and producers of one thread."""
 
     def __init__(self) -> None:
         self.clusters: dict[ClientConfig, Cluster] = {}
@@ -30,7 +29,7 @@ _local = _Local()
 
 
 def shared_cluster(config: ClientConfig) -> Cluster:
-    """The cluster that the current thread keeps for this configuration."""
+    """The current thread's cluster for this configuration."""
     cluster = _local.clusters.get(config)
     if cluster is None:
         cluster = _local.clusters[config] = Cluster(config)
@@ -39,9 +38,9 @@ def shared_cluster(config: ClientConfig) -> Cluster:
 
 @contextmanager
 def shared_producer(config: ClientConfig) -> Iterator[Producer]:
-    """The producer that the current thread keeps, for one user at a time.
+    """The current thread's producer for this configuration, flushed at the end of the block.
 
-    One that failed is given up, with what it has pending: the next user gets another id.
+    After an error it is abandoned with its pending batches, and the next block gets another id.
     """
     producer = _local.producers.pop(config, None) or Producer(shared_cluster(config))
     try:
@@ -54,12 +53,12 @@ def shared_producer(config: ClientConfig) -> Iterator[Producer]:
 
 
 def close_shared_clusters() -> None:
-    """Close what the current thread keeps; the next call of `shared_cluster` begins anew."""
+    """Close the current thread's clusters, and forget its producers."""
     for cluster in _local.clusters.values():
         cluster.close()
     _local.clusters.clear()
     _local.producers.clear()
 
 
-# Closing the child's copies leaves the parent's connections alone.
+# To close the child's copies does not affect the parent's connections.
 os.register_at_fork(after_in_child=close_shared_clusters)

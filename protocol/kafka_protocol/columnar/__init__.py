@@ -1,6 +1,6 @@
 """Record batches <-> Arrow columns, many records at a time.
 
-The only room of this half that imports numpy and pyarrow, and the only one that knows speed
-tricks; `records` is the readable truth that it is compared with. No object is made per record in
-either direction. No I/O.
+The only package of the protocol half that imports numpy and pyarrow. It is optimised for speed;
+tests compare it with the simple code in `records`. It must never create an object per record. No
+I/O, except in `topic`.
 """

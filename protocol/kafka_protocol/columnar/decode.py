@@ -1,9 +1,8 @@
 """Record batches -> Arrow record batches.
 
-How: `record_rows` and `message_rows` find where the fields of all records lie, with numpy. Keys and
-values are copied once, by Arrow: the buffer is looked at as one binary array whose elements are
-key, gap, key, gap, and so on, and `take` picks the keys. A column that is not asked for costs
-nothing but being stepped over.
+`record_rows` and `message_rows` find the positions of the fields of all records with numpy. Arrow
+copies keys and values once: the buffer becomes one binary array of key, gap, key, gap, and so on,
+and `take` selects the keys. A column that is not requested is only skipped.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, B
 from kafka_protocol.records.message_set import MessageSetHeader, unpack
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 
-# About the size at which Spark takes Arrow batches in fastest: large enough to amortise the
-# hand-over, small enough to stay in the caches.
+# About the fastest size of Arrow batches for Spark: it amortises the cost per batch, and fits in
+# the caches.
 TARGET_BYTES: Final = 2 * 1024 * 1024
-# A timestamp in ms whose µs would not fit in 64 bits (SPARK-56243).
+# The largest timestamp in ms that fits in 64 bits in µs (SPARK-56243).
 _MAX_TIMESTAMP_MS: Final = (2**63 - 1) // 1000
 
 
@@ -43,15 +42,15 @@ def decode_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Decode batches of one partition, in order.
 
-    Control batches are left out, and records outside the window.
+    Control batches and records outside the window are skipped.
 
     Args:
         batches: From `records.batch.read_batches`.
-        window: Which records to keep, of which partition.
+        window: The partition and the offsets to keep.
         columns: The columns to decode, in the wanted order; names of `RECORD_SCHEMA`.
-        max_decompressed_bytes: The most that one batch may unpack to.
-        target_bytes: How many bytes of unpacked records to put into one Arrow batch, roughly;
-            a batch that is larger is not split.
+        max_decompressed_bytes: The largest decompressed size of one batch.
+        target_bytes: The approximate bytes of decompressed records per Arrow batch; a larger
+            record batch is not split.
 
     Yields:
         Arrow batches of at least one row, with `record_schema(columns)`.
@@ -60,13 +59,13 @@ def decode_batches(
         CorruptRecordError: With topic, partition and offset.
     """
     schema = record_schema(columns)
-    from_headers = _IN_HEADERS.issuperset(columns)
+    only_headers = _IN_HEADERS.issuperset(columns)
     group = _Group(locate_records)
     for batch in batches:
         header = batch.header
         if not _is_wanted(header, window):
             continue
-        if from_headers and isinstance(header, BatchHeader) and header.is_dense:
+        if only_headers and isinstance(header, BatchHeader) and header.is_dense:
             locate: _Locate = locate_offsets
             payload: Buffer = batch.payload
         else:
@@ -82,7 +81,7 @@ def decode_batches(
 _Header: TypeAlias = "BatchHeader | MessageSetHeader"
 _Locate: TypeAlias = "Callable[[Any, Sequence[Buffer]], Any]"
 
-# What the headers of batches tell where there are no gaps.
+# The columns that batch headers determine if the offsets have no gaps.
 _IN_HEADERS: Final = frozenset({"topic", "partition", "offset", "timestampType"})
 
 _LOCATE: Final[dict[type, _Locate]] = {
@@ -92,7 +91,7 @@ _LOCATE: Final[dict[type, _Locate]] = {
 
 
 class _Group:
-    """Batches that become one Arrow batch, since their records are found in the same way."""
+    """Batches with the same `locate` function, which become one Arrow batch."""
 
     def __init__(self, locate: _Locate) -> None:
         self.locate = locate
@@ -101,7 +100,7 @@ class _Group:
         self.size = 0
 
     def add(self, header: _Header, payload: Buffer) -> None:
-        """Put a batch behind the others."""
+        """Add a batch at the end."""
         self.headers.append(header)
         self.payloads.append(payload)
         self.size += len(payload)
@@ -154,7 +153,7 @@ def _decode_group(
         raise _located(error.reason, offset, window) from error
     except DecodeError as error:
         raise _located(
-            f"{error} (in one of {len(group.headers)} batches from there on)",
+            f"{error} (in one of the {len(group.headers)} batches from this offset on)",
             first.stated_offset,
             window,
         ) from error
@@ -168,9 +167,9 @@ def _inside(rows: Any, window: OffsetRange) -> Any:
 
 
 class _Table(NamedTuple):
-    """What the columns are made of."""
+    """The input of the columns."""
 
-    rows: Any  # Rows, or HeaderRows for columns that are in headers
+    rows: Any  # Rows, or HeaderRows for the columns of _IN_HEADERS
     topic_partition: TopicPartition
 
 
@@ -181,14 +180,6 @@ def _binary(table: _Table, slices: Slices) -> pa.Array:
     return take_slices(table.rows.data, slices.start, slices.length, pa.binary())
 
 
-def _key(table: _Table) -> pa.Array:
-    return _binary(table, table.rows.key)
-
-
-def _value(table: _Table) -> pa.Array:
-    return _binary(table, table.rows.value)
-
-
 def _topic(table: _Table) -> pa.Array:
     topic = pa.scalar(table.topic_partition.topic, pa.string())
     return pa.repeat(topic, len(table.rows.offset))
@@ -197,10 +188,6 @@ def _topic(table: _Table) -> pa.Array:
 def _partition(table: _Table) -> pa.Array:
     partition = table.topic_partition.partition
     return pa.array(np.full(len(table.rows.offset), partition, dtype=np.int32))
-
-
-def _offset(table: _Table) -> pa.Array:
-    return pa.array(table.rows.offset)
 
 
 def _timestamp(table: _Table) -> pa.Array:
@@ -216,10 +203,6 @@ def _timestamp(table: _Table) -> pa.Array:
     return pa.array(timestamp * 1000).cast(pa.timestamp("us", tz="UTC"))
 
 
-def _timestamp_type(table: _Table) -> pa.Array:
-    return pa.array(table.rows.timestamp_type.astype(np.int32))
-
-
 def _headers(table: _Table) -> pa.Array:
     rows = table.rows
     headers = rows.headers
@@ -229,12 +212,12 @@ def _headers(table: _Table) -> pa.Array:
 
 
 _COLUMNS: Final[dict[str, Callable[[_Table], Any]]] = {
-    "key": _key,
-    "value": _value,
+    "key": lambda table: _binary(table, table.rows.key),
+    "value": lambda table: _binary(table, table.rows.value),
     "topic": _topic,
     "partition": _partition,
-    "offset": _offset,
+    "offset": lambda table: pa.array(table.rows.offset),
     "timestamp": _timestamp,
-    "timestampType": _timestamp_type,
+    "timestampType": lambda table: pa.array(table.rows.timestamp_type.astype(np.int32)),
     "headers": _headers,
 }

@@ -1,8 +1,8 @@
-"""Arrow columns -> batches for partitions, in the message format that the broker takes.
+"""Arrow columns -> batches for partitions, in the message format that the broker supports.
 
-How: where batches begin is decided first; then the numbers in front of and between key, value and
-headers are written by numpy for all records of all batches at once, and one `take` lays them and
-the columns out in C++. `record_payload` and `message_payload` know the formats.
+First choose where batches begin. Then numpy writes the numbers around key, value and headers for
+all records of all batches at once, and one `take` joins them with the columns in C++.
+`record_payload` and `message_payload` know the formats.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kafka_protocol.records.compression import Compression, CompressionCodec
 
 __all__ = ["EncodedBatch", "Gathered", "RecordColumns", "encode_batches", "encode_gathered"]
 
-# Java's and the broker's max.message.bytes is 1,048,588; stay below it with the header.
+# Below the default max.message.bytes of brokers, 1,048,588, with the header.
 DEFAULT_MAX_BATCH_BYTES: Final = 1_000_000
 
 _MakeEncoder: TypeAlias = "Callable[[RecordColumns, Longs, Compression, int], Encoder]"
@@ -30,42 +30,30 @@ _ENCODERS: Final[tuple[_MakeEncoder, ...]] = (message_encoder, message_encoder, 
 
 
 class EncodedBatch(NamedTuple):
-    """A batch to produce.
+    """A batch to produce."""
 
-    Attributes:
-        contents: What is sent.
-        records_count: How many records stand in it.
-        most_bytes: How large it was thought to become before compression.
-    """
-
-    contents: Contents
+    contents: Contents  # the bytes to send, still without a header for magic 2
     records_count: int
-    most_bytes: int
+    estimated_bytes: int  # the upper limit of its size before compression
 
     @property
     def sent_bytes(self) -> int:
-        """How large it is."""
+        """The size of the batch in bytes."""
         return bytes_of(self.contents)
 
     @property
     def data(self) -> bytes:
-        """The whole batch, of no producer in particular. Each look builds it anew."""
+        """The complete batch, without a producer id. Each access builds it again."""
         contents = self.contents
         return build_batch(contents) if isinstance(contents, BatchContents) else contents
 
 
 class Gathered(NamedTuple):
-    """Records, gathered by the partition that they go to.
+    """Records, grouped by partition."""
 
-    Attributes:
-        records: In any order.
-        rows: The numbers of the records in the order in which they are written.
-        starts: Where in `rows` each partition begins; at the end, where the last one ends.
-    """
-
-    records: RecordColumns
-    rows: Longs
-    starts: Sequence[int]
+    records: RecordColumns  # in any order
+    rows: Longs  # the indices of the records in the order to write them, partition by partition
+    starts: Sequence[int]  # of each partition in `rows`, and the end of the last one
 
 
 def encode_batches(
@@ -76,7 +64,7 @@ def encode_batches(
     magic: int = MAGIC,
     level: int | None = None,
 ) -> Iterator[EncodedBatch]:
-    """Write the records of one partition as batches, as `encode_gathered` does."""
+    """Encode the records of one partition; see `encode_gathered`."""
     rows = np.arange(len(records.timestamp))
     gathered = Gathered(records, rows, [0, len(rows)])
     for _, batch in encode_gathered(gathered, [magic], Compression(codec, level), max_batch_bytes):
@@ -84,26 +72,23 @@ def encode_batches(
 
 
 def encode_gathered(
-    gathered: Gathered,
-    magics: Sequence[int],
-    compression: Compression,
-    max_batch_bytes: int,
+    gathered: Gathered, magics: Sequence[int], compression: Compression, max_batch_bytes: int
 ) -> Iterator[tuple[int, EncodedBatch]]:
-    """Write records as batches.
+    """Encode records as batches.
 
     Args:
         gathered: At least one record of each partition.
         magics: The message format of each partition: 2, or for brokers before 0.11 a message set
             of 1 (0.10) or 0. Magic 0 has no timestamps, and drops them.
-        compression: How to compress each batch.
-        max_batch_bytes: How large a batch may become before compression; one record that is
-            larger gets a batch of its own.
+        compression: The compression of each batch.
+        max_batch_bytes: The largest size of a batch before compression; a larger record gets
+            its own batch.
 
     Yields:
-        Each batch with the number of its partition among `starts`.
+        The index of a partition in `starts`, and a batch for it.
 
     Raises:
-        EncodeError: A header has no key, or the message format lacks what is to be written.
+        EncodeError: A header has no key, or the message format has no headers or no zstd.
     """
     for magic, run in groupby(range(len(magics)), magics.__getitem__):
         numbers = [*run]
@@ -114,34 +99,34 @@ def encode_gathered(
 
 
 def _encode(
-    gathered: Gathered, magic: int, compression: Compression, most_bytes: int
+    gathered: Gathered, magic: int, compression: Compression, max_batch_bytes: int
 ) -> Iterator[tuple[int, EncodedBatch]]:
     records, rows, starts = gathered
     first, last = starts[0], starts[-1]
     encoder = _ENCODERS[magic](records, rows[first:last], compression, magic)
     numbers: list[int] = []
-    cuts: list[int] = []
-    ends = np.cumsum(encoder.most_bytes)
+    batch_starts: list[int] = []
+    ends = np.cumsum(encoder.max_record_bytes)
     for number, (start, stop) in enumerate(pairwise(starts)):
-        batches = _cuts(ends, start - first, stop - first, most_bytes)
+        batches = _batch_starts(ends, start - first, stop - first, max_batch_bytes)
         numbers += [number] * len(batches)
-        cuts += batches
-    cuts.append(last - first)
-    begins = np.array(cuts, dtype=np.int64)
-    contents = encoder.encode(begins)
-    most = np.diff(ends[begins[1:] - 1], prepend=0).tolist()
-    for number, batch, (start, stop), before in zip(
-        numbers, contents, pairwise(cuts), most, strict=True
+        batch_starts += batches
+    batch_starts.append(last - first)
+    bounds = np.array(batch_starts, dtype=np.int64)
+    contents = encoder.encode(bounds)
+    estimates = np.diff(ends[bounds[1:] - 1], prepend=0).tolist()
+    for number, batch, (start, stop), estimated_bytes in zip(
+        numbers, contents, pairwise(batch_starts), estimates, strict=True
     ):
-        yield number, EncodedBatch(batch, stop - start, before)
+        yield number, EncodedBatch(batch, stop - start, estimated_bytes)
 
 
-def _cuts(ends: Longs, start: int, stop: int, most_bytes: int) -> list[int]:
-    """Where the batches of one partition begin, given where each record ends."""
-    cuts = []
+def _batch_starts(ends: Longs, start: int, stop: int, max_batch_bytes: int) -> list[int]:
+    """The first record of each batch of one partition, from the end of each record in bytes."""
+    starts = []
     while start < stop:
-        cuts.append(start)
-        begun = int(ends[start - 1]) if start else 0
-        fitting = int(ends.searchsorted(begun + most_bytes, side="right"))
+        starts.append(start)
+        bytes_before = int(ends[start - 1]) if start else 0
+        fitting = int(ends.searchsorted(bytes_before + max_batch_bytes, side="right"))
         start = max(fitting, start + 1)
-    return cuts
+    return starts

@@ -1,4 +1,4 @@
-"""Rows gathered by a number, in their order: one stable sort, and none where it is not needed."""
+"""Groups rows by a number and keeps their order: one stable sort, or none if not needed."""
 
 from __future__ import annotations
 
@@ -12,32 +12,26 @@ import numpy.typing as npt
 RowNumbers: TypeAlias = npt.NDArray[np.int64]
 Numbers: TypeAlias = npt.NDArray[np.integer[Any]]
 
-_RADIX_SORTED = 2**16  # numpy's stable sort of numbers below this takes a step for each, no more
+_RADIX_SORTED = 2**16  # below this, numpy's stable sort takes linear time
 
 
 class Groups(NamedTuple):
-    """Where the rows of each number are.
+    """The rows of each number."""
 
-    Attributes:
-        order: The rows in the order that gathers them.
-        numbers: Each number that there is, once.
-        starts: Where the rows of each begin, once gathered; at the end, how many rows there are.
-    """
-
-    order: RowNumbers
-    numbers: list[int]
-    starts: list[int]
+    order: RowNumbers  # the row indices, group by group
+    numbers: list[int]  # of each group
+    starts: list[int]  # of each group in `order`, and at the end the number of rows
 
     def rows(self) -> Iterator[tuple[int, RowNumbers]]:
-        """Each number with its rows, in their order."""
+        """Each number with its row indices, ascending."""
         for number, (start, stop) in zip(self.numbers, pairwise(self.starts), strict=True):
             yield number, self.order[start:stop]
 
 
 def grouped(numbers: Numbers) -> Groups:
-    """Gather rows by their numbers, which are not negative."""
+    """Group rows by their numbers, which are not negative."""
     starts = _starts(numbers)
-    if _each_once(numbers[starts]):
+    if _has_no_repeats(numbers[starts]):
         return _groups(np.arange(len(numbers)), numbers, starts)
     order = stable_order(numbers)
     numbers = numbers[order]
@@ -45,22 +39,22 @@ def grouped(numbers: Numbers) -> Groups:
 
 
 def stable_order(numbers: Numbers) -> RowNumbers:
-    """The rows by their numbers, which are not negative; where these are the same as they stand."""
+    """The row indices sorted by their numbers, which are not negative; the sort is stable."""
     if len(numbers) and numbers.max() < _RADIX_SORTED:
         numbers = numbers.astype(np.uint16)
     return np.argsort(numbers, kind="stable")
 
 
 def _starts(numbers: Numbers) -> RowNumbers:
-    """Where another number begins."""
+    """The start of each run of equal numbers."""
     changes = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
     return np.concatenate(([0], changes)) if len(numbers) else changes
 
 
-def _each_once(numbers: Numbers) -> bool:
+def _has_no_repeats(numbers: Numbers) -> bool:
     if len(numbers) < 2:
         return True
-    # Most often this is enough, and spares a sort.
+    # In most cases this is enough and saves a sort.
     if len(numbers) > int(numbers.max()) + 1:
         return False
     return len(np.unique(numbers)) == len(numbers)

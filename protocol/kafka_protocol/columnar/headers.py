@@ -1,7 +1,7 @@
 """Record headers <-> Arrow lists of (key, value) structs, vectorised (KIP-82).
 
-Headers of all records are read in rounds: first every record's first header, then every record's
-second one, and so on while many records have more; the few that are left are read one by one.
+Headers are read in rounds: the first header of every record, then the second, and so on while
+many records have more. The headers of the last few records are read one by one.
 """
 
 from __future__ import annotations
@@ -21,22 +21,17 @@ from kafka_protocol.primitives import read_varint
 
 
 def decode_headers(data: bytes, start: Longs, end: Longs) -> pa.Array:
-    """The headers column of many records.
-
-    Args:
-        data: The buffer of all records, padded.
-        start: Where each record's header count stands.
-        end: Where each record ends; its headers must end there too.
+    """The headers of many records, each from its header count to the end of the record.
 
     Returns:
-        A list array; null, not empty, where a record has no header (as Spark's connector).
+        A list array; null, not empty, for a record without headers (as Spark's connector).
 
     Raises:
         DecodeError: A count or a length is impossible.
     """
     view = np.frombuffer(data, dtype=np.uint8)
     count, pos = read_varints(view, start)
-    # A header takes two bytes at least.
+    # A header has at least two bytes.
     if ((count < 0) | (count * 2 > end - pos)).any():
         raise DecodeError("a record has an impossible number of headers")
     first = np.zeros(len(start) + 1, dtype=np.int64)
@@ -55,12 +50,12 @@ def decode_headers(data: bytes, start: Longs, end: Longs) -> pa.Array:
 
 
 def _read_rounds(view: Bytes, count: Longs, pos: Longs, end: Longs, first: Longs) -> list[Longs]:
-    """Start and length of each key and value, in the order in which they lie in the buffer."""
+    """The starts and lengths of all keys, and of all values, in buffer order."""
     total = int(first[-1])
     fields = [np.empty(total, dtype=np.int64) for _ in range(4)]
     rows = np.flatnonzero(count)
-    done = np.flatnonzero(count == 0)
-    if (pos[done] != end[done]).any():
+    empty = np.flatnonzero(count == 0)
+    if (pos[empty] != end[empty]).any():
         raise DecodeError("a record is longer than its fields")
     here, stop = pos[rows], end[rows]
     number = 0
@@ -73,11 +68,11 @@ def _read_rounds(view: Bytes, count: Longs, pos: Longs, end: Longs, first: Longs
         here = value_start + np.maximum(value_length, 0)
         if ((value_length < -1) | (here > stop)).any():
             raise DecodeError(_TOO_SHORT)
-        at = first[rows] + number
+        index = first[rows] + number
         for column, values in zip(
             fields, (key_start, key_length, value_start, value_length), strict=True
         ):
-            column[at] = values
+            column[index] = values
         number += 1
         last = count[rows] == number
         if (here[last] != stop[last]).any():
@@ -85,33 +80,32 @@ def _read_rounds(view: Bytes, count: Longs, pos: Longs, end: Longs, first: Longs
         rows, here, stop = rows[~last], here[~last], stop[~last]
     buffer = memoryview(view.data)
     for row, start, limit in zip(rows.tolist(), here.tolist(), stop.tolist(), strict=True):
-        places = range(int(first[row]) + number, int(first[row + 1]))
-        _read_one_by_one(buffer[:limit], start, places, fields)
+        indices = range(int(first[row]) + number, int(first[row + 1]))
+        _read_one_by_one(buffer[:limit], start, indices, fields)
     return fields
 
 
-# Below this many records a round of numpy calls costs more than reading them one by one; and a
-# record with very many headers would cost as many rounds.
+# Below this many records a round of numpy calls costs more than reading them one by one.
 _FEW_ROWS: Final = 16
 _TOO_SHORT: Final = "a record is shorter than its headers"
 
 
-def _read_one_by_one(record: memoryview, pos: int, places: range, fields: Sequence[Longs]) -> None:
-    """The headers of one record, from `pos` to its end, into the given places."""
-    for place in places:
+def _read_one_by_one(record: memoryview, pos: int, indices: range, fields: Sequence[Longs]) -> None:
+    """Read the headers of one record, from `pos` to its end, to these indices of `fields`."""
+    for index in indices:
         for start_column, length_column, lowest in ((0, 1, 0), (2, 3, -1)):
             length, pos = read_varint(record, pos)
             if length < lowest or pos + length > len(record):
                 raise DecodeError(_TOO_SHORT)
-            fields[start_column][place] = pos
-            fields[length_column][place] = length
+            fields[start_column][index] = pos
+            fields[length_column][index] = length
             pos += max(length, 0)
     if pos != len(record):
         raise DecodeError("a record is longer than its headers")
 
 
 def _text(keys: pa.Array) -> pa.Array:
-    """As UTF-8; what is none becomes U+FFFD, as in Java's `new String(bytes, UTF_8)`."""
+    """Text from UTF-8; invalid bytes become U+FFFD, as in Java's `new String(bytes, UTF_8)`."""
     try:
         return keys.cast(pa.string())
     except pa.ArrowInvalid:
@@ -119,13 +113,9 @@ def _text(keys: pa.Array) -> pa.Array:
 
 
 def encode_headers(headers: pa.Array) -> pa.Array:
-    """The bytes that follow a record's value: the header count, then the headers.
+    """The bytes after the value of each record: the header count, then the headers.
 
-    Args:
-        headers: A list array of (key, value) structs; a null list is written as no header.
-
-    Returns:
-        A binary array, one element a record.
+    A binary array from a list array of (key, value) structs; a null list has no headers.
 
     Raises:
         EncodeError: A header has no key.
@@ -138,17 +128,13 @@ def encode_headers(headers: pa.Array) -> pa.Array:
     key_length = lengths(keys)
     value_length = lengths(values)
     encoded = pc.binary_join_element_wise(
-        varint_array(key_length),
-        keys,
-        varint_array(value_length),
-        pc.fill_null(values, b""),
-        b"",
+        varint_array(key_length), keys, varint_array(value_length), pc.fill_null(values, b""), b""
     )
     count = pc.fill_null(pc.list_value_length(headers), 0).to_numpy(zero_copy_only=False)
     count = count.astype(np.int64)
     first = np.zeros(len(count) + 1, dtype=np.int64)
     np.cumsum(count, out=first[1:])
-    # The headers of a record lie one behind the other, so together they are one slice.
+    # The headers of a record are adjacent, so they are one slice.
     ends = np.zeros(len(encoded) + 1, dtype=np.int64)
     np.cumsum(lengths(encoded), out=ends[1:])
     per_record = pa.Array.from_buffers(

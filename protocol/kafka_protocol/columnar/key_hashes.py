@@ -1,7 +1,7 @@
 """Hashes of keys, as other producers compute them: murmur2, CRC-32 and FNV-1a.
 
-Each in two forms: one key at a time, to read (`murmur2`, `fnv1a`, and `zlib.crc32`), and a whole
-Arrow column at once (`hash_keys`); a test compares them. Nothing here knows partitions. Sources:
+Each has two forms: a simple one for one key (`murmur2`, `fnv1a` and `zlib.crc32`), and one for a
+whole Arrow column (`hash_keys`); a test compares them. No partitions here. Sources:
 `Utils.murmur2` of Kafka's Java client; `rdcrc32.c` and `rdfnv1a.c` of librdkafka, whose FNV-1a is
 that of Sarama's default partitioner.
 """
@@ -31,8 +31,8 @@ _MURMUR2_M: Final = 0x5BD1E995
 _FNV1A_OFFSET: Final = 0x811C9DC5
 _FNV1A_PRIME: Final = 0x01000193
 
-# Fewer keys than this are hashed one by one: a step of numpy's for all of them costs about as much
-# as that many steps of a loop in Python (measured with murmur2 and keys of 40 kB).
+# Fewer keys than this are hashed one by one: one numpy step for all of them costs about as much
+# as that many steps of a Python loop (measured with murmur2 and keys of 40 kB).
 _FEW_KEYS: Final = 64
 
 _OFFSET_TYPES: Final[dict[pa.DataType, np.dtype[np.int32] | np.dtype[np.int64]]] = {
@@ -69,9 +69,7 @@ def _signed(word: int) -> int:
 def hash_keys(keys: pa.Array, key_hash: KeyHash) -> Hashes:
     """The hash of each key, never negative; a null has that of the empty key.
 
-    Args:
-        keys: Binary or string, of 32 or 64 bit offsets, possibly a slice.
-        key_hash: Which hash.
+    Keys are binary or string, of 32 or 64 bit offsets, possibly a slice.
 
     Raises:
         TypeError: The keys are of another type.
@@ -85,57 +83,50 @@ def hash_keys(keys: pa.Array, key_hash: KeyHash) -> Hashes:
     offsets = np.frombuffer(offsets_buffer, offset_type)[keys.offset : keys.offset + len(keys) + 1]
     starts, lengths = offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64)
     if keys.null_count:
-        lengths[keys.is_null().to_numpy(zero_copy_only=False)] = 0  # whatever lies under a null
+        lengths[keys.is_null().to_numpy(zero_copy_only=False)] = 0  # a null may have bytes
     data = np.frombuffer(b"" if data_buffer is None else data_buffer, dtype=np.uint8)
     return _hash_column(_STEPS[key_hash], data, starts, lengths)
 
 
 class _Steps(NamedTuple):
-    """A hash that takes keys in by words of four bytes, little-endian, many keys at a time.
+    """The functions of a hash that reads keys by little-endian words of four bytes."""
 
-    Attributes:
-        begin: The lengths of keys -> their state before the first word.
-        word: (states, a word of each) -> states.
-        words: (one key's state, its next words) -> its state.
-        tail: (states, the last one to three bytes of each as a number, how many) -> states.
-        end: States -> hashes.
-    """
-
-    begin: Callable[[_Longs], Hashes]
-    word: Callable[[Hashes, Hashes], Hashes]
-    words: Callable[[int, Hashes], int]
+    begin: Callable[[_Longs], Hashes]  # lengths of keys -> their states before the first word
+    word: Callable[[Hashes, Hashes], Hashes]  # states, the next word of each -> states
+    words: Callable[[int, Hashes], int]  # one key's state, its next words -> its state
+    # States, the last one to three bytes of each as a number, their count -> states.
     tail: Callable[[Hashes, Hashes, int], Hashes]
-    end: Callable[[Hashes], Hashes]
+    end: Callable[[Hashes], Hashes]  # states -> hashes
 
 
 def _hash_column(steps: _Steps, data: _Bytes, starts: _Longs, lengths: _Longs) -> Hashes:
-    """Hash many keys together: the first word of each, the second of each that has one, ...
+    """Hash many keys together: the first word of each key, then the second, and so on.
 
-    The longest keys come first, so those that still have words are always a prefix.
+    Keys are sorted by length, longest first, so those with a further word are always a prefix.
     """
     order = stable_order(lengths.max() - lengths)
     starts, lengths = starts[order], lengths[order]
-    shortfalls = -(lengths >> 2)  # of words; negative, because searchsorted wants it ascending
-    words = _words_everywhere(data)
+    minus_word_counts = -(lengths >> 2)  # negative, because searchsorted needs ascending values
+    words = _words_at_each_byte(data)
     states = steps.begin(lengths)
     word = 0
-    while (count := int(np.searchsorted(shortfalls, -word))) >= _FEW_KEYS:
+    while (count := int(np.searchsorted(minus_word_counts, -word))) >= _FEW_KEYS:
         states[:count] = steps.word(states[:count], words[starts[:count] + 4 * word])
         word += 1
     for key in range(count):
         rest = words[starts[key] + 4 * word : starts[key] + (lengths[key] & ~3) : 4]
         states[key] = steps.words(int(states[key]), rest)
     for size in (1, 2, 3):
-        ends_so = np.flatnonzero(lengths & 3 == size)
-        tails = _tails_at(data, starts[ends_so] + (lengths[ends_so] & ~3), size)
-        states[ends_so] = steps.tail(states[ends_so], tails, size)
+        rows = np.flatnonzero(lengths & 3 == size)
+        tails = _tails_at(data, starts[rows] + (lengths[rows] & ~3), size)
+        states[rows] = steps.tail(states[rows], tails, size)
     in_row_order: Hashes = np.empty_like(states)
     in_row_order[order] = steps.end(states)
     return in_row_order
 
 
-def _words_everywhere(data: _Bytes) -> Hashes:
-    """A view of the bytes with the little-endian word that begins at each of them."""
+def _words_at_each_byte(data: _Bytes) -> Hashes:
+    """A view of the little-endian word that begins at each byte."""
     words: Hashes = np.ndarray((max(len(data) - 3, 0),), "<u4", data, strides=(1,))
     return words
 
@@ -149,13 +140,8 @@ def _tails_at(data: _Bytes, positions: _Longs, size: int) -> Hashes:
 
 
 def _bytes_of(words: Hashes, size: int) -> list[Hashes]:
-    """The first byte of each word, the second of each, ..."""
+    """The first byte of each word, the second byte of each word, and so on."""
     return [words >> np.uint32(8 * byte) & np.uint32(0xFF) for byte in range(size)]
-
-
-def _murmur2_begin(lengths: _Longs) -> Hashes:
-    states: Hashes = np.uint32(_MURMUR2_SEED) ^ lengths.astype(np.uint32)
-    return states
 
 
 def _murmur2_mix(words: Hashes) -> Hashes:
@@ -164,20 +150,10 @@ def _murmur2_mix(words: Hashes) -> Hashes:
     return mixed
 
 
-def _murmur2_word(states: Hashes, words: Hashes) -> Hashes:
-    states = states * np.uint32(_MURMUR2_M) ^ _murmur2_mix(words)
-    return states
-
-
 def _murmur2_on(h: int, words: Hashes) -> int:
     for k in _murmur2_mix(words).tolist():  # each step needs the one before
         h = h * _MURMUR2_M & _U32 ^ k
     return h
-
-
-def _murmur2_tail(states: Hashes, tails: Hashes, _size: int) -> Hashes:
-    states = (states ^ tails) * np.uint32(_MURMUR2_M)
-    return states
 
 
 def _murmur2_end(states: Hashes) -> Hashes:
@@ -187,7 +163,7 @@ def _murmur2_end(states: Hashes) -> Hashes:
 
 
 def _crc32_tables() -> npt.NDArray[np.uint32]:
-    """What each byte of a word does to a CRC-32, by its place in the word and its value."""
+    """The change of a CRC-32 by each byte of a word, by its index in the word and its value."""
     table = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         table = np.where(table & 1, table >> 1 ^ np.uint32(0xEDB88320), table >> 1)
@@ -200,19 +176,11 @@ def _crc32_tables() -> npt.NDArray[np.uint32]:
 _CRC32_TABLES: Final = _crc32_tables()
 
 
-def _crc32_begin(lengths: _Longs) -> Hashes:
-    return np.full(len(lengths), _U32, dtype=np.uint32)
-
-
 def _crc32_word(states: Hashes, words: Hashes) -> Hashes:
     first, second, third, fourth = _bytes_of(states ^ words, 4)
     tables = _CRC32_TABLES
     found: Hashes = tables[0][first] ^ tables[1][second] ^ tables[2][third] ^ tables[3][fourth]
     return found
-
-
-def _crc32_on(state: int, words: Hashes) -> int:
-    return zlib.crc32(words.tobytes(), state ^ _U32) ^ _U32
 
 
 def _crc32_tail(states: Hashes, tails: Hashes, size: int) -> Hashes:
@@ -221,26 +189,10 @@ def _crc32_tail(states: Hashes, tails: Hashes, size: int) -> Hashes:
     return states
 
 
-def _crc32_end(states: Hashes) -> Hashes:
-    return ~states
-
-
-def _fnv1a_begin(lengths: _Longs) -> Hashes:
-    return np.full(len(lengths), _FNV1A_OFFSET, dtype=np.uint32)
-
-
-def _fnv1a_word(states: Hashes, words: Hashes) -> Hashes:
-    return _fnv1a_tail(states, words, 4)
-
-
 def _fnv1a_on(h: int, data: bytes) -> int:
     for byte in data:
         h = (h ^ byte) * _FNV1A_PRIME & _U32
     return h
-
-
-def _fnv1a_words(h: int, words: Hashes) -> int:
-    return _fnv1a_on(h, words.tobytes())
 
 
 def _fnv1a_tail(states: Hashes, tails: Hashes, size: int) -> Hashes:
@@ -249,14 +201,26 @@ def _fnv1a_tail(states: Hashes, tails: Hashes, size: int) -> Hashes:
     return states
 
 
-def _fnv1a_end(states: Hashes) -> Hashes:
-    return np.abs(states.view(np.int32)).view(np.uint32)
-
-
 _STEPS: Final[Mapping[KeyHash, _Steps]] = {
     KeyHash.MURMUR2: _Steps(
-        _murmur2_begin, _murmur2_word, _murmur2_on, _murmur2_tail, _murmur2_end
+        begin=lambda lengths: np.uint32(_MURMUR2_SEED) ^ lengths.astype(np.uint32),
+        word=lambda states, words: states * np.uint32(_MURMUR2_M) ^ _murmur2_mix(words),
+        words=_murmur2_on,
+        tail=lambda states, tails, _size: (states ^ tails) * np.uint32(_MURMUR2_M),
+        end=_murmur2_end,
     ),
-    KeyHash.CRC32: _Steps(_crc32_begin, _crc32_word, _crc32_on, _crc32_tail, _crc32_end),
-    KeyHash.FNV1A: _Steps(_fnv1a_begin, _fnv1a_word, _fnv1a_words, _fnv1a_tail, _fnv1a_end),
+    KeyHash.CRC32: _Steps(
+        begin=lambda lengths: np.full(len(lengths), _U32, dtype=np.uint32),
+        word=_crc32_word,
+        words=lambda state, words: zlib.crc32(words.tobytes(), state ^ _U32) ^ _U32,
+        tail=_crc32_tail,
+        end=np.invert,
+    ),
+    KeyHash.FNV1A: _Steps(
+        begin=lambda lengths: np.full(len(lengths), _FNV1A_OFFSET, dtype=np.uint32),
+        word=lambda states, words: _fnv1a_tail(states, words, 4),
+        words=lambda state, words: _fnv1a_on(state, words.tobytes()),
+        tail=_fnv1a_tail,
+        end=lambda states: np.abs(states.view(np.int32)).view(np.uint32),
+    ),
 }

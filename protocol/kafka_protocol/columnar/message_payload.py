@@ -1,6 +1,6 @@
 """Columns -> message sets (magic 0 and 1), for brokers below 0.11.
 
-Offsets are 0, 1, 2, ... in either magic; the broker puts its own in their place.
+Offsets are 0, 1, 2, ... in both magics; the broker replaces them.
 """
 
 from __future__ import annotations
@@ -17,14 +17,20 @@ import pyarrow.compute as pc
 
 from kafka_protocol.columnar.slices import lengths
 from kafka_protocol.columnar.varints import Bytes, Longs
-from kafka_protocol.columnar.writing import Encoder, Field, Laid, RecordColumns, laid_out
+from kafka_protocol.columnar.writing import (
+    Encoder,
+    Field,
+    JoinedRecords,
+    RecordColumns,
+    join_fields,
+)
 from kafka_protocol.errors import EncodeError
 from kafka_protocol.records.compression import Compression, CompressionCodec
 from kafka_protocol.records.message import wrap_messages
 from kafka_protocol.records.message_set import CRC_AT, LOG_OVERHEAD, MAGIC_AT
 
 _TIMESTAMP: Final = [("timestamp", ">i8")]
-# What stands before the key, by magic.
+# The fields before the key, by magic.
 _FRONT: Final = tuple(
     np.dtype(
         [
@@ -45,13 +51,13 @@ _LENGTH: Final = np.dtype(">i4")
 def message_encoder(
     records: RecordColumns, rows: Longs, compression: Compression, magic: int
 ) -> Encoder:
-    """A writer of message sets: plain messages, or where they are compressed one wrapper.
+    """An encoder of message sets: plain messages, or one wrapper if they are compressed.
 
     Raises:
-        EncodeError: The format lacks what is to be written.
+        EncodeError: The format has no headers, or no zstd.
     """
     codec = compression.codec
-    _refuse_what_came_later(records, codec, magic)
+    _check_format(records, codec, magic)
     key_length, value_length = lengths(records.key)[rows], lengths(records.value)[rows]
     sizes = (
         _FRONT[magic].itemsize
@@ -70,7 +76,7 @@ def message_encoder(
         front["key_length"] = key_length
         if magic:
             front["timestamp"] = timestamp
-        messages = laid_out(
+        messages = join_fields(
             len(rows),
             [
                 Field(_as_binary(front), number),
@@ -91,30 +97,30 @@ def message_encoder(
     return Encoder(sizes, encode)
 
 
-def _refuse_what_came_later(records: RecordColumns, codec: CompressionCodec, magic: int) -> None:
+def _check_format(records: RecordColumns, codec: CompressionCodec, magic: int) -> None:
     if codec is CompressionCodec.ZSTD:
         raise EncodeError(
-            f"zstd cannot be written in message format {magic}, which is the newest that the "
-            "broker takes; choose another compression, or use Kafka 2.1 or newer (KIP-110)"
+            f"zstd cannot be written in message format {magic}, the newest that the broker "
+            "supports; choose another compression, or use Kafka 2.1 or newer (KIP-110)"
         )
     headers = records.headers
     if headers is not None and pc.any(pc.greater(pc.list_value_length(headers), 0)).as_py():
         raise EncodeError(
-            f"record headers cannot be written in message format {magic}, which is the newest that "
-            "the broker takes; leave them out, or use Kafka 0.11 or newer (KIP-82)"
+            f"record headers cannot be written in message format {magic}, the newest that the "
+            "broker supports; leave them out, or use Kafka 0.11 or newer (KIP-82)"
         )
 
 
 def _as_binary(rows: npt.NDArray[Any]) -> pa.Array:
-    """The bytes of each element of an array, as a binary array."""
+    """A binary array of the bytes of each element."""
     offsets = np.arange(len(rows) + 1, dtype=np.int32) * np.int32(rows.itemsize)
     return pa.Array.from_buffers(
         pa.binary(), len(rows), [None, pa.py_buffer(offsets), pa.py_buffer(rows)]
     )
 
 
-def _with_crcs(messages: Laid) -> Bytes:
-    """The same with the checksum of each message, which covers what is behind it."""
+def _with_crcs(messages: JoinedRecords) -> Bytes:
+    """The messages with their checksums; each covers the bytes after it."""
     data: Bytes = np.frombuffer(messages.data, dtype=np.uint8).copy()
     crcs = [
         zlib.crc32(data[start + MAGIC_AT : end].data)

@@ -1,4 +1,4 @@
-"""Message sets (magic 0 and 1) -> rows: lengths take four bytes there, which suits numpy well."""
+"""Message sets (magic 0 and 1) -> rows; numpy reads the same field of all messages together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kafka_protocol.columnar.rows import RowRanges, Slices, lay_out
+from kafka_protocol.columnar.rows import RowRanges, Slices, join_payloads
 from kafka_protocol.columnar.varints import Bools, Bytes, Longs
 from kafka_protocol.errors import CorruptRecordError
 from kafka_protocol.records.attributes import CODEC_MASK, LOG_APPEND_TIME
@@ -34,7 +34,7 @@ class MessageRows(NamedTuple):
     headers: None = None
 
     def where(self, wanted: Bools) -> MessageRows:
-        """Some of the rows."""
+        """The wanted rows."""
         return MessageRows(
             self.data,
             self.offset[wanted],
@@ -46,16 +46,12 @@ class MessageRows(NamedTuple):
 
 
 def locate_messages(headers: Sequence[MessageSetHeader], payloads: Sequence[Buffer]) -> MessageRows:
-    """Find the fields of the messages of message sets.
-
-    Args:
-        headers: The message sets' headers.
-        payloads: Their messages, unpacked.
+    """Find the fields of the messages of message sets, from their decompressed payloads.
 
     Raises:
-        CorruptRecordError: With the offset of the message set that is not what it should be.
+        CorruptRecordError: With the offset of the damaged message set.
     """
-    data, begins = lay_out(payloads)
+    data, begins = join_payloads(payloads)
     start, end, ranges = _boundaries(begins, headers, payloads)
     view = np.frombuffer(data, dtype=np.uint8)
     key_at = start + ranges.repeat(KEY_AT[header.magic] for header in headers)
@@ -72,8 +68,8 @@ def locate_messages(headers: Sequence[MessageSetHeader], payloads: Sequence[Buff
     if broken.any():
         header = headers[ranges.batch_of(np.argmax(broken))]
         raise CorruptRecordError(
-            "a message is not of its message set's magic, is compressed inside of a wrapper, or "
-            "is not as long as its key and value",
+            "a message has another magic than its message set, is compressed inside a wrapper, or "
+            "does not have the length of its key and value",
             offset=header.stated_offset,
         )
     return MessageRows(
@@ -89,7 +85,7 @@ def locate_messages(headers: Sequence[MessageSetHeader], payloads: Sequence[Buff
 def _boundaries(
     begins: Sequence[int], headers: Sequence[MessageSetHeader], payloads: Sequence[Buffer]
 ) -> tuple[Longs, Longs, RowRanges]:
-    """Where each message begins and ends, and which are of which message set."""
+    """The start and end of each message, and the range of messages of each message set."""
     boundaries: list[tuple[int, int]] = []
     counts = []
     for begin, header, payload in zip(begins, headers, payloads, strict=True):
@@ -104,7 +100,7 @@ def _boundaries(
 
 
 def _read_big_endian(view: Bytes, pos: Longs, size: int) -> Longs:
-    """A signed number of `size` bytes at each position; what lies outside is anything."""
+    """The signed number of `size` bytes at each position; undefined outside of the buffer."""
     value = view.take(pos, mode="clip").view(np.int8).astype(np.int64)
     for i in range(1, size):
         value <<= 8
@@ -113,7 +109,7 @@ def _read_big_endian(view: Bytes, pos: Longs, size: int) -> Longs:
 
 
 def _offsets(stated: Longs, headers: Sequence[MessageSetHeader], ranges: RowRanges) -> Longs:
-    """In a wrapper of magic 1 offsets are relative, and the wrapper's own is its last message's."""
+    """The offsets; in a wrapper of magic 1 they are relative, and its own is that of the last."""
     row = ranges.first_disorder(stated)
     highest = np.array([header.last_offset for header in headers])
     lasts = stated[ranges.lasts]
@@ -131,11 +127,11 @@ def _offsets(stated: Longs, headers: Sequence[MessageSetHeader], ranges: RowRang
 
 
 def _timestamps(stated: Longs, headers: Sequence[MessageSetHeader], ranges: RowRanges) -> Longs:
-    """Magic 0 has none, and a wrapper's LOG_APPEND_TIME holds for all messages in it."""
-    is_of_all = [
+    """The timestamps; that of the header for magic 0, and for a wrapper with LOG_APPEND_TIME."""
+    uses_header = [
         header.magic == 0 or (header.codec != 0 and header.timestamp_type == LOG_APPEND_TIME)
         for header in headers
     ]
-    of_all = ranges.repeat(header.timestamp for header in headers)
-    timestamps: Longs = np.where(np.repeat(is_of_all, ranges.counts), of_all, stated)
+    from_header = ranges.repeat(header.timestamp for header in headers)
+    timestamps: Longs = np.where(np.repeat(uses_header, ranges.counts), from_header, stated)
     return timestamps

@@ -1,7 +1,7 @@
-"""Which partitions the rows of a task go to: carries out what `partitioners` says.
+"""Chooses the partitions of a task's rows, by the table in `partitioners`. Vectorised.
 
-Vectorised; nothing here knows the cluster. What a task's rows without a key need is remembered
-from batch to batch: where it is in a topic, and how full the batch there is by now.
+Knows no cluster. For rows without a key, it keeps per topic the current partition and the bytes
+in its batch.
 """
 
 from __future__ import annotations
@@ -21,30 +21,23 @@ from kafka_protocol.partitioners import Keyless, Partitioner
 Partitions: TypeAlias = npt.NDArray[np.int32]
 Sizes: TypeAlias = npt.NDArray[np.int64]
 
-# The most that a record takes besides its key and value, as the encoder counts: what goes to one
-# partition together shall be written as one batch. Headers are left out.
+# The encoder's upper limit of a record's bytes besides key, value and headers, so that rows that
+# stay together are written as one batch.
 _OVERHEAD: Final = 32
 
 
 class Topic(NamedTuple):
-    """A topic, and how many partitions it has."""
+    """A topic and its number of partitions."""
 
     name: str
     partition_count: int
 
 
-class Rows(NamedTuple):
-    """Rows that look for a partition.
-
-    Attributes:
-        topics: Where they go.
-        topic: The index in `topics` of each row's.
-        key: Binary or string.
-        value: The same.
-    """
+class RowsToPartition(NamedTuple):
+    """Rows without a partition; key and value are binary or string."""
 
     topics: Sequence[Topic]
-    topic: npt.NDArray[np.int32]
+    topic: npt.NDArray[np.int32]  # the index in `topics` of each row
     key: pa.Array
     value: pa.Array
 
@@ -53,9 +46,9 @@ class TaskPartitioner:
     """Chooses partitions for the rows of one task, batch after batch.
 
     Args:
-        partitioner: What decides.
-        batch_bytes: About how many bytes of rows without a key go to one partition before another
-            one has its turn, where they are to stay together.
+        partitioner: The rules.
+        batch_bytes: The approximate bytes of rows without a key per partition, before a sticky
+            partitioner changes to the next one.
     """
 
     def __init__(self, partitioner: Partitioner, batch_bytes: int) -> None:
@@ -64,7 +57,7 @@ class TaskPartitioner:
         self._random = np.random.default_rng()
         self._choosers: dict[Topic, _Chooser] = {}
 
-    def choose(self, rows: Rows) -> Partitions:
+    def choose(self, rows: RowsToPartition) -> Partitions:
         """The partition of each row.
 
         Raises:
@@ -78,13 +71,13 @@ class TaskPartitioner:
             chosen = (hash_keys(rows.key, key_hash) % _counts(rows)).astype(np.int32)
         if len(keyless):
             sizes = _sizes(rows)
-            for topic, its in grouped(rows.topic[keyless]).rows():
-                places = keyless[its]
-                chosen[places] = self._chooser(rows.topics[topic])(sizes[places])
+            for topic, group in grouped(rows.topic[keyless]).rows():
+                indices = keyless[group]
+                chosen[indices] = self._chooser(rows.topics[topic])(sizes[indices])
         return chosen
 
     def _without_key(self, key: pa.Array) -> npt.NDArray[np.int64]:
-        """The rows whose key does not count."""
+        """The rows without a key, or with an ignored one."""
         if self._partitioner.key_hash is None:
             return np.arange(len(key))
         if self._partitioner.keyless is Keyless.AS_EMPTY:
@@ -99,14 +92,14 @@ class TaskPartitioner:
         return self._choosers[topic]
 
 
-def _counts(rows: Rows) -> npt.NDArray[np.uint32] | np.uint32:
-    """How many partitions there are for each row."""
+def _counts(rows: RowsToPartition) -> npt.NDArray[np.uint32] | np.uint32:
+    """The number of partitions of each row's topic."""
     counts = np.array([topic.partition_count for topic in rows.topics], dtype=np.uint32)
-    # numpy divides by one number faster than by one for each row.
+    # numpy divides faster by a scalar than by an array.
     return counts[0] if len(counts) == 1 else counts[rows.topic]
 
 
-def _sizes(rows: Rows) -> Sizes:
+def _sizes(rows: RowsToPartition) -> Sizes:
     key, value = lengths(rows.key), lengths(rows.value)
     sizes: Sizes = np.maximum(key, 0) + np.maximum(value, 0) + _OVERHEAD
     return sizes
@@ -116,15 +109,15 @@ _Chooser: TypeAlias = Callable[[Sizes], Partitions]
 
 
 class _Sticky:
-    """A batch's worth of rows to a partition, then one to the next (KIP-480, KIP-794).
+    """The rows of one batch to one partition, then those of the next to another (KIP-480, KIP-794).
 
-    They have their turns in an order of the task's own, so that tasks that run at the same time
-    do not walk from broker to broker together; and each has one before any has another.
+    Each task cycles through all partitions in its own random order, so that tasks that run at
+    the same time do not all write to the same broker.
     """
 
     def __init__(self, count: int, batch_bytes: int, random: np.random.Generator) -> None:
-        self._turns = random.permutation(count).astype(np.int32)
-        self._turn = 0
+        self._order = random.permutation(count).astype(np.int32)
+        self._index = 0
         self._batch_bytes = batch_bytes
         self._filled = 0
 
@@ -134,19 +127,19 @@ class _Sticky:
         start = 0
         while start < len(sizes):
             if self._filled and self._filled + sizes[start] > self._batch_bytes:
-                self._turn = (self._turn + 1) % len(self._turns)
+                self._index = (self._index + 1) % len(self._order)
                 self._filled = 0
-            begun = int(ends[start] - sizes[start])
-            full = begun + self._batch_bytes - self._filled
+            bytes_before = int(ends[start] - sizes[start])
+            full = bytes_before + self._batch_bytes - self._filled
             stop = max(int(np.searchsorted(ends, full, side="right")), start + 1)
-            chosen[start:stop] = self._turns[self._turn]
-            self._filled += int(ends[stop - 1]) - begun
+            chosen[start:stop] = self._order[self._index]
+            self._filled += int(ends[stop - 1]) - bytes_before
             start = stop
         return chosen
 
 
 class _InTurn:
-    """Row by row to the next partition, from any first one."""
+    """Each row to the next partition, from a random first one."""
 
     def __init__(self, count: int, _batch_bytes: int, random: np.random.Generator) -> None:
         self._count = count
@@ -158,19 +151,12 @@ class _InTurn:
         return chosen.astype(np.int32)
 
 
-class _Random:
-    """Each row to any partition."""
-
-    def __init__(self, count: int, _batch_bytes: int, random: np.random.Generator) -> None:
-        self._count = count
-        self._random = random
-
-    def __call__(self, sizes: Sizes) -> Partitions:
-        return self._random.integers(self._count, size=len(sizes), dtype=np.int32)
+def _at_random(count: int, _batch_bytes: int, random: np.random.Generator) -> _Chooser:
+    return lambda sizes: random.integers(count, size=len(sizes), dtype=np.int32)
 
 
 _CHOOSERS: Final[Mapping[Keyless, Callable[[int, int, np.random.Generator], _Chooser]]] = {
     Keyless.STICKY: _Sticky,
     Keyless.IN_TURN: _InTurn,
-    Keyless.RANDOM: _Random,
+    Keyless.RANDOM: _at_random,
 }

@@ -12,11 +12,11 @@ import pyarrow as pa
 from kafka_protocol.columnar.headers import encode_headers
 from kafka_protocol.columnar.slices import lengths, varint_array
 from kafka_protocol.columnar.varints import Longs, varint_sizes
-from kafka_protocol.columnar.writing import Encoder, Field, RecordColumns, laid_out
+from kafka_protocol.columnar.writing import Encoder, Field, RecordColumns, join_fields
 from kafka_protocol.records.batch import BatchContents
 from kafka_protocol.records.compression import Compression, compress
 
-# Attributes, and the varints of a record at their longest: length, timestamp, offset, two lengths.
+# Attributes, and the longest varints of a record: length, timestamp, offset, two lengths.
 _MAX_OVERHEAD: Final = 1 + 5 + 10 + 5 + 5 + 5
 
 _NO_HEADERS: Final = b"\x00"
@@ -25,7 +25,7 @@ _NO_HEADERS: Final = b"\x00"
 def record_encoder(
     records: RecordColumns, rows: Longs, compression: Compression, _magic: int
 ) -> Encoder:
-    """A writer of record batches.
+    """An encoder of record batches.
 
     Raises:
         EncodeError: A header has no key.
@@ -50,10 +50,10 @@ def record_encoder(
             + varint_sizes(value_length)
             + fields_bytes
         )
-        # The attributes byte is 0, which is the varint 0 as well.
+        # The attributes byte 0 is also the varint 0.
         attributes = np.zeros_like(number)
         front = varint_array(body_length, attributes, timestamp_delta, offset_delta, key_length)
-        data, ends = laid_out(
+        data, ends = join_fields(
             len(rows),
             [
                 Field(front, number),
@@ -81,7 +81,7 @@ def record_encoder(
 
 
 def _tail(records: RecordColumns, rows: Longs) -> Field:
-    """The headers of each record."""
+    """The header count and the headers of each record."""
     if records.headers is None:
         return Field(pa.array([_NO_HEADERS]), 0)
     return Field(encode_headers(records.headers), rows)

@@ -1,7 +1,7 @@
 """Record batches of magic 2 -> rows: numpy reads the same field of all records together.
 
-Where a field lies is known when those before it are read. So a field that is not asked for is
-stepped over at the most, and one behind the last that is asked for is not looked at.
+The position of a field depends on the fields before it. So a field that is not requested is only
+skipped, and the fields after the last requested one are not read.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kafka_protocol.columnar.record_boundaries import append_record_ends
-from kafka_protocol.columnar.record_boundaries_parallel import find_ends
-from kafka_protocol.columnar.rows import HeaderRows, RowRanges, Slices, lay_out
+from kafka_protocol.columnar.record_boundaries import append_record_boundaries
+from kafka_protocol.columnar.record_boundaries_parallel import find_record_boundaries
+from kafka_protocol.columnar.rows import HeaderRows, RowRanges, Slices, join_payloads
 from kafka_protocol.columnar.varints import (
     MAX_VARLONG_BYTES,
     Bools,
@@ -31,28 +31,24 @@ from kafka_protocol.records.compression import Buffer
 
 
 def locate_offsets(headers: Sequence[BatchHeader], _payloads: Sequence[Buffer]) -> HeaderRows:
-    """The rows of batches without gaps, whose headers leave no choice what their offsets are."""
+    """The rows of batches without offset gaps: the headers alone determine the offsets."""
     ranges = RowRanges.of(header.records_count for header in headers)
-    # What the first row of each batch is behind its number among all rows.
-    ahead = np.array([header.base_offset for header in headers]) - ranges.firsts
+    # The difference between a row's offset and its index, by batch.
+    shift = np.array([header.base_offset for header in headers]) - ranges.firsts
     return HeaderRows(
-        np.arange(ranges.total) + np.repeat(ahead, ranges.counts),
+        np.arange(ranges.total) + np.repeat(shift, ranges.counts),
         ranges.repeat(header.timestamp_type for header in headers),
     )
 
 
 def locate_records(headers: Sequence[BatchHeader], payloads: Sequence[Buffer]) -> RecordRows:
-    """Find the records of batches, which have at least one each.
-
-    Args:
-        headers: The batches' headers.
-        payloads: Their payloads, unpacked.
+    """Find the records of batches with one or more records each, in their decompressed payloads.
 
     Raises:
-        CorruptRecordError: With the offset of the batch that is not what its header promises.
-        DecodeError: A varint is too long, in whichever batch.
+        CorruptRecordError: With the base offset of the batch that does not match its header.
+        DecodeError: A varint is too long, in any batch.
     """
-    data, begins = lay_out(payloads)
+    data, begins = join_payloads(payloads)
     ranges = RowRanges.of(header.records_count for header in headers)
     end = _record_ends(data, begins, headers, payloads)
     start = np.empty_like(end)
@@ -60,7 +56,7 @@ def locate_records(headers: Sequence[BatchHeader], payloads: Sequence[Buffer]) -
     start[ranges.firsts] = begins
 
     view = np.frombuffer(data, dtype=np.uint8)
-    # Behind the length are the attributes, which nothing uses so far.
+    # After the length is the unused attributes byte.
     timestamp_at = skip_varints(view, start) + 1
     offset_delta_at = skip_varints(view, timestamp_at, MAX_VARLONG_BYTES)
     offset_delta, key_at = read_varints(view, offset_delta_at)
@@ -75,23 +71,23 @@ def locate_records(headers: Sequence[BatchHeader], payloads: Sequence[Buffer]) -
             end=end,
         ),
     )
-    rows.refuse(key_at >= end)
+    rows.raise_if_any(key_at >= end)
     _check_offsets(offset_delta, headers, ranges)
     return rows
 
 
 class _Records(NamedTuple):
-    """What is known of each record once it is found. Positions are those of the buffer."""
+    """The batch, the offset and the positions in the buffer of each record."""
 
-    batch: Longs  # number
+    batch: Longs  # index
     offset: Longs
     timestamp_at: Longs
-    key_at: Longs  # where its length stands
+    key_at: Longs  # of its length field
     end: Longs
 
 
 class RecordRows:
-    """Rows of record batches, which read their fields when they are asked for."""
+    """Rows of record batches; a property reads its field on access."""
 
     def __init__(self, headers: Sequence[BatchHeader], data: bytes, records: _Records) -> None:
         self.data = data
@@ -101,13 +97,13 @@ class RecordRows:
         self._view: Bytes = np.frombuffer(data, dtype=np.uint8)
 
     def where(self, wanted: Bools) -> RecordRows:
-        """Some of the rows."""
+        """The wanted rows."""
         records = _Records._make(column[wanted] for column in self._records)
         return RecordRows(self._headers, self.data, records)
 
     @property
     def timestamp(self) -> Longs:
-        """The base with each delta, or under LOG_APPEND_TIME the batch's one timestamp."""
+        """The timestamps in ms; with LOG_APPEND_TIME, that of the batch."""
         batch = self._records.batch
         delta, _ = read_varints(self._view, self._records.timestamp_at, MAX_VARLONG_BYTES)
         created = np.array([header.base_timestamp for header in self._headers])[batch] + delta
@@ -119,7 +115,7 @@ class RecordRows:
 
     @property
     def timestamp_type(self) -> Longs:
-        """What the timestamps are, which a batch says for all of its records."""
+        """0 for CREATE_TIME, 1 for LOG_APPEND_TIME, from the batch's header."""
         types = np.array([header.timestamp_type for header in self._headers])
         return types[self._records.batch]
 
@@ -135,12 +131,12 @@ class RecordRows:
 
     @property
     def headers(self) -> Slices:
-        """What is behind the value, from the number of headers on."""
+        """The bytes after the value: the header count, then the headers."""
         start = self.value.stop
         return Slices(start, self._records.end - start)
 
-    def refuse(self, broken: Bools) -> None:
-        """Raise CorruptRecordError if a row is broken."""
+    def raise_if_any(self, broken: Bools) -> None:
+        """Raise CorruptRecordError for the first broken row, if any."""
         if broken.any():
             header = self._headers[self._records.batch[np.argmax(broken)]]
             raise CorruptRecordError(
@@ -150,7 +146,7 @@ class RecordRows:
     def _slices(self, at: Longs) -> Slices:
         length, start = read_varints(self._view, at)
         slices = Slices(start, length)
-        self.refuse((length < -1) | (slices.stop >= self._records.end))
+        self.raise_if_any((length < -1) | (slices.stop >= self._records.end))
         return slices
 
 
@@ -159,13 +155,13 @@ def _record_ends(
 ) -> Longs:
     stops = [begin + len(payload) for begin, payload in zip(begins, payloads, strict=True)]
     counts = [header.records_count for header in headers]
-    found = find_ends(data, np.array(begins), np.array(stops), np.array(counts))
+    found = find_record_boundaries(data, np.array(begins), np.array(stops), np.array(counts))
     if found is not None:
         return found
     ends = array("q")
     for header, begin, stop in zip(headers, begins, stops, strict=True):
         try:
-            append_record_ends(data, begin, stop, header.records_count, ends)
+            append_record_boundaries(data, begin, stop, header.records_count, ends)
         except DecodeError as error:
             raise CorruptRecordError(str(error), offset=header.base_offset) from error
     return np.frombuffer(ends, dtype=np.int64)
@@ -176,7 +172,7 @@ def _check_offsets(delta: Longs, headers: Sequence[BatchHeader], ranges: RowRang
     if row is not None:
         offset = headers[ranges.batch_of(row)].base_offset
         raise CorruptRecordError("offset deltas do not ascend", offset=offset)
-    # They ascend, so the outer ones speak for all.
+    # They ascend, so it is enough to check the first and the last.
     highest = np.array([header.last_offset_delta for header in headers])
     beyond = (delta[ranges.firsts] < 0) | (delta[ranges.lasts] > highest)
     if beyond.any():

@@ -1,6 +1,6 @@
-"""Records as rows: where the fields of many records lie in one buffer, whatever their format.
+"""Records as rows: the positions of their fields in one buffer, for any message format.
 
-`record_rows` and `message_rows` find them, each in its own format; `decode` makes columns of them.
+`record_rows` and `message_rows` find the positions; `decode` makes columns of them.
 """
 
 from __future__ import annotations
@@ -18,41 +18,41 @@ from kafka_protocol.records.compression import Buffer
 
 
 class Slices(NamedTuple):
-    """Parts of a buffer, one a row; a length of -1 is a null."""
+    """Parts of a buffer, one per row; a length of -1 is null."""
 
     start: Longs
     length: Longs
 
     @property
     def stop(self) -> Longs:
-        """Where each ends."""
+        """The end of each slice."""
         return self.start + np.maximum(self.length, 0)
 
     def where(self, wanted: Bools) -> Slices:
-        """Some of them."""
+        """The wanted slices."""
         return Slices(self.start[wanted], self.length[wanted])
 
 
 class HeaderRows(NamedTuple):
-    """What the headers of batches tell about their records."""
+    """The columns that the headers of batches determine without reading records."""
 
     offset: Longs
     timestamp_type: Longs
 
     def where(self, wanted: Bools) -> HeaderRows:
-        """Some of the rows."""
+        """The wanted rows."""
         return HeaderRows(self.offset[wanted], self.timestamp_type[wanted])
 
 
 class Rows(Protocol):
-    """One row a record.
+    """One row per record.
 
-    A field may be looked for when it is asked for, and raise CorruptRecordError or DecodeError.
+    A property may read its field on access, and raise CorruptRecordError or DecodeError.
     """
 
     @property
     def data(self) -> bytes:
-        """What the slices are of."""
+        """The buffer of the slices."""
 
     @property
     def offset(self) -> Longs:
@@ -60,7 +60,7 @@ class Rows(Protocol):
 
     @property
     def timestamp(self) -> Longs:
-        """Timestamps, in ms."""
+        """Timestamps in ms."""
 
     @property
     def timestamp_type(self) -> Longs:
@@ -76,20 +76,19 @@ class Rows(Protocol):
 
     @property
     def headers(self) -> Slices | None:
-        """From the header count to the record's end; None where the format has no headers."""
+        """From the header count to the record's end; None if the format has no headers."""
 
     def where(self, wanted: Bools) -> Rows:
-        """Some of the rows."""
+        """The wanted rows."""
 
 
-def lay_out(payloads: Sequence[Buffer]) -> tuple[bytes, list[int]]:
-    """One buffer that holds all payloads in their order, and where in it each begins.
+def join_payloads(payloads: Sequence[Buffer]) -> tuple[bytes, list[int]]:
+    """One buffer with all payloads in their order, and the start of each in it.
 
-    Batches that are not compressed lie in the frame that brought them, and stay there; others are
-    copied together.
+    Payloads of uncompressed batches of one frame are not copied: the buffer is the frame.
     """
     frame = _exporter(payloads[0])
-    # Arrow's offsets are of 32 bits.
+    # Arrow's offsets have 32 bits.
     fits = isinstance(frame, bytes | bytearray) and len(frame) <= MAX_INT32
     if fits and all(_exporter(payload) is frame for payload in payloads):
         base = _address(frame)
@@ -111,37 +110,34 @@ def _address(payload: Buffer) -> int:
 
 
 class RowRanges(NamedTuple):
-    """Which rows are of which batch; one element a batch."""
+    """The range of rows of each batch; one element per batch."""
 
-    counts: Longs  # at least one each
+    counts: Longs  # at least 1
     firsts: Longs
     lasts: Longs
 
     @property
     def total(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.lasts[-1]) + 1
 
     @classmethod
     def of(cls, counts: Iterable[int]) -> RowRanges:
-        """The ranges of batches that lie one behind the other."""
+        """The ranges of batches with these numbers of rows."""
         each = np.array([*counts], dtype=np.int64)
-        behind = np.cumsum(each)
-        return cls(each, behind - each, behind - 1)
+        ends = np.cumsum(each)
+        return cls(each, ends - each, ends - 1)
 
     def repeat(self, values: Iterable[int]) -> Longs:
-        """A value of each batch, for each of its rows."""
+        """The value of each row's batch."""
         return np.repeat(np.fromiter(values, dtype=np.int64, count=len(self.counts)), self.counts)
 
     def batch_of(self, row: np.integer[Any]) -> int:
-        """The number of the batch that a row is of."""
+        """The number of a row's batch."""
         return int(np.searchsorted(self.lasts, row))
 
     def first_disorder(self, offset: Longs) -> np.integer[Any] | None:
-        """The first row whose offset does not ascend within its batch, if there is one.
-
-        It is refused: a range of offsets would be cut in the wrong place.
-        """
+        """The first row whose offset is not above that of the row before, in the same batch."""
         disorder = offset[1:] <= offset[:-1]
         disorder[self.firsts[1:] - 1] = False  # from one batch to the next
         return np.argmax(disorder) + 1 if disorder.any() else None

@@ -1,4 +1,4 @@
-"""The Arrow columns of a record: names, order and types. Spark's own Kafka connector named them."""
+"""The Arrow columns of a record: names, order and types of Spark's own Kafka connector."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ RECORD_SCHEMA: Final = pa.schema(
 
 
 def record_schema(columns: Sequence[str]) -> pa.Schema:
-    """The schema of a projection, in the order in which the columns are named.
+    """The schema of these columns, in the given order.
 
     Raises:
-        KeyError: A name is none of the eight.
+        KeyError: A name is not in `RECORD_SCHEMA`.
     """
     return pa.schema([RECORD_SCHEMA.field(name) for name in columns])

@@ -1,4 +1,4 @@
-"""Between Arrow's binary arrays and numpy's positions and lengths. Bytes are copied in C++ only."""
+"""Converts numpy positions and lengths to Arrow binary arrays and back; C++ copies the bytes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,12 @@ from kafka_protocol.columnar.varints import Longs, write_varints
 
 
 def take_slices(data: bytes, start: Longs, length: Longs, arrow_type: Any) -> pa.Array:
-    """The slices `data[start:start + length]` as a binary or string array.
+    """The slices `data[start:start + length]` as a binary array, or string if they are UTF-8.
 
-    Args:
-        data: The buffer, below 2 GiB.
-        start: Where each slice begins; ascending, and slices do not overlap.
-        length: How many bytes it has; negative for null.
-        arrow_type: `pa.binary()`, or `pa.string()` where the bytes are known to be UTF-8.
+    The buffer is below 2 GiB; the slices ascend and do not overlap. A negative length is null.
     """
     rows = len(start)
-    # Arrow's offsets must touch, so the gaps become elements too: slice, gap, slice, gap, ...
+    # Arrow allows no gaps, so the gaps become elements too: slice, gap, slice, gap, ...
     offsets = np.empty(2 * rows + 1, dtype=np.int32)
     offsets[0:-1:2] = start
     offsets[1::2] = start + np.maximum(length, 0)
@@ -37,14 +33,14 @@ def take_slices(data: bytes, start: Longs, length: Longs, arrow_type: Any) -> pa
 
 
 def lengths(values: pa.Array) -> Longs:
-    """How many bytes each element of a binary array has; -1 for null."""
+    """The length of each element of a binary array, in bytes; -1 for null."""
     known = pc.fill_null(pc.binary_length(values), -1)
     result: Longs = known.to_numpy(zero_copy_only=False).astype(np.int64)
     return result
 
 
 def varint_array(*columns: Longs) -> pa.Array:
-    """The varints of a row one behind the other, as a binary array with one element a row."""
+    """The varints of each row, one after the other, as a binary array with one element per row."""
     data, offsets = write_varints(*columns)
     return pa.Array.from_buffers(
         pa.binary(),

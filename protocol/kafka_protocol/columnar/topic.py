@@ -5,9 +5,8 @@
     reader = read_topic("orders", {"bootstrap.servers": "localhost:9092"})
     orders = reader.read_all()  # a pyarrow.Table; or loop over its batches
 
-The one module of this room that talks to brokers: it puts `client` and the codec together and
-knows neither bytes nor sockets itself. Where an offset range ends is fixed before the first record
-is read, so a read ends while others go on writing.
+The only module of this package that uses `client`; no bytes and no sockets here. The end offsets
+are fixed before the first record is read, so a read ends even while producers continue to write.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ from kafka_protocol.errors import BrokerError, ErrorCode, KafkaConfigError
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 
-# Where to begin or to end, in every partition: a word, the first record since a time, or an
+# The start or the end in each partition: a name, the first record at or after a time, or an
 # offset for each partition.
 Position: TypeAlias = "Literal['earliest', 'latest'] | datetime | Mapping[int, int]"
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_WORDS: Final = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}
+_TIMESTAMPS: Final = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}
 
 
-def read_topic(  # noqa: PLR0913 - each is a choice of the user's, with a default
+def read_topic(  # noqa: PLR0913 - each is an option of the user, with a default
     topic: str,
     options: Mapping[str, str],
     *,
@@ -46,27 +45,27 @@ def read_topic(  # noqa: PLR0913 - each is a choice of the user's, with a defaul
     partitions: Collection[int] | None = None,
     columns: Sequence[str] = tuple(RECORD_SCHEMA.names),
 ) -> pa.RecordBatchReader:
-    """Read a range of a topic, partition by partition and each in the order of its offsets.
+    """Read a range of a topic, partition by partition, each in offset order.
 
-    The first call of the reader fetches the first records. It holds a few Fetch answers of
-    `max.partition.fetch.bytes` in memory, however long the range is.
+    The first call of the reader fetches the first records. It keeps a few Fetch responses of
+    `max.partition.fetch.bytes` in memory, for a range of any length.
 
     Args:
         topic: The topic's name.
         options: Kafka's names, for example `bootstrap.servers`; see `ClientConfig`.
         start: The first record to read.
         end: The record to stop before.
-        partitions: Which partitions; all of them where nothing is said.
-        columns: Names of `RECORD_SCHEMA`, in the wanted order. Another one is not decoded.
+        partitions: The partitions to read; by default all.
+        columns: Names of `RECORD_SCHEMA`, in the wanted order. Other columns are not decoded.
 
     Returns:
-        A reader of Arrow batches of about 2 MB, to be read once. `timestamp` is in UTC, and
-        `headers` null where a record has none.
+        A reader of Arrow batches of about 2 MB, for one pass. `timestamp` is in UTC, and
+        `headers` is null for a record without headers.
 
     Raises:
-        KafkaConfigError: An option, a column or a position cannot be used.
-        BrokerError: The topic or a partition does not exist, or may not be read.
-        KafkaError: No broker can be reached; later, from the reader: records are damaged, or gone.
+        KafkaConfigError: An option, a column or a position is wrong.
+        BrokerError: The topic or a partition does not exist, or reading is not permitted.
+        KafkaError: No broker is reachable; from the reader: records are damaged or deleted.
     """
     unknown = [name for name in columns if name not in RECORD_SCHEMA.names]
     if unknown:
@@ -89,8 +88,8 @@ def _read(
 ) -> Iterator[pa.RecordBatch]:
     config = cluster.config
     try:
-        for wanted in ranges:
-            for fetched in fetch_range(cluster, wanted, config.api_timeout_ms):
+        for offset_range in ranges:
+            for fetched in fetch_range(cluster, offset_range, config.api_timeout_ms):
                 yield from decode_batches(
                     fetched.batches,
                     fetched.window,
@@ -102,18 +101,14 @@ def _read(
 
 
 def _plan(
-    cluster: Cluster,
-    topic: str,
-    partitions: Collection[int] | None,
-    start: Position,
-    end: Position,
+    cluster: Cluster, topic: str, partitions: Collection[int] | None, start: Position, end: Position
 ) -> list[OffsetRange]:
     deadline = Deadline.after(cluster.config.api_timeout_ms)
     chosen = _partitions(cluster, topic, partitions, deadline)
     first = _offsets(cluster, chosen, start, deadline)
     until = _offsets(cluster, chosen, end, deadline)
     ranges = [OffsetRange(tp, first[tp], max(first[tp], until[tp])) for tp in chosen]
-    return [wanted for wanted in ranges if wanted.from_offset < wanted.until_offset]
+    return [each for each in ranges if each.from_offset < each.until_offset]
 
 
 def _partitions(
@@ -143,19 +138,19 @@ def _offsets(
         return {tp: position[tp.partition] for tp in chosen}
     if isinstance(position, datetime):
         return _offsets_since(cluster, chosen, position, deadline)
-    if position not in _WORDS:
+    if position not in _TIMESTAMPS:
         raise KafkaConfigError(
-            f"{position!r} is no position: 'earliest', 'latest', a datetime or offsets are"
+            f"a position must be 'earliest', 'latest', a datetime or offsets, got {position!r}"
         )
-    return list_offsets(cluster, dict.fromkeys(chosen, _WORDS[position]), deadline)
+    return list_offsets(cluster, dict.fromkeys(chosen, _TIMESTAMPS[position]), deadline)
 
 
 def _offsets_since(
     cluster: Cluster, chosen: Sequence[TopicPartition], time: datetime, deadline: Deadline
 ) -> dict[TopicPartition, int]:
-    """The first record that is not older; the end of a partition that has none."""
+    """The first offset at or after the time; the end of a partition without one."""
     if time.tzinfo is None:
-        raise KafkaConfigError("a datetime needs a time zone, or it means another time elsewhere")
+        raise KafkaConfigError(f"a datetime needs a time zone, got {time}")
     since_ms = -((_EPOCH - time) // timedelta(milliseconds=1))  # rounded up
     latest = list_offsets(cluster, dict.fromkeys(chosen, LATEST_TIMESTAMP), deadline)
     found = list_offsets(cluster, dict.fromkeys(chosen, since_ms), deadline)

@@ -1,8 +1,8 @@
-"""Zigzag varints, thousands at a time: numpy twins of `primitives.read_varint` and its kin.
+"""Zigzag varints with numpy, thousands at a time: as `primitives` reads and writes single ones.
 
-Positions index one `uint8` array that holds many records. What lies outside of it reads as its
-first or last byte: the caller refuses, afterwards and for all records at once, what was read
-behind the end of a record.
+Positions index one `uint8` array with many records. A position outside of it reads as its first
+or last byte: the caller checks afterwards, for all records at once, that nothing was read after
+the end of a record.
 """
 
 from __future__ import annotations
@@ -26,18 +26,10 @@ MAX_VARLONG_BYTES: Final = 10
 def read_varints(
     data: Bytes, positions: Longs, max_bytes: int = MAX_VARINT_BYTES
 ) -> tuple[Longs, Longs]:
-    """Read one zigzag varint at each position.
-
-    Args:
-        data: The bytes.
-        positions: Where each varint begins, not negative.
-        max_bytes: `MAX_VARINT_BYTES` or `MAX_VARLONG_BYTES`.
-
-    Returns:
-        The values, and the positions behind them.
+    """Read a zigzag varint at each position (>= 0); returns values, and positions after them.
 
     Raises:
-        DecodeError: One of them is longer than `max_bytes`.
+        DecodeError: A varint is longer than `max_bytes`.
     """
     byte = data.take(positions, mode="clip")
     after = positions + 1
@@ -45,7 +37,7 @@ def read_varints(
     if not rows.size:
         return ((byte >> 1).view(np.int8) ^ -(byte & 1).view(np.int8)).astype(np.int64), after
     raw = (byte & 0x7F).astype(np.uint64)
-    # Only the rows whose last byte had the continuation bit take part in a further round.
+    # Each round reads one more byte of the rows whose last byte had the continuation bit.
     shift = 7
     while rows.size:
         if shift >= 7 * max_bytes:
@@ -60,10 +52,10 @@ def read_varints(
 
 
 def skip_varints(data: Bytes, positions: Longs, max_bytes: int = MAX_VARINT_BYTES) -> Longs:
-    """The positions behind the varints that `read_varints` would read.
+    """The positions after the varints that `read_varints` would read.
 
     Raises:
-        DecodeError: One of them is longer than `max_bytes`.
+        DecodeError: A varint is longer than `max_bytes`.
     """
     after = positions + 1
     rows = np.flatnonzero(data.take(positions, mode="clip") >= 0x80)
@@ -79,7 +71,7 @@ def skip_varints(data: Bytes, positions: Longs, max_bytes: int = MAX_VARINT_BYTE
 
 
 def varint_sizes(values: Longs) -> Longs:
-    """How many bytes each value takes as a zigzag varint, 1 to 10."""
+    """The size of each value as a zigzag varint, 1 to 10 bytes."""
     raw = _zigzag(values)
     sizes = np.ones(len(values), dtype=np.int64)
     for shift in range(7, _bits(raw), 7):
@@ -88,16 +80,13 @@ def varint_sizes(values: Longs) -> Longs:
 
 
 def write_varints(*columns: Longs) -> tuple[Bytes, Longs]:
-    """Write the varints of a row one behind the other, for all rows.
-
-    Args:
-        columns: One array for each varint of a row, all of the same length.
+    """Write the varints of each row, one from each column, one after the other.
 
     Returns:
-        The bytes of all rows, and the offsets between rows (one more than rows).
+        The bytes of all rows, and the offsets of the rows and of the end.
     """
     rows = len(columns[0])
-    # All varints of a column at the width of its longest; then what is not used is left out.
+    # Write all varints of a column with the width of the longest, then drop the unused bytes.
     digits = [digit for column in columns for digit in _digits(_zigzag(column))]
     byte = np.empty((rows, len(digits)), dtype=np.uint8)
     is_used = np.empty(byte.shape, dtype=np.bool_)
@@ -110,7 +99,7 @@ def write_varints(*columns: Longs) -> tuple[Bytes, Longs]:
 
 
 class _Digit(NamedTuple):
-    """The same byte of many varints, and which of them are as long as that."""
+    """The byte at one index of many varints, and whether each of them is that long."""
 
     byte: Bytes
     is_used: Bools
@@ -127,7 +116,7 @@ def _digits(raw: npt.NDArray[np.uint64]) -> Iterator[_Digit]:
 
 
 def _bits(raw: npt.NDArray[np.uint64]) -> int:
-    """How many bits the largest value has."""
+    """The number of bits of the largest value."""
     return int(raw.max(initial=0)).bit_length()
 
 

@@ -1,4 +1,4 @@
-"""What the writers of all message formats have in common: columns in, a way to write them."""
+"""The input and output types of the encoders of all message formats."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pyarrow as pa
 from kafka_protocol.columnar.varints import Longs
 from kafka_protocol.records.batch import BatchContents
 
-# A batch of magic 2, whose header is still to be written, or a whole one of an older format.
+# A batch of magic 2 without its header, or a complete message set.
 Contents: TypeAlias = BatchContents | bytes
 
 
 class RecordColumns(NamedTuple):
-    """Records. `key`, `value`: binary; `timestamp`: ms, int64."""
+    """Records to write. `key`, `value`: binary; `timestamp`: ms, int64."""
 
     key: pa.Array
     value: pa.Array
@@ -26,35 +26,31 @@ class RecordColumns(NamedTuple):
 
 
 class Encoder(NamedTuple):
-    """Records that are ready to be written in some format and order.
+    """Writes given records in one message format and order."""
 
-    Attributes:
-        most_bytes: That each of them takes, before compression.
-        encode: Given where batches begin, and at the end where the last one ends, writes them.
-    """
-
-    most_bytes: Longs
+    max_record_bytes: Longs  # the upper limit of each record's size before compression
+    # Writes batches, from the index of each batch's first record and the final end.
     encode: Callable[[Longs], Iterator[Contents]]
 
 
 class Field(NamedTuple):
-    """A field of records: binary, and which element of the column is each record's."""
+    """A binary column, and the index in it of each record's field."""
 
     column: pa.Array
     rows: Longs | int
 
 
-class Laid(NamedTuple):
-    """Records one behind the other, and where each begins; at the end, where the last one ends."""
+class JoinedRecords(NamedTuple):
+    """The bytes of records, one after the other; the start of each and the end of the last."""
 
     data: memoryview
     starts: npt.NDArray[np.int32]
 
 
-def laid_out(count: int, fields: Sequence[Field]) -> Laid:
-    """The fields of each of `count` records one behind the other; null has no bytes.
+def join_fields(count: int, fields: Sequence[Field]) -> JoinedRecords:
+    """Join the fields of each of `count` records, one after the other; null has no bytes.
 
-    All bytes are copied in C++: the columns to one array, and from there each field to its place.
+    C++ copies all bytes twice: the columns to one array, and from it each field to its position.
     """
     picked = np.empty((count, len(fields)), dtype=np.int32)
     first = 0
@@ -63,4 +59,4 @@ def laid_out(count: int, fields: Sequence[Field]) -> Laid:
         first += len(column)
     taken = pa.concat_arrays([column for column, _ in fields]).take(pa.array(picked.ravel()))
     ends = np.frombuffer(taken.buffers()[1], dtype=np.int32)[taken.offset :]
-    return Laid(memoryview(taken.buffers()[2]), ends[: len(taken) + 1 : len(fields)])
+    return JoinedRecords(memoryview(taken.buffers()[2]), ends[: len(taken) + 1 : len(fields)])

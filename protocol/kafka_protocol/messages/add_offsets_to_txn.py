@@ -7,7 +7,7 @@ from kafka_protocol.schema import Request, Response, field, int16, int32, int64,
 
 
 class AddOffsetsToTxnResponse(Response, api_key=25, versions="0-4", flexible="3+"):
-    """v1+: throttled after the answer (KIP-219)."""
+    """v1+: throttled after the response (KIP-219)."""
 
     throttle_time_ms: int32 = field()
     # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE: find the coordinator again.

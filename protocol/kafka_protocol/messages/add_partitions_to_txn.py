@@ -41,7 +41,7 @@ class AddPartitionsToTxnTopicResult(Struct):
 
 
 class AddPartitionsToTxnResponse(Response, api_key=24, versions="0-5", flexible="3+"):
-    """v1+: throttled after the answer (KIP-219)."""
+    """v1+: throttled after the response (KIP-219)."""
 
     throttle_time_ms: int32 = field()
     # CLUSTER_AUTHORIZATION_FAILED: only brokers may send v4+.
@@ -67,10 +67,10 @@ class AddPartitionsToTxnTopic(Struct):
 class AddPartitionsToTxnRequest(
     Request, api_key=24, versions="0-5", flexible="3+", response=AddPartitionsToTxnResponse
 ):
-    """v4+: several transactions at once, `verify_only` where nothing is to be added."""
+    """v4+: several transactions at once, `verify_only` adds nothing."""
 
     class AddPartitionsToTxnTransaction(Struct):
-        """A transaction and what joins it."""
+        """A transaction and its new partitions."""
 
         transactional_id: string = field(versions="4+")
         producer_id: int64 = field(versions="4+")

@@ -19,7 +19,7 @@ class AlterClientQuotasResponse(Response, api_key=49, versions="0-1", flexible="
     throttle_time_ms: int32 = field()
 
     class EntryData(Struct):
-        """An entity, and what becomes of its quotas."""
+        """An entity, and the changes of its quotas."""
 
         # CLUSTER_AUTHORIZATION_FAILED: ALTER_CONFIGS on the cluster is lacking.
         # INVALID_REQUEST: no such quota, or no such kind of entity.
@@ -43,7 +43,7 @@ class AlterClientQuotasRequest(
     """`validate_only` changes nothing."""
 
     class EntryData(Struct):
-        """An entity, and what becomes of its quotas."""
+        """An entity, and the changes of its quotas."""
 
         class EntityData(Struct):
             """A part of the entity; a null name is the default."""

@@ -18,7 +18,7 @@ from kafka_protocol.schema import (
 
 
 class AlterConfigsResponse(Response, api_key=33, versions="0-2", flexible="2+"):
-    """v1+: throttled after the answer (KIP-219)."""
+    """v1+: throttled after the response (KIP-219)."""
 
     throttle_time_ms: int32 = field()
 
@@ -27,7 +27,7 @@ class AlterConfigsResponse(Response, api_key=33, versions="0-2", flexible="2+"):
 
         # TOPIC_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED: ALTER_CONFIGS is lacking.
         # INVALID_CONFIG: a name or value cannot be. POLICY_VIOLATION: the cluster's policy refuses.
-        # UNKNOWN_TOPIC_OR_PARTITION: no such topic. INVALID_REQUEST: another broker must be asked.
+        # UNKNOWN_TOPIC_OR_PARTITION: no such topic. INVALID_REQUEST: send it to another broker.
         error_code: int16 = field()
         error_message: string | None = field(nullable="0+")
         resource_type: int8 = field()

@@ -7,11 +7,11 @@ from kafka_protocol.schema import Request, Response, Struct, boolean, field, int
 
 
 class AlterPartitionReassignmentsResponse(Response, api_key=45, versions="0-1", flexible="0+"):
-    """v1+: tells whether the replication factor may change (KIP-860)."""
+    """v1+: with whether the replication factor may change (KIP-860)."""
 
     throttle_time_ms: int32 = field()
     allow_replication_factor_change: boolean = field(versions="1+", default=True, ignorable=True)
-    # NOT_CONTROLLER: ask the controller.
+    # NOT_CONTROLLER: send it to the controller.
     # CLUSTER_AUTHORIZATION_FAILED: ALTER on the cluster is lacking.
     error_code: int16 = field()
     error_message: string | None = field(nullable="0+")
@@ -51,7 +51,7 @@ class AlterPartitionReassignmentsRequest(
         name: string = field()
 
         class ReassignablePartition(Struct):
-            """A partition and where it is to be."""
+            """A partition and its new replicas."""
 
             partition_index: int32 = field()
             replicas: list[int32] | None = field(nullable="0+", default=None)

@@ -7,7 +7,7 @@ from kafka_protocol.schema import Request, Response, Struct, field, int16, int32
 
 
 class AlterReplicaLogDirsResponse(Response, api_key=34, versions="0-2", flexible="2+"):
-    """v1+: throttled after the answer (KIP-219)."""
+    """v1+: throttled after the response (KIP-219)."""
 
     throttle_time_ms: int32 = field()
 
@@ -21,7 +21,7 @@ class AlterReplicaLogDirsResponse(Response, api_key=34, versions="0-2", flexible
 
             partition_index: int32 = field()
             # LOG_DIR_NOT_FOUND: the broker has no such folder.
-            # REPLICA_NOT_AVAILABLE: not here yet; it is put there once it comes.
+            # REPLICA_NOT_AVAILABLE: not on this broker yet; its folder is set for later.
             # KAFKA_STORAGE_ERROR: the folder is offline.
             # CLUSTER_AUTHORIZATION_FAILED: ALTER on the cluster is lacking.
             error_code: int16 = field()
@@ -37,7 +37,7 @@ class AlterReplicaLogDirsRequest(
     """A folder at a time."""
 
     class AlterReplicaLogDir(Struct):
-        """A folder and what is to lie in it."""
+        """A folder and its future replicas."""
 
         path: string = field()
 

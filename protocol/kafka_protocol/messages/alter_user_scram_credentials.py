@@ -25,7 +25,7 @@ class AlterUserScramCredentialsResponse(Response, api_key=51, versions="0", flex
         """The outcome for one user."""
 
         user: string = field()
-        # RESOURCE_NOT_FOUND: nothing to remove. DUPLICATE_RESOURCE: the user was named twice.
+        # RESOURCE_NOT_FOUND: no such credential. DUPLICATE_RESOURCE: the user was named twice.
         # UNACCEPTABLE_CREDENTIAL: an empty name, or too few or too many iterations.
         # UNSUPPORTED_SASL_MECHANISM: no such number.
         # CLUSTER_AUTHORIZATION_FAILED: ALTER on the cluster is lacking.

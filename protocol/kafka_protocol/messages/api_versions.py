@@ -20,7 +20,7 @@ from kafka_protocol.schema import (
 
 
 class ApiVersionsResponse(Response, api_key=18, versions="0-4", flexible="3+"):
-    """The ranges. v2+: throttled after the answer (KIP-219). v4: features from version 0 on."""
+    """The ranges. v2+: throttled after the response (KIP-219). v4: features from version 0 on."""
 
     # UNSUPPORTED_VERSION: the broker does not know the request's version. It answers in the v0
     #   layout; since 2.4 `api_keys` then holds the one range of ApiVersions itself.

@@ -14,7 +14,7 @@ class TopicPartitions(Struct):
 
 
 class ConsumerGroupHeartbeatResponse(Response, api_key=68, versions="0-1", flexible="0+"):
-    """A null assignment says that it has not changed."""
+    """A null assignment is unchanged."""
 
     throttle_time_ms: int32 = field()
     # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE: find the coordinator again.

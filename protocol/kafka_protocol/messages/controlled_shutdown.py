@@ -1,4 +1,4 @@
-"""ControlledShutdown (key 7): a broker that goes down asks the controller to move its leaders.
+"""ControlledShutdown (key 7): a stopping broker requests new leaders from the controller.
 
 To the controller, with ZooKeeper; Kafka 4.0 dropped it. v0 is the one request whose header has no
 client id.
@@ -10,7 +10,7 @@ from kafka_protocol.schema import Request, Response, Struct, field, int16, int32
 class ControlledShutdownResponse(Response, api_key=7, versions="0-3", flexible="3+"):
     """What the broker still leads."""
 
-    # NOT_CONTROLLER: ask the controller.
+    # NOT_CONTROLLER: send it to the controller.
     # STALE_BROKER_EPOCH: v2+; the broker has registered anew.
     # BROKER_NOT_AVAILABLE: the controller does not know the broker.
     error_code: int16 = field()

@@ -14,7 +14,7 @@ class CreateAclsResponse(Response, api_key=30, versions="0-3", flexible="2+"):
         # CLUSTER_AUTHORIZATION_FAILED: ALTER on the cluster is lacking.
         # SECURITY_DISABLED: the brokers have no authorizer.
         # INVALID_REQUEST: the rule cannot be.
-        # NOT_CONTROLLER: ask the controller.
+        # NOT_CONTROLLER: send it to the controller.
         error_code: int16 = field()
         error_message: string | None = field(nullable="0+")
 

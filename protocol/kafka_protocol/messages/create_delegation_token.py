@@ -17,7 +17,7 @@ from kafka_protocol.schema import (
 
 
 class CreateDelegationTokenResponse(Response, api_key=38, versions="0-3", flexible="2+"):
-    """v1+: throttled after the answer (KIP-219). Times in ms since 1970."""
+    """v1+: throttled after the response (KIP-219). Times in ms since 1970."""
 
     # DELEGATION_TOKEN_AUTH_DISABLED: the brokers have no secret key for tokens.
     # DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: not over this kind of connection, or not with a token.
@@ -39,13 +39,13 @@ class CreateDelegationTokenResponse(Response, api_key=38, versions="0-3", flexib
 class CreateDelegationTokenRequest(
     Request, api_key=38, versions="0-3", flexible="2+", response=CreateDelegationTokenResponse
 ):
-    """v3+: a token for somebody else (KIP-373)."""
+    """v3+: a token for another principal (KIP-373)."""
 
     owner_principal_type: string | None = field(versions="3+", nullable="3+")
     owner_principal_name: string | None = field(versions="3+", nullable="3+")
 
     class CreatableRenewers(Struct):
-        """Who may renew it beside the owner."""
+        """A principal that may renew it, besides the owner."""
 
         principal_type: string = field()
         principal_name: string = field()

@@ -7,7 +7,7 @@ from kafka_protocol.schema import Request, Response, Struct, boolean, field, int
 
 
 class CreatePartitionsResponse(Response, api_key=37, versions="0-3", flexible="2+"):
-    """v1+: throttled after the answer (KIP-219)."""
+    """v1+: throttled after the response (KIP-219)."""
 
     throttle_time_ms: int32 = field()
 
@@ -15,7 +15,7 @@ class CreatePartitionsResponse(Response, api_key=37, versions="0-3", flexible="2
         """The outcome for one topic."""
 
         name: string = field()
-        # NOT_CONTROLLER: ask the controller.
+        # NOT_CONTROLLER: send it to the controller.
         # INVALID_PARTITIONS: not more than there are. REASSIGNMENT_IN_PROGRESS: wait for it.
         # INVALID_REPLICA_ASSIGNMENT: not one assignment for each new partition, or unknown brokers.
         # UNKNOWN_TOPIC_OR_PARTITION: no such topic. POLICY_VIOLATION: too many at once.

@@ -15,20 +15,20 @@ from kafka_protocol.schema import (
 
 
 class CreateTopicsResponse(Response, api_key=19, versions="0-7", flexible="5+"):
-    """v3+: throttled after the answer (KIP-219). v5+: tells the topic's configs (KIP-525)."""
+    """v3+: throttled after the response (KIP-219). v5+: with the topic's configs (KIP-525)."""
 
     throttle_time_ms: int32 = field(versions="2+", ignorable=True)
 
     class CreatableTopicResult(Struct):
-        """What became of one topic."""
+        """The outcome for one topic."""
 
         name: string = field()
         topic_id: uuid = field(versions="7+", ignorable=True)
         # TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS,
         # INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG,
-        # POLICY_VIOLATION: as their names say; nothing was created.
-        # NOT_CONTROLLER: ask the one that Metadata names.
-        # REQUEST_TIMED_OUT: created, but not known everywhere yet.
+        # POLICY_VIOLATION: see their names; nothing was created.
+        # NOT_CONTROLLER: send it to the one in Metadata.
+        # REQUEST_TIMED_OUT: created, but not known to all brokers yet.
         # THROTTLING_QUOTA_EXCEEDED: v6+ (KIP-599).
         # TOPIC_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED: the principal lacks CREATE.
         error_code: int16 = field()
@@ -46,7 +46,7 @@ class CreateTopicsResponse(Response, api_key=19, versions="0-7", flexible="5+"):
             config_source: int8 = field(versions="5+", default=-1, ignorable=True)
             is_sensitive: boolean = field(versions="5+")
 
-        # Null where the principal lacks DESCRIBE_CONFIGS.
+        # Null if the principal lacks DESCRIBE_CONFIGS.
         configs: list[CreatableTopicConfigs] | None = field(
             versions="5+", nullable="5+", ignorable=True
         )
@@ -63,7 +63,7 @@ class CreateTopicsRequest(
         """One topic."""
 
         name: string = field()
-        num_partitions: int32 = field()  # -1 beside assignments
+        num_partitions: int32 = field()  # -1 with assignments
         replication_factor: int16 = field()
 
         class CreatableReplicaAssignment(Struct):

@@ -4,7 +4,7 @@ from kafka_protocol.schema import Request, Response, Struct, field, int16, int32
 
 
 class DeleteRecordsResponse(Response, api_key=21, versions="0-2", flexible="2+"):
-    """v1+: throttled after the answer (KIP-219)."""
+    """v1+: throttled after the response (KIP-219)."""
 
     throttle_time_ms: int32 = field()
 

@@ -4,19 +4,19 @@ from kafka_protocol.schema import Request, Response, Struct, field, int16, int32
 
 
 class DeleteTopicsResponse(Response, api_key=20, versions="0-6", flexible="4+"):
-    """v2+: throttled after the answer (KIP-219)."""
+    """v2+: throttled after the response (KIP-219)."""
 
     throttle_time_ms: int32 = field(versions="1+", ignorable=True)
 
     class DeletableTopicResult(Struct):
-        """What became of one topic; the name is null for an id that the broker does not know."""
+        """The outcome for one topic; the name is null for an id that the broker does not know."""
 
         name: string | None = field(nullable="6+")
         topic_id: uuid = field(versions="6+", ignorable=True)
         # UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v6+): there is none.
         # TOPIC_DELETION_DISABLED: v3+; INVALID_REQUEST before. delete.topic.enable is off.
-        # NOT_CONTROLLER: ask the one that Metadata names.
-        # REQUEST_TIMED_OUT: going on behind the scenes.
+        # NOT_CONTROLLER: send it to the one in Metadata.
+        # REQUEST_TIMED_OUT: the deletion continues in the background.
         # THROTTLING_QUOTA_EXCEEDED: v5+ (KIP-599).
         # TOPIC_AUTHORIZATION_FAILED: the principal lacks DELETE.
         error_code: int16 = field()
@@ -30,7 +30,7 @@ class DeleteTopicsResponse(Response, api_key=20, versions="0-6", flexible="4+"):
 class DeleteTopicsRequest(
     Request, api_key=20, versions="0-6", flexible="4+", response=DeleteTopicsResponse
 ):
-    """Names below v6, `topics` from there on."""
+    """Names below v6, `topics` above."""
 
     class DeleteTopicState(Struct):
         """A topic by name, or by id with a null name."""

@@ -1,4 +1,4 @@
-"""DescribeAcls (key 29): the access rules that match a filter (KIP-140). Any broker answers.
+"""DescribeAcls (key 29): the access rules that match a filter (KIP-140). Any broker responds.
 
 v1+: pattern types (KIP-290). v3+: rules about users (KIP-373). Types and operations are the numbers
 of Java's ResourceType, PatternType, AclOperation and AclPermissionType.
@@ -8,7 +8,7 @@ from kafka_protocol.schema import Request, Response, Struct, field, int8, int16,
 
 
 class DescribeAclsResponse(Response, api_key=29, versions="0-3", flexible="2+"):
-    """v1+: throttled after the answer (KIP-219)."""
+    """v1+: throttled after the response (KIP-219)."""
 
     throttle_time_ms: int32 = field()
     # CLUSTER_AUTHORIZATION_FAILED: DESCRIBE on the cluster is lacking.

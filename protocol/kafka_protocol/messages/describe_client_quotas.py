@@ -1,6 +1,6 @@
 """DescribeClientQuotas (key 48): quotas of users, client ids and addresses (KIP-546).
 
-Any broker answers.
+Any broker responds.
 """
 
 from kafka_protocol.schema import (

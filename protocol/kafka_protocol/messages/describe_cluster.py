@@ -1,4 +1,4 @@
-"""DescribeCluster (key 60): brokers and controller of a cluster (KIP-700). Any broker answers."""
+"""DescribeCluster (key 60): brokers and controller of a cluster (KIP-700). Any broker responds."""
 
 from kafka_protocol.schema import (
     MAX_ELEMENTS,

@@ -17,7 +17,7 @@ from kafka_protocol.schema import (
 
 
 class DescribeConfigsResponse(Response, api_key=32, versions="0-4", flexible="4+"):
-    """v2+: throttled after the answer (KIP-219)."""
+    """v2+: throttled after the response (KIP-219)."""
 
     throttle_time_ms: int32 = field()
 
@@ -26,7 +26,7 @@ class DescribeConfigsResponse(Response, api_key=32, versions="0-4", flexible="4+
 
         # TOPIC_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED: DESCRIBE_CONFIGS is lacking.
         # UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION: no such topic.
-        # INVALID_REQUEST: no such resource, or another broker must be asked.
+        # INVALID_REQUEST: no such resource, or send it to another broker.
         error_code: int16 = field()
         error_message: string | None = field(nullable="0+")
         resource_type: int8 = field()
@@ -43,7 +43,7 @@ class DescribeConfigsResponse(Response, api_key=32, versions="0-4", flexible="4+
             is_sensitive: boolean = field()
 
             class DescribeConfigsSynonym(Struct):
-                """Where else the value could come from, in order of precedence (KIP-226)."""
+                """The other sources of the value, in order of precedence (KIP-226)."""
 
                 name: string = field(versions="1+")
                 value: string | None = field(versions="1+", nullable="0+")

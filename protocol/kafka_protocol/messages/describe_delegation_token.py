@@ -1,4 +1,4 @@
-"""DescribeDelegationToken (key 41): tokens by owner (KIP-48). Any broker answers.
+"""DescribeDelegationToken (key 41): tokens by owner (KIP-48). Any broker responds.
 
 `hmac` is a secret: it is the token's password.
 """
@@ -17,7 +17,7 @@ from kafka_protocol.schema import (
 
 
 class DescribeDelegationTokenResponse(Response, api_key=41, versions="0-3", flexible="2+"):
-    """v1+: throttled after the answer (KIP-219)."""
+    """v1+: throttled after the response (KIP-219)."""
 
     # DELEGATION_TOKEN_AUTH_DISABLED: the brokers have no secret key for tokens.
     # DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: not over this kind of connection, or not with a token.

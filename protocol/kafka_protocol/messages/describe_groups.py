@@ -14,7 +14,7 @@ from kafka_protocol.schema import (
 
 
 class DescribeGroupsResponse(Response, api_key=15, versions="0-6", flexible="5+"):
-    """v2+: throttled after the answer (KIP-219)."""
+    """v2+: throttled after the response (KIP-219)."""
 
     throttle_time_ms: int32 = field(versions="1+", ignorable=True)
 

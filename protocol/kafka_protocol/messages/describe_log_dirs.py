@@ -14,7 +14,7 @@ from kafka_protocol.schema import (
 
 
 class DescribeLogDirsResponse(Response, api_key=35, versions="0-5", flexible="2+"):
-    """v1+: throttled after the answer (KIP-219). v4+: also the size of the disk (KIP-827)."""
+    """v1+: throttled after the response (KIP-219). v4+: also the size of the disk (KIP-827)."""
 
     throttle_time_ms: int32 = field()
     # CLUSTER_AUTHORIZATION_FAILED: v3+; DESCRIBE on the cluster is lacking.

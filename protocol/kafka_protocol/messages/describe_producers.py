@@ -1,4 +1,4 @@
-"""DescribeProducers (key 61): who writes to partitions, and in which transaction (KIP-664).
+"""DescribeProducers (key 61): the producers of partitions and their transactions (KIP-664).
 
 Ask the leader: this finds the transaction that holds the last stable offset back.
 """

@@ -29,11 +29,11 @@ class ReplicaState(Struct):
 
 
 class DescribeQuorumResponse(Response, api_key=55, versions="0-2", flexible="0+"):
-    """v2+: where the voters listen (KIP-853)."""
+    """v2+: the addresses of the voters (KIP-853)."""
 
     # CLUSTER_AUTHORIZATION_FAILED: DESCRIBE on the cluster is lacking.
-    # NOT_LEADER_OR_FOLLOWER: ask the leader. INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION: no such
-    #   log.
+    # NOT_LEADER_OR_FOLLOWER: send it to the leader.
+    # INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION: no such log.
     error_code: int16 = field()
     error_message: string | None = field(versions="2+", nullable="2+", ignorable=True)
 
@@ -47,8 +47,8 @@ class DescribeQuorumResponse(Response, api_key=55, versions="0-2", flexible="0+"
 
             partition_index: int32 = field()
             # CLUSTER_AUTHORIZATION_FAILED: DESCRIBE on the cluster is lacking.
-            # NOT_LEADER_OR_FOLLOWER: ask the leader. INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION:
-            #   no such log.
+            # NOT_LEADER_OR_FOLLOWER: send it to the leader.
+            # INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION: no such log.
             error_code: int16 = field()
             error_message: string | None = field(versions="2+", nullable="2+", ignorable=True)
             leader_id: int32 = field()

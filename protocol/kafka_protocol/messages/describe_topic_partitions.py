@@ -1,6 +1,6 @@
 """DescribeTopicPartitions (key 75): topics page by page, with eligible leader replicas (KIP-966).
 
-Any broker answers.
+Any broker responds.
 """
 
 from kafka_protocol.schema import (
@@ -17,7 +17,7 @@ from kafka_protocol.schema import (
 
 
 class DescribeTopicPartitionsResponse(Response, api_key=75, versions="0", flexible="0+"):
-    """A cursor where there is more."""
+    """A cursor if there is more."""
 
     throttle_time_ms: int32 = field(ignorable=True)
 

@@ -10,7 +10,7 @@ class ElectLeadersResponse(Response, api_key=43, versions="0-2", flexible="2+"):
     """v1+: an error of the whole request."""
 
     throttle_time_ms: int32 = field()
-    # NOT_CONTROLLER: ask the controller.
+    # NOT_CONTROLLER: send it to the controller.
     # CLUSTER_AUTHORIZATION_FAILED: ALTER on the cluster is lacking.
     error_code: int16 = field(versions="1+")
 

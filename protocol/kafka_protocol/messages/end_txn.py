@@ -24,7 +24,7 @@ class EndTxnResponse(Response, api_key=26, versions="0-5", flexible="3+"):
 
 
 class EndTxnRequest(Request, api_key=26, versions="0-5", flexible="3+", response=EndTxnResponse):
-    """`committed` says which way."""
+    """`committed`: commit or abort."""
 
     transactional_id: string = field()
     producer_id: int64 = field()

@@ -29,7 +29,7 @@ FINAL_SESSION_EPOCH = -1
 
 
 class FetchResponse(Response, api_key=1, versions="0-18", flexible="12+"):
-    """v2+: magic 1. v4+: magic 2. v8+: throttled after the answer. v10+: zstd (KIP-110)."""
+    """v2+: magic 1. v4+: magic 2. v8+: throttled after the response. v10+: zstd (KIP-110)."""
 
     throttle_time_ms: int32 = field(versions="1+", ignorable=True)
     # FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH: begin a new session.
@@ -44,7 +44,7 @@ class FetchResponse(Response, api_key=1, versions="0-18", flexible="12+"):
         topic_id: uuid = field(versions="13+", ignorable=True)  # KIP-516
 
         class PartitionData(Struct):
-            """What one partition has from the asked offset on."""
+            """The records of one partition from the requested offset on."""
 
             partition_index: int32 = field()
             # OFFSET_OUT_OF_RANGE: below log_start_offset or above the high watermark.
@@ -53,7 +53,7 @@ class FetchResponse(Response, api_key=1, versions="0-18", flexible="12+"):
             # UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID: v13+; the topic was deleted, or re-created.
             # FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH: v9+; one side's metadata is old.
             # OFFSET_NOT_AVAILABLE: the leader does not know its high watermark yet.
-            # UNSUPPORTED_COMPRESSION_TYPE: zstd in the log, asked for below v10.
+            # UNSUPPORTED_COMPRESSION_TYPE: zstd in the log, requested below v10.
             # OFFSET_MOVED_TO_TIERED_STORAGE: v14+; followers only.
             # CORRUPT_MESSAGE: the broker's own log is damaged.
             # TOPIC_AUTHORIZATION_FAILED: the principal lacks READ.
@@ -63,7 +63,7 @@ class FetchResponse(Response, api_key=1, versions="0-18", flexible="12+"):
             log_start_offset: int64 = field(versions="5+", default=-1, ignorable=True)
 
             class EpochEndOffset(Struct):
-                """Where the last epoch that both sides know ends; -1 where nothing diverged."""
+                """The last common epoch and its end; -1 without a divergence."""
 
                 epoch: int32 = field(versions="12+", default=-1)
                 end_offset: int64 = field(versions="12+", default=-1)
@@ -71,7 +71,7 @@ class FetchResponse(Response, api_key=1, versions="0-18", flexible="12+"):
             diverging_epoch: EpochEndOffset = field(versions="12+", tag=0)  # KIP-595
 
             class LeaderIdAndEpoch(Struct):
-                """The new leader, beside NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH."""
+                """The new leader, with NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH."""
 
                 leader_id: int32 = field(versions="12+", default=-1)
                 leader_epoch: int32 = field(versions="12+", default=-1)
@@ -96,7 +96,7 @@ class FetchResponse(Response, api_key=1, versions="0-18", flexible="12+"):
             aborted_transactions: list[AbortedTransaction] | None = field(
                 versions="4+", nullable="4+", ignorable=True
             )
-            # Where to go on fetching (KIP-392); the answer then holds no records.
+            # The replica to fetch from (KIP-392); the response has no records then.
             preferred_read_replica: int32 = field(versions="11+", default=-1)
             records: records_ | None = field(nullable="0+")
 
@@ -124,7 +124,7 @@ class FetchRequest(Request, api_key=1, versions="0-18", flexible="12+", response
     replica_id: int32 = field(versions="0-14", default=-1)  # -1 for a client
 
     class ReplicaState(Struct):
-        """What replica_id became with KIP-903; -1 for a client."""
+        """Replaces replica_id (KIP-903); -1 for a client."""
 
         replica_id: int32 = field(versions="15+", default=-1)
         replica_epoch: int64 = field(versions="15+", default=-1)
@@ -132,7 +132,7 @@ class FetchRequest(Request, api_key=1, versions="0-18", flexible="12+", response
     replica_state: ReplicaState = field(versions="15+", tag=1)
     max_wait_ms: int32 = field()
     min_bytes: int32 = field()
-    # A first batch that is larger comes whole all the same (v3+, KIP-74).
+    # A larger first batch is still complete (v3+, KIP-74).
     max_bytes: int32 = field(versions="3+", default=0x7FFFFFFF, ignorable=True)
     isolation_level: int8 = field(versions="4+", ignorable=True)
     session_id: int32 = field(versions="7+", ignorable=True)

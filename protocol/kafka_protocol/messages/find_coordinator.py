@@ -11,7 +11,7 @@ SHARE = 2  # keys are "group:topic-id:partition"
 
 
 class FindCoordinatorResponse(Response, api_key=10, versions="0-6", flexible="3+"):
-    """One coordinator below v4, a list from there on. v2+: throttled after the answer."""
+    """One coordinator below v4, a list since. v2+: throttled after the response."""
 
     throttle_time_ms: int32 = field(versions="1+", ignorable=True)
     # COORDINATOR_NOT_AVAILABLE: its internal topic is being created, or has no leader; retry.
@@ -24,7 +24,7 @@ class FindCoordinatorResponse(Response, api_key=10, versions="0-6", flexible="3+
     port: int32 = field(versions="0-3")
 
     class Coordinator(Struct):
-        """The answer for one key; errors as above."""
+        """The coordinator of one key; errors as above."""
 
         key: string = field(versions="4+")
         node_id: int32 = field(versions="4+")
@@ -39,7 +39,7 @@ class FindCoordinatorResponse(Response, api_key=10, versions="0-6", flexible="3+
 class FindCoordinatorRequest(
     Request, api_key=10, versions="0-6", flexible="3+", response=FindCoordinatorResponse
 ):
-    """Any broker answers."""
+    """Any broker responds."""
 
     key: string = field(versions="0-3")
     key_type: int8 = field(versions="1+")

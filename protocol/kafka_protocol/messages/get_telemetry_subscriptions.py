@@ -20,8 +20,8 @@ class GetTelemetrySubscriptionsResponse(Response, api_key=71, versions="0", flex
     """Metrics by prefix; an empty prefix means all of them."""
 
     throttle_time_ms: int32 = field()
-    # THROTTLING_QUOTA_EXCEEDED: asked again before push_interval_ms was over.
-    # INVALID_REQUEST: the client has said with its last push that it goes.
+    # THROTTLING_QUOTA_EXCEEDED: requested again before push_interval_ms was over.
+    # INVALID_REQUEST: the client's last push was marked as terminating.
     error_code: int16 = field()
     client_instance_id: uuid = field()
     subscription_id: int32 = field()
@@ -35,6 +35,6 @@ class GetTelemetrySubscriptionsResponse(Response, api_key=71, versions="0", flex
 class GetTelemetrySubscriptionsRequest(
     Request, api_key=71, versions="0", flexible="0+", response=GetTelemetrySubscriptionsResponse
 ):
-    """The zero id asks for a new one."""
+    """The zero id requests a new one."""
 
     client_instance_id: uuid = field()

@@ -4,7 +4,7 @@ from kafka_protocol.schema import Request, Response, field, int16, int32, string
 
 
 class HeartbeatResponse(Response, api_key=12, versions="0-4", flexible="4+"):
-    """v2+: throttled after the answer (KIP-219)."""
+    """v2+: throttled after the response (KIP-219)."""
 
     throttle_time_ms: int32 = field(versions="1+", ignorable=True)
     # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE: find the coordinator again.

@@ -26,7 +26,7 @@ class IncrementalAlterConfigsResponse(Response, api_key=44, versions="0-1", flex
 
         # TOPIC_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED: ALTER_CONFIGS is lacking.
         # INVALID_CONFIG: a name or value cannot be. POLICY_VIOLATION: the cluster's policy refuses.
-        # UNKNOWN_TOPIC_OR_PARTITION: no such topic. INVALID_REQUEST: another broker must be asked.
+        # UNKNOWN_TOPIC_OR_PARTITION: no such topic. INVALID_REQUEST: send it to another broker.
         error_code: int16 = field()
         error_message: string | None = field(nullable="0+")
         resource_type: int8 = field()
@@ -41,7 +41,7 @@ class IncrementalAlterConfigsRequest(
     """`validate_only` changes nothing."""
 
     class AlterConfigsResource(Struct):
-        """A resource and what changes."""
+        """A resource and its changes."""
 
         resource_type: int8 = field()
         resource_name: string = field()

@@ -8,7 +8,7 @@ from kafka_protocol.schema import Request, Response, field, int16, int32, int64,
 
 
 class InitProducerIdResponse(Response, api_key=22, versions="0-5", flexible="2+"):
-    """v1+: throttled after the answer (KIP-219)."""
+    """v1+: throttled after the response (KIP-219)."""
 
     throttle_time_ms: int32 = field(ignorable=True)
     # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: find it anew.

@@ -1,4 +1,4 @@
-"""JoinGroup (key 11): become a member of a classic group. Ask the group's coordinator.
+"""JoinGroup (key 11): become a member of a classic group. For the group's coordinator.
 
 The answer waits until all members have joined; one of them, the leader, then assigns partitions.
 """
@@ -17,7 +17,7 @@ from kafka_protocol.schema import (
 
 
 class JoinGroupResponse(Response, api_key=11, versions="0-9", flexible="6+"):
-    """v3+: throttled after the answer (KIP-219).
+    """v3+: throttled after the response (KIP-219).
 
     v7+: the kind of the group as well (KIP-559). v9+: `skip_assignment` tells a static leader that
     has come back that the assignment stands (KIP-814).
@@ -29,7 +29,7 @@ class JoinGroupResponse(Response, api_key=11, versions="0-9", flexible="6+"):
     # UNKNOWN_MEMBER_ID: the member was removed; join anew, without a member id.
     # FENCED_INSTANCE_ID: another client has the instance id (KIP-345).
     # GROUP_AUTHORIZATION_FAILED: READ is lacking.
-    # MEMBER_ID_REQUIRED: v4+; join again with the member id of this answer (KIP-394).
+    # MEMBER_ID_REQUIRED: v4+; join again with the member id of this response (KIP-394).
     # INCONSISTENT_GROUP_PROTOCOL: no way to assign is common to all members, or the group is of
     #   another kind.
     # INVALID_SESSION_TIMEOUT: not within the broker's group.{min,max}.session.timeout.ms.
@@ -43,7 +43,7 @@ class JoinGroupResponse(Response, api_key=11, versions="0-9", flexible="6+"):
     member_id: string = field()
 
     class JoinGroupResponseMember(Struct):
-        """A member and what it subscribes to; told to the leader only."""
+        """A member and its subscription; only in the leader's response."""
 
         member_id: string = field()
         group_instance_id: string | None = field(

@@ -49,7 +49,7 @@ class LeaderAndIsrResponse(Response, api_key=4, versions="0-7", flexible="4+"):
 
 
 class LeaderAndIsrPartitionState(Struct):
-    """Who leads a partition, and who follows."""
+    """The leader and the replicas of a partition."""
 
     topic_name: string = field(versions="0-1", ignorable=True)
     partition_index: int32 = field()

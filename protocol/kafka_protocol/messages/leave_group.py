@@ -9,7 +9,7 @@ class LeaveGroupResponse(Response, api_key=13, versions="0-5", flexible="4+"):
     throttle_time_ms: int32 = field(versions="1+", ignorable=True)
     # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE: find the coordinator again.
     # COORDINATOR_LOAD_IN_PROGRESS: it is reading its log; retry.
-    # UNKNOWN_MEMBER_ID: v0-2; who leaves was no member any more, so nothing is left to do.
+    # UNKNOWN_MEMBER_ID: v0-2; the member had left already, so this is a success.
     # GROUP_AUTHORIZATION_FAILED: READ is lacking.
     error_code: int16 = field()
 

@@ -1,4 +1,4 @@
-"""ListConfigResources (key 74): what has settings of its own (KIP-714, KIP-1142).
+"""ListConfigResources (key 74): the resources with configs (KIP-714, KIP-1142).
 
 v0 was ListClientMetricsResources, and lists those. Any KRaft broker answers.
 """

@@ -4,7 +4,7 @@ from kafka_protocol.schema import Request, Response, Struct, field, int16, int32
 
 
 class ListGroupsResponse(Response, api_key=16, versions="0-5", flexible="3+"):
-    """v2+: throttled after the answer (KIP-219)."""
+    """v2+: throttled after the response (KIP-219)."""
 
     throttle_time_ms: int32 = field(versions="1+", ignorable=True)
     # COORDINATOR_NOT_AVAILABLE, COORDINATOR_LOAD_IN_PROGRESS: the list may lack groups; retry.

@@ -25,7 +25,7 @@ EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6  # v11+, KIP-1023
 
 
 class ListOffsetsResponse(Response, api_key=2, versions="0-11", flexible="6+"):
-    """v3+: throttled after the answer (KIP-219)."""
+    """v3+: throttled after the response (KIP-219)."""
 
     throttle_time_ms: int32 = field(versions="2+", ignorable=True)
 
@@ -35,14 +35,14 @@ class ListOffsetsResponse(Response, api_key=2, versions="0-11", flexible="6+"):
         name: string = field()
 
         class ListOffsetsPartitionResponse(Struct):
-            """One answer; offset and timestamp are -1 where no record is that young."""
+            """One partition; offset and timestamp are -1 if all records are older."""
 
             partition_index: int32 = field()
             # NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION: refresh metadata.
             # FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH: v4+; the client's or the broker's
             #   metadata is old.
             # OFFSET_NOT_AVAILABLE: v5+; a new leader does not know its high watermark yet.
-            # LEADER_NOT_AVAILABLE: what OFFSET_NOT_AVAILABLE was below v5.
+            # LEADER_NOT_AVAILABLE: below v5, instead of OFFSET_NOT_AVAILABLE.
             # UNSUPPORTED_FOR_MESSAGE_FORMAT: the log has no timestamps (magic 0).
             # TOPIC_AUTHORIZATION_FAILED: the principal lacks DESCRIBE.
             error_code: int16 = field()

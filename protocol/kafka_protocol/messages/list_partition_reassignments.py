@@ -7,7 +7,7 @@ class ListPartitionReassignmentsResponse(Response, api_key=46, versions="0", fle
     """What moves."""
 
     throttle_time_ms: int32 = field()
-    # NOT_CONTROLLER: ask the controller.
+    # NOT_CONTROLLER: send it to the controller.
     # CLUSTER_AUTHORIZATION_FAILED: DESCRIBE on the cluster is lacking.
     error_code: int16 = field()
     error_message: string | None = field(nullable="0+")
@@ -18,7 +18,7 @@ class ListPartitionReassignmentsResponse(Response, api_key=46, versions="0", fle
         name: string = field()
 
         class OngoingPartitionReassignment(Struct):
-            """Where a partition is, comes to, and goes from."""
+            """The current, added and removed replicas of a partition."""
 
             partition_index: int32 = field()
             replicas: list[int32] = field()

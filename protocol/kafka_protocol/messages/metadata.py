@@ -1,6 +1,6 @@
-"""Metadata (key 3): the brokers, and who leads each partition of which topic.
+"""Metadata (key 3): the brokers, the topics, and the leaders of partitions.
 
-Any broker answers. Topics by name, all of them, or (v12+) by id (KIP-516).
+Any broker responds. Topics by name, all of them, or (v12+) by id (KIP-516).
 """
 
 from kafka_protocol.schema import (
@@ -21,7 +21,7 @@ AUTHORIZED_OPERATIONS_UNKNOWN = -(2**31)
 
 
 class MetadataResponse(Response, api_key=3, versions="0-13", flexible="9+"):
-    """v6+: throttled after the answer (KIP-219)."""
+    """v6+: throttled after the response (KIP-219)."""
 
     throttle_time_ms: int32 = field(versions="3+", ignorable=True)
 
@@ -39,7 +39,7 @@ class MetadataResponse(Response, api_key=3, versions="0-13", flexible="9+"):
     controller_id: int32 = field(versions="1+", default=-1, ignorable=True)
 
     class MetadataResponseTopic(Struct):
-        """A topic that was asked for, or that exists."""
+        """A requested topic; for a request of all, an existing one."""
 
         # UNKNOWN_TOPIC_OR_PARTITION: no such topic, or this broker has not heard of it yet.
         # UNKNOWN_TOPIC_ID: the same for an id.
@@ -90,7 +90,7 @@ class MetadataRequest(
         name: string | None = field(nullable="10+")
 
     topics: list[MetadataRequestTopic] | None = field(nullable="1+")
-    # Below v4 a broker with auto.create.topics.enable creates what is asked for.
+    # Below v4 a broker with auto.create.topics.enable creates the requested topics.
     allow_auto_topic_creation: boolean = field(versions="4+", default=True)
     include_cluster_authorized_operations: boolean = field(versions="8-10")
     include_topic_authorized_operations: boolean = field(versions="8+")

@@ -18,7 +18,7 @@ from kafka_protocol.schema import (
 
 
 class OffsetCommitResponse(Response, api_key=8, versions="0-10", flexible="8+"):
-    """v4+: throttled after the answer (KIP-219). v10+: topics by id (KIP-848)."""
+    """v4+: throttled after the response (KIP-219). v10+: topics by id (KIP-848)."""
 
     throttle_time_ms: int32 = field(versions="3+", ignorable=True)
 

@@ -18,7 +18,7 @@ from kafka_protocol.schema import (
 
 
 class OffsetFetchResponse(Response, api_key=9, versions="0-10", flexible="6+"):
-    """v4+: throttled after the answer (KIP-219)."""
+    """v4+: throttled after the response (KIP-219)."""
 
     throttle_time_ms: int32 = field(versions="3+", ignorable=True)
 
@@ -37,7 +37,7 @@ class OffsetFetchResponse(Response, api_key=9, versions="0-10", flexible="6+"):
             # UNSTABLE_OFFSET_COMMIT: v7+, `require_stable`; a transaction has yet to decide.
             # UNKNOWN_TOPIC_OR_PARTITION: v0; no such topic, or no offset was committed.
             # TOPIC_AUTHORIZATION_FAILED: DESCRIBE is lacking.
-            # Below v2 also what the group's own `error_code` says from there on.
+            # Below v2 also the errors of the group's own `error_code`.
             error_code: int16 = field(versions="0-7")
 
         partitions: list[OffsetFetchResponsePartition] = field(versions="0-7")
@@ -49,7 +49,7 @@ class OffsetFetchResponse(Response, api_key=9, versions="0-10", flexible="6+"):
     error_code: int16 = field(versions="2-7", ignorable=True)
 
     class OffsetFetchResponseGroup(Struct):
-        """The answer for one group."""
+        """The offsets of one group."""
 
         group_id: string = field(versions="8+")
 
@@ -74,7 +74,7 @@ class OffsetFetchResponse(Response, api_key=9, versions="0-10", flexible="6+"):
             partitions: list[OffsetFetchResponsePartitions] = field(versions="8+")
 
         topics: list[OffsetFetchResponseTopics] = field(versions="8+")
-        # As below v8, and v9+ (KIP-848), where a member asks:
+        # As below v8, and v9+ (KIP-848), for a member's request:
         # UNKNOWN_MEMBER_ID: it was removed. STALE_MEMBER_EPOCH: its epoch is not the group's.
         error_code: int16 = field(versions="8+")
 
@@ -97,7 +97,7 @@ class OffsetFetchRequest(
     topics: list[OffsetFetchRequestTopic] | None = field(versions="0-7", nullable="2-7")
 
     class OffsetFetchRequestGroup(Struct):
-        """A group to ask for, and who asks."""
+        """A group, and the member that sends the request."""
 
         group_id: string = field(versions="8+")
         member_id: string | None = field(versions="9+", nullable="9+", default=None, ignorable=True)

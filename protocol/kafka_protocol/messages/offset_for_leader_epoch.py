@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch (key 23): where a leader epoch ends (KIP-101, KIP-320). Ask the leader.
+"""OffsetForLeaderEpoch (key 23): the end of a leader epoch (KIP-101, KIP-320). For the leader.
 
 A log that ends earlier than the reader's position was truncated: records were lost.
 """
@@ -7,7 +7,7 @@ from kafka_protocol.schema import Request, Response, Struct, field, int16, int32
 
 
 class OffsetForLeaderEpochResponse(Response, api_key=23, versions="0-4", flexible="4+"):
-    """v2+: throttled after the answer (KIP-219)."""
+    """v2+: throttled after the response (KIP-219)."""
 
     throttle_time_ms: int32 = field(versions="2+", ignorable=True)
 
@@ -17,7 +17,7 @@ class OffsetForLeaderEpochResponse(Response, api_key=23, versions="0-4", flexibl
         topic: string = field()
 
         class EpochEndOffset(Struct):
-            """The largest epoch up to the asked one, and its end; -1 where there is none."""
+            """The largest epoch up to the requested one, and its end; -1 if there is none."""
 
             # FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH: one side's metadata is old.
             # NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION: refresh metadata.
@@ -35,9 +35,9 @@ class OffsetForLeaderEpochResponse(Response, api_key=23, versions="0-4", flexibl
 class OffsetForLeaderEpochRequest(
     Request, api_key=23, versions="0-4", flexible="4+", response=OffsetForLeaderEpochResponse
 ):
-    """v2+: fenced by the leader's own epoch. v3+: says who asks (KIP-320)."""
+    """v2+: fenced by the leader's own epoch. v3+: with the sender's id (KIP-320)."""
 
-    # A consumer is -1; -2 may see what lies beyond the high watermark.
+    # A consumer is -1; -2 may read above the high watermark.
     replica_id: int32 = field(versions="3+", default=-2, ignorable=True)
 
     class OffsetForLeaderTopic(Struct):

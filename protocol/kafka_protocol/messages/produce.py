@@ -21,7 +21,7 @@ ACKS_ALL = -1
 
 
 class ProduceResponse(Response, api_key=0, versions="0-13", flexible="9+"):
-    """One verdict per partition."""
+    """One outcome per partition."""
 
     class TopicProduceResponse(Struct):
         """The partitions of one topic."""
@@ -30,7 +30,7 @@ class ProduceResponse(Response, api_key=0, versions="0-13", flexible="9+"):
         topic_id: uuid = field(versions="13+", ignorable=True)  # KIP-516
 
         class PartitionProduceResponse(Struct):
-            """What became of one batch."""
+            """The outcome for one batch."""
 
             index: int32 = field()
             # NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR (v4+),
@@ -39,10 +39,10 @@ class ProduceResponse(Response, api_key=0, versions="0-13", flexible="9+"):
             # NOT_ENOUGH_REPLICAS: nothing was appended.
             # CORRUPT_MESSAGE: the CRC failed on the way, or a compacted topic got a null key.
             # MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE: send smaller batches.
-            # INVALID_TIMESTAMP, INVALID_RECORD (v8+ says which): the topic's rules refuse it.
+            # INVALID_TIMESTAMP, INVALID_RECORD (v8+: which one): the topic's rules reject it.
             # UNSUPPORTED_COMPRESSION_TYPE: zstd below v7.
             # UNSUPPORTED_FOR_MESSAGE_FORMAT: transactions on a topic of an old format.
-            # DUPLICATE_SEQUENCE_NUMBER: already there, so a success.
+            # DUPLICATE_SEQUENCE_NUMBER: already in the log, so a success.
             # OUT_OF_ORDER_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID: earlier batches are missing.
             # INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, INVALID_PRODUCER_ID_MAPPING,
             #   TRANSACTION_ABORTABLE (v11+): abort the transaction, or give up.
@@ -68,7 +68,7 @@ class ProduceResponse(Response, api_key=0, versions="0-13", flexible="9+"):
             )
 
             class LeaderIdAndEpoch(Struct):
-                """The new leader, beside NOT_LEADER_OR_FOLLOWER."""
+                """The new leader, with NOT_LEADER_OR_FOLLOWER."""
 
                 leader_id: int32 = field(versions="10+", default=-1)
                 leader_epoch: int32 = field(versions="10+", default=-1)

@@ -20,12 +20,12 @@ class PushTelemetryResponse(Response, api_key=72, versions="0", flexible="0+"):
     """The outcome."""
 
     throttle_time_ms: int32 = field()
-    # UNKNOWN_SUBSCRIPTION_ID: ask for the subscription anew.
+    # UNKNOWN_SUBSCRIPTION_ID: request the subscription again.
     # TELEMETRY_TOO_LARGE: more than telemetry_max_bytes.
     # THROTTLING_QUOTA_EXCEEDED: before push_interval_ms was over.
     # UNSUPPORTED_COMPRESSION_TYPE: not one of accepted_compression_types.
     # INVALID_RECORD: the broker's plug-in failed on the metrics.
-    # INVALID_REQUEST: the client has said already that it goes.
+    # INVALID_REQUEST: an earlier push was marked as terminating.
     error_code: int16 = field()
 
 

@@ -4,7 +4,7 @@ from kafka_protocol.schema import Request, Response, bytes_, field, int16, int32
 
 
 class RenewDelegationTokenResponse(Response, api_key=39, versions="0-2", flexible="2+"):
-    """v1+: throttled after the answer (KIP-219)."""
+    """v1+: throttled after the response (KIP-219)."""
 
     # DELEGATION_TOKEN_AUTH_DISABLED: the brokers have no secret key for tokens.
     # DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: not over this kind of connection, or not with a token.

@@ -11,7 +11,7 @@ class SaslAuthenticateResponse(Response, api_key=36, versions="0-2", flexible="2
 
     # SASL_AUTHENTICATION_FAILED: refused, with the reason that the client may know; the broker
     #   closes the connection, late on purpose (connection.failed.authentication.delay.ms).
-    # ILLEGAL_SASL_STATE: no handshake came before.
+    # ILLEGAL_SASL_STATE: no handshake before.
     error_code: int16 = field()
     error_message: string | None = field(nullable="0+")
     auth_bytes: bytes_ = field()

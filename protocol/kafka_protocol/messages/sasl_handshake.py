@@ -8,7 +8,7 @@ from kafka_protocol.schema import MAX_ELEMENTS, Request, Response, field, int16,
 
 
 class SaslHandshakeResponse(Response, api_key=17, versions="0-1"):
-    """The mechanisms that the listener offers, also beside an error."""
+    """The mechanisms of the listener, also with an error."""
 
     # UNSUPPORTED_SASL_MECHANISM: not one of `mechanisms`; the broker closes the connection.
     # ILLEGAL_SASL_STATE: not the time for it, for example on a listener without SASL.

@@ -41,14 +41,14 @@ class ShareAcknowledgeResponse(Response, api_key=79, versions="1-2", flexible="0
             partition_index: int32 = field()
             # INVALID_RECORD_STATE: this member does not hold the records any more.
             # INVALID_REQUEST: offsets that overlap or go back, or no such type.
-            # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH: current_leader says who leads.
+            # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH: see current_leader.
             # UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR: refresh metadata.
             # TOPIC_AUTHORIZATION_FAILED: READ is lacking.
             error_code: int16 = field()
             error_message: string | None = field(nullable="0+", default=None)
 
             class LeaderIdAndEpoch(Struct):
-                """Who leads, beside NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH."""
+                """The leader, with NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH."""
 
                 leader_id: int32 = field()
                 leader_epoch: int32 = field()

@@ -41,7 +41,7 @@ class ShareFetchResponse(Response, api_key=78, versions="1-2", flexible="0+"):
             """A partition."""
 
             partition_index: int32 = field()
-            # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH: current_leader says who leads.
+            # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH: see current_leader.
             # UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR: refresh metadata.
             # CORRUPT_MESSAGE: the broker's own copy is damaged.
             # TOPIC_AUTHORIZATION_FAILED: READ is lacking.
@@ -54,7 +54,7 @@ class ShareFetchResponse(Response, api_key=78, versions="1-2", flexible="0+"):
             acknowledge_error_message: string | None = field(nullable="0+", default=None)
 
             class LeaderIdAndEpoch(Struct):
-                """Who leads, beside NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH."""
+                """The leader, with NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH."""
 
                 leader_id: int32 = field()
                 leader_epoch: int32 = field()
@@ -108,7 +108,7 @@ class ShareFetchRequest(
         topic_id: uuid = field()
 
         class FetchPartition(Struct):
-            """Where to read, and what to acknowledge."""
+            """A partition to read, and the records to acknowledge."""
 
             partition_index: int32 = field()
 

@@ -14,7 +14,7 @@ class TopicPartitions(Struct):
 
 
 class ShareGroupHeartbeatResponse(Response, api_key=76, versions="1", flexible="0+"):
-    """A null assignment says that it has not changed."""
+    """A null assignment is unchanged."""
 
     throttle_time_ms: int32 = field()
     # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE: find the coordinator again.
@@ -41,7 +41,7 @@ class ShareGroupHeartbeatResponse(Response, api_key=76, versions="1", flexible="
 class ShareGroupHeartbeatRequest(
     Request, api_key=76, versions="1", flexible="0+", response=ShareGroupHeartbeatResponse
 ):
-    """A null field says that nothing changed since the last heartbeat.
+    """A null field is unchanged since the last heartbeat.
 
     The epoch is 0 to join, -1 to leave.
     """

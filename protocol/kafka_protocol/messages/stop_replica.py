@@ -1,4 +1,4 @@
-"""StopReplica (key 5): the controller tells a broker to stop, and perhaps delete, replicas.
+"""StopReplica (key 5): the controller makes a broker stop, and perhaps delete, replicas.
 
 Between brokers only, with ZooKeeper; Kafka 4.0 dropped it.
 """

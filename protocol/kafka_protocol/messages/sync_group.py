@@ -7,7 +7,7 @@ from kafka_protocol.schema import Request, Response, Struct, bytes_, field, int1
 
 
 class SyncGroupResponse(Response, api_key=14, versions="0-5", flexible="4+"):
-    """v2+: throttled after the answer (KIP-219)."""
+    """v2+: throttled after the response (KIP-219)."""
 
     throttle_time_ms: int32 = field(versions="1+", ignorable=True)
     # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE: find the coordinator again.

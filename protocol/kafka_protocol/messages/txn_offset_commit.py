@@ -7,7 +7,7 @@ from kafka_protocol.schema import Request, Response, Struct, field, int16, int32
 
 
 class TxnOffsetCommitResponse(Response, api_key=28, versions="0-5", flexible="3+"):
-    """v1+: throttled after the answer (KIP-219)."""
+    """v1+: throttled after the response (KIP-219)."""
 
     throttle_time_ms: int32 = field()
 

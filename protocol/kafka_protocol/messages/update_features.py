@@ -20,7 +20,7 @@ class UpdateFeaturesResponse(Response, api_key=57, versions="0-2", flexible="0+"
     """v2+: without results, since all features change or none does."""
 
     throttle_time_ms: int32 = field()
-    # NOT_CONTROLLER: ask the controller.
+    # NOT_CONTROLLER: send it to the controller.
     # CLUSTER_AUTHORIZATION_FAILED: ALTER on the cluster is lacking.
     # INVALID_UPDATE_VERSION: a node of the cluster lacks the level, or a downgrade is not allowed.
     # FEATURE_UPDATE_FAILED: ZooKeeper; the change could not be kept.

@@ -1,4 +1,4 @@
-"""UpdateMetadata (key 6): the controller tells a broker what to answer to Metadata.
+"""UpdateMetadata (key 6): the controller sends the content of Metadata responses to a broker.
 
 Between brokers only, with ZooKeeper; Kafka 4.0 dropped it.
 """
@@ -26,7 +26,7 @@ class UpdateMetadataResponse(Response, api_key=6, versions="0-8", flexible="6+")
 
 
 class UpdateMetadataPartitionState(Struct):
-    """Who leads a partition, and who follows."""
+    """The leader and the replicas of a partition."""
 
     topic_name: string = field(versions="0-4", ignorable=True)
     partition_index: int32 = field()

@@ -50,7 +50,7 @@ class WriteTxnMarkersResponse(Response, api_key=27, versions="0-2", flexible="1+
 class WriteTxnMarkersRequest(
     Request, api_key=27, versions="0-2", flexible="1+", response=WriteTxnMarkersResponse
 ):
-    """v2+: says which version of transactions the producer speaks (KIP-1228)."""
+    """v2+: with the producer's transaction version (KIP-1228)."""
 
     class WritableTxnMarker(Struct):
         """A transaction that ends: committed or aborted."""

@@ -1,7 +1,7 @@
-"""The attributes that batches and messages of all formats share, and what timestamps mean by them.
+"""The attribute bits that batches and messages share: compression codec and timestamp type.
 
-Bits 0 to 2 name the compression codec in every format. Bit 3 came with magic 1 (KIP-32), the rest
-with magic 2 and stand in `batch`.
+Bits 0 to 2 are the compression codec in every format, bit 3 the timestamp type since magic 1
+(KIP-32). The others exist since magic 2; `batch` has them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LOG_APPEND_TIME_BIT: Final = 0x08
 
 
 def codec_of(attributes: int) -> int:
-    """A number of `CompressionCodec`, or one that nobody knows."""
+    """A number of `CompressionCodec`, or an unknown one."""
     return attributes & CODEC_MASK
 
 

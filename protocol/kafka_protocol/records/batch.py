@@ -1,9 +1,8 @@
-"""Record batches (magic 2): the 61-byte header, CRC-32C, and how batches lie in a Fetch.
+"""Record batches (magic 2): the 61-byte header, CRC-32C, and splitting a Fetch response.
 
-What is inside a batch stays packed here. A Fetch answer's records are batches one behind the
-other, of any magic; only the last one may be cut short, and is dropped then. Anything else that is
-short, or whose checksum is wrong, is corruption, and an error each time it is met. What is special
-about magic 0 and 1 stands in `message_set`.
+The records of a Fetch response are adjacent batches of any magic. Only the last one may be
+incomplete, and is dropped then; any other damage is an error. This module never decompresses a
+batch. `message_set` has the code for magic 0 and 1.
 
 Source: Kafka's "Message Format" (RecordBatch), KIP-98.
 """
@@ -29,15 +28,15 @@ NO_SEQUENCE: Final = -1
 
 _HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 HEADER_BYTES: Final = _HEADER.size
-_PREFIX: Final = struct.Struct(">qi")  # base offset and length stand before what the length counts
+_PREFIX: Final = struct.Struct(">qi")  # base offset and length; the length counts what follows
 _UP_TO_CRC: Final = struct.Struct(">qiibI")
-_FROM_ATTRIBUTES: Final = struct.Struct(">hiqqqhii")  # what the CRC covers, with the records
+_FROM_ATTRIBUTES: Final = struct.Struct(">hiqqqhii")  # the CRC covers this and the records
 MAGIC_AT: Final = 16
 
 _TRANSACTIONAL_BIT: Final = 0x10
 _CONTROL_BIT: Final = 0x20
 
-# Behind it the offsets of a batch could leave 64 bits.
+# Above it, the offsets of a batch could exceed 64 bits.
 _MAX_BASE_OFFSET: Final = MAX_INT64 - 2**31
 
 # The shortest record: its length, attributes, three varints, two lengths, a header count.
@@ -48,7 +47,7 @@ class BatchHeader(NamedTuple):
     """The header's fields in their order on the wire; offsets, ms and bytes."""
 
     base_offset: int
-    batch_length: int  # what follows this field
+    batch_length: int  # of everything after this field
     partition_leader_epoch: int
     magic: int
     crc: int
@@ -63,42 +62,42 @@ class BatchHeader(NamedTuple):
 
     @property
     def stated_offset(self) -> int:
-        """The offset that stands in front. No checksum covers it."""
+        """The offset at the start of the bytes. No checksum covers it."""
         return self.base_offset
 
     @property
     def next_offset(self) -> int:
-        """The offset behind the batch. Compaction may have taken its last records away."""
+        """The offset after the batch, also if compaction removed its last records."""
         return self.base_offset + self.last_offset_delta + 1
 
     @property
     def codec(self) -> int:
-        """A number of `CompressionCodec`, or one that nobody knows."""
+        """A number of `CompressionCodec`, or an unknown one."""
         return codec_of(self.attributes)
 
     @property
     def timestamp_type(self) -> int:
-        """CREATE_TIME, or LOG_APPEND_TIME: then max_timestamp is every record's."""
+        """CREATE_TIME, or LOG_APPEND_TIME: then all records have `max_timestamp`."""
         return timestamp_type_of(self.attributes)
 
     @property
     def is_empty(self) -> bool:
-        """Whether compaction took all of the records, and left the header."""
+        """Whether compaction removed all records, but not the header."""
         return self.records_count == 0
 
     @property
     def is_dense(self) -> bool:
-        """Whether there is a record for each offset."""
+        """Whether each offset has a record."""
         return self.records_count == self.last_offset_delta + 1
 
     @property
     def is_transactional(self) -> bool:
-        """Whether a marker decides about the records."""
+        """Whether the records belong to a transaction."""
         return bool(self.attributes & _TRANSACTIONAL_BIT)
 
     @property
     def is_control(self) -> bool:
-        """Whether this is a transaction's marker, which no user ever sees."""
+        """Whether this is a control batch, such as a transaction marker."""
         return bool(self.attributes & _CONTROL_BIT)
 
 
@@ -106,9 +105,9 @@ _ATTRIBUTES_INDEX: Final = BatchHeader._fields.index("attributes")
 
 
 class RecordBatch(NamedTuple):
-    """A whole batch: its header, and its records as they lie there, perhaps compressed.
+    """A complete batch: its header, and its records, perhaps compressed.
 
-    In the old formats the payload is the message set itself, a wrapper with all of it.
+    For magic 0 and 1, the payload is the whole message set, with the wrapper message if any.
     """
 
     header: BatchHeader | MessageSetHeader
@@ -116,18 +115,17 @@ class RecordBatch(NamedTuple):
 
 
 def read_batches(records: memoryview, until_offset: int = MAX_INT64) -> Iterator[RecordBatch]:
-    """Cut the records of a Fetch answer into batches, without unpacking or copying them.
+    """Split the records of a Fetch response into batches, without decompressing or copying them.
 
-    Each batch is cut when it is asked for, so whoever stops early meets no fault of what follows.
-    Checksums are left to `check_crc`.
+    Lazy: a fault in a later batch raises nothing before that batch. Checksums are not compared;
+    see `check_crc`.
 
     Args:
         records: The `records` field of one partition; batches of all magics may be mixed.
-        until_offset: What begins at this offset or behind it is not taken together with what
-            comes before, where the format leaves the choice.
+        until_offset: A message set of plain messages ends before this offset.
 
     Yields:
-        Every whole batch. A last one that is cut short is left out.
+        Every complete batch. An incomplete last one is dropped.
 
     Raises:
         CorruptRecordError: A magic is unknown, or an offset, a length or a count is impossible.
@@ -138,7 +136,7 @@ def read_batches(records: memoryview, until_offset: int = MAX_INT64) -> Iterator
         if magic > MAGIC:
             base_offset = _PREFIX.unpack_from(records, pos)[0]
             raise CorruptRecordError(
-                f"magic is {magic}, and {MAGIC} is the highest known", offset=base_offset
+                f"magic is {magic}, the highest known is {MAGIC}", offset=base_offset
             )
         found = _READERS[magic](records, pos, until_offset)
         if found is None:
@@ -152,7 +150,7 @@ def _read_record_batch(
 ) -> tuple[RecordBatch, int] | None:
     base_offset, length = _PREFIX.unpack_from(records, pos)
     if length < _HEADER.size - _PREFIX.size:
-        raise CorruptRecordError(f"a batch of {length} bytes cannot be", offset=base_offset)
+        raise CorruptRecordError(f"a batch of {length} bytes is impossible", offset=base_offset)
     end = pos + _PREFIX.size + length
     if end > len(records):
         return None
@@ -172,7 +170,7 @@ def _read_message_set(
 
 
 _Reader: TypeAlias = "Callable[[memoryview, int, int], tuple[RecordBatch, int] | None]"
-# By magic: the batch that begins at a position, and where it ends; None where it is cut short.
+# By magic: returns the batch at a position, and its end; None if it is incomplete.
 _READERS: Final[tuple[_Reader, ...]] = (_read_message_set, _read_message_set, _read_record_batch)
 
 
@@ -180,7 +178,7 @@ def check_crc(batch: RecordBatch) -> None:
     """Compare a batch's checksum, or those of its messages.
 
     Raises:
-        CorruptRecordError: One is another.
+        CorruptRecordError: A checksum is wrong.
     """
     header = batch.header
     if isinstance(header, MessageSetHeader):
@@ -190,12 +188,12 @@ def check_crc(batch: RecordBatch) -> None:
 
 
 def _check_crc32c(header: BatchHeader, payload: memoryview) -> None:
-    # It covers what is between itself and the end.
+    # It covers everything after itself.
     covered = _FROM_ATTRIBUTES.pack(*header[_ATTRIBUTES_INDEX:])
     crc = _crc32c(covered, payload)
     if crc != header.crc:
         raise CorruptRecordError(
-            f"the CRC-32C is {crc:#010x}, and the header says {header.crc:#010x} "
+            f"the CRC-32C is {crc:#010x}, but the header has {header.crc:#010x} "
             f"(records {header.base_offset} to {header.next_offset - 1}); the broker's copy is "
             "damaged, or the network changed it",
             offset=header.base_offset,
@@ -204,8 +202,8 @@ def _check_crc32c(header: BatchHeader, payload: memoryview) -> None:
 
 def _check_header(header: BatchHeader) -> None:
     payload_bytes = header.batch_length + _PREFIX.size - _HEADER.size
-    # Unpacked, a record takes more; so this only bounds what is not compressed.
-    most = payload_bytes // MIN_RECORD_BYTES
+    # Only valid for uncompressed records.
+    max_count = payload_bytes // MIN_RECORD_BYTES
     if not 0 <= header.base_offset <= _MAX_BASE_OFFSET:
         reason = f"the base offset is {header.base_offset}"
     elif header.last_offset_delta < 0:
@@ -215,7 +213,7 @@ def _check_header(header: BatchHeader) -> None:
             f"{header.records_count} records are announced for {header.last_offset_delta + 1} "
             "offsets"
         )
-    elif header.records_count > most and header.codec == CompressionCodec.NONE:
+    elif header.records_count > max_count and header.codec == CompressionCodec.NONE:
         reason = f"{header.records_count} records are announced in {payload_bytes} bytes"
     else:
         return
@@ -229,8 +227,8 @@ def _crc32c(front: bytes, payload: Piece) -> int:
 
 @cache
 def _library() -> Callable[..., int]:
-    # Imported at the first batch: it looks its own version up, which takes 40 ms, and planning
-    # reads no records.
+    # Imported with the first batch: it reads its own version from disk, which takes 40 ms, and
+    # planning reads no records.
     from crc32c import crc32c  # noqa: PLC0415
 
     checksum: Callable[..., int] = crc32c
@@ -238,7 +236,7 @@ def _library() -> Callable[..., int]:
 
 
 class Producer(NamedTuple):
-    """Who wrote a batch (KIP-98); nobody in particular where nothing is said."""
+    """The producer of a batch (KIP-98); by default, none."""
 
     producer_id: int = NO_PRODUCER_ID
     producer_epoch: int = NO_PRODUCER_EPOCH
@@ -247,16 +245,16 @@ class Producer(NamedTuple):
 
 
 NO_PRODUCER: Final = Producer()
-_SEQUENCES: Final = 2**31  # from 0 on; behind the last one they begin anew
+_SEQUENCES: Final = 2**31  # from 0 on; after the last one they wrap to 0
 
 
 def sequence_after(sequence: int, records_count: int) -> int:
-    """The sequence of the record that comes `records_count` behind."""
+    """The sequence of the record `records_count` records later."""
     return (sequence + records_count) % _SEQUENCES
 
 
 class BatchContents(NamedTuple):
-    """What a producer states about a batch; length and checksum follow from it."""
+    """A batch to build, without offset, length and checksum."""
 
     payload: Piece  # the records, compressed with `codec`
     codec: CompressionCodec
@@ -267,17 +265,17 @@ class BatchContents(NamedTuple):
 
     @property
     def batch_bytes(self) -> int:
-        """How large the batch is."""
+        """The size of the batch in bytes."""
         return HEADER_BYTES + len(self.payload)
 
 
 def bytes_of(batch: BatchContents | bytes) -> int:
-    """How large a batch is that is still to be built, or is whole."""
+    """The size of a batch in bytes, built or not."""
     return batch.batch_bytes if isinstance(batch, BatchContents) else len(batch)
 
 
 def build_batch(contents: BatchContents) -> bytes:
-    """A whole batch with base offset 0, which the broker replaces."""
+    """A complete batch with base offset 0, which the broker replaces."""
     producer = contents.producer
     attributes = int(contents.codec) | (_TRANSACTIONAL_BIT if producer.is_transactional else 0)
     covered = _FROM_ATTRIBUTES.pack(
@@ -292,18 +290,18 @@ def build_batch(contents: BatchContents) -> bytes:
     )
     crc = _crc32c(covered, contents.payload)
     length = _HEADER.size - _PREFIX.size + len(contents.payload)
-    # -1: the leader fills its epoch in.
+    # -1: the leader sets its epoch.
     front = _UP_TO_CRC.pack(0, length, -1, MAGIC, crc)
     return b"".join((front, covered, contents.payload))
 
 
 def header_of(batch: bytes) -> BatchHeader:
-    """The header of a whole batch of magic 2, which is one's own."""
+    """The header of a complete batch of magic 2 from `build_batch`; nothing is checked."""
     return BatchHeader._make(_HEADER.unpack_from(batch))
 
 
 def contents_of(batch: bytes) -> BatchContents:
-    """What is in a whole batch of magic 2, which is one's own; it is of nobody in particular."""
+    """The contents of a complete batch from `build_batch`, without its producer."""
     header = header_of(batch)
     return BatchContents(
         payload=memoryview(batch)[HEADER_BYTES:],

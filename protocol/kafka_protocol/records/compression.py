@@ -1,9 +1,9 @@
-"""The codecs of record batches: none, gzip, snappy, lz4, zstd. Output is capped, always.
+"""The codecs of record batches: none, gzip, snappy, lz4, zstd. The output size is always limited.
 
-A few hundred bytes can unpack to gigabytes, and a broker hands on what a producer wrote, so no
-function here returns, or allocates, more than it was allowed to. Framing differs from the codecs'
-own defaults in two places, as the Java client reads and writes it: snappy comes in the blocks of
-snappy-java ("xerial"), lz4 frames have independent blocks.
+A few hundred bytes can decompress to gigabytes, and a broker does not check them, so no function
+here returns or allocates more than its limit. Two formats are not the defaults of the libraries,
+but those of the Java client: snappy has the blocks of snappy-java ("xerial"), and lz4 frames have
+independent blocks.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 Buffer: TypeAlias = "bytes | bytearray | memoryview"
 
-# As much as one batch may unpack to where nothing else is said. Brokers take batches of 1 MiB by
-# default; a hundredfold ratio is rare in honest data.
+# The default limit for one batch. Brokers accept batches of 1 MiB by default; a ratio of 100 is
+# rare in real data.
 DEFAULT_MAX_DECOMPRESSED_BYTES: Final = 128 * 1024 * 1024
 
 
@@ -39,23 +39,18 @@ class CompressionCodec(IntEnum):
 
 
 class Compression(NamedTuple):
-    """How to pack a batch: the arguments of `compress` but for the data."""
+    """The arguments of `compress`, without the data."""
 
     codec: CompressionCodec
     level: int | None = None
 
 
 def decompress(codec: int, data: Buffer, max_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES) -> Buffer:
-    """Unpack the payload of a batch.
-
-    Args:
-        codec: A number of `CompressionCodec`.
-        data: The payload.
-        max_bytes: The most that may come out.
+    """Decompress the payload of a batch, to `max_bytes` at most, by a number of `CompressionCodec`.
 
     Raises:
-        CorruptRecordError: The codec is unknown, the data is damaged or cut short, something
-            follows it, or more than `max_bytes` would come out.
+        CorruptRecordError: The codec is unknown, the data is damaged or incomplete, other bytes
+            follow it, or it decompresses to more than `max_bytes`.
     """
     functions = _CODECS.get(codec)
     if functions is None:
@@ -64,28 +59,25 @@ def decompress(codec: int, data: Buffer, max_bytes: int = DEFAULT_MAX_DECOMPRESS
         return functions.decompress(data, max_bytes)
     except CorruptRecordError:
         raise
-    except Exception as error:  # the libraries raise whatever they like on hostile bytes
+    except Exception as error:  # the libraries may raise anything on invalid bytes
         name = CompressionCodec(codec).name.lower()
         raise CorruptRecordError(f"the {name} payload does not unpack: {error}") from error
 
 
 def compress(codec: CompressionCodec, data: Buffer, level: int | None = None) -> Buffer:
-    """Pack the payload of a batch, as the Java client can unpack it.
+    """Compress the payload of a batch, in the formats of the Java client.
 
-    Args:
-        codec: How to pack it.
-        data: The payload.
-        level: The higher, the smaller and slower: 1 to 9 for gzip, 1 to 17 for lz4, -131072 to 22
-            for zstd (KIP-390). Where it is None, lz4 packs fast, gzip and zstd as they do by
-            default. The other codecs have no levels.
+    A higher level is smaller and slower: 1 to 9 for gzip, 1 to 17 for lz4, -131072 to 22 for zstd
+    (KIP-390). None is the fast method of lz4, and the default level of gzip and zstd. The other
+    codecs have no levels.
     """
     return _CODECS[codec].compress(data, level)
 
 
 def _too_large(max_bytes: int) -> CorruptRecordError:
     return CorruptRecordError(
-        f"the batch unpacks to more than {max_bytes} bytes; if that is meant, raise the option "
-        "kafka.max.decompressed.batch.bytes"
+        f"the batch unpacks to more than {max_bytes} bytes; if this is expected, increase the "
+        "option kafka.max.decompressed.batch.bytes"
     )
 
 
@@ -95,15 +87,15 @@ def _none(data: Buffer, max_bytes: int) -> Buffer:
     return data
 
 
-# --- gzip, lz4: decompressors that stop at a length and tell what is left -----------------------
+# --- gzip, lz4: decompressors that stop at a length and return the rest -------------------------
 
 
-# Each costs a copy of what follows it, and no client writes more than one.
+# Each one copies the bytes after it, and no client writes more than one.
 _MAX_MEMBERS: Final = 1_000
 
 
 class _Decompressor(Protocol):
-    """What zlib's and lz4's decompressor objects have in common."""
+    """The common interface of zlib's and lz4's decompressors."""
 
     @property
     def eof(self) -> bool: ...
@@ -115,7 +107,7 @@ class _Decompressor(Protocol):
 
 
 def _members(new: Callable[[], _Decompressor], data: Buffer, max_bytes: int) -> Buffer:
-    """Unpack one member after another: both formats allow to concatenate them."""
+    """Decompress all concatenated members; both formats allow more than one."""
     parts: list[bytes] = []
     total = 0
     rest: Buffer | None = data
@@ -147,13 +139,13 @@ def _lz4_decompress(data: Buffer, max_bytes: int) -> Buffer:
     return _members(_Lz4Frame, data, max_bytes)
 
 
-# Honest data rarely unpacks to more than so many times its size.
+# A higher ratio is rare in real data.
 _LZ4_USUAL_RATIO: Final = 8
-_LZ4_LEAST_BYTES: Final = 64 * 1024
+_LZ4_MIN_BYTES: Final = 64 * 1024
 
 
 class _Lz4Frame:
-    """lz4's decompressor allocates all that it may return, so it is allowed little at first."""
+    """Decompresses with a low limit first, because lz4 allocates all of its limit."""
 
     def __init__(self) -> None:
         self._frame = lz4.frame.LZ4FrameDecompressor()
@@ -168,7 +160,7 @@ class _Lz4Frame:
         return rest
 
     def decompress(self, data: Buffer, max_length: int, /) -> bytes:
-        usual = max(_LZ4_LEAST_BYTES, _LZ4_USUAL_RATIO * len(data))
+        usual = max(_LZ4_MIN_BYTES, _LZ4_USUAL_RATIO * len(data))
         part: bytes = self._frame.decompress(data, min(usual, max_length))
         if self._frame.eof or not usual <= len(part) < max_length:
             return part
@@ -177,11 +169,11 @@ class _Lz4Frame:
 
 
 def _lz4_compress(data: Buffer, level: int | None) -> Buffer:
-    # Java's levels are all of the slow method (LZ4HC). The library's 0 to 2 are the fast one.
-    its_level = 0 if level is None else max(level, lz4.frame.COMPRESSIONLEVEL_MINHC)
-    # Java refuses linked blocks, and brokers before 2.x the size in the frame's header.
+    # All levels of Java are of the slow method (LZ4HC); 0 to 2 of this library are of the fast one.
+    lz4_level = 0 if level is None else max(level, lz4.frame.COMPRESSIONLEVEL_MINHC)
+    # Java rejects linked blocks, and brokers before 2.x reject the size in the frame's header.
     packed: bytes = lz4.frame.compress(
-        data, compression_level=its_level, block_linked=False, store_size=False
+        data, compression_level=lz4_level, block_linked=False, store_size=False
     )
     return packed
 
@@ -190,16 +182,16 @@ def _lz4_compress(data: Buffer, level: int | None) -> Buffer:
 
 
 def _zstandard() -> Any:
-    # Imported at the first such batch: it takes 10 ms, and planning reads no records.
+    # Imported with the first zstd batch: it takes 10 ms, and planning reads no records.
     import zstandard  # noqa: PLC0415
 
     return zstandard
 
 
-# A new one costs as much as unpacking 20 kB. One in use is taken out, so threads share none.
+# A new one costs as much as decompressing 20 kB. Removed while in use, so threads share none.
 _idle_zstd: Final[list[zstandard.ZstdDecompressor]] = []
 
-_ZSTD_BLOCK_BYTES: Final = 128 * 1024  # the most that a block unpacks to
+_ZSTD_BLOCK_BYTES: Final = 128 * 1024  # the largest decompressed size of a block
 _ZSTD_RLE: Final = 1
 _ZSTD_COMPRESSED: Final = 2
 
@@ -212,17 +204,19 @@ def _zstd_decompress(data: Buffer, max_bytes: int) -> Buffer:
     parts: list[bytes] = []
     total = 0
     rest = memoryview(data)
-    # At least one frame; and zstd-jni, like the format, takes several for one stream.
+    # At least one frame; the format and zstd-jni allow several.
     while rest or not parts:
-        size, most = _zstd_frame(rest)
+        size, max_content = _zstd_frame(rest)
         left = max_bytes - total
-        # Where a frame states its size, the library believes it and ignores any other cap.
+        # If a frame states its content size, the library ignores any other limit.
         stated = _zstandard().frame_content_size(rest)
         if stated > left:
             raise _too_large(max_bytes)
-        if stated > most:
-            raise CorruptRecordError(f"{most} bytes at the most announce to be {stated}")
-        part = _zstd_part(unpacker, rest[:size], max(1, min(most, left)), max_bytes)
+        if stated > max_content:
+            raise CorruptRecordError(
+                f"a zstd frame states a size of {stated} bytes, possible are {max_content}"
+            )
+        part = _zstd_part(unpacker, rest[:size], max(1, min(max_content, left)), max_bytes)
         parts.append(part)
         total += len(part)
         rest = rest[size:]
@@ -233,12 +227,12 @@ def _zstd_decompress(data: Buffer, max_bytes: int) -> Buffer:
 
 
 def _zstd_part(
-    unpacker: zstandard.ZstdDecompressor, frame: memoryview, most: int, max_bytes: int
+    unpacker: zstandard.ZstdDecompressor, frame: memoryview, max_output: int, max_bytes: int
 ) -> bytes:
     try:
-        return unpacker.decompress(frame, max_output_size=most, allow_extra_data=False)
+        return unpacker.decompress(frame, max_output_size=max_output, allow_extra_data=False)
     except _zstandard().ZstdError as error:
-        # Reaching the cap looks like the end of the data.
+        # The library raises the same error for damage and for the limit.
         raise CorruptRecordError(
             f"the zstd payload is damaged, or unpacks to more than {max_bytes} bytes "
             f"(kafka.max.decompressed.batch.bytes): {error}"
@@ -246,27 +240,28 @@ def _zstd_part(
 
 
 def _zstd_frame(data: memoryview) -> tuple[int, int]:
-    """How many bytes a frame takes, and the most that it can unpack to.
+    """The size of a frame, and the upper limit of its decompressed size, both in bytes.
 
-    Java's frames do not state their size, and the library allocates as much as it may return.
+    Needed because Java's frames do not state their size, and the library allocates all of its
+    limit.
 
     Source: RFC 8878, "Zstandard Frames" and "Blocks".
     """
     zstd = _zstandard()
     pos = zstd.frame_header_size(data)
-    most = 0
+    max_content = 0
     is_last = 0
     while not is_last:
         block = int.from_bytes(data[pos : pos + 3], "little")
         is_last, kind, size = block & 1, block >> 1 & 3, block >> 3
-        most += _ZSTD_BLOCK_BYTES if kind == _ZSTD_COMPRESSED else size
+        max_content += _ZSTD_BLOCK_BYTES if kind == _ZSTD_COMPRESSED else size
         pos += 3 + (1 if kind == _ZSTD_RLE else size)
         if pos > len(data):
             raise CorruptRecordError("the compressed payload is cut short")
     pos += 4 if zstd.get_frame_parameters(data).has_checksum else 0
     if pos > len(data):
         raise CorruptRecordError("the compressed payload is cut short")
-    return pos, most
+    return pos, max_content
 
 
 _ZSTD_DEFAULT_LEVEL: Final = 3
@@ -287,8 +282,7 @@ _SIZE: Final = struct.Struct(">i")
 
 
 def _snappy() -> Any:
-    # Raw snappy comes with pyarrow. Imported here, since nothing else in this half of the
-    # package needs it and its import costs 100 ms and more.
+    # pyarrow contains raw snappy. Imported late: it takes 100 ms and more.
     import pyarrow as pa  # noqa: PLC0415
 
     return pa.Codec("snappy")
@@ -297,7 +291,7 @@ def _snappy() -> Any:
 def _snappy_decompress(data: Buffer, max_bytes: int) -> Buffer:
     codec = _snappy()
     view = memoryview(data)
-    # librdkafka writes raw snappy, the Java client xerial's blocks; both are read everywhere.
+    # librdkafka writes raw snappy, the Java client xerial's blocks; every client reads both.
     blocks = _xerial_blocks(view) if bytes(view[:8]) == _XERIAL_MAGIC else [view]
     parts = []
     total = 0
@@ -330,7 +324,7 @@ def _xerial_blocks(view: memoryview) -> list[memoryview]:
 
 
 def _snappy_size(block: memoryview) -> int:
-    """The unpacked size, which stands in front of each raw block as a varint."""
+    """The decompressed size, a varint at the start of each raw block."""
     size = 0
     for i, byte in enumerate(block[:5]):
         size |= (byte & 0x7F) << (7 * i)

@@ -1,7 +1,7 @@
-"""The header checksum of lz4 frames in messages of magic 0, which is a wrong one (KAFKA-3160).
+"""The wrong header checksum of lz4 frames in messages of magic 0 (KAFKA-3160).
 
-Kafka computed it from the frame's magic number on, and the lz4 format begins behind that. Magic 1
-put it right; brokers of 0.8 and 0.9 go on refusing the right one, and newer ones take both.
+Kafka included the frame's magic number in it, the lz4 format does not. Magic 1 has the right one.
+Brokers of 0.8 and 0.9 reject the right one, newer brokers accept both.
 
 Source: the LZ4 frame format, "Frame Descriptor"; the xxHash specification (XXH32).
 """
@@ -26,7 +26,7 @@ _MASK: Final = 0xFFFFFFFF
 
 
 def with_right_checksum(frame: Buffer) -> Buffer:
-    """The frame as the lz4 format wants it, where it has Kafka's wrong checksum; else as it is."""
+    """The frame with the right checksum if it has Kafka's wrong one, else unchanged."""
     at = _checksum_at(frame)
     if at is None or frame[at] != _wrong(frame, at):
         return frame
@@ -34,13 +34,13 @@ def with_right_checksum(frame: Buffer) -> Buffer:
 
 
 def with_wrong_checksum(frame: Buffer) -> Buffer:
-    """A frame of lz4's own as brokers of 0.8 and 0.9 want it."""
+    """A valid lz4 frame with the wrong checksum, for brokers of 0.8 and 0.9."""
     at = _checksum_at(frame)
     return frame if at is None else _with_byte(frame, at, _wrong(frame, at))
 
 
 def _checksum_at(frame: Buffer) -> int | None:
-    """Where the checksum stands; None where there is none, or one for a dictionary's id too."""
+    """The position of the checksum; None without one, or if it covers a dictionary id."""
     if len(frame) < _MAGIC_BYTES + 3 or frame[_MAGIC_BYTES] & _DICTIONARY_BIT:
         return None
     at = _MAGIC_BYTES + 2 + (8 if frame[_MAGIC_BYTES] & _CONTENT_SIZE_BIT else 0)
@@ -60,7 +60,7 @@ def _with_byte(frame: Buffer, at: int, byte: int) -> bytes:
 
 
 def xxh32(data: bytes) -> int:
-    """XXH32 with seed 0 of less than 16 bytes, which is its short way."""
+    """XXH32 with seed 0, for less than 16 bytes only."""
     result = _PRIME_5 + len(data)
     words = len(data) // 4
     for word in struct.unpack_from(f"<{words}I", data):

@@ -1,6 +1,6 @@
-"""The messages of a message set (magic 0 and 1), one by one: the readable reference codec.
+"""The simple reference codec for the messages of a message set (magic 0 and 1), one by one.
 
-It is for the old formats what `record` is for magic 2. Nothing is known here of batches of magic 2.
+Must not know batches of magic 2; `record` is the same for them.
 
 Sources: the 0.10 protocol guide, "Message sets"; KIP-31, KIP-32.
 """
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from kafka_protocol import primitives as p
 from kafka_protocol.errors import CorruptRecordError, DecodeError
-from kafka_protocol.primitives import Out
+from kafka_protocol.primitives import Out, Reader
 from kafka_protocol.records.attributes import LOG_APPEND_TIME, NO_TIMESTAMP, codec_of
 from kafka_protocol.records.compression import Buffer, Compression, CompressionCodec, compress
 from kafka_protocol.records.lz4_checksum import with_wrong_checksum
@@ -34,24 +34,20 @@ class Message(NamedTuple):
 
 
 def decode_messages(header: MessageSetHeader, payload: memoryview, max_bytes: int) -> list[Message]:
-    """The messages of a message set, unpacked where they are compressed.
+    """The messages of a message set, compressed or not.
 
     Raises:
-        CorruptRecordError: The message set does not unpack, or is not the messages it should be.
+        CorruptRecordError: The message set does not decompress, or a message is damaged.
     """
     try:
-        messages = [
-            _read_message(data, header) for data in _split(unpack(header, payload, max_bytes))
-        ]
+        unpacked = unpack(header, payload, max_bytes)
+        found = message_starts(unpacked)
+        messages = [_read_message(unpacked[start:end], header) for start, end in found]
         return _with_absolute_offsets(messages, header)
     except CorruptRecordError as error:
         raise CorruptRecordError(error.reason, offset=header.stated_offset) from error
     except DecodeError as error:
         raise CorruptRecordError(str(error), offset=header.stated_offset) from error
-
-
-def _split(messages: memoryview) -> list[memoryview]:
-    return [messages[start:end] for start, end in message_starts(messages)]
 
 
 def _read_message(data: memoryview, header: MessageSetHeader) -> Message:
@@ -63,12 +59,12 @@ def _read_message(data: memoryview, header: MessageSetHeader) -> Message:
     if magic != header.magic:
         raise DecodeError(f"a message of magic {magic} in a message set of {header.magic}")
     if codec_of(attributes):
-        raise DecodeError("a message inside of a wrapper is compressed again")
+        raise DecodeError("a message inside a wrapper is compressed again")
     timestamp = NO_TIMESTAMP
     if magic:
         timestamp, pos = p.read_int64(data, pos)
-    key, pos = _read_bytes(data, pos)
-    value, pos = _read_bytes(data, pos)
+    key, pos = read_bytes(p.read_int32, data, pos)
+    value, pos = read_bytes(p.read_int32, data, pos)
     if pos != len(data):
         raise DecodeError(f"a message is {len(data) - pos} bytes longer than its fields")
     if header.codec and header.timestamp_type == LOG_APPEND_TIME:
@@ -76,8 +72,9 @@ def _read_message(data: memoryview, header: MessageSetHeader) -> Message:
     return Message(offset, timestamp, key, value)
 
 
-def _read_bytes(data: memoryview, pos: int) -> tuple[bytes | None, int]:
-    length, pos = p.read_int32(data, pos)
+def read_bytes(read_length: Reader[int], data: memoryview, pos: int) -> tuple[bytes | None, int]:
+    """Copy a field out of a message or a record; a length of -1 is null."""
+    length, pos = read_length(data, pos)
     if length == -1:
         return None, pos
     if length < 0 or length > len(data) - pos:
@@ -86,9 +83,10 @@ def _read_bytes(data: memoryview, pos: int) -> tuple[bytes | None, int]:
 
 
 def _with_absolute_offsets(messages: list[Message], header: MessageSetHeader) -> list[Message]:
-    """In a wrapper of magic 1 offsets are relative, and the wrapper's own is its last message's.
+    """The messages with absolute offsets.
 
-    Compaction leaves gaps between them, and need not leave the first one.
+    In a wrapper of magic 1 offsets are relative, and the wrapper has the offset of its last
+    message. Compaction may have removed any other message.
     """
     first, last = messages[0].offset, messages[-1].offset
     ascending = all(before.offset < after.offset for before, after in pairwise(messages))
@@ -99,7 +97,7 @@ def _with_absolute_offsets(messages: list[Message], header: MessageSetHeader) ->
 
 
 def encode_messages(messages: Iterable[Message], magic: int, attributes: int = 0) -> bytes:
-    """Messages one behind the other; `attributes` are everyone's."""
+    """Adjacent messages, all with these `attributes`."""
     out: Out = []
     for message in messages:
         covered: Out = []
@@ -107,8 +105,8 @@ def encode_messages(messages: Iterable[Message], magic: int, attributes: int = 0
         p.write_int8(covered, attributes)
         if magic:
             p.write_int64(covered, message.timestamp)
-        _write_bytes(covered, message.key)
-        _write_bytes(covered, message.value)
+        p.write_nullable_bytes(covered, message.key)
+        p.write_nullable_bytes(covered, message.value)
         body = b"".join(covered)
         p.write_int64(out, message.offset)
         p.write_int32(out, _CRC.size + len(body))
@@ -119,14 +117,9 @@ def encode_messages(messages: Iterable[Message], magic: int, attributes: int = 0
 def wrap_messages(
     messages: Buffer, compression: Compression, magic: int, last_offset: int, timestamp: int
 ) -> bytes:
-    """Compress messages into a wrapper.
+    """Compress the result of `encode_messages` into a wrapper, not with the codec NONE.
 
-    Args:
-        messages: What `encode_messages` wrote.
-        compression: Not NONE.
-        magic: That of the messages.
-        last_offset: The offset of the last message, which is the wrapper's too.
-        timestamp: The highest timestamp of the messages, in ms.
+    The wrapper has the offset of the last message and the highest timestamp, in ms.
     """
     codec, level = compression
     packed = compress(codec, messages, level)
@@ -134,11 +127,3 @@ def wrap_messages(
         packed = with_wrong_checksum(packed)
     wrapper = Message(last_offset, timestamp, None, bytes(packed))
     return encode_messages([wrapper], magic, int(codec))
-
-
-def _write_bytes(out: Out, value: bytes | None) -> None:
-    if value is None:
-        p.write_int32(out, -1)
-        return
-    p.write_int32(out, len(value))
-    out.append(value)

@@ -1,9 +1,9 @@
-"""Message sets (magic 0 and 1), which brokers below 0.11 and old logs hold.
+"""Message sets (magic 0 and 1), the format of brokers below 0.11 and of old logs.
 
-A message set is messages one behind the other, each behind its offset and its size. A compressed
-one is a single message, the wrapper, whose value is the message set, compressed. What lies side by
-side in a Fetch is handed out as the batches of magic 2 are: a wrapper by itself, and plain messages
-by the run. Single messages are `message`'s business.
+A message set is a sequence of messages, each after its offset and its size. A compressed one is a
+single message, the wrapper; its value is the compressed message set. Here a wrapper, and a run of
+plain messages, each count as one message set, like a batch of magic 2. This module does not
+decode messages; `message` does.
 
 Sources: the 0.10 protocol guide, "Message sets"; KIP-31 (relative offsets in a wrapper of magic 1),
 KIP-32 (timestamps).
@@ -27,13 +27,13 @@ from kafka_protocol.records.attributes import (
 from kafka_protocol.records.compression import Buffer, CompressionCodec, decompress
 from kafka_protocol.records.lz4_checksum import with_right_checksum
 
-# Offset and size, which stand before what the size counts.
+# Offset and size; the size counts what follows.
 LOG_OVERHEAD: Final = 12
 CRC_AT: Final = 12
 MAGIC_AT: Final = 16
 ATTRIBUTES_AT: Final = 17
 TIMESTAMP_AT: Final = 18
-# Where the key's length stands, by magic.
+# The position of the key's length, by magic.
 KEY_AT: Final = (18, 26)
 # The smallest message, by magic: CRC, magic, attributes, timestamp, and two lengths.
 MIN_MESSAGE_BYTES: Final = (14, 22)
@@ -44,70 +44,64 @@ _CRC: Final = struct.Struct(">I")
 _TIMESTAMP: Final = struct.Struct(">q")
 _ENTRY: Final = struct.Struct(">qi4xH")  # offset, size, magic with attributes
 
-# A run of plain messages ends behind this many bytes: about the size of other batches.
+# A run of plain messages ends after this many bytes: about the size of other batches.
 _MAX_RUN_BYTES: Final = 1024 * 1024
 
 
 class MessageSetHeader(NamedTuple):
-    """What is known of a message set before it is unpacked; a twin of `BatchHeader`."""
+    """The properties of a message set before decompression; has the interface of `BatchHeader`."""
 
-    base_offset: int  # of a wrapper 0: no more is known about its first message
+    base_offset: int  # 0 for a wrapper: the offset of its first message is unknown
     last_offset: int
     magic: int
-    attributes: int  # the wrapper's, or those that all messages have
+    attributes: int  # of the wrapper, or of all messages
     timestamp: int  # ms, of the wrapper or of the first message
 
     @property
     def stated_offset(self) -> int:
-        """The offset that stands in front. No checksum covers it."""
+        """The offset at the start of the bytes. No checksum covers it."""
         return self.last_offset if self.codec else self.base_offset
 
     @property
     def next_offset(self) -> int:
-        """The offset behind the last message."""
+        """The offset after the last message."""
         return self.last_offset + 1
 
     @property
     def codec(self) -> int:
-        """A number of `CompressionCodec`, or one that nobody knows."""
+        """A number of `CompressionCodec`, or an unknown one."""
         return codec_of(self.attributes)
 
     @property
     def timestamp_type(self) -> int:
-        """NO_TIMESTAMP_TYPE for magic 0. A wrapper's holds for all messages in it."""
+        """NO_TIMESTAMP_TYPE for magic 0. That of a wrapper applies to all its messages."""
         return timestamp_type_of(self.attributes) if self.magic else NO_TIMESTAMP_TYPE
 
     @property
     def is_empty(self) -> bool:
-        """Never: a message set without a message does not show."""
+        """Never: a message set has at least one message."""
         return False
 
     @property
     def is_transactional(self) -> bool:
-        """Never: transactions came with magic 2."""
+        """Never: transactions need magic 2."""
         return False
 
     @property
     def is_control(self) -> bool:
-        """Never: as `is_transactional`."""
+        """Never: control batches need magic 2."""
         return False
 
 
 def read_message_set(
     records: memoryview, pos: int, until_offset: int
 ) -> tuple[MessageSetHeader, int] | None:
-    """Find one wrapper, or the plain messages that follow each other from `pos` on.
+    """Read one wrapper, or a run of plain messages up to an offset, from the message at `pos` on.
 
-    Only messages without a gap between their offsets are taken together: so one offset speaks for
-    all of them, and one that was damaged stands out as the beginning of the next message set.
-
-    Args:
-        records: The `records` field of one partition.
-        pos: Where a message of magic 0 or 1 begins.
-        until_offset: Where to end a run of plain messages.
+    A run has no offset gaps, so a damaged offset begins a new message set.
 
     Returns:
-        The header, and where the message set ends; None where its first message is cut short.
+        The header, and the end of the message set; None if its first message is incomplete.
 
     Raises:
         CorruptRecordError: An offset or a size is impossible.
@@ -116,7 +110,7 @@ def read_message_set(
     magic = records[pos + MAGIC_AT]
     if not 0 <= offset < MAX_INT64 or size < MIN_MESSAGE_BYTES[magic]:
         raise CorruptRecordError(
-            f"a message of {size} bytes at offset {offset} cannot be", offset=offset
+            f"a message of {size} bytes at offset {offset} is impossible", offset=offset
         )
     end = pos + LOG_OVERHEAD + size
     if end > len(records):
@@ -130,7 +124,7 @@ def read_message_set(
 
 
 def _run(records: memoryview, pos: int, until_offset: int) -> tuple[int, int]:
-    """The last offset and the end of the run that begins with the whole message at `pos`."""
+    """The last offset and the end of the run from the complete message at `pos` on."""
     offset, size, kind = _ENTRY.unpack_from(records, pos)
     smallest = MIN_MESSAGE_BYTES[records[pos + MAGIC_AT]]
     stop = pos + _MAX_RUN_BYTES
@@ -140,17 +134,17 @@ def _run(records: memoryview, pos: int, until_offset: int) -> tuple[int, int]:
         next_offset, size, next_kind = _ENTRY.unpack_from(records, here)
         end = here + LOG_OVERHEAD + size
         if next_offset != offset + 1 or next_kind != kind or size < smallest or end > len(records):
-            break  # what is wrong with it is told when its turn comes
+            break  # the next message set begins here; it raises the error if there is one
         offset, here = next_offset, end
     return offset, here
 
 
 def message_starts(messages: Buffer) -> Iterator[tuple[int, int]]:
-    """Where each message begins and ends.
+    """The start and the end of each message.
 
     Raises:
-        CorruptRecordError: A size is impossible, or the last message is cut short. Without an
-            offset: the caller knows which message set this is.
+        CorruptRecordError: A size is impossible, or the last message is incomplete. Without an
+            offset: the caller adds that of the message set.
     """
     pos, total = 0, len(messages)
     while pos < total:
@@ -169,12 +163,11 @@ def message_starts(messages: Buffer) -> Iterator[tuple[int, int]]:
 def check_crcs(header: MessageSetHeader, payload: memoryview) -> None:
     """Compare the checksums (CRC-32, from the magic to the end) of a wrapper or of each message.
 
-    A wrapper's covers all that came over the network. The messages inside have their own, written
-    before the same bytes were compressed; they would find nothing that the wrapper's does not.
-    Java's consumer does it the other way round, since it goes from message to message anyway.
+    The checksum of a wrapper covers all received bytes, so those of its messages are not needed.
+    (Java's consumer compares only those of the messages.)
 
     Raises:
-        CorruptRecordError: One is another.
+        CorruptRecordError: A checksum is wrong.
     """
     for number, (start, end) in enumerate(message_starts(payload)):
         crc = zlib.crc32(payload[start + MAGIC_AT : end])
@@ -182,47 +175,40 @@ def check_crcs(header: MessageSetHeader, payload: memoryview) -> None:
         if crc != stated:
             offset = header.stated_offset + number
             raise CorruptRecordError(
-                f"the CRC-32 is {crc:#010x}, and the message says {stated:#010x}; the broker's "
+                f"the CRC-32 is {crc:#010x}, but the message has {stated:#010x}; the broker's "
                 "copy is damaged, or the network changed it",
                 offset=offset,
             )
 
 
 def unpack(header: MessageSetHeader, payload: memoryview, max_bytes: int) -> memoryview:
-    """The messages of a message set: as they lie there, or out of the wrapper.
-
-    Args:
-        header: The message set's.
-        payload: Its bytes.
-        max_bytes: The most that may come out.
+    """The messages of a message set, decompressed to `max_bytes` at most if it is a wrapper.
 
     Raises:
-        CorruptRecordError: The wrapper does not hold what it should.
+        CorruptRecordError: The wrapper is damaged or empty.
     """
     if header.codec == CompressionCodec.NONE:
         return memoryview(decompress(header.codec, payload, max_bytes))
     if header.codec == CompressionCodec.ZSTD:
-        raise CorruptRecordError(
-            f"zstd came after message format {header.magic}, and cannot be in it (KIP-110)"
-        )
+        raise CorruptRecordError(f"message format {header.magic} has no zstd (KIP-110)")
     packed: Buffer = _wrapped(payload, KEY_AT[header.magic])
     if header.magic == 0 and header.codec == CompressionCodec.LZ4:
         packed = with_right_checksum(packed)
     messages = memoryview(decompress(header.codec, packed, max_bytes))
     if not messages:
-        raise CorruptRecordError("a wrapper holds no message")
+        raise CorruptRecordError("a wrapper has no message")
     return messages
 
 
 def _wrapped(wrapper: memoryview, pos: int) -> memoryview:
-    """The value of a wrapper, which has a key of no meaning."""
+    """The value of a wrapper; its key is ignored."""
     key_length = _SIZE.unpack_from(wrapper, pos)[0]
     pos += 4 + max(key_length, 0)
     if key_length < -1 or pos + 4 > len(wrapper):
-        raise CorruptRecordError(f"a wrapper's key of {key_length} bytes cannot be")
+        raise CorruptRecordError(f"a wrapper's key of {key_length} bytes is impossible")
     value_length = _SIZE.unpack_from(wrapper, pos)[0]
     if value_length != len(wrapper) - pos - 4:
         raise CorruptRecordError(
-            f"a wrapper's value of {value_length} bytes where {len(wrapper) - pos - 4} are"
+            f"a wrapper's value of {value_length} bytes with {len(wrapper) - pos - 4} bytes left"
         )
     return wrapper[pos + 4 :]

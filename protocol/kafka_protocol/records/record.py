@@ -1,8 +1,7 @@
-"""The records inside a batch (magic 2), one by one: the readable reference codec.
+"""The simple reference codec for the records of a batch (magic 2), one by one.
 
-It is what the vectorised codec of `columnar` is compared with, and what a reader of Kafka's
-format reads first. No checksums and no headers of batches here; `batch` has those. Batches of the
-old formats are handed on to `message`.
+Tests compare the fast codec of `columnar` with it. No checksums and no batch headers here;
+`batch` has those. `message` decodes message sets.
 
 Source: Kafka's "Message Format" (Record, Record Header), KIP-82 (headers), KIP-98.
 """
@@ -18,12 +17,12 @@ from kafka_protocol.primitives import Out
 from kafka_protocol.records.attributes import LOG_APPEND_TIME
 from kafka_protocol.records.batch import BatchHeader, RecordBatch
 from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, decompress
-from kafka_protocol.records.message import decode_messages
+from kafka_protocol.records.message import decode_messages, read_bytes
 from kafka_protocol.records.message_set import MessageSetHeader
 
 
 class Header(NamedTuple):
-    """A record header (KIP-82). The key is UTF-8 by convention; nobody enforces it."""
+    """A record header (KIP-82). The key is UTF-8 by convention only."""
 
     key: bytes
     value: bytes | None
@@ -42,10 +41,10 @@ class Record(NamedTuple):
 def decode_records(
     batch: RecordBatch, max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES
 ) -> list[Record]:
-    """The records of one batch, whatever the batch is (a control batch too).
+    """The records of one batch of any format, also of a control batch.
 
     Raises:
-        CorruptRecordError: The payload does not unpack, or is not the records it should be.
+        CorruptRecordError: The payload does not decompress, or a record is damaged.
     """
     header, payload = batch
     if isinstance(header, MessageSetHeader):
@@ -76,13 +75,13 @@ def _read_record(payload: memoryview, pos: int, header: BatchHeader) -> tuple[Re
     if length < 0 or end > len(payload):
         raise DecodeError(f"a record of {length} bytes with {len(payload) - pos} bytes left")
     body = payload[:end]
-    _, pos = p.read_int8(body, pos)  # attributes, unused so far
+    _, pos = p.read_int8(body, pos)  # attributes, unused
     timestamp_delta, pos = p.read_varlong(body, pos)
     offset_delta, pos = p.read_varint(body, pos)
     if not 0 <= offset_delta <= header.last_offset_delta:
         raise DecodeError(f"offset delta {offset_delta} is beyond {header.last_offset_delta}")
-    key, pos = _read_bytes(body, pos)
-    value, pos = _read_bytes(body, pos)
+    key, pos = read_bytes(p.read_varint, body, pos)
+    value, pos = read_bytes(p.read_varint, body, pos)
     headers, pos = _read_headers(body, pos)
     if pos != end:
         raise DecodeError(f"a record is {end - pos} bytes longer than its fields")
@@ -95,17 +94,8 @@ def _read_record(payload: memoryview, pos: int, header: BatchHeader) -> tuple[Re
 
 
 def _wrap(timestamp: int) -> int:
-    """As Java's long addition does."""
+    """Overflow as in Java's long addition."""
     return (timestamp + 2**63) % 2**64 - 2**63
-
-
-def _read_bytes(body: memoryview, pos: int) -> tuple[bytes | None, int]:
-    length, pos = p.read_varint(body, pos)
-    if length == -1:
-        return None, pos
-    if length < 0 or length > len(body) - pos:
-        raise DecodeError(f"a field of {length} bytes with {len(body) - pos} bytes left")
-    return bytes(body[pos : pos + length]), pos + length
 
 
 def _read_headers(body: memoryview, pos: int) -> tuple[tuple[Header, ...], int]:
@@ -114,16 +104,16 @@ def _read_headers(body: memoryview, pos: int) -> tuple[tuple[Header, ...], int]:
         raise DecodeError(f"{count} headers with {len(body) - pos} bytes left")
     headers = []
     for _ in range(count):
-        key, pos = _read_bytes(body, pos)
+        key, pos = read_bytes(p.read_varint, body, pos)
         if key is None:
             raise DecodeError("a header has no key")
-        value, pos = _read_bytes(body, pos)
+        value, pos = read_bytes(p.read_varint, body, pos)
         headers.append(Header(key, value))
     return tuple(headers), pos
 
 
 def encode_records(records: Iterable[Record], base_offset: int, base_timestamp: int) -> bytes:
-    """The payload of a batch, not compressed."""
+    """The uncompressed payload of a batch."""
     out: Out = []
     for record in records:
         body: Out = []
@@ -142,8 +132,5 @@ def encode_records(records: Iterable[Record], base_offset: int, base_timestamp: 
 
 
 def _write_bytes(out: Out, value: bytes | None) -> None:
-    if value is None:
-        p.write_varint(out, -1)
-        return
-    p.write_varint(out, len(value))
-    out.append(value)
+    p.write_varint(out, -1 if value is None else len(value))
+    out.append(value or b"")

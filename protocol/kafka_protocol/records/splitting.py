@@ -1,6 +1,6 @@
-"""One batch that is too large for a broker -> two, record by record: it is rare.
+"""Splits a batch that is too large for a broker; slow (record by record), because it is rare.
 
-The records stay as they are and in their order. Who wrote them is left to the caller to say.
+The records and their order do not change. The caller sets the producer of the new batches.
 """
 
 from __future__ import annotations
@@ -15,12 +15,7 @@ from kafka_protocol.records.compression import (
     CompressionCodec,
     compress,
 )
-from kafka_protocol.records.message import (
-    Message,
-    decode_messages,
-    encode_messages,
-    wrap_messages,
-)
+from kafka_protocol.records.message import Message, decode_messages, encode_messages, wrap_messages
 from kafka_protocol.records.message_set import MessageSetHeader
 from kafka_protocol.records.record import Record, decode_records, encode_records
 
@@ -28,11 +23,9 @@ _Row = TypeVar("_Row")
 
 
 def split_batch(batch: bytes, level: int | None = None) -> list[bytes]:
-    """Cut a batch in the middle; one with a single record is left as it is.
+    """Split a batch of this library in the middle, unless it has a single record.
 
-    Args:
-        batch: A whole batch, which is one's own.
-        level: How hard to compress the halves, with the codec that the batch has.
+    The codec stays; `level` is that of the compression.
     """
     (found,) = read_batches(memoryview(batch))
     header, payload = found

@@ -1,8 +1,7 @@
-"""What transactions hide: markers from everyone, what was rolled back from read_committed.
+"""Finds the batches that a consumer must skip: control batches, and aborted records.
 
-A broker hands out the records of aborted transactions too, with a list of these transactions, and
-leaves it to the reader to drop them. No I/O and no offsets to move here: whoever asks goes on
-behind a batch that is hidden.
+Under read_committed, a broker returns the records of aborted transactions with a list of these
+transactions, and the consumer drops them. No I/O and no consumer position here.
 
 Source: KIP-98; the Fetch API's `aborted_transactions`. The rules are those of Java's consumer.
 """
@@ -18,52 +17,51 @@ from kafka_protocol.errors import CorruptRecordError
 from kafka_protocol.records.batch import BatchHeader, RecordBatch
 from kafka_protocol.records.record import decode_records
 
-# The one type of a control record that matters here. There are COMMIT (1), a leader's and a
-# snapshot's, and newer brokers may have more: they roll nothing back.
+# Other types of control records (COMMIT is 1, leaders and snapshots have more) abort nothing.
 ABORT: Final = 0
 
-_CONTROL_KEY: Final = struct.Struct(">hh")  # version, type; what follows is a later version's
+_CONTROL_KEY: Final = struct.Struct(">hh")  # version, type; later versions may add fields
 
 # A marker is one short record.
 _MAX_MARKER_BYTES: Final = 64 * 1024
 
 
 class AbortedTransaction(NamedTuple):
-    """Records of this producer from `first_offset` to its next marker are void."""
+    """Aborts the records of a producer from `first_offset` to its next marker."""
 
     producer_id: int
     first_offset: int
 
 
 class AbortedTransactions:
-    """Tells which batches of one Fetch answer are not to be seen.
+    """The state of the aborted transactions while the batches of a Fetch response are read.
 
     Args:
-        aborted: The answer's list, in any order (Redpanda does not sort it); nothing under
+        aborted: The list of the response, in any order (Redpanda does not sort it); empty under
             read_uncommitted.
     """
 
     def __init__(self, aborted: Iterable[AbortedTransaction] = ()) -> None:
-        self._to_come = deque(sorted(aborted, key=lambda transaction: transaction.first_offset))
-        self._producers: set[int] = set()  # whose transaction at this place was aborted
+        self._pending = deque(sorted(aborted, key=lambda transaction: transaction.first_offset))
+        self._producers: set[int] = set()  # with an open aborted transaction
 
     def __repr__(self) -> str:
-        return f"<AbortedTransactions {len(self._producers)} open, {len(self._to_come)} to come>"
+        return f"<AbortedTransactions {len(self._producers)} open, {len(self._pending)} pending>"
 
-    def hides(self, batch: RecordBatch) -> bool:
-        """Whether a batch is a marker, or was rolled back.
+    def advance(self, batch: RecordBatch) -> bool:
+        """Advance over the next batch; whether it is a control batch, or aborted.
 
-        Ask for every batch of the answer, in order: for those before the wanted offset too, since
-        a marker among them ends a transaction. Compare the checksum first.
+        Call it for every batch of the response, in order, also for those before the wanted
+        offset, because a marker in them may end a transaction. Compare the checksum first.
 
         Raises:
-            CorruptRecordError: A marker cannot be read.
+            CorruptRecordError: A marker is damaged.
         """
         header = batch.header
-        if not isinstance(header, BatchHeader):  # transactions came with magic 2
+        if not isinstance(header, BatchHeader):  # transactions need magic 2
             return False
-        while self._to_come and self._to_come[0].first_offset < header.next_offset:
-            self._producers.add(self._to_come.popleft().producer_id)
+        while self._pending and self._pending[0].first_offset < header.next_offset:
+            self._producers.add(self._pending.popleft().producer_id)
         if header.is_control:
             if header.producer_id in self._producers and control_type(batch) == ABORT:
                 self._producers.remove(header.producer_id)
@@ -72,13 +70,12 @@ class AbortedTransactions:
 
 
 def control_type(batch: RecordBatch) -> int | None:
-    """The type of a control batch: ABORT, or a number that matters to others.
+    """The type of a control batch: ABORT or another number; None if compaction emptied it.
 
-    The first record decides, as in Java; a producer's batch has no other. None where compaction
-    left no record.
+    The first record has it, as in Java; a marker has no other record.
 
     Raises:
-        CorruptRecordError: The record or its key is not one.
+        CorruptRecordError: The record or its key is damaged.
     """
     records = decode_records(batch, _MAX_MARKER_BYTES)
     if not records:
@@ -86,7 +83,7 @@ def control_type(batch: RecordBatch) -> int | None:
     key = records[0].key or b""
     if len(key) < _CONTROL_KEY.size:
         raise CorruptRecordError(
-            f"a control record's key has {len(key)} bytes, and {_CONTROL_KEY.size} are needed",
+            f"a control record's key has {len(key)} bytes, needed are {_CONTROL_KEY.size}",
             offset=batch.header.base_offset,
         )
     version, type_ = _CONTROL_KEY.unpack_from(key)

@@ -1,6 +1,6 @@
-"""AWS_MSK_IAM: the payload, its signature computed a second time, and where credentials come from.
+"""AWS_MSK_IAM: the payload, its signature, and the sources of credentials.
 
-The signature is checked by the steps that Amazon's README gives, not by botocore.
+The tests compute the signature by the steps of Amazon's README, without botocore.
 """
 
 from __future__ import annotations
@@ -14,12 +14,19 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    ReadTimeoutError,
+    SSLError,
+)
 from botocore.session import Session
 
 from kafka_protocol.auth.aws_msk_iam import AwsMskIam
 from kafka_protocol.auth.mechanism import Conversation
-from kafka_protocol.errors import AuthenticationError, KafkaConfigError
+from kafka_protocol.errors import AuthenticationError, BrokerConnectionError, KafkaConfigError
 
 HOST = "b-1.demo.abc123.c2.kafka.eu-west-1.amazonaws.com"
 ACCESS_KEY = "AKIDEXAMPLE"
@@ -28,7 +35,7 @@ SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 
 @pytest.fixture(autouse=True)
 def _an_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Keys in the environment, no files, and nothing that would ask the network."""
+    """Keys in the environment, no files, and no network requests."""
     for name in ("AWS_PROFILE", "AWS_DEFAULT_REGION", "AWS_REGION", "AWS_SESSION_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
@@ -106,7 +113,7 @@ def test_profile(tmp_path: Path) -> None:
     assert payload["x-amz-signature"] == signature_of(payload, "eu-west-1", "other-key")
 
 
-# --- Where the cluster is ------------------------------------------------------------------------
+# --- The region ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -123,19 +130,19 @@ def test_region(monkeypatch: pytest.MonkeyPatch, host: str, region: str) -> None
     assert f"/{region}/kafka-cluster/" in payload_of(AwsMskIam(host))["x-amz-credential"]
 
 
-def test_region_that_was_asked_for() -> None:
+def test_given_region() -> None:
     payload = payload_of(AwsMskIam(HOST, region="us-west-2"))
     assert "/us-west-2/" in payload["x-amz-credential"]
 
 
 def test_no_region() -> None:
-    with pytest.raises(KafkaConfigError, match=r"host name broker\.private tells no region"):
+    with pytest.raises(KafkaConfigError, match=r"broker\.private contains no region"):
         AwsMskIam("broker.private").first()
 
 
 @pytest.mark.parametrize("host", ["", "evil/?x=", "a@b", "[::1]", "a\nb"])
-def test_hosts_that_are_none(host: str) -> None:
-    with pytest.raises(KafkaConfigError, match="is no host name that AWS could sign for"):
+def test_invalid_hosts(host: str) -> None:
+    with pytest.raises(KafkaConfigError, match="is not a host name"):
         AwsMskIam(host, region="eu-west-1").first()
 
 
@@ -143,10 +150,10 @@ def test_hosts_that_are_none(host: str) -> None:
 
 
 class Sts:
-    """STS, as far as one call: the real one cannot be had without an account."""
+    """STS with one call, because the real one needs an account."""
 
     def __init__(self) -> None:
-        self.asked: dict[str, str] = {}
+        self.request: dict[str, str] = {}
         self.region = ""
         self.closed = False
         self.refusal: Exception | None = None
@@ -158,8 +165,8 @@ class Sts:
         self.region = region_name
         return self
 
-    def assume_role(self, **asked: str) -> dict[str, dict[str, str]]:
-        self.asked = asked
+    def assume_role(self, **request: str) -> dict[str, dict[str, str]]:
+        self.request = request
         if self.refusal is not None:
             raise self.refusal
         return {
@@ -185,7 +192,7 @@ def sts(monkeypatch: pytest.MonkeyPatch) -> Sts:
 def test_role(sts: Sts, given: str | None, name: str) -> None:
     conversation = AwsMskIam(HOST, role_arn="arn:aws:iam::1:role/r", role_session_name=given)
     payload = payload_of(conversation)
-    assert sts.asked == {"RoleArn": "arn:aws:iam::1:role/r", "RoleSessionName": name}
+    assert sts.request == {"RoleArn": "arn:aws:iam::1:role/r", "RoleSessionName": name}
     assert sts.region == "eu-west-1"
     assert sts.closed
     assert payload["x-amz-credential"].startswith("ROLE/")
@@ -201,7 +208,26 @@ def test_role_refused(sts: Sts) -> None:
     assert sts.closed
 
 
-# --- What can be missing -------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "error",
+    [
+        EndpointConnectionError(endpoint_url="https://sts.invalid"),
+        ConnectTimeoutError(endpoint_url="https://sts.invalid"),
+        ReadTimeoutError(endpoint_url="https://sts.invalid"),
+        SSLError(endpoint_url="https://sts.invalid", error="expired"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_unreachable_sts_can_be_retried(sts: Sts, error: BotoCoreError) -> None:
+    sts.refusal = error
+    with pytest.raises(
+        BrokerConnectionError, match=r"AWS cannot be reached: .*sts\.invalid"
+    ) as caught:
+        AwsMskIam(HOST, role_arn="arn:aws:iam::1:role/r").first()
+    assert caught.value.retriable
+
+
+# --- Missing credentials and libraries -----------------------------------------------------------
 
 
 def test_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,17 +260,17 @@ def test_without_botocore(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_accepted() -> None:
     conversation: Conversation = AwsMskIam(HOST)
     conversation.first()
-    assert not conversation.is_done
-    assert conversation.answer(b'{"version":"2020_10_22","request-id":"x"}') is None
-    assert conversation.is_done
-    assert conversation.answer(b"") is None
+    states = [conversation.is_done]
+    assert conversation.respond(b'{"version":"2020_10_22","request-id":"x"}') is None
+    assert [*states, conversation.is_done] == [False, True]
+    assert conversation.respond(b"") is None
     with pytest.raises(AuthenticationError, match="after the end of the exchange"):
-        conversation.answer(b"more")
+        conversation.respond(b"more")
 
 
-def test_accepted_without_a_word() -> None:
+def test_accepted_without_a_request_id() -> None:
     conversation = AwsMskIam(HOST)
     conversation.first()
-    with pytest.raises(AuthenticationError, match="without its request id"):
-        conversation.answer(b"")
+    with pytest.raises(AuthenticationError, match="without a request id"):
+        conversation.respond(b"")
     assert not conversation.is_done

@@ -1,4 +1,4 @@
-"""GSSAPI: the dance of RFC 4752, with a scripted library: a KDC is more than tests can start."""
+"""GSSAPI: the exchange of RFC 4752 with a scripted library, because tests have no KDC."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafka_protocol.errors import AuthenticationError, KafkaConfigError
 
 
 class GSSError(Exception):
-    """What the library raises."""
+    """The error of the library."""
 
 
 class Wrapped(NamedTuple):
@@ -22,7 +22,7 @@ class Wrapped(NamedTuple):
 
 
 class Library:
-    """The module `gssapi`: hands out one context, and notes what it was made of."""
+    """The module `gssapi` with one context, whose settings are recorded."""
 
     NameType = SimpleNamespace(hostbased_service="service", kerberos_principal="principal")
     MechType = SimpleNamespace(kerberos="krb5")
@@ -31,7 +31,7 @@ class Library:
 
     def __init__(self) -> None:
         self.context: dict[str, Any] = {}
-        # The broker's token, and what the client makes of it; Kerberos has nothing to add.
+        # The client's token by the broker's token; the last one is empty with Kerberos.
         self.steps: dict[bytes | None, bytes | None] = {None: b"AP-REQ", b"AP-REP": None}
         self.offer = b"\x01\x00\x00\x00"
         self.complete = False
@@ -49,9 +49,9 @@ class Library:
     def step(self, token: bytes | None) -> bytes | None:
         if token not in self.steps:
             raise GSSError("Major (589824): Invalid token was supplied")
-        answer = self.steps.pop(token)
+        response = self.steps.pop(token)
         self.complete = not self.steps
-        return answer
+        return response
 
     def unwrap(self, token: bytes) -> Wrapped:
         if not token.startswith(b"wrapped:"):
@@ -73,7 +73,7 @@ def _library(monkeypatch: pytest.MonkeyPatch) -> Library:
 
 def established(conversation: Gssapi) -> Gssapi:
     conversation.first()
-    assert conversation.answer(b"AP-REP") == b""
+    assert conversation.respond(b"AP-REP") == b""
     return conversation
 
 
@@ -87,24 +87,23 @@ def test_the_whole_exchange(library: Library) -> None:
         "usage": "initiate",
         "flags": 2 | 32,
     }
-    # Nothing to say, and it must be said: the broker waits for it.
-    assert conversation.answer(b"AP-REP") == b""
-    assert not conversation.is_done
-    assert conversation.answer(b"wrapped:\x07\x00\xff\xff") == b"wrapped:\x01\x00\x00\x00"
-    # Bare frames end here; SaslAuthenticate has one more answer.
-    assert conversation.is_done
-    assert conversation.answer(b"") is None
+    # The empty token must be sent: the broker waits for it.
+    assert (conversation.respond(b"AP-REP"), conversation.is_done) == (b"", False)
+    choice = conversation.respond(b"wrapped:\x07\x00\xff\xff")
+    # Bare frames end here; SaslAuthenticate has one more response.
+    assert (choice, conversation.is_done) == (b"wrapped:\x01\x00\x00\x00", True)
+    assert conversation.respond(b"") is None
     with pytest.raises(AuthenticationError, match="after the end of the exchange"):
-        conversation.answer(b"more")
+        conversation.respond(b"more")
 
 
 def test_context_of_many_steps(library: Library) -> None:
     library.steps = {None: b"1", b"2": b"3", b"4": b"5"}
     conversation = Gssapi("kafka", "broker.example")
     assert conversation.first() == b"1"
-    assert conversation.answer(b"2") == b"3"
-    assert conversation.answer(b"4") == b"5"
-    assert conversation.answer(b"wrapped:\x01\x00\x00\x00") == b"wrapped:\x01\x00\x00\x00"
+    assert conversation.respond(b"2") == b"3"
+    assert conversation.respond(b"4") == b"5"
+    assert conversation.respond(b"wrapped:\x01\x00\x00\x00") == b"wrapped:\x01\x00\x00\x00"
 
 
 def test_credentials_of_the_ticket_cache(library: Library) -> None:
@@ -125,8 +124,8 @@ def store_of(library: Library, principal: str | None, keytab: str) -> dict[str, 
     return store
 
 
-def test_credentials_of_a_keytab_leave_the_users_ticket_cache_alone(library: Library) -> None:
-    """Else the user's ticket would get in where the keytab is missing or somebody else's."""
+def test_keytab_does_not_use_the_users_ticket_cache(library: Library) -> None:
+    """Otherwise the user's ticket would hide a missing or wrong keytab."""
     store = store_of(library, "me@R", "/k")
     assert store["client_keytab"] == "/k"
     assert store["ccache"].startswith("MEMORY:")
@@ -138,25 +137,25 @@ def test_credentials_of_a_keytab_leave_the_users_ticket_cache_alone(library: Lib
 @pytest.mark.parametrize(
     "offer", [b"", b"\x01", b"\x06\x00\xff\xff", b"\x00\x00\x00\x00", b"\x01\x00\x00\x00\x00"]
 )
-def test_fault_52_broker_that_wants_a_layer(library: Library, offer: bytes) -> None:
+def test_fault_52_broker_that_requires_a_layer(library: Library, offer: bytes) -> None:
     conversation = established(Gssapi("kafka", "broker.example"))
-    with pytest.raises(AuthenticationError, match="without a security layer of SASL"):
-        conversation.answer(b"wrapped:" + offer)
+    with pytest.raises(AuthenticationError, match="requires a SASL security layer"):
+        conversation.respond(b"wrapped:" + offer)
     assert not conversation.is_done
 
 
-def test_fault_52_broker_that_cannot_prove_itself(library: Library) -> None:
+def test_fault_52_broker_that_is_not_authentic(library: Library) -> None:
     conversation = Gssapi("kafka", "broker.example")
     conversation.first()
     with pytest.raises(AuthenticationError, match="Invalid token") as caught:
-        conversation.answer(b"forged")
+        conversation.respond(b"forged")
     assert isinstance(caught.value.__cause__, GSSError)
 
 
 def test_fault_52_forged_offer(library: Library) -> None:
     conversation = established(Gssapi("kafka", "broker.example"))
     with pytest.raises(AuthenticationError, match="invalid signature"):
-        conversation.answer(b"\x01\x00\x00\x00")
+        conversation.respond(b"\x01\x00\x00\x00")
     assert not conversation.is_done
 
 
@@ -166,7 +165,7 @@ def test_no_ticket(library: Library) -> None:
         Gssapi("kafka", "broker.example").first()
 
 
-def test_names_that_cannot_be(library: Library) -> None:
+def test_invalid_names(library: Library) -> None:
     with pytest.raises(KafkaConfigError, match="the name of the Kafka service"):
         Gssapi("kafka", "broker\0").first()
     with pytest.raises(KafkaConfigError, match="the principal"):

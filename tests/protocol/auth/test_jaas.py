@@ -1,4 +1,4 @@
-"""sasl.jaas.config: what Java's tokenizer makes of it, and what it means here."""
+"""sasl.jaas.config: the tokens of Java's tokenizer, and the resulting options."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def options_of(text: str) -> dict[str, str]:
 # --- Reading -------------------------------------------------------------------------------------
 
 
-def test_the_whole_of_it() -> None:
+def test_login_module_with_options() -> None:
     text = f"{PLAIN} REQUIRED username=\"alice\" password='secret' ;"
     entry = parse_jaas(Secret(text))
     assert entry == JaasEntry(PLAIN, "required", {"username": "alice", "password": "secret"})
@@ -62,7 +62,7 @@ def test_control_flags(flag: str) -> None:
         ("a='\N{SNOWMAN}' b=\N{SNOWMAN}", {"a": "\N{SNOWMAN}", "b": "\N{SNOWMAN}"}),
     ],
 )
-def test_tokens_as_java_sees_them(text: str, options: dict[str, str]) -> None:
+def test_tokens_equal_javas(text: str, options: dict[str, str]) -> None:
     assert options_of(text) == options
 
 
@@ -70,7 +70,7 @@ def test_tokens_as_java_sees_them(text: str, options: dict[str, str]) -> None:
     st.dictionaries(st.text(min_size=1), st.text(st.characters(exclude_categories=["Cs"]))),
     st.sampled_from("\"'"),
 )
-def test_quoted_text_comes_back(options: dict[str, str], quote: str) -> None:
+def test_quoted_text_round_trip(options: dict[str, str], quote: str) -> None:
     def quoted(text: str) -> str:
         for character in ("\\", quote, "\n", "\r"):
             escaped = {"\n": "\\n", "\r": "\\r"}.get(character, f"\\{character}")
@@ -90,17 +90,17 @@ SECRET_PARTS = ["hunter2", "tr0ub4dor", "correct"]
         ("", "lacks its semicolon"),
         ("hunter2", "lacks its semicolon"),
         ('a.B required password="hunter2"', "lacks its semicolon"),
-        # Without quotes the slash begins a comment, which eats the semicolon.
+        # Without quotes the slash begins a comment, which includes the semicolon.
         ("a.B required password=hunter2/tr0ub4dor;", "lacks its semicolon"),
         ("/* a.B required;", "lacks its semicolon"),
         ("/*/ a.B required;", "lacks its semicolon"),
-        ("a.B required;;", "goes on after its semicolon"),
-        ('a.B required; hunter2 required password="tr0ub4dor";', "goes on after its semicolon"),
+        ("a.B required;;", "continues after its semicolon"),
+        ('a.B required; hunter2 required password="tr0ub4dor";', "continues after its semicolon"),
         (";", "does not begin with"),
         ("hunter2;", "does not begin with"),
         ("hunter2 tr0ub4dor;", "does not begin with"),
         ('hunter2="tr0ub4dor" required;', "does not begin with"),
-        ("KafkaClient { a.B required password=hunter2; };", "goes on after its semicolon"),
+        ("KafkaClient { a.B required password=hunter2; };", "continues after its semicolon"),
         ('KafkaClient { a.B required password="hunter2";', "does not begin with"),
         ("a.B required password=hunter2 tr0ub4dor;", "an option without its value"),
         ("a.B required password hunter2;", "an option without its value"),
@@ -113,7 +113,7 @@ SECRET_PARTS = ["hunter2", "tr0ub4dor", "correct"]
         ("a.B required password=correct horse='hunter2", "a quote that is not closed"),
     ],
 )
-def test_fault_54_what_cannot_be_read(text: str, reason: str) -> None:
+def test_fault_54_invalid_text(text: str, reason: str) -> None:
     with pytest.raises(KafkaConfigError) as caught:
         parse_jaas(text)
     message = str(caught.value)
@@ -123,7 +123,7 @@ def test_fault_54_what_cannot_be_read(text: str, reason: str) -> None:
 
 
 @given(st.text() | st.text(st.sampled_from("a \"'\\=;/*\n")))
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_gives_an_entry_or_an_error(text: str) -> None:
     try:
         parse_jaas(text)
         parse_jaas(f"a.B required {text};")
@@ -131,7 +131,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         pass
 
 
-def test_fault_54_an_entry_shows_neither_module_nor_options() -> None:
+def test_fault_54_repr_shows_neither_module_nor_options() -> None:
     entry = parse_jaas("hunter2 required password=tr0ub4dor;")
     assert repr(entry) == "JaasEntry(control_flag='required')"
 
@@ -202,9 +202,9 @@ def test_credentials(text: str, mechanism: str, credentials: dict[str, str]) -> 
         (
             f"{PLAIN} required;",
             "SCRAM-SHA-512",
-            "names PlainLoginModule, which is for PLAIN, and kafka.sasl.mechanism is SCRAM-SHA-512",
+            "names PlainLoginModule, which is for PLAIN, but kafka.sasl.mechanism is SCRAM-SHA-512",
         ),
-        (f"{SCRAM} required;", "PLAIN", "is for SCRAM-SHA-256 and SCRAM-SHA-512, and"),
+        (f"{SCRAM} required;", "PLAIN", "is for SCRAM-SHA-256 and SCRAM-SHA-512, but"),
         ("hunter2 required;", "PLAIN", f"a login module that is none of {PLAIN}, {SCRAM}"),
         (f"Xx{PLAIN} required;", "PLAIN", "a login module that is none of"),
         (
@@ -222,7 +222,7 @@ def test_credentials(text: str, mechanism: str, credentials: dict[str, str]) -> 
         (f"{KRB5} required keyTab='/k' useKeyTab=false;", "GSSAPI", "keyTab without useKeyTab"),
     ],
 )
-def test_fault_54_what_has_no_meaning_here(text: str, mechanism: str, reason: str) -> None:
+def test_fault_54_unsupported_modules_and_options(text: str, mechanism: str, reason: str) -> None:
     with pytest.raises(KafkaConfigError) as caught:
         credentials_of(parse_jaas(text), mechanism)
     message = str(caught.value)

@@ -30,7 +30,7 @@ def test_example_of_the_rfc() -> None:
         b"n,,\x01auth=Bearer " + TOKEN.encode() + b"\x01host=server.example.com\x01port=143\x01\x01"
     )
     assert not conversation.is_done
-    assert conversation.answer(b"") is None
+    assert conversation.respond(b"") is None
     assert conversation.is_done
 
 
@@ -38,15 +38,15 @@ def test_without_extensions() -> None:
     assert OAuthBearer(Secret("a.b.c")).first() == b"n,,\x01auth=Bearer a.b.c\x01\x01"
 
 
-def test_a_server_that_goes_on() -> None:
+def test_token_after_the_end() -> None:
     conversation = started()
-    conversation.answer(b"")
+    conversation.respond(b"")
     with pytest.raises(AuthenticationError, match="after the end of the exchange"):
-        conversation.answer(b"more")
+        conversation.respond(b"more")
 
 
 @pytest.mark.parametrize(
-    ("told", "shown"),
+    ("challenge", "reason"),
     [
         (b'{"status":"invalid_token"}', ", status 'invalid_token'"),
         (
@@ -62,43 +62,40 @@ def test_a_server_that_goes_on() -> None:
         (json.dumps({"status": "x\n" + "y" * 300}).encode(), f", status 'x?{'y' * 198}...'"),
     ],
 )
-def test_fault_52_refused_token(told: bytes, shown: str) -> None:
-    """The dummy byte first (RFC 7628, section 3.2.3), so that the broker can end the exchange."""
+def test_fault_52_refused_token(challenge: bytes, reason: str) -> None:
+    """The client first sends a dummy byte, so that the broker can end the exchange."""
     conversation = started()
-    assert conversation.answer(told) == b"\x01"
+    assert conversation.respond(challenge) == b"\x01"
     assert not conversation.is_done
     with pytest.raises(AuthenticationError) as caught:
-        conversation.answer(b"")
-    assert str(caught.value) == f"the broker refused the token{shown}"
+        conversation.respond(b"")
+    assert str(caught.value) == f"the broker refused the token{reason}"
     assert not conversation.is_done
 
 
 @given(st.binary(min_size=1))
-def test_hostile_bytes_give_our_errors_only(told: bytes) -> None:
+def test_arbitrary_bytes_raise_kafka_errors(challenge: bytes) -> None:
     conversation = started()
-    assert conversation.answer(told) == b"\x01"
+    assert conversation.respond(challenge) == b"\x01"
     with pytest.raises(KafkaError):
-        conversation.answer(told)
+        conversation.respond(challenge)
 
 
-@pytest.mark.parametrize(
-    "token",
-    ["", "a b", "token\n", "a\x01auth=Bearer b", "=", "\N{SNOWMAN}"],
-)
-def test_fault_54_what_is_no_token(token: str) -> None:
+@pytest.mark.parametrize("token", ["", "a b", "token\n", "a\x01auth=Bearer b", "=", "\N{SNOWMAN}"])
+def test_fault_54_invalid_token(token: str) -> None:
     with pytest.raises(KafkaConfigError, match="the token is") as caught:
         OAuthBearer(Secret(token)).first()
     assert not token or token not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["", "auth", "Auth", "logical-cluster", "a=b"])
-def test_names_of_extensions(name: str) -> None:
+def test_invalid_names_of_extensions(name: str) -> None:
     with pytest.raises(KafkaConfigError, match="letters only, and not 'auth'"):
         OAuthBearer(Secret(TOKEN), {name: "x"}).first()
 
 
 @pytest.mark.parametrize("value", ["", "a\x01b=c", "\N{SNOWMAN}"])
-def test_fault_54_values_of_extensions(value: str) -> None:
+def test_fault_54_invalid_values_of_extensions(value: str) -> None:
     with pytest.raises(KafkaConfigError, match="extension 'tenant' must be printable") as caught:
         OAuthBearer(Secret(TOKEN), {"tenant": value}).first()
     assert not value or value not in str(caught.value)

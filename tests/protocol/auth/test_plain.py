@@ -18,7 +18,7 @@ def test_examples_of_the_rfc(authzid: str, token: bytes) -> None:
     conversation: Conversation = Plain("tim", Secret("tanstaaftanstaaf"), authzid)
     assert conversation.first() == token
     assert not conversation.is_done
-    assert conversation.answer(b"") is None
+    assert conversation.respond(b"") is None
     assert conversation.is_done
 
 
@@ -26,11 +26,11 @@ def test_utf8() -> None:
     assert Plain("ü", Secret("\N{SNOWMAN}")).first() == b"\0\xc3\xbc\0\xe2\x98\x83"
 
 
-def test_a_server_that_goes_on() -> None:
+def test_token_after_the_end() -> None:
     conversation = Plain("tim", Secret("x"))
     conversation.first()
     with pytest.raises(AuthenticationError, match="after the end of the exchange"):
-        conversation.answer(b"more")
+        conversation.respond(b"more")
     assert not conversation.is_done
 
 
@@ -40,14 +40,14 @@ def test_a_server_that_goes_on() -> None:
         ("", "x", "", "the user name"),
         ("tim", "", "", "the password"),
         ("ti\0m", "x", "", "the user name"),
-        # A NUL would move the border between the parts.
+        # A NUL would change the separation of the parts.
         ("tim", "tanstaaf\0x", "", "the password"),
         ("tim", "x", "\0", "the authorization id"),
     ],
 )
-def test_fault_54_what_cannot_be_sent(
+def test_fault_54_invalid_credentials(
     username: str, password: str, authzid: str, what: str
 ) -> None:
-    with pytest.raises(KafkaConfigError, match=f"^{what} is empty or holds a NUL") as caught:
+    with pytest.raises(KafkaConfigError, match=f"^{what} is empty or has a NUL") as caught:
         Plain(username, Secret(password), authzid).first()
     assert "tanstaaf" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""A secret is seen by nobody who does not ask for it."""
+"""A secret is masked, unless its text is requested."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ SECRET = Secret("pencil")
         str(ValueError(SECRET)),
     ],
 )
-def test_fault_54_masked_wherever_it_is_printed(shown: str) -> None:
+def test_fault_54_masked_in_every_print(shown: str) -> None:
     assert "***" in shown
     assert "pencil" not in shown
 
 
-def test_a_width_is_obeyed() -> None:
+def test_format_with_a_width() -> None:
     assert f"{SECRET:>5}" == "  ***"
 
 
-def test_it_is_no_text_by_accident() -> None:
+def test_it_is_not_a_str() -> None:
     with pytest.raises(TypeError):
         "".join([SECRET])  # type: ignore[list-item]
 
 
 @given(st.text(), st.text())
-def test_equal_as_the_texts_are(one: str, other: str) -> None:
+def test_equality_of_the_texts(one: str, other: str) -> None:
     assert (Secret(one) == Secret(other)) == (one == other)
     assert Secret(one) == Secret(one)
     assert hash(Secret(one)) == hash(Secret(one))
@@ -53,6 +53,6 @@ def test_not_equal_to_its_text() -> None:
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_executors_get_the_text(protocol: int) -> None:
-    arrived = pickle.loads(pickle.dumps(SECRET, protocol))
-    assert arrived.reveal() == "pencil"
+    copied = pickle.loads(pickle.dumps(SECRET, protocol))
+    assert copied.reveal() == "pencil"
     assert copy.deepcopy(SECRET) == SECRET

@@ -1,16 +1,14 @@
-"""The same faults from brokers that somebody else wrote: librdkafka's mock cluster.
+"""The same faults with librdkafka's mock cluster, an independent implementation of brokers.
 
-It knows the protocol from the other side and answers in its own way, so what our scripted brokers
-and our client both get wrong shows here.
+It shows errors that our scripted brokers and our client have in common.
 """
 
 from __future__ import annotations
 
 import itertools
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -35,22 +33,25 @@ from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.records.record import decode_records
 from kafka_protocol.schema import Request, VersionRange
 from kafka_protocol.topic_partition import OffsetRange
+from tests.fakes import faults
 from tests.fakes.mock_cluster import CUT, MockCluster
-from tests.fakes.reading import PARTITION, read, write
+from tests.fakes.reading import ABC, PARTITION, read, write
 
 SOON_MS = 10_000
-ABC = [(0, b"a"), (1, b"b"), (2, b"c")]
 
 
 @contextmanager
 def client_of(mock: MockCluster, **options: Any) -> Iterator[Cluster]:
-    # Even an error comes only when the time for a long poll is over.
-    defaults = {"retry_backoff_ms": 5, "retry_backoff_max_ms": 50, "fetch_max_wait_ms": 20}
-    client = Cluster(ClientConfig(bootstrap_servers=mock.addresses, **(defaults | options)))
-    try:
+    # The mock returns even errors only after fetch.max.wait.ms.
+    defaults: dict[str, Any] = {
+        "retry_backoff_ms": 5,
+        "retry_backoff_max_ms": 50,
+        "fetch_max_wait_ms": 20,
+    }
+    with closing(
+        Cluster(ClientConfig(bootstrap_servers=mock.addresses, **(defaults | options)))
+    ) as client:
         yield client
-    finally:
-        client.close()
 
 
 @contextmanager
@@ -79,17 +80,11 @@ def read_all(client: Cluster) -> list[tuple[int, bytes | None]]:
 def test_librdkafka_reads_what_we_write() -> None:
     with filled() as (mock, _):
         consumer = Consumer(
-            {
-                "bootstrap.servers": mock.bootstrap_servers,
-                "group.id": "witness",
-                "check.crcs": True,
-            }
+            {"bootstrap.servers": mock.bootstrap_servers, "group.id": "witness", "check.crcs": True}
         )
-        try:
+        with closing(consumer):
             consumer.assign([WitnessPartition(*PARTITION, OFFSET_BEGINNING)])
             messages = consumer.consume(3, timeout=20)
-        finally:
-            consumer.close()
         assert [(message.offset(), message.value()) for message in messages] == ABC
 
 
@@ -113,7 +108,7 @@ def test_we_read_what_librdkafka_writes(codec: str) -> None:
 @pytest.mark.parametrize(
     "kind", [MetadataRequest, ListOffsetsRequest, FetchRequest], ids=lambda kind: kind.api_name
 )
-def test_fault_04_connections_that_are_cut_instead_of_an_answer(kind: type[Request]) -> None:
+def test_fault_04_connections_are_cut_before_the_response(kind: type[Request]) -> None:
     with filled() as (mock, client):
         client.forget(PARTITION.topic)
         mock.push_errors(kind, CUT, CUT)
@@ -130,7 +125,7 @@ def test_fault_06_far_away_brokers() -> None:
 @pytest.mark.parametrize("kind", [FetchRequest, ProduceRequest], ids=lambda kind: kind.api_name)
 def test_fault_12_no_common_version(kind: type[Request]) -> None:
     with filled() as (mock, _):
-        mock.offer(kind, VersionRange(99, 100))  # for connections from now on
+        mock.offer(kind, VersionRange(99, 100))  # for new connections
         with (
             client_of(mock) as client,
             pytest.raises(
@@ -154,19 +149,19 @@ def test_fault_12_a_broker_that_is_too_old_for_a_record_batch() -> None:
 
 
 @pytest.mark.parametrize("version", range(4, 17))
-def test_every_version_of_fetch_that_it_has(version: int) -> None:
+def test_every_version_of_fetch(version: int) -> None:
     with MockCluster() as mock, client_of(mock) as client:
         mock.add_topic(PARTITION.topic)
         if version < 13:
-            mock.offer(MetadataRequest, VersionRange(0, 9))  # then it tells no ids
+            mock.offer(MetadataRequest, VersionRange(0, 9))  # without topic ids
         mock.offer(FetchRequest, VersionRange(0, version))
         write(client, b"a", b"b")
         write(client, b"c")
         assert read_all(client) == ABC
 
 
-def test_fault_16_a_leader_that_moves_in_the_middle_of_a_range() -> None:
-    """The mock's brokers share their records, so whoever leads has them all."""
+def test_fault_16_the_leader_moves_in_the_middle_of_a_range() -> None:
+    """The mock's brokers share their records, so each leader has them all."""
     values = [(number, b"%d" % number) for number in range(20)]
     with MockCluster(brokers=3) as mock:
         mock.add_topic(PARTITION.topic)
@@ -185,12 +180,8 @@ def test_fault_18_no_leader_for_a_while() -> None:
     with filled() as (mock, client):
         mock.move_leader(PARTITION, -1)
         client.forget(PARTITION.topic)
-        election = threading.Timer(0.2, mock.move_leader, (PARTITION, 2))
-        election.start()
-        try:
+        with faults.later(0.2, mock.move_leader, PARTITION, 2):
             assert read_all(client) == ABC
-        finally:
-            election.join(timeout=10)
 
 
 def test_fault_19_a_broker_goes_down_and_another_leads() -> None:
@@ -206,43 +197,35 @@ def test_fault_19_a_broker_that_is_down_for_a_while() -> None:
     with filled() as (mock, client):
         leader = leader_of(client)
         mock.stop(leader)
-        restart = threading.Timer(0.2, mock.start, (leader,))
-        restart.start()
-        try:
+        with faults.later(0.2, mock.start, leader):
             write(client, b"d")
             assert read_all(client) == [*ABC, (3, b"d")]
-        finally:
-            restart.join(timeout=10)
 
 
-def nodes_asked(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What was said about whom to read from."""
+def replicas_logged(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """The log messages about the choice of the replica."""
     return [r.getMessage() for r in caplog.records if r.name == replica.__name__]
 
 
 @pytest.mark.parametrize("rack", ["", "here"])
-def test_fault_21_a_replica_that_the_leader_names(
-    rack: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The mock names it whether a rack is told or not."""
+def test_fault_21_the_preferred_replica(rack: str, caplog: pytest.LogCaptureFixture) -> None:
+    """The mock returns it with and without a rack."""
     with filled(client_rack=rack) as (mock, client), caplog.at_level("DEBUG"):
         follower = leader_of(client) % 3 + 1
         mock.set_follower(PARTITION, follower)
         assert read_all(client) == ABC
-        assert nodes_asked(caplog) == [f"t-0 is read from broker {follower}, as its leader asks"]
+        assert replicas_logged(caplog) == [
+            f"t-0 is read from broker {follower}, its preferred replica"
+        ]
 
 
 @pytest.mark.parametrize("log", [(0, 0), (0, 1), (0, 2), (1, 3), (2, 3), (3, 3)])
-def test_fault_21_a_follower_that_has_only_a_part_of_the_log(log: tuple[int, int]) -> None:
-    """Out of range there is no loss: the leader has the records, once it is told no rack."""
+def test_fault_21_a_follower_with_a_part_of_the_log(log: tuple[int, int]) -> None:
+    """An offset out of its range is no loss: the leader has the records."""
     with filled(client_rack="here") as (mock, client):
         mock.set_follower(PARTITION, leader_of(client) % 3 + 1, log)
-        withdraw = threading.Timer(0.3, mock.set_follower, (PARTITION, -1))
-        withdraw.start()
-        try:
+        with faults.later(0.3, mock.set_follower, PARTITION, -1):
             assert read_all(client) == ABC
-        finally:
-            withdraw.join(timeout=10)
 
 
 def test_fault_21_a_replica_that_is_down() -> None:
@@ -250,35 +233,25 @@ def test_fault_21_a_replica_that_is_down() -> None:
         follower = leader_of(client) % 3 + 1
         mock.stop(follower)
         mock.set_follower(PARTITION, follower)
-        withdraw = threading.Timer(0.3, mock.set_follower, (PARTITION, -1))
-        withdraw.start()
-        try:
+        with faults.later(0.3, mock.set_follower, PARTITION, -1):
             assert read_all(client) == ABC
-        finally:
-            withdraw.join(timeout=10)
 
 
-PASSING = [
-    ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    ErrorCode.LEADER_NOT_AVAILABLE,
-    ErrorCode.KAFKA_STORAGE_ERROR,
-    ErrorCode.OFFSET_NOT_AVAILABLE,
-    ErrorCode.UNKNOWN_LEADER_EPOCH,
-    ErrorCode.FENCED_LEADER_EPOCH,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    ErrorCode.UNKNOWN_SERVER_ERROR,
-]
+PASSING = faults.errors(
+    "NOT_LEADER_OR_FOLLOWER LEADER_NOT_AVAILABLE KAFKA_STORAGE_ERROR OFFSET_NOT_AVAILABLE "
+    "UNKNOWN_LEADER_EPOCH FENCED_LEADER_EPOCH UNKNOWN_TOPIC_OR_PARTITION UNKNOWN_SERVER_ERROR"
+)
 
 
 @pytest.mark.parametrize("error", PASSING)
 @pytest.mark.parametrize("kind", [ListOffsetsRequest, FetchRequest], ids=lambda kind: kind.api_name)
-def test_fault_17_and_40_errors_that_pass(kind: type[Request], error: ErrorCode) -> None:
+def test_fault_17_and_40_temporary_errors(kind: type[Request], error: ErrorCode) -> None:
     with filled() as (mock, client):
         mock.push_errors(kind, error, error, error)
         assert read_all(client) == ABC
 
 
-def test_fault_40_errors_that_do_not_pass_end_at_the_deadline() -> None:
+def test_fault_40_lasting_errors_end_at_the_deadline() -> None:
     with filled() as (mock, client):
         mock.push_errors(FetchRequest, *[ErrorCode.KAFKA_STORAGE_ERROR] * 1_000)
         started = time.monotonic()
@@ -296,7 +269,7 @@ def test_fault_40_errors_that_do_not_pass_end_at_the_deadline() -> None:
         CUT,
     ],
 )
-def test_fault_43_a_batch_that_was_not_taken_is_written_again(error: ErrorCode | int) -> None:
+def test_fault_43_a_refused_batch_is_written_again(error: ErrorCode | int) -> None:
     with filled() as (mock, client):
         mock.push_errors(ProduceRequest, error, error)
         write(client, b"d")
@@ -306,7 +279,7 @@ def test_fault_43_a_batch_that_was_not_taken_is_written_again(error: ErrorCode |
 @pytest.mark.parametrize(
     "error", [ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.MESSAGE_TOO_LARGE]
 )
-def test_fault_26_and_44_what_is_refused_is_told_at_once(error: ErrorCode) -> None:
+def test_fault_26_and_44_final_errors_are_raised_at_once(error: ErrorCode) -> None:
     with filled() as (mock, client):
         mock.push_errors(ProduceRequest, error)
         with pytest.raises(KafkaError, match=error.name):
@@ -333,7 +306,7 @@ def test_fault_49_a_coordinator_that_is_not_ready(
         assert found == {PARTITION: 2}
 
 
-def test_fault_49_a_coordinator_that_moves() -> None:
+def test_fault_49_the_coordinator_moves() -> None:
     with filled() as (mock, client):
         for broker, offset in ((1, 1), (2, 2), (3, 3)):
             mock.move_group("g", broker)

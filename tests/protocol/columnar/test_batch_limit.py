@@ -1,4 +1,4 @@
-"""Batches that are as large as asked for when they are sent, whatever compression makes of them."""
+"""The limit before compression that gives sent batches of the wanted size."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kafka_protocol.columnar.batch_limit import BatchLimit
 from kafka_protocol.columnar.encode import EncodedBatch, RecordColumns, encode_batches
 from kafka_protocol.records.compression import CompressionCodec
 
-ASKED = 20_000
-MOST = 1_000_000
+WANTED = 20_000
+MAX = 1_000_000
 
 
-def batch(sent_bytes: int, most_bytes: int) -> EncodedBatch:
-    return EncodedBatch(bytes(sent_bytes), 1, most_bytes)
+def batch(sent_bytes: int, estimated_bytes: int) -> EncodedBatch:
+    return EncodedBatch(bytes(sent_bytes), 1, estimated_bytes)
 
 
 def records(count: int, noise_bytes: int, same_bytes: int) -> RecordColumns:
@@ -28,14 +28,14 @@ def records(count: int, noise_bytes: int, same_bytes: int) -> RecordColumns:
     return RecordColumns(pa.nulls(count, pa.binary()), pa.array(values), np.zeros(count, np.int64))
 
 
-def test_before_anything_is_known_it_is_the_size_itself() -> None:
-    assert BatchLimit(ASKED, MOST).bytes == ASKED
+def test_initial_limit_is_the_wanted_size() -> None:
+    assert BatchLimit(WANTED, MAX).bytes == WANTED
 
 
 @pytest.mark.parametrize("magic", [0, 1, 2])
 @pytest.mark.parametrize("codec", [CompressionCodec.NONE, CompressionCodec.LZ4])
-def test_batches_come_near_to_the_size(codec: CompressionCodec, magic: int) -> None:
-    limit = BatchLimit(ASKED, MOST)
+def test_sent_batches_are_close_to_the_wanted_size(codec: CompressionCodec, magic: int) -> None:
+    limit = BatchLimit(WANTED, MAX)
     rows = records(5_000, noise_bytes=20, same_bytes=60)
     for _ in range(10):
         sizes = []
@@ -43,39 +43,39 @@ def test_batches_come_near_to_the_size(codec: CompressionCodec, magic: int) -> N
             assert encoded.sent_bytes == len(encoded.data)
             sizes.append(encoded.sent_bytes)
             limit.note(encoded)
-    assert all(0.85 * ASKED < size < 1.1 * ASKED for size in sizes[:-1])
+    assert all(0.85 * WANTED < size < 1.1 * WANTED for size in sizes[:-1])
 
 
-@given(st.lists(st.tuples(st.integers(1, 2 * MOST), st.integers(1, 2 * MOST))))
-def test_it_is_never_below_the_size_nor_above_what_may_be(pairs: list[tuple[int, int]]) -> None:
-    limit = BatchLimit(ASKED, MOST)
+@given(st.lists(st.tuples(st.integers(1, 2 * MAX), st.integers(1, 2 * MAX))))
+def test_limit_is_between_wanted_and_max(pairs: list[tuple[int, int]]) -> None:
+    limit = BatchLimit(WANTED, MAX)
     for pair in pairs:
         limit.note(batch(*pair))
-        assert ASKED <= limit.bytes <= MOST
+        assert WANTED <= limit.bytes <= MAX
 
 
-def test_a_size_above_what_brokers_take_stays_as_it_is() -> None:
+def test_wanted_size_above_the_brokers_limit_is_kept() -> None:
     limit = BatchLimit(3_000_000, 16_000_000)
     limit.note(batch(1, 1_000))
     assert limit.bytes == 3_000_000
 
 
-def test_it_gets_smaller_at_once_and_larger_by_steps() -> None:
-    limit = BatchLimit(ASKED, MOST)
+def test_limit_falls_at_once_and_grows_by_steps() -> None:
+    limit = BatchLimit(WANTED, MAX)
     grown = []
     for _ in range(18):
         limit.note(batch(limit.bytes // 10, limit.bytes))
         grown.append(limit.bytes)
     assert grown == sorted(grown)
-    assert grown[0] < 1.1 * ASKED
-    assert grown[-1] > 9 * ASKED
+    assert grown[0] < 1.1 * WANTED
+    assert grown[-1] > 9 * WANTED
     limit.note(batch(limit.bytes, limit.bytes))
-    assert limit.bytes == ASKED
+    assert limit.bytes == WANTED
 
 
-def test_a_small_rest_says_nothing() -> None:
-    limit = BatchLimit(ASKED, MOST)
-    limit.note(batch(ASKED // 2, ASKED))
+def test_small_batches_do_not_count() -> None:
+    limit = BatchLimit(WANTED, MAX)
+    limit.note(batch(WANTED // 2, WANTED))
     before = limit.bytes
     limit.note(batch(100, 100))
     assert limit.bytes == before

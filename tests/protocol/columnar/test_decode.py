@@ -1,4 +1,4 @@
-"""The columnar decoder equals the reference codec on the same bytes, and refuses the same."""
+"""The columnar decoder gives the same rows and errors as the reference codec."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def decoded(
 
 
 def row_of(record: Record, timestamp_type: int = 0) -> dict[str, Any]:
-    """What Spark's connector makes of a record."""
+    """A record as a row of Spark's connector."""
     headers = [
         {"key": header.key.decode("utf-8", "replace"), "value": header.value}
         for header in record.headers
@@ -75,7 +75,7 @@ def row_of(record: Record, timestamp_type: int = 0) -> dict[str, Any]:
 
 
 def reference_rows(batches: Iterable[RecordBatch]) -> list[dict[str, Any]]:
-    """What the reference codec makes of batches."""
+    """The rows of batches, by the reference codec."""
     return [
         row_of(record, batch.header.timestamp_type)
         for batch in batches
@@ -91,7 +91,7 @@ def with_ms(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @given(pieces=st.lists(batches(), min_size=1, max_size=5), target=st.sampled_from([1, 500, 10**6]))
 def test_equals_the_reference_codec(pieces: list[tuple[bytes, list[Record]]], target: int) -> None:
-    """Whatever the batches are, however they are gathered."""
+    """For any batches, and any size of Arrow batches."""
     read = read_all(data for data, _ in pieces)
     expected = [row_of(record) for batch in read for record in decode_records(batch)]
     assert with_ms(decoded(read, target_bytes=target)) == expected
@@ -104,8 +104,8 @@ ANY_BATCH = batches().map(lambda piece: piece[0]) | message_sets().map(lambda sa
 
 
 @given(pieces=st.lists(ANY_BATCH, min_size=1, max_size=6), target=st.sampled_from([1, 500, 10**6]))
-def test_fault_37_all_formats_in_one_answer(pieces: list[bytes], target: int) -> None:
-    """In one frame, with the last batch cut short."""
+def test_fault_37_all_formats_in_one_response(pieces: list[bytes], target: int) -> None:
+    """In one frame, with an incomplete last batch."""
     read = read_all([b"".join(pieces)[:-1]])
     assert with_ms(decoded(read, target_bytes=target)) == reference_rows(read)
 
@@ -154,7 +154,7 @@ def test_projection_of_one_column(name: str, piece: tuple[bytes, list[Record]]) 
 
 @st.composite
 def dense_batches(draw: st.DrawFn) -> tuple[RecordBatch, list[int]]:
-    """Without gaps, or with one, and which offsets it holds. The records cannot be read."""
+    """A batch with at most one gap, and its offsets; without a gap, the records are garbage."""
     base, count, missing = draw(st.tuples(st.integers(0, 50), st.integers(1, 20), st.booleans()))
     offsets = [base + number for number in range(count + missing) if not missing or number != 1]
     records = [Record(offset, 0, b"key", None) for offset in offsets]
@@ -178,7 +178,7 @@ def dense_batches(draw: st.DrawFn) -> tuple[RecordBatch, list[int]]:
 def test_offsets_without_gaps_come_from_the_headers(
     pieces: list[tuple[RecordBatch, list[int]]], edges: tuple[int, int], target: int
 ) -> None:
-    """Which leave no choice; nothing is unpacked."""
+    """Nothing is decompressed."""
     start, stop = sorted(edges)
     rows = decoded(
         [batch for batch, _ in pieces],
@@ -211,7 +211,7 @@ def test_many_records_equal_the_reference_codec(max_batch_bytes: int) -> None:
     assert with_ms(decoded(batches)) == reference_rows(batches)
 
 
-def test_projection_keeps_the_asked_order() -> None:
+def test_projection_keeps_the_order_of_the_columns() -> None:
     batch = RecordBatch(header_of(records_count=1), memoryview(b"\x0c\x00\x00\x00\x01\x01\x00"))
     assert list(decoded([batch], columns=["offset", "key"])[0]) == ["offset", "key"]
 
@@ -266,7 +266,7 @@ def test_timestamp_beyond_microseconds() -> None:
         b"\x0e\x00\x00\x00\x01\x01\x00\x00",  # more than its fields
         b"\x0c\x00\x00\x00\x01\x01\x00\x00",  # more than its records
         b"\xff\xff\xff\xff\xff\x0f",  # an endless length
-        b"\x02\x00",  # nothing but attributes
+        b"\x02\x00",  # only attributes
         b"",
     ],
 )
@@ -276,20 +276,40 @@ def test_fault_32_impossible_records(payload: bytes) -> None:
         decoded([batch])
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        b"\x01\x00",  # a header key of -1 bytes
+        b"\x08a\x01",  # a header key beyond the record
+        b"\x00\x03",  # a header value of -2 bytes
+        b"\x00\x08",  # a header value beyond the record
+        b"\x00\x01\x00",  # a byte after the headers
+    ],
+    ids=["key of -1", "key too long", "value of -2", "value too long", "more bytes"],
+)
+def test_fault_32_impossible_headers_of_many_records(fields: bytes) -> None:
+    """From 16 records on the headers of all are decoded together."""
+    body = b"\x00\x00%c\x01\x01\x02" + fields
+    records = [bytes([2 * (len(body) - 1)]) + body % (2 * number) for number in range(20)]
+    header = header_of(base_offset=40, records_count=20, last_offset_delta=19)
+    with pytest.raises(CorruptRecordError, match="of orders-3 at offset 40: "):
+        decoded([RecordBatch(header, memoryview(b"".join(records)))])
+
+
 def test_fault_32_offsets_must_ascend() -> None:
     header = header_of(base_offset=40, records_count=2, last_offset_delta=1)
     with pytest.raises(CorruptRecordError, match="do not ascend"):
         decoded([RecordBatch(header, memoryview(MINIMAL * 2))])
 
 
-def test_fault_32_the_broken_batch_of_many_is_named() -> None:
+def test_fault_32_error_names_the_broken_batch() -> None:
     good = RecordBatch(header_of(base_offset=1, records_count=1), memoryview(MINIMAL))
     bad = RecordBatch(header_of(base_offset=2, records_count=1), memoryview(MINIMAL + b"\x00"))
     with pytest.raises(CorruptRecordError, match="of orders-3 at offset 2: "):
         decoded([good, bad, good])
 
 
-def test_fault_33_cap_names_partition_and_offset() -> None:
+def test_fault_33_size_limit_names_partition_and_offset() -> None:
     batch = RecordBatch(header_of(base_offset=40, records_count=1), memoryview(MINIMAL))
     with pytest.raises(CorruptRecordError, match=r"of orders-3 at offset 40: .*more than 6 bytes"):
         decoded([batch], max_decompressed_bytes=6)
@@ -326,8 +346,7 @@ def test_the_lowest_timestamp_of_all() -> None:
 
 
 @given(payload=st.binary(max_size=120), count=st.integers(1, 5))
-def test_garbage_is_refused_as_the_reference_refuses_it(payload: bytes, count: int) -> None:
-    """Never other rows than the reference's; where one refuses, so does the other."""
+def test_garbage_gives_rows_or_errors_as_the_reference(payload: bytes, count: int) -> None:
     header = header_of(base_offset=40, records_count=count, last_offset_delta=count - 1)
     batch = RecordBatch(header, memoryview(payload))
     try:
@@ -340,7 +359,7 @@ def test_garbage_is_refused_as_the_reference_refuses_it(payload: bytes, count: i
     try:
         rows = decoded([batch], columns=columns)
     except CorruptRecordError as error:
-        assert "do not ascend" in str(error)  # the one thing it checks beyond the reference
+        assert "do not ascend" in str(error)  # the only check that the reference lacks
         return
     assert rows == [{name: row[name] for name in columns} for row in expected]
 
@@ -350,26 +369,26 @@ def test_fault_31_flipped_payload_byte_never_gives_other_rows(
     piece: tuple[bytes, list[Record]], data: st.DataObject
 ) -> None:
     raw = bytearray(piece[0])
-    at = data.draw(st.integers(21, len(raw) - 1))
-    raw[at] ^= 1 << data.draw(st.integers(0, 7))
+    pos = data.draw(st.integers(21, len(raw) - 1))
+    raw[pos] ^= 1 << data.draw(st.integers(0, 7))
     with pytest.raises(CorruptRecordError):
         decoded(read_all([bytes(raw)]))
 
 
 @given(sample=message_sets(), data=st.data())
-def test_fault_31_flipped_byte_of_a_message_set_never_gives_other_rows(
+def test_fault_31_flipped_byte_of_a_message_set(
     sample: MessageSetSample, data: st.DataObject
 ) -> None:
-    """Offsets and sizes have no checksum: a flip there may only lose what it then cuts short."""
+    """Offsets and sizes have no checksum: a flip may lose messages, but never change one."""
     raw = bytearray(sample.data)
-    at = data.draw(st.integers(8, len(raw) - 1))
-    raw[at] ^= 1 << data.draw(st.integers(0, 7))
+    pos = data.draw(st.integers(8, len(raw) - 1))
+    raw[pos] ^= 1 << data.draw(st.integers(0, 7))
     expected = [row_of(record, sample.timestamp_type) for record in sample.records]
     try:
         rows = with_ms(decoded(read_all([bytes(raw)])))
     except CorruptRecordError:
         return
-    # Or it is the offset of a message behind the first one.
+    # The flip may have changed the offset of a message after the first one.
     known = {row["offset"]: row for row in expected}
     assert all(row == known[row["offset"]] for row in rows if row["offset"] in known)
 
@@ -379,10 +398,8 @@ def test_fault_31_flipped_byte_of_a_message_set_never_gives_other_rows(
     magic=st.sampled_from([0, 1]),
     codec=st.sampled_from(OLD_CODECS[1:]),
 )
-def test_fault_32_garbage_in_a_wrapper_is_refused_as_the_reference_refuses_it(
-    inner: bytes, magic: int, codec: CompressionCodec
-) -> None:
-    """The beginning of an honest message makes garbage get farther."""
+def test_fault_32_garbage_in_a_wrapper(inner: bytes, magic: int, codec: CompressionCodec) -> None:
+    """A valid message before the garbage passes more checks."""
     message = encode_messages([Message(0, 5, b"key", b"value")], magic)
     mixed = message + message[: len(inner) % 30] + inner
     data = wrap_messages(mixed, Compression(codec), magic, 9, 5)
@@ -399,7 +416,7 @@ def test_fault_32_garbage_in_a_wrapper_is_refused_as_the_reference_refuses_it(
 @pytest.mark.parametrize("magic", [0, 1])
 @given(data=st.data())
 def test_fault_32_a_changed_byte_in_a_wrapper(magic: int, data: st.DataObject) -> None:
-    """Either both codecs refuse it, or both read the same."""
+    """Both codecs raise an error, or both give the same rows."""
     messages = [Message(offset, 5 + offset, b"key", b"value") for offset in range(3)]
     plain = bytearray(encode_messages(messages, magic))
     plain[data.draw(st.integers(0, len(plain) - 1))] = data.draw(st.integers(0, 255))
@@ -422,10 +439,10 @@ def test_fault_33_bomb_in_a_wrapper_names_partition_and_offset() -> None:
         decoded([batch], max_decompressed_bytes=5_000)
 
 
-def test_fault_32_the_broken_message_set_of_many_is_named() -> None:
+def test_fault_32_error_names_the_broken_message_set() -> None:
     good, bad, last = read_all(
-        wrapper_of([Message(inner, 5, None, None)], 1, CompressionCodec.GZIP, at)
-        for inner, at in ((0, 3), (9, 4), (0, 5))
+        wrapper_of([Message(inner, 5, None, None)], 1, CompressionCodec.GZIP, outer)
+        for inner, outer in ((0, 3), (9, 4), (0, 5))
     )
     with pytest.raises(CorruptRecordError, match="of orders-3 at offset 4: the offsets"):
         decoded([good, bad, last])

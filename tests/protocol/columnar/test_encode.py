@@ -1,8 +1,9 @@
-"""The columnar encoder: what it writes is read by the reference codec, record for record."""
+"""The reference codec reads the batches of the columnar encoder, record for record."""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +16,14 @@ from kafka.record.memory_records import MemoryRecords
 from kafka_protocol.columnar.encode import Gathered, RecordColumns, encode_batches, encode_gathered
 from kafka_protocol.columnar.schema import HEADERS_TYPE
 from kafka_protocol.errors import EncodeError
-from kafka_protocol.records.batch import check_crc, read_batches
+from kafka_protocol.records.batch import BatchHeader, check_crc, read_batches
 from kafka_protocol.records.compression import Compression, CompressionCodec
 from kafka_protocol.records.lz4_checksum import with_wrong_checksum
 from kafka_protocol.records.message_set import MessageSetHeader
 from kafka_protocol.records.record import Header, Record, decode_records
 from tests.protocol.records.strategies import NOW, OLD_CODECS, payloads
+
+Row: TypeAlias = "tuple[bytes | None, bytes | None, int, list[dict[str, Any]] | None]"
 
 HEADER = st.fixed_dictionaries({"key": st.text(max_size=5), "value": payloads()})
 ROW = st.tuples(
@@ -31,7 +34,7 @@ ROW = st.tuples(
 )
 
 
-def columns_of(rows: list[tuple[object, ...]]) -> RecordColumns:
+def columns_of(rows: list[Row]) -> RecordColumns:
     keys, values, timestamps, headers = zip(*rows, strict=True)
     return RecordColumns(
         pa.array(keys, pa.binary()),
@@ -41,15 +44,30 @@ def columns_of(rows: list[tuple[object, ...]]) -> RecordColumns:
     )
 
 
-def read_back(columns: RecordColumns, codec: CompressionCodec, size: int) -> list[list[Record]]:
+def slice_of(columns: RecordColumns, start: int) -> RecordColumns:
+    """Columns whose Arrow arrays have an offset of their own."""
+    key, value, timestamp, headers = columns
+    assert headers is not None
+    return RecordColumns(key[start:], value[start:], timestamp[start:], headers[start:])
+
+
+def read_back(
+    columns: RecordColumns, codec: CompressionCodec, size: int, magic: int = 2
+) -> list[list[Record]]:
     batches = []
-    for encoded in encode_batches(columns, codec, size):
-        (batch,) = read_batches(memoryview(encoded.data))
-        records = decode_records(batch)
+    for encoded in encode_batches(columns, codec, size, magic=magic):
+        read = [*read_batches(memoryview(encoded.data))]
+        for batch in read:
+            check_crc(batch)
+            assert (batch.header.magic, batch.header.codec) == (magic, codec)
+        records = [record for batch in read for record in decode_records(batch)]
         assert len(records) == encoded.records_count
         assert [record.offset for record in records] == [*range(len(records))]
-        assert batch.header.base_timestamp == records[0].timestamp
-        assert batch.header.max_timestamp == max(record.timestamp for record in records)
+        if magic == 2:
+            ((header, _),) = read
+            assert isinstance(header, BatchHeader)
+            assert header.base_timestamp == records[0].timestamp
+            assert header.max_timestamp == max(record.timestamp for record in records)
         batches.append(records)
     return batches
 
@@ -61,20 +79,13 @@ def read_back(columns: RecordColumns, codec: CompressionCodec, size: int) -> lis
     skip=st.integers(0, 3),
 )
 def test_reference_codec_reads_it_back(
-    rows: list[tuple[object, ...]], codec: CompressionCodec, size: int, skip: int
+    rows: list[Row], codec: CompressionCodec, size: int, skip: int
 ) -> None:
-    columns = columns_of(rows)
-    # Slices of Arrow arrays have an offset of their own.
     skip = min(skip, len(rows) - 1)
-    columns = RecordColumns(*(column[skip:] for column in columns))
+    columns = slice_of(columns_of(rows), skip)
     records = [record for batch in read_back(columns, codec, size) for record in batch]
     assert [(r.timestamp, r.key, r.value, r.headers) for r in records] == [
-        (
-            timestamp,
-            key,
-            value,
-            tuple(Header(h["key"].encode(), h["value"]) for h in headers or ()),
-        )
+        (timestamp, key, value, tuple(Header(h["key"].encode(), h["value"]) for h in headers or ()))
         for key, value, timestamp, headers in rows[skip:]
     ]
 
@@ -84,8 +95,8 @@ def test_reference_codec_reads_it_back(
     size=st.sampled_from([1, 200, 10**6]),
     data=st.data(),
 )
-def test_partitions_are_written_as_if_each_stood_alone(
-    rows: list[tuple[object, ...]], size: int, data: st.DataObject
+def test_partitions_are_encoded_independently(
+    rows: list[Row], size: int, data: st.DataObject
 ) -> None:
     order = data.draw(st.permutations(range(len(rows))))
     inner = data.draw(st.sets(st.integers(1, len(rows) - 1))) if len(rows) > 1 else set()
@@ -98,8 +109,8 @@ def test_partitions_are_written_as_if_each_stood_alone(
     together = encode_gathered(gathered, magics, Compression(CompressionCodec.NONE), size)
     alone = []
     for number, (start, stop) in enumerate(pairwise(starts)):
-        its = columns_of([(*rows[row][:3], None) for row in order[start:stop]])
-        batches = encode_batches(its, CompressionCodec.NONE, size, magic=magics[number])
+        own = columns_of([(*rows[row][:3], None) for row in order[start:stop]])
+        batches = encode_batches(own, CompressionCodec.NONE, size, magic=magics[number])
         alone += [(number, batch) for batch in batches]
     assert [*together] == alone
 
@@ -111,42 +122,24 @@ def test_without_a_headers_column() -> None:
 
 
 @pytest.mark.parametrize("magic", [0, 1, 2])
-def test_no_records_are_no_batches(magic: int) -> None:
+def test_no_records_give_no_batches(magic: int) -> None:
     nothing = pa.array([], pa.binary())
     columns = RecordColumns(nothing, nothing, np.array([], dtype=np.int64))
     assert not [*encode_batches(columns, CompressionCodec.NONE, magic=magic)]
 
 
-def test_batches_stay_below_their_size_unless_one_record_is_larger() -> None:
-    rows: list[tuple[object, ...]] = [
-        (None, bytes(size), NOW, None) for size in (400, 400, 400, 5000, 10)
-    ]
+def test_only_a_large_record_exceeds_the_batch_size() -> None:
+    rows: list[Row] = [(None, bytes(size), NOW, None) for size in (400, 400, 400, 5000, 10)]
     encoded = [*encode_batches(columns_of(rows), CompressionCodec.NONE, 1000)]
     assert [batch.records_count for batch in encoded] == [2, 1, 1, 1]
     assert all(len(batch.data) <= 1000 + 61 for batch in encoded if batch.records_count > 1)
 
 
-@pytest.mark.parametrize("header", [{"key": None, "value": b"v"}, None])
-def test_header_without_a_key_is_refused(header: dict[str, object] | None) -> None:
+@pytest.mark.parametrize("header", [{"key": None, "value": b"v"}, None], ids=["no key", "null"])
+def test_header_without_a_key_is_rejected(header: Any) -> None:
     columns = columns_of([(b"k", b"v", NOW, [header])])
     with pytest.raises(EncodeError, match="header has no key"):
         [*encode_batches(columns, CompressionCodec.NONE)]
-
-
-def read_old(
-    columns: RecordColumns, codec: CompressionCodec, size: int, magic: int
-) -> list[list[Record]]:
-    batches = []
-    for encoded in encode_batches(columns, codec, size, magic=magic):
-        read = [*read_batches(memoryview(encoded.data))]
-        for batch in read:
-            check_crc(batch)
-            assert (batch.header.magic, batch.header.codec) == (magic, codec)
-        records = [record for batch in read for record in decode_records(batch)]
-        assert len(records) == encoded.records_count
-        assert [record.offset for record in records] == [*range(len(records))]
-        batches.append(records)
-    return batches
 
 
 @given(
@@ -157,13 +150,12 @@ def read_old(
     magic=st.sampled_from([0, 1]),
 )
 def test_fault_37_reference_codec_reads_message_sets_back(
-    rows: list[tuple[object, ...]], codec: CompressionCodec, size: int, skip: int, magic: int
+    rows: list[Row], codec: CompressionCodec, size: int, skip: int, magic: int
 ) -> None:
     rows = [(*row[:3], None) for row in rows]
-    columns = columns_of(rows)
     skip = min(skip, len(rows) - 1)
-    columns = RecordColumns(*(column[skip:] for column in columns))
-    records = [record for batch in read_old(columns, codec, size, magic) for record in batch]
+    columns = slice_of(columns_of(rows), skip)
+    records = [record for batch in read_back(columns, codec, size, magic) for record in batch]
     assert [(r.key, r.value, r.timestamp) for r in records] == [
         (key, value, timestamp if magic else -1) for key, value, timestamp, _ in rows[skip:]
     ]
@@ -172,7 +164,7 @@ def test_fault_37_reference_codec_reads_message_sets_back(
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("codec", [CompressionCodec.NONE, CompressionCodec.GZIP])
 def test_kafka_python_reads_message_sets(magic: int, codec: CompressionCodec) -> None:
-    rows: list[tuple[object, ...]] = [
+    rows: list[Row] = [
         (b"k", b"v", NOW, None),
         (None, b"", NOW - 5, None),
         (b"", None, NOW + 5, None),
@@ -192,15 +184,15 @@ def test_kafka_python_reads_message_sets(magic: int, codec: CompressionCodec) ->
     ]
 
 
-def test_a_wrapper_states_the_last_offset_and_the_highest_timestamp() -> None:
-    rows: list[tuple[object, ...]] = [(None, b"v", NOW + extra, None) for extra in (0, 9, 3)]
+def test_wrapper_has_the_last_offset_and_the_max_timestamp() -> None:
+    rows: list[Row] = [(None, b"v", NOW + extra, None) for extra in (0, 9, 3)]
     (encoded,) = encode_batches(columns_of(rows), CompressionCodec.SNAPPY, magic=1)
     ((header, _),) = read_batches(memoryview(encoded.data))
     assert isinstance(header, MessageSetHeader)
     assert (header.last_offset, header.timestamp) == (2, NOW + 9)
 
 
-def test_lz4_of_magic_0_has_the_checksum_that_old_brokers_want() -> None:
+def test_lz4_of_magic_0_has_the_wrong_checksum_of_old_brokers() -> None:
     columns = columns_of([(None, b"v" * 50, NOW, None)])
     frames = []
     for magic, front in ((0, 18), (1, 26)):
@@ -209,10 +201,8 @@ def test_lz4_of_magic_0_has_the_checksum_that_old_brokers_want() -> None:
     assert with_wrong_checksum(frames[1])[6] == frames[0][6] != frames[1][6]
 
 
-def test_message_sets_stay_below_their_size() -> None:
-    rows: list[tuple[object, ...]] = [
-        (None, bytes(size), NOW, None) for size in (400, 400, 400, 5000, 10)
-    ]
+def test_only_a_large_message_exceeds_the_message_set_size() -> None:
+    rows: list[Row] = [(None, bytes(size), NOW, None) for size in (400, 400, 400, 5000, 10)]
     encoded = [*encode_batches(columns_of(rows), CompressionCodec.NONE, 1000, magic=1)]
     assert [batch.records_count for batch in encoded] == [2, 1, 1, 1]
     assert [len(batch.data) for batch in encoded] == [868, 434, 5034, 44]

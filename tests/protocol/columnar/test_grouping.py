@@ -14,7 +14,7 @@ any_numbers = st.lists(st.integers(0, 2**31 - 1) | st.integers(0, 3), max_size=3
 
 
 @given(few_numbers | any_numbers)
-def test_rows_are_gathered_in_their_order(numbers: list[int]) -> None:
+def test_groups_keep_the_order_of_their_rows(numbers: list[int]) -> None:
     expected = defaultdict(list)
     for row, number in enumerate(numbers):
         expected[number].append(row)
@@ -24,11 +24,11 @@ def test_rows_are_gathered_in_their_order(numbers: list[int]) -> None:
 
 
 @pytest.mark.parametrize("numbers", [[], [7], [7, 7, 7], [1, 1, 2, 5, 5], [5, 2, 2, 70_000, 1, 1]])
-def test_rows_that_stand_together_stay(numbers: list[int]) -> None:
+def test_grouped_rows_are_not_reordered(numbers: list[int]) -> None:
     assert grouped(np.array(numbers, dtype=np.int64)).order.tolist() == [*range(len(numbers))]
 
 
 @given(few_numbers | any_numbers | st.lists(st.integers(65_530, 65_540)))
-def test_the_order_is_stable(numbers: list[int]) -> None:
+def test_stable_order(numbers: list[int]) -> None:
     order = stable_order(np.array(numbers, dtype=np.int64))
     assert order.tolist() == sorted(range(len(numbers)), key=numbers.__getitem__)

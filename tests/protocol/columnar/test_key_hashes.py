@@ -1,4 +1,4 @@
-"""Hashes of keys: those that other producers' own tests state, and columns as their keys."""
+"""Hashes of keys: known values from the tests of other clients, and whole columns."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_murmur2_of_known_keys(data: bytes, number: int) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_murmur2_is_kafka_pythons(data: bytes) -> None:
+def test_murmur2_equals_kafka_pythons(data: bytes) -> None:
     assert murmur2(data) & 0xFFFFFFFF == kafka_pythons_murmur2(data)
 
 
@@ -72,7 +72,7 @@ def test_fnv1a_of_known_keys(data: bytes, number: int) -> None:
 
 @each_hash
 @given(keys=keys_or_nulls)
-def test_a_column_is_hashed_as_its_keys_are(keys: list[bytes | None], key_hash: KeyHash) -> None:
+def test_hashes_of_a_column(keys: list[bytes | None], key_hash: KeyHash) -> None:
     hashes = hash_keys(pa.array(keys, pa.binary()), key_hash)
     assert hashes.dtype == np.uint32
     assert hashes.tolist() == expected(keys, key_hash)
@@ -80,7 +80,7 @@ def test_a_column_is_hashed_as_its_keys_are(keys: list[bytes | None], key_hash: 
 
 @each_hash
 @given(keys=keys_or_nulls, data=st.data())
-def test_a_slice_is_hashed_as_its_keys_are(
+def test_hashes_of_a_slice(
     keys: list[bytes | None], data: st.DataObject, key_hash: KeyHash
 ) -> None:
     start = data.draw(st.integers(0, len(keys)))
@@ -92,8 +92,8 @@ def test_a_slice_is_hashed_as_its_keys_are(
 @each_hash
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 300])
 @pytest.mark.parametrize("longest", [0, 3, 4, 7, 1_000])
-def test_columns_of_few_and_many_and_long_keys(count: int, longest: int, key_hash: KeyHash) -> None:
-    """With few keys of a length, and with many, the hash is computed in different ways."""
+def test_columns_of_few_many_and_long_keys(count: int, longest: int, key_hash: KeyHash) -> None:
+    """The code for few keys of a length is different from that for many."""
     random = np.random.default_rng(count)
     keys: list[bytes | None] = [
         random.bytes(int(random.integers(longest + 1))) for _ in range(count)
@@ -119,13 +119,13 @@ def test_columns_without_keys(key_type: pa.DataType, key_hash: KeyHash) -> None:
 
 
 @each_hash
-def test_what_lies_under_a_null_does_not_count(key_hash: KeyHash) -> None:
+def test_bytes_of_a_null_do_not_count(key_hash: KeyHash) -> None:
     validity = pa.py_buffer(bytes([0b101]))
     offsets = pa.py_buffer(np.array([0, 1, 9, 10], dtype=np.int32))
     column = pa.Array.from_buffers(pa.binary(), 3, [validity, offsets, pa.py_buffer(b"a12345678b")])
     assert hash_keys(column, key_hash).tolist() == expected([b"a", None, b"b"], key_hash)
 
 
-def test_other_columns_are_refused() -> None:
+def test_other_types_are_rejected() -> None:
     with pytest.raises(TypeError, match="keys must be binary or string, not int64"):
         hash_keys(pa.array([1]), KeyHash.MURMUR2)

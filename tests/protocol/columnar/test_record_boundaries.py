@@ -1,4 +1,4 @@
-"""Where records end: what the steps and the runs find is what reading one by one finds."""
+"""Record boundaries: the table and the runs give the same ends as the sizes of the records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_protocol import primitives
-from kafka_protocol.columnar.record_boundaries import append_record_ends
+from kafka_protocol.columnar.record_boundaries import append_record_boundaries
 from kafka_protocol.errors import DecodeError
 from kafka_protocol.primitives import Out
 
@@ -21,13 +21,13 @@ def record(size: int) -> bytes:
     return bytes(out[0]) + bytes([0xFF]) * size
 
 
-def ends_of(data: bytes, pos: int, stop: int, count: int) -> list[int]:
+def boundaries_of(data: bytes, pos: int, stop: int, count: int) -> list[int]:
     ends = array("q")
-    append_record_ends(data, pos, stop, count, ends)
+    append_record_boundaries(data, pos, stop, count, ends)
     return ends.tolist()
 
 
-# Runs of equal lengths and single ones, around the sizes where the length grows by a byte.
+# Runs of equal lengths, also around the sizes where the length field gets one byte more.
 SIZE = st.sampled_from([1, 6, 62, 63, 64, 65, 100, 8190, 8191, 8192, 8193, 20_000])
 RUN = st.tuples(SIZE, st.sampled_from([1, 1, 2, 3, 63, 64, 65, 66, 255, 256, 257]))
 
@@ -38,48 +38,48 @@ def test_equals_the_sizes(runs: list[tuple[int, int]], before: int) -> None:
     data = b"\x02" * before + b"".join(records) + b"\x02" * before
     stop = len(data) - before
     expected = [*accumulate(map(len, records), initial=before)][1:]
-    assert ends_of(data, before, stop, len(records)) == expected
+    assert boundaries_of(data, before, stop, len(records)) == expected
 
 
 @pytest.mark.parametrize("count", [8191, 8192, 8193, 20_000])
 def test_long_runs(count: int) -> None:
     data = record(70) * count + record(71)
-    ends = ends_of(data, 0, len(data), count + 1)
+    ends = boundaries_of(data, 0, len(data), count + 1)
     assert ends == [*range(72, 72 * count + 1, 72), len(data)]
 
 
-def test_a_length_that_is_longer_than_it_needs_to_be() -> None:
+def test_length_with_more_bytes_than_needed() -> None:
     data = b"\x82\x00x" + b"\x82\x80\x00x" + b"\x02x"
-    assert ends_of(data, 0, len(data), 3) == [3, 7, 9]
+    assert boundaries_of(data, 0, len(data), 3) == [3, 7, 9]
 
 
 @pytest.mark.parametrize(
     ("data", "count"),
     [
-        (record(5) * 3, 2),  # one record more than announced
-        (record(5) * 3, 4),  # one less
+        (record(5) * 3, 2),  # one record too many
+        (record(5) * 3, 4),  # one record too few
         (record(70) * 300, 299),
         (record(70) * 300, 301),
         (record(5) + b"\x0b" + bytes(9), 3),  # a negative length
         (b"\x0b" + bytes(9), 1),
         (record(5) + b"\xff\xff\xff\xff\x0f" + bytes(9), 3),
-        (record(5) + b"\xff\xff\xff\xff\xff\x0f" + bytes(9), 3),  # an endless one
-        (record(5) + b"\x80", 2),  # one that is cut short
+        (record(5) + b"\xff\xff\xff\xff\xff\x0f" + bytes(9), 3),  # an endless length
+        (record(5) + b"\x80", 2),  # a truncated length
         (record(5)[:-1], 1),
         (record(70) * 200 + record(70)[:-1], 201),
         (b"", 1),
     ],
 )
-def test_fault_32_lengths_that_do_not_add_up(data: bytes, count: int) -> None:
-    for behind in (b"", record(5) * 400):  # another batch of the same frame
+def test_fault_32_lengths_that_do_not_match_the_batch(data: bytes, count: int) -> None:
+    for next_batch in (b"", record(5) * 400):
         with pytest.raises(DecodeError):
-            ends_of(data + behind, 0, len(data), count)
+            boundaries_of(data + next_batch, 0, len(data), count)
 
 
 @given(data=st.binary(max_size=100), count=st.integers(1, 12))
-def test_fault_32_garbage_ends_where_it_must_or_is_refused(data: bytes, count: int) -> None:
+def test_fault_32_garbage_gives_valid_ends_or_an_error(data: bytes, count: int) -> None:
     try:
-        ends = ends_of(data + b"\x04\x04\x04", 0, len(data), count)
+        ends = boundaries_of(data + b"\x04\x04\x04", 0, len(data), count)
     except DecodeError:
         return
     assert len(ends) == count

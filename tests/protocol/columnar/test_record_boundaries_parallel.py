@@ -1,4 +1,4 @@
-"""Many chains of records: they find what going from record to record finds, or say nothing."""
+"""Parallel search for record boundaries: the same result as record by record, or None."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_protocol import primitives
-from kafka_protocol.columnar.record_boundaries import append_record_ends
-from kafka_protocol.columnar.record_boundaries_parallel import find_ends
+from kafka_protocol.columnar.record_boundaries import append_record_boundaries
+from kafka_protocol.columnar.record_boundaries_parallel import find_record_boundaries
 from kafka_protocol.errors import DecodeError
 from kafka_protocol.primitives import Out
 
@@ -21,14 +21,14 @@ BETWEEN = bytes(61)  # the header of the next batch
 
 
 def record(size: int, filling: bytes) -> bytes:
-    """A record of that many bytes behind its length; the first of them are the attributes."""
+    """A record of `size` bytes after its length; the first one is the attributes."""
     out: Out = []
     primitives.write_varint(out, size)
     return bytes(out[0]) + (b"\x00" + filling * size)[:size]
 
 
-def found(batches: Sequence[Sequence[bytes]], between: bytes = BETWEEN) -> list[int] | None:
-    """What is found, if anything, held against the sizes."""
+def check(batches: Sequence[Sequence[bytes]], between: bytes = BETWEEN) -> bool:
+    """Whether there is a result, which must be the ends by the sizes of the records."""
     starts, stops, ends, pos = [], [], [], len(between)
     for batch in batches:
         starts.append(pos)
@@ -37,11 +37,9 @@ def found(batches: Sequence[Sequence[bytes]], between: bytes = BETWEEN) -> list[
         pos = ends[-1] + len(between)
     data = between + between.join(map(b"".join, batches)) + between
     counts = [*map(len, batches)]
-    result = find_ends(data, np.array(starts), np.array(stops), np.array(counts))
-    if result is None:
-        return None
-    assert result.tolist() == ends
-    return ends
+    result = find_record_boundaries(data, np.array(starts), np.array(stops), np.array(counts))
+    assert result is None or result.tolist() == ends
+    return result is not None
 
 
 NOISE = np.random.default_rng(7).integers(0, 256, 4_000, dtype=np.uint8).tobytes()
@@ -53,30 +51,21 @@ FILLINGS = {
     "UTF-16": "Kafka".encode("utf-16-le"),
     "looks like records": record(20, b"\x00") * 3 + b"x",
 }
-# Those that look like something else, which makes guesses wrong.
+# Fillings that look like the begin of a record, so that guesses are wrong.
 MISLEADING = {"UTF-16", "looks like records", "ones"}
 
 
 @pytest.mark.parametrize("filling", FILLINGS)
 @pytest.mark.parametrize("between", [BETWEEN, b""], ids=["in a frame", "joined"])
-@pytest.mark.parametrize(
-    "counts",
-    [
-        [20_000],
-        [100] * 100,
-        [1] * 2_000,
-        [7_000, 1, 60, 8_000],
-    ],
-)
+@pytest.mark.parametrize("counts", [[20_000], [100] * 100, [1] * 2_000, [7_000, 1, 60, 8_000]])
 @pytest.mark.parametrize("sizes", [range(90, 91), range(40, 140), range(7, 40)])
-def test_finds_them(counts: list[int], sizes: range, filling: str, between: bytes) -> None:
+def test_finds_all_ends(counts: list[int], sizes: range, filling: str, between: bytes) -> None:
     random = np.random.default_rng(1)
     batches = [
         [record(int(size), FILLINGS[filling]) for size in random.choice(sizes, count)]
         for count in counts
     ]
-    is_found = found(batches, between) is not None
-    assert is_found or filling in MISLEADING
+    assert check(batches, between) or filling in MISLEADING
 
 
 SIZES = st.sampled_from([6, 7, 20, 62, 63, 64, 65, 100, 300, 8190, 8191, 8192, 20_000])
@@ -92,12 +81,11 @@ BATCH = st.tuples(st.lists(SIZES, min_size=1, max_size=3), st.integers(1, 700))
 def test_is_never_wrong(
     batches: list[tuple[list[int], int]], copies: int, filling: bytes, between: bytes
 ) -> None:
-    """Whatever is in the records and beside them."""
     made = [
         ([record(size, filling) for size in sizes] * (1 + count // len(sizes)))[:count]
         for sizes, count in batches
     ]
-    found(made * (copies if sum(map(len, map(b"".join, made))) < 50_000 else 1), between)
+    check(made * (copies if sum(map(len, map(b"".join, made))) < 50_000 else 1), between)
 
 
 VARYING = [record(50 + number % 30, NOISE[number:]) for number in range(3_000)]
@@ -109,34 +97,40 @@ def ends_one_by_one(data: bytes, counts: Sequence[int], stops: Sequence[int]) ->
     ends = array("q")
     try:
         for begin, stop, count in zip([0, *stops], stops, counts, strict=False):
-            append_record_ends(data, begin, stop, count, ends)
+            append_record_boundaries(data, begin, stop, count, ends)
     except DecodeError:
         return None
     return ends.tolist()
 
 
-@given(at=st.integers(0, 199_999), byte=st.integers(0, 255), extra=st.sampled_from([-1, 0, 0, 1]))
-def test_fault_32_a_changed_byte_is_found_or_makes_no_difference(
-    at: int, byte: int, extra: int
-) -> None:
-    """Two batches without anything in between, so that one may run into the other."""
+@given(pos=st.integers(0, 199_999), byte=st.integers(0, 255), extra=st.sampled_from([-1, 0, 0, 1]))
+def test_fault_32_a_changed_byte_is_detected_or_harmless(pos: int, byte: int, extra: int) -> None:
+    """Two adjacent batches, so that one may run into the other."""
     data = bytearray(BOTH)
     stops = [BORDER, len(data)]
     counts = [1_400 + extra, 1_600 - extra]
-    data[at % len(data)] = byte
-    result = find_ends(bytes(data), np.array([0, stops[0]]), np.array(stops), np.array(counts))
+    data[pos % len(data)] = byte
+    result = find_record_boundaries(
+        bytes(data), np.array([0, stops[0]]), np.array(stops), np.array(counts)
+    )
     expected = ends_one_by_one(bytes(data), counts, stops)
     assert (result is None) or (result.tolist() == expected)
     assert expected is not None or result is None
 
 
-def test_fault_32_damage_that_leads_from_one_batch_into_the_next() -> None:
+def test_fault_32_more_records_than_bytes() -> None:
+    assert (
+        find_record_boundaries(bytes(10), np.array([0]), np.array([10]), np.array([2_000])) is None
+    )
+
+
+def test_fault_32_record_that_runs_into_the_next_batch() -> None:
     one, two = [record(50, b"a")] * 2_000, [record(50, b"a")] * 2_000
     data = bytearray(b"".join(one + two))
     stop = len(data) // 2
     last = stop - len(one[0])
-    data[last] = 2 * 101  # it takes the first record of the next batch with it
-    result = find_ends(
+    data[last] = 2 * 101  # the last record includes the first one of the next batch
+    result = find_record_boundaries(
         bytes(data), np.array([0, stop]), np.array([stop, len(data)]), np.array([2_000, 2_000])
     )
     assert result is None

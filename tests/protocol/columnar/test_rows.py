@@ -1,35 +1,37 @@
-"""One buffer for many payloads: in place where they lie in one frame, else copied."""
+"""One buffer for many payloads: the frame if all are in one, else a copy; rows by batch."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
 from kafka_protocol.columnar import rows
-from kafka_protocol.columnar.rows import RowRanges, lay_out
+from kafka_protocol.columnar.rows import RowRanges, join_payloads
 from kafka_protocol.records.compression import Buffer
 
 FRAME = b"0123456789"
 VIEW = memoryview(FRAME)
 
 
-def test_payloads_of_one_frame_stay_where_they_are() -> None:
-    data, begins = lay_out([VIEW[2:4], VIEW[4:4], VIEW[5:9]])
+def test_payloads_of_one_frame_are_not_copied() -> None:
+    data, begins = join_payloads([VIEW[2:4], VIEW[4:4], VIEW[5:9]])
     assert data is FRAME
     assert begins == [2, 4, 5]
 
 
-def test_payloads_of_a_frame_in_a_buffer_that_is_used_again_stay_where_they_are() -> None:
-    """It is not used again while a payload of it is looked at (`framing.FrameBuffer`)."""
-    frame = bytearray(FRAME)
-    data, begins = lay_out([memoryview(frame)[1:3], memoryview(frame).toreadonly()[4:5]])
+def test_payloads_of_a_frame_in_a_bytearray_are_not_copied() -> None:
+    """`framing.FrameBuffer` does not reuse it while a payload has a memoryview of it."""
+    frame: Any = bytearray(FRAME)
+    data, begins = join_payloads([memoryview(frame)[1:3], memoryview(frame).toreadonly()[4:5]])
     assert data is frame
     assert begins == [1, 4]
 
 
 def test_one_payload_is_not_copied() -> None:
-    assert lay_out([FRAME]) == (FRAME, [0])
-    assert lay_out([FRAME])[0] is FRAME
+    assert join_payloads([FRAME]) == (FRAME, [0])
+    assert join_payloads([FRAME])[0] is FRAME
 
 
 @pytest.mark.parametrize(
@@ -42,9 +44,10 @@ def test_one_payload_is_not_copied() -> None:
         [VIEW[2:4], VIEW[2:4]],
         [bytearray(b"xy")],
     ],
+    ids=["no frame", "one without the frame", "order", "overlap", "the same", "bytearray"],
 )
-def test_others_are_copied(payloads: list[Buffer]) -> None:
-    data, begins = lay_out(payloads)
+def test_other_payloads_are_copied(payloads: list[Buffer]) -> None:
+    data, begins = join_payloads(payloads)
     assert data == b"".join(payloads)
     for begin, payload in zip(begins, payloads, strict=True):
         assert data[begin : begin + len(payload)] == payload
@@ -52,7 +55,7 @@ def test_others_are_copied(payloads: list[Buffer]) -> None:
 
 def test_a_frame_too_large_for_arrow_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "MAX_INT32", len(FRAME) - 1)
-    assert lay_out([VIEW[2:4], VIEW[4:5]]) == (b"234", [0, 2])
+    assert join_payloads([VIEW[2:4], VIEW[4:5]]) == (b"234", [0, 2])
 
 
 def test_rows_of_batches() -> None:
@@ -72,5 +75,5 @@ def test_rows_of_batches() -> None:
         ([5, 1, 2, 3, 2, 1], 5),
     ],
 )
-def test_disorder_within_a_batch(offsets: list[int], row: int | None) -> None:
+def test_first_disorder_within_a_batch(offsets: list[int], row: int | None) -> None:
     assert RowRanges.of([1, 3, 2]).first_disorder(np.array(offsets, dtype=np.int64)) == row

@@ -1,4 +1,4 @@
-"""numpy's varints equal the readable ones, value by value."""
+"""numpy's varints equal those of `primitives`, value by value."""
 
 from __future__ import annotations
 
@@ -54,13 +54,21 @@ def test_read_equals_the_reference(values: list[int]) -> None:
     assert varint_sizes(np.array(values, dtype=np.int64)).tolist() == sizes.tolist()
 
 
-def test_nothing_to_write() -> None:
+def test_skip_varints_of_one_and_of_two_bytes() -> None:
+    data = np.frombuffer(b"\x01\x80\x01\x02", dtype=np.uint8)
+    assert skip_varints(data, np.array([0, 1, 3])).tolist() == [1, 3, 4]
+    assert skip_varints(data, np.array([0, 3])).tolist() == [1, 4]
+
+
+def test_write_no_values() -> None:
     data, offsets = write_varints(np.array([], dtype=np.int64))
     assert (len(data), offsets.tolist()) == (0, [0])
 
 
-@pytest.mark.parametrize("most", [MAX_VARINT_BYTES, MAX_VARLONG_BYTES])
-def test_fault_15_endless_varint(most: int) -> None:
+@pytest.mark.parametrize("max_bytes", [MAX_VARINT_BYTES, MAX_VARLONG_BYTES])
+def test_fault_15_endless_varint(max_bytes: int) -> None:
     data = np.frombuffer(b"\x00" + b"\xff" * 30, dtype=np.uint8)
-    with pytest.raises(DecodeError, match=f"longer than {most} bytes"):
-        read_varints(data, np.array([0, 1]), most)
+    with pytest.raises(DecodeError, match=f"longer than {max_bytes} bytes"):
+        read_varints(data, np.array([0, 1]), max_bytes)
+    with pytest.raises(DecodeError, match=f"longer than {max_bytes} bytes"):
+        skip_varints(data, np.array([0, 1]), max_bytes)

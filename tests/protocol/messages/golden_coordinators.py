@@ -1,12 +1,11 @@
-"""Messages to coordinators, of groups and of transactions, spelt out byte by byte."""
+"""Messages for group and transaction coordinators, and their bytes."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
+from typing import Any
 
-import pytest
-
-from kafka_protocol.codec import read_message
 from kafka_protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from kafka_protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
@@ -25,42 +24,47 @@ from kafka_protocol.messages.init_producer_id import InitProducerIdRequest, Init
 from kafka_protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kafka_protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from kafka_protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
-from kafka_protocol.schema import Message
-from tests.protocol.strategies import encode
+from kafka_protocol.schema import Message, StructMeta
 
 TOPIC_ID = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")
 
+
+def one_topic_of(
+    topic: StructMeta, partition: StructMeta, name: str = "name", partitions: str = "partitions"
+) -> Callable[..., list[Any]]:
+    """Makes a list of one topic, t, of one partition; a caller sets the partition's fields."""
+    return lambda **fields: [topic(**{name: "t", partitions: [partition(**fields)]})]
+
+
 CommitTopic = OffsetCommitRequest.OffsetCommitRequestTopic
 CommitPartition = CommitTopic.OffsetCommitRequestPartition
+commit_topics = one_topic_of(CommitTopic, CommitPartition)
 CommittedTopic = OffsetCommitResponse.OffsetCommitResponseTopic
-CommittedPartition = CommittedTopic.OffsetCommitResponsePartition
+committed_topics = one_topic_of(CommittedTopic, CommittedTopic.OffsetCommitResponsePartition)
 FetchTopic = OffsetFetchRequest.OffsetFetchRequestTopic
 FetchGroup = OffsetFetchRequest.OffsetFetchRequestGroup
 FetchedTopic = OffsetFetchResponse.OffsetFetchResponseTopic
-FetchedPartition = FetchedTopic.OffsetFetchResponsePartition
+fetched_topics = one_topic_of(FetchedTopic, FetchedTopic.OffsetFetchResponsePartition)
 FetchedGroup = OffsetFetchResponse.OffsetFetchResponseGroup
 FetchedGroupTopic = FetchedGroup.OffsetFetchResponseTopics
-FetchedGroupPartition = FetchedGroupTopic.OffsetFetchResponsePartitions
+fetched_group_topics = one_topic_of(
+    FetchedGroupTopic, FetchedGroupTopic.OffsetFetchResponsePartitions
+)
 TxnTopic = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
-TxnPartition = TxnTopic.TxnOffsetCommitRequestPartition
+txn_topics = one_topic_of(TxnTopic, TxnTopic.TxnOffsetCommitRequestPartition)
 
-GOLDEN: list[tuple[str, Message, int, bytes]] = [
-    (
-        "FindCoordinatorRequest v0 can only mean a group",
+COORDINATORS: dict[str, tuple[Message, bytes]] = {
+    "FindCoordinatorRequest v0 can only mean a group": (
         FindCoordinatorRequest(key="g"),
-        0,
         b"\x00\x01g",
     ),
-    (
-        "FindCoordinatorRequest v4 asks for many keys",
+    "FindCoordinatorRequest v4 asks for many keys": (
         FindCoordinatorRequest(key_type=TRANSACTION, coordinator_keys=["a", "b"]),
-        4,
         b"\x01"  # key_type
         b"\x03\x02a\x02b"  # coordinator_keys: 2, plus one
         b"\x00",  # no tagged fields
     ),
-    (
-        "FindCoordinatorResponse v4",
+    "FindCoordinatorResponse v4": (
         FindCoordinatorResponse(
             coordinators=[
                 FindCoordinatorResponse.Coordinator(
@@ -68,51 +72,28 @@ GOLDEN: list[tuple[str, Message, int, bytes]] = [
                 )
             ]
         ),
-        4,
         b"\x00\x00\x00\x00"  # throttle_time_ms
         b"\x02\x02a"  # coordinators: 1, plus one; key
         b"\xff\xff\xff\xff\x01\xff\xff\xff\xff"  # node_id; host: empty; port
         b"\x00\x0f\x00"  # error_code: COORDINATOR_NOT_AVAILABLE; error_message: null
         b"\x00\x00",  # no tagged fields, of the coordinator and of the response
     ),
-    (
-        "OffsetCommitRequest v0",
+    "OffsetCommitRequest v0": (
         OffsetCommitRequest(
             group_id="g",
-            topics=[
-                CommitTopic(
-                    name="t",
-                    partitions=[
-                        CommitPartition(
-                            partition_index=2, committed_offset=9, committed_metadata=""
-                        )
-                    ],
-                )
-            ],
+            topics=commit_topics(partition_index=2, committed_offset=9, committed_metadata=""),
         ),
-        0,
         b"\x00\x01g"  # group_id
         b"\x00\x00\x00\x01\x00\x01t\x00\x00\x00\x01"  # topics: 1; name; partitions: 1
         b"\x00\x00\x00\x02"  # partition_index
         b"\x00\x00\x00\x00\x00\x00\x00\x09"  # committed_offset
         b"\x00\x00",  # committed_metadata: empty
     ),
-    (
-        "OffsetCommitRequest v1 dates each offset",
+    "OffsetCommitRequest v1 dates each offset": (
         OffsetCommitRequest(
             group_id="g",
-            topics=[
-                CommitTopic(
-                    name="t",
-                    partitions=[
-                        CommitPartition(
-                            partition_index=2, committed_offset=9, committed_metadata=None
-                        )
-                    ],
-                )
-            ],
+            topics=commit_topics(partition_index=2, committed_offset=9, committed_metadata=None),
         ),
-        1,
         b"\x00\x01g"  # group_id
         b"\xff\xff\xff\xff\x00\x00"  # generation: none; member_id: none
         b"\x00\x00\x00\x01\x00\x01t\x00\x00\x00\x01"  # topics: 1; name; partitions: 1
@@ -121,25 +102,14 @@ GOLDEN: list[tuple[str, Message, int, bytes]] = [
         b"\xff\xff\xff\xff\xff\xff\xff\xff"  # commit_timestamp: the broker's clock
         b"\xff\xff",  # committed_metadata: null
     ),
-    (
-        "OffsetCommitRequest v2 by a member, kept for a day",
+    "OffsetCommitRequest v2 by a member, kept for a day": (
         OffsetCommitRequest(
             group_id="g",
             generation_id_or_member_epoch=5,
             member_id="m",
             retention_time_ms=86_400_000,
-            topics=[
-                CommitTopic(
-                    name="t",
-                    partitions=[
-                        CommitPartition(
-                            partition_index=2, committed_offset=9, committed_metadata="x"
-                        )
-                    ],
-                )
-            ],
+            topics=commit_topics(partition_index=2, committed_offset=9, committed_metadata="x"),
         ),
-        2,
         b"\x00\x01g"  # group_id
         b"\x00\x00\x00\x05\x00\x01m"  # generation; member_id
         b"\x00\x00\x00\x00\x05\x26\x5c\x00"  # retention_time_ms
@@ -148,8 +118,7 @@ GOLDEN: list[tuple[str, Message, int, bytes]] = [
         b"\x00\x00\x00\x00\x00\x00\x00\x09"  # committed_offset
         b"\x00\x01x",  # committed_metadata
     ),
-    (
-        "OffsetCommitRequest v10 names the topic by its id",
+    "OffsetCommitRequest v10 names the topic by its id": (
         OffsetCommitRequest(
             group_id="g",
             topics=[
@@ -166,7 +135,6 @@ GOLDEN: list[tuple[str, Message, int, bytes]] = [
                 )
             ],
         ),
-        10,
         b"\x02g"  # group_id
         b"\xff\xff\xff\xff\x01\x00"  # generation: none; member_id: none; group_instance_id: null
         b"\x02" + TOPIC_ID.bytes + b"\x02"  # topics: 1, plus one; topic_id; partitions: 1, plus one
@@ -176,82 +144,50 @@ GOLDEN: list[tuple[str, Message, int, bytes]] = [
         b"\x01"  # committed_metadata: empty
         b"\x00\x00\x00",  # no tagged fields, three times
     ),
-    (
-        "OffsetCommitResponse v2 has no throttle time yet",
-        OffsetCommitResponse(
-            topics=[
-                CommittedTopic(
-                    name="t", partitions=[CommittedPartition(partition_index=2, error_code=22)]
-                )
-            ]
-        ),
-        2,
+    "OffsetCommitResponse v2 has no throttle time yet": (
+        OffsetCommitResponse(topics=committed_topics(partition_index=2, error_code=22)),
         b"\x00\x00\x00\x01\x00\x01t\x00\x00\x00\x01"  # topics: 1; name; partitions: 1
         b"\x00\x00\x00\x02\x00\x16",  # partition_index; error_code: ILLEGAL_GENERATION
     ),
-    (
-        "OffsetFetchRequest v1",
+    "OffsetFetchRequest v1": (
         OffsetFetchRequest(group_id="g", topics=[FetchTopic(name="t", partition_indexes=[2, 3])]),
-        1,
         b"\x00\x01g"  # group_id
         b"\x00\x00\x00\x01\x00\x01t"  # topics: 1; name
         b"\x00\x00\x00\x02\x00\x00\x00\x02\x00\x00\x00\x03",  # partition_indexes: 2
     ),
-    (
-        "OffsetFetchRequest v2 asks for all topics with null",
+    "OffsetFetchRequest v2 asks for all topics with null": (
         OffsetFetchRequest(group_id="g", topics=None),
-        2,
         b"\x00\x01g\xff\xff\xff\xff",
     ),
-    (
-        "OffsetFetchRequest v8 asks for many groups",
+    "OffsetFetchRequest v8 asks for many groups": (
         OffsetFetchRequest(groups=[FetchGroup(group_id="g", topics=None)], require_stable=True),
-        8,
         b"\x02\x02g\x00\x00"  # groups: 1, plus one; group_id; topics: null; no tagged fields
         b"\x01"  # require_stable
         b"\x00",  # no tagged fields
     ),
-    (
-        "OffsetFetchResponse v1 of a partition without an offset",
+    "OffsetFetchResponse v1 of a partition without an offset": (
         OffsetFetchResponse(
-            topics=[
-                FetchedTopic(
-                    name="t",
-                    partitions=[
-                        FetchedPartition(partition_index=2, committed_offset=-1, metadata="")
-                    ],
-                )
-            ]
+            topics=fetched_topics(partition_index=2, committed_offset=-1, metadata="")
         ),
-        1,
         b"\x00\x00\x00\x01\x00\x01t\x00\x00\x00\x01"  # topics: 1; name; partitions: 1
         b"\x00\x00\x00\x02"  # partition_index
         b"\xff\xff\xff\xff\xff\xff\xff\xff"  # committed_offset: none
         b"\x00\x00\x00\x00",  # metadata: empty; error_code: none
     ),
-    (
-        "OffsetFetchResponse v8",
+    "OffsetFetchResponse v8": (
         OffsetFetchResponse(
             groups=[
                 FetchedGroup(
                     group_id="g",
-                    topics=[
-                        FetchedGroupTopic(
-                            name="t",
-                            partitions=[
-                                FetchedGroupPartition(
-                                    partition_index=2,
-                                    committed_offset=9,
-                                    committed_leader_epoch=4,
-                                    metadata=None,
-                                )
-                            ],
-                        )
-                    ],
+                    topics=fetched_group_topics(
+                        partition_index=2,
+                        committed_offset=9,
+                        committed_leader_epoch=4,
+                        metadata=None,
+                    ),
                 )
             ]
         ),
-        8,
         b"\x00\x00\x00\x00"  # throttle_time_ms
         b"\x02\x02g\x02\x02t\x02"  # groups: 1, plus one; group_id; topics; name; partitions
         b"\x00\x00\x00\x02"  # partition_index
@@ -261,54 +197,45 @@ GOLDEN: list[tuple[str, Message, int, bytes]] = [
         b"\x00\x00\x00"  # error_code of the group: none; no tagged fields
         b"\x00",  # no tagged fields
     ),
-    (
-        "InitProducerIdRequest v4 of an id that is known",
+    "InitProducerIdRequest v4 of an id that is known": (
         InitProducerIdRequest(
             transactional_id="tx", transaction_timeout_ms=60_000, producer_id=7, producer_epoch=1
         ),
-        4,
         b"\x03tx"  # transactional_id
         b"\x00\x00\xea\x60"  # transaction_timeout_ms
         b"\x00\x00\x00\x00\x00\x00\x00\x07\x00\x01"  # producer_id, producer_epoch
         b"\x00",  # no tagged fields
     ),
-    (
-        "InitProducerIdResponse v0",
+    "InitProducerIdResponse v0": (
         InitProducerIdResponse(producer_id=7, producer_epoch=2),
-        0,
         b"\x00\x00\x00\x00\x00\x00"  # throttle_time_ms; error_code: none
         b"\x00\x00\x00\x00\x00\x00\x00\x07\x00\x02",  # producer_id, producer_epoch
     ),
-    (
-        "AddPartitionsToTxnRequest v0",
+    "AddPartitionsToTxnRequest v0": (
         AddPartitionsToTxnRequest(
             v3_and_below_transactional_id="tx",
             v3_and_below_producer_id=7,
             v3_and_below_producer_epoch=1,
             v3_and_below_topics=[AddPartitionsToTxnTopic(name="t", partitions=[2, 3])],
         ),
-        0,
         b"\x00\x02tx"  # v3_and_below_transactional_id
         b"\x00\x00\x00\x00\x00\x00\x00\x07\x00\x01"  # producer id and epoch
         b"\x00\x00\x00\x01\x00\x01t"  # topics: 1; name
         b"\x00\x00\x00\x02\x00\x00\x00\x02\x00\x00\x00\x03",  # partitions: 2
     ),
-    (
-        "AddPartitionsToTxnRequest v3, the newest that clients send",
+    "AddPartitionsToTxnRequest v3 is the newest that clients send": (
         AddPartitionsToTxnRequest(
             v3_and_below_transactional_id="tx",
             v3_and_below_producer_id=7,
             v3_and_below_producer_epoch=1,
             v3_and_below_topics=[AddPartitionsToTxnTopic(name="t", partitions=[2])],
         ),
-        3,
         b"\x03tx"  # v3_and_below_transactional_id
         b"\x00\x00\x00\x00\x00\x00\x00\x07\x00\x01"  # producer id and epoch
         b"\x02\x02t\x02\x00\x00\x00\x02"  # topics: 1, plus one; name; partitions: 1, plus one
         b"\x00\x00",  # no tagged fields, of the topic and of the request
     ),
-    (
-        "AddPartitionsToTxnRequest v4 of a broker that verifies",
+    "AddPartitionsToTxnRequest v4 of a broker that verifies": (
         AddPartitionsToTxnRequest(
             transactions=[
                 AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction(
@@ -320,15 +247,13 @@ GOLDEN: list[tuple[str, Message, int, bytes]] = [
                 )
             ]
         ),
-        4,
         b"\x02\x03tx"  # transactions: 1, plus one; transactional_id
         b"\x00\x00\x00\x00\x00\x00\x00\x07\x00\x01"  # producer_id, producer_epoch
         b"\x01"  # verify_only
         b"\x02\x02t\x02\x00\x00\x00\x02"  # topics: 1, plus one; name; partitions: 1, plus one
         b"\x00\x00\x00",  # no tagged fields, three times
     ),
-    (
-        "AddPartitionsToTxnResponse v3 of a transaction that is still ending",
+    "AddPartitionsToTxnResponse v3 of a transaction that is still ending": (
         AddPartitionsToTxnResponse(
             results_by_topic_v3_and_below=[
                 AddPartitionsToTxnTopicResult(
@@ -341,39 +266,27 @@ GOLDEN: list[tuple[str, Message, int, bytes]] = [
                 )
             ]
         ),
-        3,
         b"\x00\x00\x00\x00"  # throttle_time_ms
         b"\x02\x02t\x02"  # results: 1, plus one; name; results_by_partition: 1, plus one
         b"\x00\x00\x00\x02\x00\x33"  # partition_index; CONCURRENT_TRANSACTIONS
         b"\x00\x00\x00",  # no tagged fields, three times
     ),
-    (
-        "AddOffsetsToTxnRequest v0",
+    "AddOffsetsToTxnRequest v0": (
         AddOffsetsToTxnRequest(
             transactional_id="tx", producer_id=7, producer_epoch=1, group_id="g"
         ),
-        0,
         b"\x00\x02tx"  # transactional_id
         b"\x00\x00\x00\x00\x00\x00\x00\x07\x00\x01"  # producer_id, producer_epoch
         b"\x00\x01g",  # group_id
     ),
-    (
-        "TxnOffsetCommitRequest v0",
+    "TxnOffsetCommitRequest v0": (
         TxnOffsetCommitRequest(
             transactional_id="tx",
             group_id="g",
             producer_id=7,
             producer_epoch=1,
-            topics=[
-                TxnTopic(
-                    name="t",
-                    partitions=[
-                        TxnPartition(partition_index=2, committed_offset=9, committed_metadata="")
-                    ],
-                )
-            ],
+            topics=txn_topics(partition_index=2, committed_offset=9, committed_metadata=""),
         ),
-        0,
         b"\x00\x02tx\x00\x01g"  # transactional_id, group_id
         b"\x00\x00\x00\x00\x00\x00\x00\x07\x00\x01"  # producer_id, producer_epoch
         b"\x00\x00\x00\x01\x00\x01t\x00\x00\x00\x01"  # topics: 1; name; partitions: 1
@@ -381,8 +294,7 @@ GOLDEN: list[tuple[str, Message, int, bytes]] = [
         b"\x00\x00\x00\x00\x00\x00\x00\x09"  # committed_offset
         b"\x00\x00",  # committed_metadata: empty
     ),
-    (
-        "TxnOffsetCommitRequest v3 is fenced by the group's generation",
+    "TxnOffsetCommitRequest v3 is fenced by the group's generation": (
         TxnOffsetCommitRequest(
             transactional_id="tx",
             group_id="g",
@@ -390,21 +302,13 @@ GOLDEN: list[tuple[str, Message, int, bytes]] = [
             producer_epoch=1,
             generation_id=5,
             member_id="m",
-            topics=[
-                TxnTopic(
-                    name="t",
-                    partitions=[
-                        TxnPartition(
-                            partition_index=2,
-                            committed_offset=9,
-                            committed_leader_epoch=4,
-                            committed_metadata=None,
-                        )
-                    ],
-                )
-            ],
+            topics=txn_topics(
+                partition_index=2,
+                committed_offset=9,
+                committed_leader_epoch=4,
+                committed_metadata=None,
+            ),
         ),
-        3,
         b"\x03tx\x02g"  # transactional_id, group_id
         b"\x00\x00\x00\x00\x00\x00\x00\x07\x00\x01"  # producer_id, producer_epoch
         b"\x00\x00\x00\x05\x02m\x00"  # generation_id, member_id; group_instance_id: null
@@ -415,41 +319,22 @@ GOLDEN: list[tuple[str, Message, int, bytes]] = [
         b"\x00"  # committed_metadata: null
         b"\x00\x00\x00",  # no tagged fields, three times
     ),
-    (
-        "EndTxnRequest v0 aborts",
+    "EndTxnRequest v0 aborts": (
         EndTxnRequest(transactional_id="tx", producer_id=7, producer_epoch=1, committed=False),
-        0,
         b"\x00\x02tx"  # transactional_id
         b"\x00\x00\x00\x00\x00\x00\x00\x07\x00\x01"  # producer_id, producer_epoch
         b"\x00",  # committed
     ),
-    (
-        "EndTxnRequest v3 commits",
+    "EndTxnRequest v3 commits": (
         EndTxnRequest(transactional_id="tx", producer_id=7, producer_epoch=1, committed=True),
-        3,
         b"\x03tx"  # transactional_id
         b"\x00\x00\x00\x00\x00\x00\x00\x07\x00\x01"  # producer_id, producer_epoch
         b"\x01\x00",  # committed; no tagged fields
     ),
-    (
-        "EndTxnResponse v5 hands out the next epoch",
+    "EndTxnResponse v5 hands out the next epoch": (
         EndTxnResponse(producer_id=7, producer_epoch=2),
-        5,
         b"\x00\x00\x00\x00\x00\x00"  # throttle_time_ms; error_code: none
         b"\x00\x00\x00\x00\x00\x00\x00\x07\x00\x02"  # producer_id, producer_epoch
         b"\x00",  # no tagged fields
     ),
-]
-
-IDS = [title for title, *_ in GOLDEN]
-CASES = [case for _, *case in GOLDEN]
-
-
-@pytest.mark.parametrize(("message", "version", "body"), CASES, ids=IDS)
-def test_written(message: Message, version: int, body: bytes) -> None:
-    assert encode(message, version).hex(" ") == body.hex(" ")
-
-
-@pytest.mark.parametrize(("message", "version", "body"), CASES, ids=IDS)
-def test_read(message: Message, version: int, body: bytes) -> None:
-    assert read_message(type(message), version, memoryview(body)) == message
+}

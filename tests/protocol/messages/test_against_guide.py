@@ -1,4 +1,4 @@
-"""The oldest versions against the layouts that the protocol guide of Kafka 0.10 prints.
+"""The oldest versions, compared with the layouts in the protocol guide of Kafka 0.10.
 
 The guide is older than Kafka's schemas and was not made from them, so it is a second witness; and
 the only one that is about brokers of that time. A layout is the types in order, arrays in brackets;
@@ -11,6 +11,9 @@ import pytest
 
 from kafka_protocol.schema import Shape, StructMeta, describe, parse_versions
 from tests.protocol.catalogue import MESSAGES
+
+STATES = "int32 int32 [string int32 int32 int32 int32 [int32] int32 [int32]]"
+PARTITIONS = "[int16 int32 int32 [int32] [int32]]"
 
 # Request and response, for some versions. "string?" can be null; ListOffsets and FindCoordinator
 # are the guide's Offsets and GroupCoordinator.
@@ -25,45 +28,22 @@ GUIDE = [
     ("ListOffsetsRequest", "0", "int32 [string [int32 int64 int32]]"),
     ("ListOffsetsResponse", "0", "[string [int32 int16 [int64]]]"),
     ("MetadataRequest", "0-1", "[string]"),
-    (
-        "MetadataResponse",
-        "0",
-        "[int32 string int32] [int16 string [int16 int32 int32 [int32] [int32]]]",
-    ),
+    ("MetadataResponse", "0", f"[int32 string int32] [int16 string {PARTITIONS}]"),
     (
         "MetadataResponse",
         "1",
-        "[int32 string int32 string?] int32 "
-        "[int16 string bool [int16 int32 int32 [int32] [int32]]]",
+        f"[int32 string int32 string?] int32 [int16 string bool {PARTITIONS}]",
     ),
-    (
-        "LeaderAndIsrRequest",
-        "0",
-        "int32 int32 [string int32 int32 int32 int32 [int32] int32 [int32]] [int32 string int32]",
-    ),
+    ("LeaderAndIsrRequest", "0", f"{STATES} [int32 string int32]"),
     ("LeaderAndIsrResponse", "0", "int16 [string int32 int16]"),
-    # The guide has an int8 for the bool, and calls it one.
+    # The guide has an int8 for the bool.
     ("StopReplicaRequest", "0", "int32 int32 bool [string int32]"),
     ("StopReplicaResponse", "0", "int16 [string int32 int16]"),
-    (
-        "UpdateMetadataRequest",
-        "0",
-        "int32 int32 [string int32 int32 int32 int32 [int32] int32 [int32]] [int32 string int32]",
-    ),
-    (
-        "UpdateMetadataRequest",
-        "1",
-        "int32 int32 [string int32 int32 int32 int32 [int32] int32 [int32]] "
-        "[int32 [int32 string int16]]",
-    ),
-    (
-        "UpdateMetadataRequest",
-        "2",
-        "int32 int32 [string int32 int32 int32 int32 [int32] int32 [int32]] "
-        "[int32 [int32 string int16] string?]",
-    ),
+    ("UpdateMetadataRequest", "0", f"{STATES} [int32 string int32]"),
+    ("UpdateMetadataRequest", "1", f"{STATES} [int32 [int32 string int16]]"),
+    ("UpdateMetadataRequest", "2", f"{STATES} [int32 [int32 string int16] string?]"),
     ("UpdateMetadataResponse", "0-2", "int16"),
-    # The guide has v1 only. v0 differs in its header (tests/protocol/test_framing.py), not here.
+    # The guide has v1 only. v0 differs only in its header (tests/protocol/test_framing.py).
     ("ControlledShutdownRequest", "0-1", "int32"),
     ("ControlledShutdownResponse", "0-1", "int16 [string int32]"),
     ("OffsetCommitRequest", "0", "string [string [int32 int64 string?]]"),
@@ -99,7 +79,7 @@ BY_NAME = {cls.__name__: cls for cls in MESSAGES}
 
 
 def layout(cls: StructMeta, version: int) -> str:
-    """The types of a version's fields, as GUIDE spells them; plain structs are not set apart."""
+    """The types of a version's fields as in GUIDE; plain structs are inlined."""
     words = []
     for declared in cls.__fields__:
         if version in declared.versions:
@@ -124,5 +104,5 @@ def test_layout(name: str, versions: str, expected: str) -> None:
     assert layouts == {expected}
 
 
-def test_every_message_of_the_guide_is_there() -> None:
+def test_every_message_of_the_guide_is_declared() -> None:
     assert {BY_NAME[name].api_key for name, _, _ in GUIDE} == set(range(19))

@@ -1,7 +1,7 @@
-"""Every declaration against Kafka's own schemas: field by field, for each version separately.
+"""Every declaration, compared with Kafka's own schemas field by field and version by version.
 
-Kafka's schemas are in the `kafka-clients` jar. The current release decides; the versions that it
-dropped are compared with an older release.
+The schemas are in the `kafka-clients` jar of the current release; those of the versions that it
+removed are in the jar of an older release.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Json = dict[str, Any]
 
 
 class Row(NamedTuple):
-    """A field of a message or of a struct in it, wherever it was declared."""
+    """A field of a message or of a struct in it."""
 
     path: str
     wire_type: str
@@ -45,7 +45,7 @@ class Row(NamedTuple):
     ignorable: bool
 
     def line(self, version: int) -> str:
-        """The field as one version has it, so that two schemas can be compared as texts."""
+        """The field in one version, as text to compare."""
         nullable = " nullable" if version in self.nullable else ""
         tag = f" tag={self.tag}" if version in self.tagged else ""
         return f"{self.path}: {self.wire_type}{nullable}{tag} default={self.default}"
@@ -80,7 +80,7 @@ def our_rows(
 
 
 def spell(wire_type: Any) -> tuple[str, StructMeta | None]:
-    """The type as Kafka's schemas spell it, and the struct that is in it."""
+    """The type as Kafka's schemas spell it, and the struct in it."""
     shape = describe(wire_type)
     if shape.element is not None:
         inner, struct = spell(shape.element)
@@ -98,7 +98,7 @@ def spell_default(value: Any) -> str:
 
 
 def kafka_rows(schema: Json) -> list[Row]:
-    # Structs that several fields share stand apart from them, by name.
+    # Shared structs are declared separately, by name.
     shared = {struct["name"]: struct["fields"] for struct in schema.get("commonStructs", [])}
     return list(_kafka_rows(schema["fields"], shared, "", ALL_VERSIONS))
 
@@ -131,7 +131,7 @@ def snake_case(name: str) -> str:
 
 
 def kafka_default(kind: str, default: Any, *, is_struct: bool) -> str:
-    """The default as our declarations have it; Kafka's schemas hold numbers as text as well."""
+    """The default as in our declarations; Kafka's schemas may have numbers as text."""
     if default == "null":
         return "None"
     if kind.startswith("[]"):
@@ -178,7 +178,7 @@ def test_fields(cls: type[Message], version: int, kafka_jar: JarOf) -> None:
 
 @pytest.mark.parametrize("cls", MESSAGES, ids=name_of)
 def test_ignorable_fields(cls: type[Message], kafka_jar: JarOf) -> None:
-    # It says what happens in versions without the field, so it belongs to the whole message.
+    # It applies to the versions without the field, so it is compared for the whole message.
     def ignorable(rows: list[Row]) -> dict[str, bool]:
         return {
             row.path: row.ignorable
@@ -187,18 +187,18 @@ def test_ignorable_fields(cls: type[Message], kafka_jar: JarOf) -> None:
         }
 
     ours = ignorable(list(our_rows(cls)))
-    theirs = {}
+    theirs: dict[str, bool] = {}
     for jar in (kafka_jar(BEFORE_4), kafka_jar(CURRENT)):
         if not jar.stable_versions(cls).is_empty:
             theirs |= ignorable(kafka_rows(jar.schema(cls.__name__)))
     assert ours == theirs
 
 
-# APIs that one of the two releases does not have: those of a cluster with ZooKeeper, and new ones.
-GONE = {"LeaderAndIsr", "StopReplica", "UpdateMetadata", "ControlledShutdown"}
+# APIs of only one of the two releases: those of a cluster with ZooKeeper, and new ones.
+REMOVED = {"LeaderAndIsr", "StopReplica", "UpdateMetadata", "ControlledShutdown"}
 NEW = {"ShareGroupHeartbeat", "ShareGroupDescribe", "ShareFetch", "ShareAcknowledge"}
-NOT_IN = {CURRENT: GONE, BEFORE_4: NEW | {"ListConfigResources"}}
-# Version 0 of these was for trying them out, and was taken back before it was stable (KIP-932).
+NOT_IN = {CURRENT: REMOVED, BEFORE_4: NEW | {"ListConfigResources"}}
+# Version 0 of these was removed before it was stable (KIP-932).
 FIRST_STABLE = dict.fromkeys(NEW, 1)
 
 
@@ -229,7 +229,7 @@ def test_api_key_and_flexible_versions(cls: type[Message], release: str, kafka_j
 
 @pytest.mark.parametrize("cls", MESSAGES, ids=name_of)
 def test_every_field_is_in_a_declared_version(cls: type[Message]) -> None:
-    # Structs can be shared by fields of other versions, so each place where one stands counts.
+    # Fields of other versions may share a struct, so check each use of it.
     places = {
         row.path: not row.versions.intersection(cls.versions).is_empty for row in our_rows(cls)
     }

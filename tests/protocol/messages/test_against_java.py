@@ -1,6 +1,6 @@
-"""The bytes of every message against Kafka's own classes.
+"""The bytes of every message, read and written again by Kafka's own classes.
 
-A long-lived Java process reads our bytes, writes what it has read, and says what each field holds.
+A Java process reads our bytes, writes the message again, and prints the value of each field.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def oracle(kafka_jar: Callable[[str], KafkaJar]) -> Iterator[OracleOf]:
 
 def check(message: Message, version: int, oracle: MessageOracle) -> None:
     body = encode(message, version)
-    verdict = oracle.judge(type(message), version, body)
-    assert verdict.body == body
-    assert verdict.unread == 0
-    assert verdict.content == as_json(message, version)
+    reread = oracle.reread(type(message), version, body)
+    assert reread.body == body
+    assert reread.unread == 0
+    assert reread.content == as_json(message, version)
     assert read_message(type(message), version, memoryview(body)) == message
 
 
@@ -66,7 +66,7 @@ def test_any_message(
     check(data.draw(structs(cls, version)), version, oracle(cls, version))
 
 
-# --- Our messages as Kafka's JsonConverter shows its own ---------------------------------------
+# --- Our messages in the format of Kafka's JsonConverter ---------------------------------------
 
 
 def as_json(value: Struct, version: int) -> dict[str, Any]:

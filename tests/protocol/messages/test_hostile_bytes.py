@@ -1,4 +1,4 @@
-"""Bytes that are no message: every class and version refuses them with an error of ours."""
+"""Invalid bytes: every class and version raises a `KafkaError`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.protocol.strategies import damaged, encode, full, structs
 
 
 @pytest.mark.parametrize(("cls", "version"), EVERY_VERSION, ids=name_of)
-def test_message_cut_at_every_byte(cls: type[Message], version: int) -> None:
+def test_message_truncated_at_every_byte(cls: type[Message], version: int) -> None:
     body = memoryview(encode(full(cls, version), version))
     for end in range(len(body)):
         with pytest.raises(DecodeError):
@@ -29,7 +29,7 @@ def test_message_cut_at_every_byte(cls: type[Message], version: int) -> None:
 @pytest.mark.parametrize("cls", MESSAGES, ids=name_of)
 @settings(max_examples=settings().max_examples // 4)
 @given(data=st.data())
-def test_fault_15_arbitrary_bytes_give_a_message_or_an_error_of_ours(
+def test_fault_15_arbitrary_bytes_give_a_message_or_a_kafka_error(
     cls: type[Message], data: st.DataObject
 ) -> None:
     version = data.draw(st.integers(cls.versions.lowest, cls.versions.highest))
@@ -41,10 +41,10 @@ def test_fault_15_arbitrary_bytes_give_a_message_or_an_error_of_ours(
 
 @pytest.mark.parametrize(("cls", "version"), EVERY_VERSION, ids=name_of)
 @pytest.mark.parametrize("filler", [b"\x7f", b"\xff"])
-def test_fault_15_bomb_takes_no_more_memory_than_its_frame_warrants(
+def test_fault_15_huge_lengths_allocate_no_more_than_the_frame(
     cls: type[Message], version: int, filler: bytes
 ) -> None:
-    # Whatever is a length in it, it is a huge one.
+    # Every length in it is huge.
     body = memoryview(filler * 1000)
     read_or_refuse(cls, version, body)  # builds the codec
     tracemalloc.start()
@@ -62,7 +62,7 @@ def read_or_refuse(cls: type[Message], version: int, body: memoryview) -> None:
 
 
 @pytest.mark.parametrize("cls", [ApiVersionsResponse, SaslHandshakeResponse])
-def test_fault_15_nothing_is_long_before_authentication(cls: type[Response]) -> None:
+def test_fault_15_arrays_before_authentication_are_limited(cls: type[Response]) -> None:
     arrays = [f for f in cls.__fields__ if describe(f.wire_type).element is not None]
     assert [f.at_most for f in arrays] == [MAX_ELEMENTS] * len(arrays)
 

@@ -17,19 +17,19 @@ NOW = 1_700_000_000_000
 
 
 def header_of(**fields: int) -> BatchHeader:
-    """A header of an uncompressed batch; only what a test is about needs saying."""
+    """The header of an uncompressed batch; fields are 0 by default."""
     zero = dict.fromkeys(BatchHeader._fields, 0)
     return BatchHeader(**(zero | {"magic": 2} | fields))
 
 
 def payloads() -> st.SearchStrategy[bytes | None]:
-    """Keys and values: null, empty, short, and across the sizes where varints grow."""
+    """Keys and values: null, empty, short, and around the sizes where varints get longer."""
     sizes = st.sampled_from([0, 1, 62, 63, 64, 65, 8190, 8191, 8192])
     return st.none() | st.binary(max_size=40) | sizes.map(lambda size: b"x" * size)
 
 
 def headers() -> st.SearchStrategy[tuple[Header, ...]]:
-    """Header lists: none, several, equal keys, keys that are no UTF-8."""
+    """Header lists: none, several, equal keys, keys that are not UTF-8."""
     header = st.builds(
         Header,
         st.sampled_from([b"", b"a", "\u00e4".encode(), b"\xff"]),
@@ -40,7 +40,7 @@ def headers() -> st.SearchStrategy[tuple[Header, ...]]:
 
 @st.composite
 def batches(draw: st.DrawFn) -> tuple[bytes, list[Record]]:
-    """A batch with gaps as compaction leaves them, in any codec, and what is in it."""
+    """A batch with gaps from compaction, in any codec, and its records."""
     base_offset = draw(st.integers(0, 2**40))
     deltas = draw(st.lists(st.integers(0, 20_000), min_size=1, max_size=30, unique=True))
     codec = draw(st.sampled_from(CompressionCodec))
@@ -67,20 +67,20 @@ def batches(draw: st.DrawFn) -> tuple[bytes, list[Record]]:
 
 
 def _compacted(built: bytes, base_offset: int, last_offset_delta: int) -> bytes:
-    """What a broker makes of a batch: an offset, and more offsets than records."""
+    """A batch with an offset from the broker, and more offsets than records."""
     covered = built[21:23] + last_offset_delta.to_bytes(4, "big") + built[27:]
     crc = crc32c.crc32c(covered).to_bytes(4, "big")
     return base_offset.to_bytes(8, "big") + built[8:17] + crc + covered
 
 
-# What the old formats can be compressed with.
+# The codecs of magic 0 and 1.
 OLD_CODECS = [codec for codec in CompressionCodec if codec is not CompressionCodec.ZSTD]
 APPENDED_AT = NOW + 5
 _LOG_APPEND_TIME_BIT = 0x08
 
 
 class MessageSetSample(NamedTuple):
-    """A message set, and what is to be read from it."""
+    """A message set, and the expected records."""
 
     data: bytes
     records: list[Record]
@@ -94,7 +94,7 @@ def message_of(record: Record) -> Message:
 
 @st.composite
 def message_sets(draw: st.DrawFn, magics: tuple[int, ...] = (0, 1)) -> MessageSetSample:
-    """Plain messages or a wrapper, with gaps as compaction leaves them."""
+    """Plain messages or a wrapper, with gaps from compaction."""
     magic = draw(st.sampled_from(magics))
     codec = draw(st.sampled_from(OLD_CODECS))
     types = [CREATE_TIME, LOG_APPEND_TIME] if magic else [NO_TIMESTAMP_TYPE]
@@ -115,7 +115,7 @@ def message_sets(draw: st.DrawFn, magics: tuple[int, ...] = (0, 1)) -> MessageSe
     if codec is CompressionCodec.NONE:
         plain = encode_messages(map(message_of, records), magic, attributes)
         return MessageSetSample(plain, records, timestamp_type)
-    # Relative offsets need not begin at 0: compaction takes the first messages too.
+    # Relative offsets may begin above 0: compaction may remove the first messages.
     shift = draw(st.integers(0, records[0].offset)) if magic else 0
     inner = [message_of(record)._replace(offset=record.offset - shift) for record in records]
     data = wrapper_of(inner, magic, codec, records[-1].offset, attributes)
@@ -125,13 +125,9 @@ def message_sets(draw: st.DrawFn, magics: tuple[int, ...] = (0, 1)) -> MessageSe
 
 
 def wrapper_of(
-    messages: list[Message],
-    magic: int,
-    codec: CompressionCodec,
-    offset: int,
-    attributes: int = 0,
+    messages: list[Message], magic: int, codec: CompressionCodec, offset: int, attributes: int = 0
 ) -> bytes:
-    """A wrapper as a broker keeps it, which can have put its own time on it."""
+    """A wrapper with the broker's own timestamp."""
     packed = wrap_messages(
         encode_messages(messages, magic), Compression(codec), magic, offset, APPENDED_AT
     )

@@ -1,4 +1,4 @@
-"""Record batches: the header byte by byte, cuts at every byte, flips of every byte."""
+"""Record batches: the bytes of the header, truncation at every byte, flips of every byte."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kafka_protocol.errors import CorruptRecordError, KafkaError
 from kafka_protocol.records.attributes import LOG_APPEND_TIME
 from kafka_protocol.records.batch import (
     BatchContents,
+    BatchHeader,
     Producer,
-    RecordBatch,
     build_batch,
-    check_crc,
     read_batches,
 )
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.records.record import Header, Record, decode_records, encode_records
+from tests.protocol.records.batches import ONE, TWO, read
 
 # One record at 1 700 000 000 000 ms: key "k", value "v", header ("h", null).
 RECORD = (
@@ -46,7 +46,7 @@ BATCH = (
     (
         b"\x00\x00\x00\x00\x00\x00\x00\x00"  # base offset
         b"\x00\x00\x00\x3d"  # 61 bytes follow
-        b"\xff\xff\xff\xff"  # partition leader epoch: the leader fills it in
+        b"\xff\xff\xff\xff"  # partition leader epoch: the leader sets it
         b"\x02"  # magic
     )
     + crc32c.crc32c(COVERED).to_bytes(4, "big")
@@ -54,32 +54,8 @@ BATCH = (
 )
 
 
-def batch_of(*records: Record, base_offset: int = 0) -> bytes:
-    """An uncompressed batch, at an offset of our choice."""
-    base_timestamp = records[0].timestamp
-    built = build_batch(
-        BatchContents(
-            payload=encode_records(records, 0, base_timestamp),
-            codec=CompressionCodec.NONE,
-            records_count=len(records),
-            base_timestamp=base_timestamp,
-            max_timestamp=max(record.timestamp for record in records),
-        )
-    )
-    return base_offset.to_bytes(8, "big") + built[8:]
-
-
-def read(data: bytes, *, check_crcs: bool = True) -> list[RecordBatch]:
-    batches = []
-    for batch in read_batches(memoryview(data)):
-        if check_crcs:
-            check_crc(batch)
-        batches.append(batch)
-    return batches
-
-
 def refreshed(data: bytes) -> bytes:
-    """The same with a checksum that fits."""
+    """The batch with the right checksum."""
     return data[:17] + crc32c.crc32c(data[21:]).to_bytes(4, "big") + data[21:]
 
 
@@ -103,6 +79,7 @@ def test_batch_bytes_written() -> None:
 def test_batch_bytes_read() -> None:
     (batch,) = read(BATCH)
     header = batch.header
+    assert isinstance(header, BatchHeader)
     assert (header.base_offset, header.batch_length, header.partition_leader_epoch) == (0, 61, -1)
     assert (header.base_timestamp, header.max_timestamp) == (1_700_000_000_000, 1_700_000_000_001)
     assert (header.producer_id, header.producer_epoch, header.base_sequence) == (7, 8, 9)
@@ -120,27 +97,23 @@ def test_attribute_bits() -> None:
     assert not batch.header.is_transactional
 
 
-ONE = batch_of(Record(0, 5, b"a", b"1"), base_offset=10)
-TWO = batch_of(Record(0, 6, None, b"2"), Record(1, 7, b"b", None), base_offset=11)
-
-
 def test_several_batches_in_order() -> None:
     offsets = [record.offset for batch in read(ONE + TWO) for record in decode_records(batch)]
     assert offsets == [10, 11, 12]
 
 
-def test_fault_29_last_batch_cut_at_every_byte_is_dropped() -> None:
+def test_fault_29_incomplete_last_batch_is_dropped() -> None:
     for end in range(len(ONE), len(ONE + TWO)):
         assert [batch.header.base_offset for batch in read((ONE + TWO)[:end])] == [10]
     for end in range(len(ONE)):
         assert read(ONE[:end]) == []
 
 
-def test_fault_31_every_flipped_byte_is_noticed() -> None:
-    """Base offset, length and leader epoch are outside the checksum; the rest is inside."""
-    for at in range(16, len(TWO)):
+def test_fault_31_every_flipped_byte_is_detected() -> None:
+    """The checksum does not cover base offset, length and leader epoch."""
+    for pos in range(16, len(TWO)):
         data = bytearray(TWO)
-        data[at] ^= 0x01
+        data[pos] ^= 0x01
         with pytest.raises(KafkaError, match=r"CRC-32C|magic|message format|announced|delta"):
             read(bytes(data))
 
@@ -152,23 +125,23 @@ def test_fault_31_names_offset_and_both_checksums() -> None:
         read(bytes(data))
 
 
-def test_checksums_can_be_left_unchecked() -> None:
+def test_read_batches_compares_no_checksums() -> None:
     data = bytearray(TWO)
     data[17] ^= 0xFF
     assert len(read(bytes(data), check_crcs=False)) == 1
 
 
-def _with(data: bytes, at: int, field: bytes) -> bytes:
-    return refreshed(data[:at] + field + data[at + len(field) :])
+def with_field(data: bytes, pos: int, field: bytes) -> bytes:
+    return refreshed(data[:pos] + field + data[pos + len(field) :])
 
 
 @pytest.mark.parametrize(
-    ("at", "field", "reason"),
+    ("pos", "field", "reason"),
     [
         (0, b"\xff" * 8, "base offset is -1"),
         (0, b"\x7f" + b"\xff" * 7, "base offset is 9223372036854775807"),
-        (8, b"\x00\x00\x00\x30", "a batch of 48 bytes cannot be"),
-        (8, b"\xff\xff\xff\xff", "a batch of -1 bytes cannot be"),
+        (8, b"\x00\x00\x00\x30", "a batch of 48 bytes is impossible"),
+        (8, b"\xff\xff\xff\xff", "a batch of -1 bytes is impossible"),
         (16, b"\x03", "magic is 3"),
         (23, b"\xff\xff\xff\xff", "last offset delta is -1"),
         (57, b"\xff\xff\xff\xff", "-1 records are announced"),
@@ -176,26 +149,26 @@ def _with(data: bytes, at: int, field: bytes) -> bytes:
         (23, b"\x7f\xff\xff\xff" + TWO[27:57] + b"\x7f\xff\xff\xff", "records are announced in"),
     ],
 )
-def test_fault_32_impossible_headers(at: int, field: bytes, reason: str) -> None:
+def test_fault_32_impossible_headers(pos: int, field: bytes, reason: str) -> None:
     with pytest.raises(CorruptRecordError, match=reason):
-        read(_with(TWO, at, field))
+        read(with_field(TWO, pos, field))
 
 
 def test_fault_34_empty_batch_keeps_its_offsets() -> None:
-    data = _with(TWO[:61], 57, bytes(4))
+    data = with_field(TWO[:61], 57, bytes(4))
     (batch,) = read(refreshed(data[:8] + (49).to_bytes(4, "big") + data[12:]))
     assert decode_records(batch) == []
     assert batch.header.next_offset == 13
 
 
-def test_fault_34_the_last_records_of_a_batch_may_be_gone() -> None:
-    (batch,) = read(_with(TWO, 23, (9).to_bytes(4, "big")))
+def test_fault_34_compaction_may_remove_the_last_records() -> None:
+    (batch,) = read(with_field(TWO, 23, (9).to_bytes(4, "big")))
     assert [record.offset for record in decode_records(batch)] == [11, 12]
     assert batch.header.next_offset == 21
 
 
-def test_what_follows_is_cut_when_it_is_asked_for() -> None:
-    broken = _with(TWO, 57, b"\xff" * 4)
+def test_read_batches_is_lazy() -> None:
+    broken = with_field(TWO, 57, b"\xff" * 4)
     batches = read_batches(memoryview(ONE + broken))
     assert next(batches).header.base_offset == 10
     with pytest.raises(CorruptRecordError):

@@ -1,4 +1,4 @@
-"""Kafka's wrong lz4 header checksum: there and back, and what is left alone."""
+"""Kafka's wrong lz4 header checksum."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def test_xxh32_of_short_inputs(data: bytes, expected: int) -> None:
     assert xxh32(data) == expected
 
 
-def test_there_and_back() -> None:
-    wrong = with_wrong_checksum(FRAME)
+def test_wrong_checksum_and_back() -> None:
+    wrong = bytes(with_wrong_checksum(FRAME))
     assert wrong[6] != FRAME[6]
     assert wrong[:6] + wrong[7:] == FRAME[:6] + FRAME[7:]
     with pytest.raises(RuntimeError):
@@ -34,9 +34,9 @@ def test_there_and_back() -> None:
     assert with_right_checksum(wrong) == FRAME
 
 
-def test_a_frame_that_kafka_python_wrote_for_old_brokers() -> None:
+def test_frame_of_kafka_python_for_old_brokers() -> None:
     frame = (
-        b"\x04\x22\x4d\x18\x60\x40\x1a"  # 0x82 would be right
+        b"\x04\x22\x4d\x18\x60\x40\x1a"  # the right checksum is 0x82
         b"\x13\x00\x00\x00\x9fsome text\x09\x009P text"
         b"\x00\x00\x00\x00"
     )
@@ -54,13 +54,13 @@ def test_with_the_size_in_the_header() -> None:
 @pytest.mark.parametrize(
     "frame",
     [
-        FRAME,  # right already
+        FRAME,  # the right checksum
         b"",
         FRAME[:6],
-        FRAME[:4] + b"\x61" + FRAME[5:],  # a dictionary's id is in the header
-        FRAME[:4] + b"\x68" + FRAME[5:8],  # a size would be, and is cut short
+        FRAME[:4] + b"\x61" + FRAME[5:],  # a dictionary id in the header
+        FRAME[:4] + b"\x68" + FRAME[5:8],  # a truncated size in the header
         FRAME[:6] + bytes([FRAME[6] ^ 1]) + FRAME[7:],  # neither right nor Kafka's
     ],
 )
-def test_anything_else_is_left_to_lz4(frame: bytes) -> None:
+def test_other_frames_are_not_changed(frame: bytes) -> None:
     assert with_right_checksum(frame) == frame

@@ -1,4 +1,4 @@
-"""The reference codec of messages: byte by byte, offsets and times in wrappers, what is wrong."""
+"""The reference codec of messages: bytes, offsets and timestamps in wrappers, damage."""
 
 from __future__ import annotations
 
@@ -12,20 +12,13 @@ from kafka_protocol.errors import CorruptRecordError
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.records.record import decode_records
+from tests.protocol.records.batches import MESSAGE_0, MESSAGE_1, plain, read, wrapped, wrapper_with
 from tests.protocol.records.strategies import (
     NOW,
     OLD_CODECS,
     MessageSetSample,
     message_sets,
     wrapper_of,
-)
-from tests.protocol.records.test_message_set import (
-    MESSAGE_0,
-    MESSAGE_1,
-    plain,
-    read,
-    wrapped,
-    wrapper_with,
 )
 
 
@@ -36,7 +29,7 @@ def test_message_bytes_written() -> None:
 
 
 def test_fault_37_relative_offsets() -> None:
-    """The wrapper's offset is its last message's; compaction took the first and one between."""
+    """The wrapper has the offset of its last message; compaction removed others."""
     (batch,) = read(wrapped(2, 3, 7, at=107))
     assert [record.offset for record in decode_records(batch)] == [102, 103, 107]
     assert (batch.header.base_offset, batch.header.stated_offset) == (0, 107)
@@ -96,7 +89,7 @@ def test_reads_what_kafka_python_writes(magic: int, codec: CompressionCodec) -> 
     for offset, timestamp, key, value in wanted:
         builder.append(offset, timestamp, key, value)
     data = bytes(builder.build())
-    if codec:  # a broker puts the last message's offset on the wrapper
+    if codec:  # a broker gives the wrapper the offset of its last message
         data = (2).to_bytes(8, "big") + data[8:]
     (batch,) = read(data)
     assert decode_records(batch) == [

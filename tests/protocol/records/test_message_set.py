@@ -1,4 +1,4 @@
-"""Message sets: entries byte by byte, cuts and flips at every byte, wrappers, runs of messages."""
+"""Message sets: bytes, truncation and flips at every byte, wrappers, runs of messages."""
 
 from __future__ import annotations
 
@@ -16,60 +16,24 @@ from kafka_protocol.records.batch import RecordBatch, check_crc, read_batches
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.records.record import decode_records
-from tests.protocol.records.strategies import (
-    NOW,
-    MessageSetSample,
-    message_sets,
-    wrapper_of,
+from tests.protocol.records.batches import (
+    MESSAGE_0,
+    MESSAGE_1,
+    ONE,
+    plain,
+    read,
+    wrapped,
+    wrapper_with,
 )
-from tests.protocol.records.test_batch import ONE
-
-COVERED_0 = (
-    b"\x00"  # magic
-    b"\x00"  # attributes
-    b"\x00\x00\x00\x01k"
-    b"\xff\xff\xff\xff"  # null
-)
-MESSAGE_0 = (
-    b"\x00\x00\x00\x00\x00\x00\x00\x07"  # offset
-    b"\x00\x00\x00\x0f" + zlib.crc32(COVERED_0).to_bytes(4, "big") + COVERED_0  # 15 bytes follow
-)
-COVERED_1 = (
-    b"\x01"  # magic
-    b"\x08"  # attributes: LOG_APPEND_TIME
-    b"\x00\x00\x01\x8b\xcf\xe5\x68\x00"  # timestamp
-    b"\xff\xff\xff\xff"  # null
-    b"\x00\x00\x00\x02vv"
-)
-MESSAGE_1 = (
-    b"\x00\x00\x00\x00\x00\x00\x00\x08"  # offset
-    b"\x00\x00\x00\x18" + zlib.crc32(COVERED_1).to_bytes(4, "big") + COVERED_1  # 24 bytes follow
-)
-
-
-def read(data: bytes, until_offset: int = 2**62) -> list[RecordBatch]:
-    batches = []
-    for batch in read_batches(memoryview(data), until_offset):
-        check_crc(batch)
-        batches.append(batch)
-    return batches
+from tests.protocol.records.strategies import NOW, MessageSetSample, message_sets, wrapper_of
 
 
 def spans(batches: list[RecordBatch]) -> list[tuple[int, int]]:
     return [(batch.header.base_offset, batch.header.next_offset) for batch in batches]
 
 
-def plain(*offsets: int, magic: int = 1) -> bytes:
-    return encode_messages([Message(o, NOW, b"k", b"%d" % o) for o in offsets], magic)
-
-
-def wrapped(*offsets: int, at: int, magic: int = 1) -> bytes:
-    messages = [Message(o, NOW, b"k", b"%d" % o) for o in offsets]
-    return wrapper_of(messages, magic, CompressionCodec.GZIP, at)
-
-
 def refreshed(message: bytes) -> bytes:
-    """The same with a checksum that fits."""
+    """The message with the right checksum."""
     return message[:12] + zlib.crc32(message[16:]).to_bytes(4, "big") + message[16:]
 
 
@@ -82,15 +46,15 @@ def test_message_bytes_read() -> None:
     assert not (old.header.is_empty or old.header.is_control or old.header.is_transactional)
 
 
-def test_messages_without_a_gap_are_one() -> None:
+def test_a_run_has_no_offset_gaps() -> None:
     assert spans(read(plain(3, 4, 5) + plain(7, 8))) == [(3, 6), (7, 9)]
 
 
-def test_a_run_ends_where_the_range_ends() -> None:
+def test_a_run_ends_at_the_end_of_the_range() -> None:
     assert spans(read(plain(3, 4, 5, 6), until_offset=5)) == [(3, 5), (5, 6), (6, 7)]
 
 
-def test_a_run_ends_where_the_kind_of_message_changes() -> None:
+def test_a_run_has_one_magic_and_one_timestamp_type() -> None:
     appended = encode_messages([Message(6, NOW, None, None)], 1, 0x08)
     data = plain(3, 4, magic=0) + plain(5) + appended + wrapped(0, 1, at=8) + plain(9)
     batches = read(data)
@@ -104,12 +68,12 @@ def test_a_run_ends_where_the_kind_of_message_changes() -> None:
     ]
 
 
-def test_a_long_run_is_cut_at_about_one_mebibyte() -> None:
+def test_a_run_has_about_one_mebibyte_at_most() -> None:
     big = [Message(offset, NOW, None, bytes(300_000)) for offset in range(6)]
     assert spans(read(encode_messages(big, 1))) == [(0, 4), (4, 6)]
 
 
-def test_fault_37_all_formats_in_one_answer() -> None:
+def test_fault_37_all_formats_in_one_response() -> None:
     data = plain(4, 5, magic=0) + wrapped(6, 8, at=8, magic=0) + wrapped(0, at=9) + ONE
     offsets = [record.offset for batch in read(data) for record in decode_records(batch)]
     assert offsets == [4, 5, 6, 8, 9, 10]
@@ -117,53 +81,54 @@ def test_fault_37_all_formats_in_one_answer() -> None:
 
 
 @given(samples=st.lists(message_sets(), min_size=1, max_size=3), data=st.data())
-def test_fault_29_cut_at_any_byte(samples: list[MessageSetSample], data: st.DataObject) -> None:
-    """What is whole is read, and nothing else."""
-    whole = b"".join(sample.data for sample in samples)
-    end = data.draw(st.integers(0, len(whole)))
-    expected = [record for batch in read(whole) for record in decode_records(batch)]
-    found = [record for batch in read(whole[:end]) for record in decode_records(batch)]
+def test_fault_29_truncated_at_any_byte(
+    samples: list[MessageSetSample], data: st.DataObject
+) -> None:
+    """Exactly the complete messages are read."""
+    complete = b"".join(sample.data for sample in samples)
+    end = data.draw(st.integers(0, len(complete)))
+    expected = [record for batch in read(complete) for record in decode_records(batch)]
+    found = [record for batch in read(complete[:end]) for record in decode_records(batch)]
     assert found == expected[: len(found)]
-    assert len(found) < len(expected) or end == len(whole)
+    assert len(found) < len(expected) or end == len(complete)
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("make", [plain, lambda *o, magic: wrapped(*o, at=5, magic=magic)])
-def test_fault_29_every_cut(magic: int, make: Callable[..., bytes]) -> None:
+@pytest.mark.parametrize(
+    "make", [plain, lambda *o, magic: wrapped(*o, at=5, magic=magic)], ids=["plain", "wrapped"]
+)
+def test_fault_29_truncated_at_every_byte(magic: int, make: Callable[..., bytes]) -> None:
     first, last = plain(1, 2, 3), make(4, 5, magic=magic)
     for end in range(len(first), len(first + last)):
-        assert [r.offset for b in read((first + last)[:end]) for r in decode_records(b)][:3] == [
-            1,
-            2,
-            3,
-        ]
+        offsets = [r.offset for b in read((first + last)[:end]) for r in decode_records(b)]
+        assert offsets[:3] == [1, 2, 3]
 
 
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("codec", [CompressionCodec.NONE, CompressionCodec.GZIP])
-def test_fault_31_every_flipped_byte_is_noticed(magic: int, codec: CompressionCodec) -> None:
-    """Offset and size are outside the checksum."""
+def test_fault_31_every_flipped_byte_is_detected(magic: int, codec: CompressionCodec) -> None:
+    """The checksum does not cover offset and size."""
     messages = [Message(0, NOW, b"key", b"value")]
     data = encode_messages(messages, magic)
     if codec:
         data = wrapper_of(messages, magic, codec, 0)
-    for at in range(12, len(data)):
+    for pos in range(12, len(data)):
         for bit in range(8):
             flipped = bytearray(data)
-            flipped[at] ^= 1 << bit
-            with pytest.raises(CorruptRecordError, match=r"CRC-32|magic|cannot be|announced"):
+            flipped[pos] ^= 1 << bit
+            with pytest.raises(CorruptRecordError, match=r"CRC-32|magic|is impossible|announced"):
                 read(bytes(flipped))
 
 
 def test_fault_31_names_the_message_and_both_checksums() -> None:
     data = bytearray(plain(4, 5, 6))
     data[-1] ^= 1
-    with pytest.raises(CorruptRecordError, match=r"offset 6: the CRC-32 is 0x.* says 0x"):
+    with pytest.raises(CorruptRecordError, match=r"offset 6: the CRC-32 is 0x.* has 0x"):
         read(bytes(data))
 
 
-def test_fault_31_a_flipped_offset_begins_a_batch_of_its_own() -> None:
-    """No checksum covers it; whoever reads a range sees an offset that cannot be."""
+def test_fault_31_a_flipped_offset_begins_a_new_message_set() -> None:
+    """No checksum covers it; a reader sees an offset outside of its range."""
     one = len(plain(4))
     data = bytearray(plain(4, 5, 6))
     data[one] ^= 0x40
@@ -173,24 +138,24 @@ def test_fault_31_a_flipped_offset_begins_a_batch_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("field", "reason"),
     [
-        (b"\xff" * 8, "at offset -1 cannot be"),
-        (b"\x7f" + b"\xff" * 7, "at offset 9223372036854775807 cannot be"),
+        (b"\xff" * 8, "at offset -1 is impossible"),
+        (b"\x7f" + b"\xff" * 7, "at offset 9223372036854775807 is impossible"),
         (bytes(8) + b"\xff\xff\xff\xff", "a message of -1 bytes"),
         (bytes(8) + b"\x00\x00\x00\x0d", "a message of 13 bytes"),
     ],
+    ids=["offset -1", "highest offset", "size -1", "size 13"],
 )
 def test_fault_32_impossible_entries(field: bytes, reason: str) -> None:
     with pytest.raises(CorruptRecordError, match=reason):
         read(field + MESSAGE_0[len(field) :])
 
 
-def test_fault_32_a_message_of_magic_1_needs_room_for_its_timestamp() -> None:
-    with pytest.raises(CorruptRecordError, match="a message of 15 bytes at offset 7 cannot be"):
+def test_fault_32_magic_1_is_larger_by_its_timestamp() -> None:
+    with pytest.raises(CorruptRecordError, match="a message of 15 bytes at offset 7 is impossible"):
         read(MESSAGE_0[:16] + b"\x01" + MESSAGE_0[17:])
 
 
-def test_fault_32_a_bad_message_behind_good_ones() -> None:
-    """The good ones come first."""
+def test_fault_32_good_messages_before_a_bad_one_are_read() -> None:
     bad = bytearray(MESSAGE_1)
     bad[8:12] = b"\xff\xff\xff\xff"
     batches = read_batches(memoryview(plain(6, 7) + bytes(bad)))
@@ -199,21 +164,19 @@ def test_fault_32_a_bad_message_behind_good_ones() -> None:
         next(batches)
 
 
-def wrapper_with(value: bytes | None, codec: int, magic: int = 1) -> bytes:
-    return encode_messages([Message(9, NOW, None, value)], magic, codec)
-
-
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
         (wrapper_with(None, 1), "a wrapper's value of -1 bytes"),
-        (wrapper_with(b"", 1), "holds no message"),
-        (wrapper_with(b"x", 4), "zstd came after message format 1"),
-        (wrapper_with(b"x", 4, magic=0), "zstd came after message format 0"),
+        (wrapper_with(b"", 1), "has no message"),
+        # The length of its key is at byte 26.
+        (wrapper_with(b"x", 1)[:26] + b"\xff\xff\xff\xfe" + bytes(5), "key of -2 bytes"),
+        (wrapper_with(b"x", 4), "message format 1 has no zstd"),
+        (wrapper_with(b"x", 4, magic=0), "message format 0 has no zstd"),
         (wrapper_with(b"x", 5), "codec 5 is not known"),
         (wrapper_with(b"x", 1), "cut short"),
         (wrapped(0, at=9)[:-1] + b"\x01", "does not unpack"),
-        (wrapper_of([], 1, CompressionCodec.LZ4, 9), "holds no message"),
+        (wrapper_of([], 1, CompressionCodec.LZ4, 9), "has no message"),
         (wrapped(1, 1, at=9), "do not fit together"),
         (wrapped(2, 1, at=9), "do not fit together"),
         (wrapped(-1, 1, at=9), "do not fit together"),
@@ -230,7 +193,7 @@ def test_fault_32_impossible_wrappers(data: bytes, reason: str) -> None:
         decode_records(batch)
 
 
-def test_fault_32_a_wrapper_s_key_is_stepped_over() -> None:
+def test_fault_32_the_key_of_a_wrapper_is_ignored() -> None:
     value = gzip.compress(plain(0))
     (batch,) = read(encode_messages([Message(9, NOW, b"key", value)], 1, 1))
     assert [record.offset for record in decode_records(batch)] == [9]

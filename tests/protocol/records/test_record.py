@@ -1,4 +1,4 @@
-"""The reference codec: round trips and everything that can be wrong inside a batch."""
+"""The reference codec: round trips, and damage inside a batch."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def test_fault_32_impossible_records(payload: bytes, reason: str) -> None:
         decode_records(batch)
 
 
-def test_fault_33_cap_names_the_offset() -> None:
+def test_fault_33_size_limit_names_the_offset() -> None:
     batch = RecordBatch(header_of(base_offset=40, records_count=1), memoryview(bytes(100)))
     with pytest.raises(CorruptRecordError, match=r"at offset 40: .*more than 99 bytes"):
         decode_records(batch, 99)
 
 
-def test_log_append_time_is_every_record_s() -> None:
+def test_log_append_time_applies_to_all_records() -> None:
     header = header_of(records_count=1, attributes=0x08, max_timestamp=77)
     (record,) = decode_records(RecordBatch(header, memoryview(b"\x0c\x00\x08\x00\x01\x01\x00")))
     assert record.timestamp == 77

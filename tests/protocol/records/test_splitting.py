@@ -1,4 +1,4 @@
-"""Batches that are cut in two: the same records, in their order, in every format."""
+"""Batches that are split: the same records, in their order, in every format."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def read(batch: bytes) -> list[Record]:
 
 
 @given(record_lists, codecs)
-def test_halves_hold_what_the_batch_held(records: list[Record], codec: CompressionCodec) -> None:
+def test_halves_have_the_records_of_the_batch(
+    records: list[Record], codec: CompressionCodec
+) -> None:
     halves = split_batch(built(records, codec))
     assert len(halves) == min(2, len(records))
     found = [record for half in halves for record in read(half)]
@@ -64,11 +66,11 @@ def test_halves_hold_what_the_batch_held(records: list[Record], codec: Compressi
 
 
 @pytest.mark.parametrize("codec", [CompressionCodec.GZIP, CompressionCodec.LZ4])
-def test_halves_are_compressed_as_hard_as_it_was(codec: CompressionCodec) -> None:
+def test_halves_are_compressed_with_the_level(codec: CompressionCodec) -> None:
     value = b"".join(b"%d, " % (number**2) for number in range(5_000))
     batch = built([Record(number, 0, None, value) for number in range(2)], codec)
-    quickly, thoroughly = (sum(map(len, split_batch(batch, level))) for level in (1, 9))
-    assert thoroughly < quickly
+    fast, small = (sum(map(len, split_batch(batch, level))) for level in (1, 9))
+    assert small < fast
 
 
 @pytest.mark.parametrize("magic", [0, 1])
@@ -87,7 +89,7 @@ def test_halves_of_old_formats(
 
 
 @given(record_lists, codecs, st.integers(0, 2**31 - 1))
-def test_a_batch_by_another_producer_is_the_same_but_for_that(
+def test_another_producer_changes_nothing_else(
     records: list[Record], codec: CompressionCodec, sequence: int
 ) -> None:
     batch = built(records, codec)
@@ -100,8 +102,7 @@ def test_a_batch_by_another_producer_is_the_same_but_for_that(
     assert header._replace(**changed) == header_of(batch)._replace(**changed)
 
 
-def test_sequences_begin_anew_behind_the_last_one() -> None:
-    """Fault 45: the wrap at 2^31 - 1."""
+def test_fault_45_sequences_wrap_to_zero() -> None:
     assert sequence_after(2**31 - 2, 1) == 2**31 - 1
     assert sequence_after(2**31 - 1, 1) == 0
     assert sequence_after(2**31 - 3, 10) == 7

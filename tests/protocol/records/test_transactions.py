@@ -1,4 +1,4 @@
-"""Aborted transactions: a log of interleaved ones against what a reader must see of it."""
+"""Aborted transactions: the visible batches of logs with interleaved transactions."""
 
 from __future__ import annotations
 
@@ -55,12 +55,18 @@ def end(base_offset: int, producer_id: int, type_: int) -> RecordBatch:
 
 
 def seen(batches: list[RecordBatch], *aborted: tuple[int, int]) -> list[int]:
-    """The base offsets of what is not hidden."""
+    """The base offsets of the visible batches."""
     transactions = AbortedTransactions(AbortedTransaction(*pair) for pair in aborted)
-    return [batch.header.base_offset for batch in batches if not transactions.hides(batch)]
+    return [batch.header.base_offset for batch in batches if not transactions.advance(batch)]
 
 
-def test_fault_35_rolled_back_records_and_markers_are_hidden() -> None:
+def test_repr_shows_the_state() -> None:
+    transactions = AbortedTransactions([AbortedTransaction(7, 0), AbortedTransaction(8, 9)])
+    transactions.advance(data(0, 7))
+    assert "1 open, 1 pending" in repr(transactions)
+
+
+def test_fault_35_aborted_records_and_markers_are_hidden() -> None:
     log = [data(0, 7), end(2, 7, ABORT), data(3, 7), end(5, 7, COMMIT)]
     assert seen(log, (7, 0)) == [3]
 
@@ -81,17 +87,17 @@ def test_fault_35_an_unsorted_list() -> None:
 
 
 def test_fault_35_abort_marker_of_an_empty_transaction() -> None:
-    """It ends nothing: what the producer commits later is seen."""
+    """It ends nothing: records that the producer commits later are visible."""
     log = [end(0, 7, ABORT), data(1, 7), end(3, 7, COMMIT), data(4, 7), end(6, 7, ABORT)]
     assert seen(log, (7, 4)) == [1]
 
 
-def test_fault_35_a_transaction_that_began_before_the_answer() -> None:
+def test_fault_35_a_transaction_that_began_before_the_response() -> None:
     assert seen([data(40, 7), end(42, 7, ABORT), data(43, 7)], (7, 3)) == [43]
 
 
 def test_fault_35_a_marker_without_its_data() -> None:
-    """Compaction took the records; the list still has the transaction."""
+    """Compaction removed the records; the list still has the transaction."""
     assert seen([end(42, 7, ABORT), data(43, 7)], (7, 3)) == [43]
 
 
@@ -100,11 +106,11 @@ def test_fault_35_a_marker_that_compaction_emptied() -> None:
     assert control_type(marker(42, 7)) is None
 
 
-def test_fault_35_idempotent_records_of_the_same_producer_are_seen() -> None:
+def test_fault_35_idempotent_records_of_the_producer_are_visible() -> None:
     assert seen([data(0, 7, attributes=0), data(2, 7)], (7, 0)) == [0]
 
 
-def test_fault_35_other_producers_are_seen() -> None:
+def test_fault_35_other_producers_are_visible() -> None:
     assert seen([data(0, 7), data(2, 8), data(4, -1, attributes=0)], (7, 0)) == [2, 4]
 
 
@@ -147,7 +153,7 @@ def test_fault_35_a_damaged_marker() -> None:
         seen([batch], (7, 3))
 
 
-def test_message_sets_know_no_transactions() -> None:
+def test_message_sets_have_no_transactions() -> None:
     header = MessageSetHeader(0, 9, 1, 0, 0)
     assert seen([RecordBatch(header, memoryview(b""))], (-1, 0)) == [0]
 
@@ -155,11 +161,11 @@ def test_message_sets_know_no_transactions() -> None:
 class Log(NamedTuple):
     batches: list[RecordBatch]
     visible: set[int]
-    aborted: list[tuple[int, int, int]]  # producer id, first offset, the marker's
+    aborted: list[tuple[int, int, int]]  # producer id, first offset, marker's offset
 
 
 def log_of(steps: list[tuple[int, str]]) -> Log:
-    """A log from what producers do one after the other, up to the first open transaction."""
+    """A log of these steps of producers, up to the first open transaction."""
     batches: list[RecordBatch] = []
     visible: set[int] = set()
     aborted: list[tuple[int, int, int]] = []
@@ -175,16 +181,16 @@ def log_of(steps: list[tuple[int, str]]) -> Log:
             visible.add(offset)
             offset += 2
         else:
-            begun = open_.pop(producer_id, [])
+            offsets = open_.pop(producer_id, [])
             batches.append(end(offset, producer_id, COMMIT if step == "commit" else ABORT))
             if step == "commit":
-                visible.update(begun)
-            elif begun:
-                aborted.append((producer_id, begun[0], offset))
+                visible.update(offsets)
+            elif offsets:
+                aborted.append((producer_id, offsets[0], offset))
             offset += 1
-    stable = min((begun[0] for begun in open_.values()), default=offset)
-    batches = [batch for batch in batches if batch.header.base_offset < stable]
-    return Log(batches, visible, [a for a in aborted if a[1] < stable])
+    last_stable_offset = min((offsets[0] for offsets in open_.values()), default=offset)
+    batches = [batch for batch in batches if batch.header.base_offset < last_stable_offset]
+    return Log(batches, visible, [each for each in aborted if each[1] < last_stable_offset])
 
 
 STEP = st.tuples(
@@ -197,16 +203,16 @@ STEP = st.tuples(
     first=st.integers(0, 40),
     rng=st.randoms(use_true_random=False),
 )
-def test_fault_35_equals_what_producers_did(
+def test_fault_35_any_response_from_any_log(
     steps: list[tuple[int, str]], first: int, rng: random.Random
 ) -> None:
-    """Wherever an answer begins: the broker lists what ends behind that place."""
+    """The broker lists the transactions that end after the start of the response."""
     log = log_of(steps)
-    answer = log.batches[first:]
-    if not answer:
+    batches = log.batches[first:]
+    if not batches:
         return
-    begin = answer[0].header.base_offset
+    begin = batches[0].header.base_offset
     listed = [(producer, offset) for producer, offset, last in log.aborted if last >= begin]
     rng.shuffle(listed)
-    expected = [b.header.base_offset for b in answer if b.header.base_offset in log.visible]
-    assert seen(answer, *listed) == expected
+    expected = [b.header.base_offset for b in batches if b.header.base_offset in log.visible]
+    assert seen(batches, *listed) == expected

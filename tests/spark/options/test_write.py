@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.partitioners import DEFAULT, PARTITIONERS, ROUND_ROBIN, STICKY, Partitioner
 from kafka_spark_source.options.write import Identity, WriteOptions, parse_write_options
+from tests.config_error import config_error
 
 BROKERS = {"kafka.bootstrap.servers": "b:1"}
 
 
-def test_all_that_a_write_can_be_given() -> None:
+def test_all_options_of_a_write() -> None:
     options = {**BROKERS, "Topic": " t ", "includeHeaders": "true", "path": "ignored"}
     options |= {"checkpointLocation": "ignored", "queryName": "ignored"}
     kafka = {"bootstrap.servers": "b:1"}
@@ -33,6 +33,14 @@ JAVAS = "org.apache.kafka.clients.producer."
             PARTITIONERS["random"],
         ),
     ],
+    ids=[
+        "name",
+        "Java class",
+        "old Java class",
+        "ignore keys",
+        "keys count",
+        "keys count, and a name",
+    ],
 )
 def test_the_client_sees_nothing_of_the_partitioner(
     options: dict[str, str], partitioner: Partitioner
@@ -45,67 +53,55 @@ def test_the_client_sees_nothing_of_the_partitioner(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        pytest.param(
-            {"topic": "t"},
-            "Option 'kafka.bootstrap.servers' must be specified for configuring Kafka producer: "
-            "set it to the brokers to ask first, host:port.",
-            id="no brokers",
-        ),
-        pytest.param(
-            {**BROKERS, "kafka.KEY.serializer": "x"},
-            "Kafka option 'key.serializer' is not supported. Keys are written as they are: make "
+        (
+            {"kafka.KEY.serializer": "x"},
+            "Kafka option 'key.serializer' is not supported. Keys are written unchanged: make "
             "the column 'key' a string or binary before.",
-            id="key.serializer",
         ),
-        pytest.param(
-            {**BROKERS, "kafka.value.serializer": "x"},
-            "Kafka option 'value.serializer' is not supported. Values are written as they are: "
+        (
+            {"kafka.value.serializer": "x"},
+            "Kafka option 'value.serializer' is not supported. Values are written unchanged: "
             "make the column 'value' a string or binary before.",
-            id="value.serializer",
         ),
-        pytest.param(
-            {**BROKERS, "SubscribePattern": "t"},
+        (
+            {"SubscribePattern": "t"},
             "Option 'subscribePattern' is for a batch read or a streaming read, not for a write: "
             "remove it.",
-            id="an option for reading",
         ),
-        pytest.param(
-            {**BROKERS, "topics": "t"},
-            "Option 'topics' is not known to pykafka: did you mean 'topic'?",
-            id="a typo",
-        ),
-        pytest.param(
+        ({"topics": "t"}, "Option 'topics' is not known to pykafka: did you mean 'topic'?"),
+        (
             {
-                **BROKERS,
                 "kafka.partitioner": "random",
                 "kafka.partitioner.class": JAVAS + "RoundRobinPartitioner",
             },
-            "Only one option can say which partition a row goes to. Of kafka.partitioner and "
+            "Only one option can choose the partitioner. Of kafka.partitioner and "
             "kafka.partitioner.class, keep one.",
-            id="two partitioners",
         ),
-        pytest.param(
-            {**BROKERS, "kafka.partitioner": "murmur2", "kafka.partitioner.ignore.keys": "true"},
-            "Only one option can say which partition a row goes to. Of kafka.partitioner and "
+        (
+            {"kafka.partitioner": "murmur2", "kafka.partitioner.ignore.keys": "true"},
+            "Only one option can choose the partitioner. Of kafka.partitioner and "
             "kafka.partitioner.ignore.keys, keep one.",
-            id="a partitioner, and no keys for it",
         ),
-        pytest.param(
-            {**BROKERS, "kafka.partitioner.ignore.keys": "yes"},
+        (
+            {"kafka.partitioner.ignore.keys": "yes"},
             "Option 'kafka.partitioner.ignore.keys' must be true or false, got 'yes'.",
-            id="neither true nor false",
         ),
-        pytest.param(
-            {**BROKERS, "kafka.partitioner": "mine"},
+        (
+            {"kafka.partitioner": "mine"},
             f"Option 'kafka.partitioner' must be one of {', '.join(PARTITIONERS)}, got 'mine'.",
-            id="no partitioner's name",
         ),
     ],
+    ids=str,
 )
 def test_a_write_is_refused(options: dict[str, str], message: str) -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        parse_write_options(options)
-    assert str(caught.value) == message
+    assert config_error(parse_write_options, BROKERS | options) == message
+
+
+def test_a_write_needs_brokers() -> None:
+    assert config_error(parse_write_options, {"topic": "t"}) == (
+        "Option 'kafka.bootstrap.servers' must be specified for configuring Kafka producer: "
+        "set it to the addresses of some brokers, host:port."
+    )
 
 
 # --- Exactly once --------------------------------------------------------------------------------
@@ -113,7 +109,7 @@ def test_a_write_is_refused(options: dict[str, str], message: str) -> None:
 EXACTLY_ONCE = {**BROKERS, "deliveryGuarantee": "Exactly_Once"}
 
 
-def test_who_writes_exactly_once() -> None:
+def test_the_identity_of_an_exactly_once_write() -> None:
     given = {**EXACTLY_ONCE, "transactionalIdPrefix": " p "}
     parsed = parse_write_options(given)
     assert parsed.exactly_once == Identity("p", "pykafka-commit-log")
@@ -129,13 +125,11 @@ def test_who_writes_exactly_once() -> None:
     [
         (EXACTLY_ONCE, "needs the option 'transactionalIdPrefix'"),
         ({**EXACTLY_ONCE, "transactionalIdPrefix": " "}, "needs the option"),
-        ({**BROKERS, "transactionalIdPrefix": "p"}, "'transactionalIdPrefix' is for exactly-once"),
-        ({**BROKERS, "commitLogTopic": "l"}, "'commitLogTopic' is for exactly-once"),
-        ({**BROKERS, "deliveryGuarantee": "once"}, "must be one of at_least_once, exactly_once"),
+        ({"transactionalIdPrefix": "p"}, "'transactionalIdPrefix' is for exactly-once"),
+        ({"commitLogTopic": "l"}, "'commitLogTopic' is for exactly-once"),
+        ({"deliveryGuarantee": "once"}, "must be one of at_least_once, exactly_once"),
     ],
+    ids=["no prefix", "blank prefix", "prefix alone", "commit log alone", "unknown guarantee"],
 )
-def test_exactly_once_needs_a_name_and_nothing_else_does(
-    options: dict[str, str], message: str
-) -> None:
-    with pytest.raises(KafkaConfigError, match=message):
-        parse_write_options(options)
+def test_exactly_once_needs_a_prefix(options: dict[str, str], message: str) -> None:
+    assert message in config_error(parse_write_options, BROKERS | options)

@@ -1,4 +1,4 @@
-"""Planning many partitions: what is asked grows with the brokers, not with the partitions."""
+"""Planning many partitions: requests grow with the brokers, not with the partitions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NODES = 3
 
 
 def asked_for(partitions: int, options: dict[str, str]) -> Counter[type]:
-    """How many requests of each kind it takes to plan so many partitions."""
+    """The number of requests of each kind to plan a number of partitions."""
     with ScriptedCluster(NODES) as cluster:
         cluster.add_topic("t", partitions)
         servers = ",".join(map(str, cluster.bootstrap_servers))
@@ -33,10 +33,9 @@ def asked_for(partitions: int, options: dict[str, str]) -> Counter[type]:
         ({"startingOffsets": "latest-10"}, 2),
         ({"startingOffsets": "-1h"}, 3),
     ],
+    ids=["late ends", "relative offset", "relative time"],
 )
-def test_requests_grow_with_brokers_not_with_partitions(
-    options: dict[str, str], positions: int
-) -> None:
+def test_requests_grow_with_brokers_not_partitions(options: dict[str, str], positions: int) -> None:
     many = asked_for(10_000, options)
     assert many == asked_for(100, options)
     assert many[ListOffsetsRequest] == positions * NODES

@@ -16,6 +16,7 @@ from kafka_spark_source.planning.offsets_json import (
     offsets_to_log,
     parse_assignment,
 )
+from tests.config_error import config_error
 
 T0, T1, T10 = (TopicPartition("t", number) for number in (0, 1, 10))
 
@@ -36,7 +37,7 @@ def test_partitions_are_named_by_number() -> None:
 # --- The log of a stream -------------------------------------------------------------------------
 
 
-def test_the_log_of_a_stream_is_sorted_however_offsets_come() -> None:
+def test_logged_offsets_are_sorted() -> None:
     """Spark compares offsets as text."""
     logged = offsets_to_log({TopicPartition("u", 2): 1, T10: 4, T1: 5, T0: 3})
     assert json.dumps(logged) == '{"t": {"0": 3, "1": 5, "10": 4}, "u": {"2": 1}}'
@@ -44,7 +45,7 @@ def test_the_log_of_a_stream_is_sorted_however_offsets_come() -> None:
 
 
 @given(st.dictionaries(topic_partitions, st.integers(0, 2**63 - 1), max_size=8))
-def test_the_log_of_a_stream_is_read_as_it_is_written(offsets: dict[TopicPartition, int]) -> None:
+def test_logged_offsets_round_trip(offsets: dict[TopicPartition, int]) -> None:
     through_spark = json.loads(json.dumps(offsets_to_log(offsets)))
     assert offsets_from_log(through_spark) == offsets
 
@@ -78,9 +79,7 @@ def test_other_logs_are_read_too(logged: Any, offsets: dict[TopicPartition, int]
     ],
 )
 def test_the_log_of_another_source_is_refused(logged: Any, reason: str) -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        offsets_from_log(logged)
-    assert str(caught.value) == (
+    assert config_error(offsets_from_log, logged) == (
         f"The checkpoint holds {json.dumps(logged)}, which are no offsets of Kafka ({reason}): use "
         "a checkpointLocation of this query's own."
     )
@@ -95,9 +94,7 @@ def test_assignments_are_read_and_sorted() -> None:
 
 @pytest.mark.parametrize("text", ["", " ", "t", "[0]", "{}", '{"t":[]}'])
 def test_an_assignment_of_nothing_is_refused(text: str) -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        parse_assignment("assign", text)
-    assert str(caught.value) == (
+    assert config_error(parse_assignment, "assign", text) == (
         f"No topicpartitions to assign as specified value for option 'assign' is '{text.strip()}': "
         'write for example {"topicA":[0,1],"topicB":[0,1]}'
     )
@@ -119,16 +116,14 @@ def test_an_assignment_of_nothing_is_refused(text: str) -> None:
     ],
 )
 def test_other_assignments_are_refused(text: str, reason: str) -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        parse_assignment("assign", text)
-    assert str(caught.value).startswith(
+    assert config_error(parse_assignment, "assign", text).startswith(
         f'Expected e.g. {{"topicA":[0,1],"topicB":[0,1]}}, got {text} as the value of option '
         f"'assign': {reason}"
     )
 
 
 @given(st.text())
-def test_no_text_makes_a_parser_fail_in_another_way(text: str) -> None:
+def test_any_text_parses_or_is_a_config_error(text: str) -> None:
     try:
         parse_assignment("an option", "{" + text)
     except KafkaConfigError as error:

@@ -22,14 +22,15 @@ from kafka_spark_source.planning.positions import (
     SpecificOffsets,
     SpecificTimestamps,
     Timestamp,
-    asks_group,
     bounds_of,
     check_limits,
-    is_named,
+    has_bound_for,
+    needs_group_offsets,
     parse_position,
     parse_timestamp,
     parse_timestamps,
 )
+from tests.config_error import config_error
 
 T0, T1, T10 = (TopicPartition("t", number) for number in (0, 1, 10))
 
@@ -45,13 +46,13 @@ offset_maps = st.dictionaries(topic_partitions, st.integers(EARLIEST, 2**63 - 1)
         ('{"t":{"0":23,"1":-1,"10":-2}}', SpecificOffsets({T0: 23, T1: LATEST, T10: EARLIEST})),
         (' {"t": {"0": 9223372036854775807}} ', SpecificOffsets({T0: 2**63 - 1})),
         ("{}", SpecificOffsets({})),
-        # A whole topic by its name (SPARK-58774), mixed freely.
+        # A whole topic by its name (SPARK-58774), next to partitions.
         (
             '{"t":"Earliest","u":{"0":23}}',
             SpecificOffsets({"t": EARLIEST, TopicPartition("u", 0): 23}),
         ),
         ('{"t":"latest"}', SpecificOffsets({"t": LATEST})),
-        # Relative ones, which no number can be taken for.
+        # Relative positions.
         ("-10m", Everywhere(Ago(600_000))),
         (" -2 H ", Everywhere(Ago(7_200_000))),
         ("-1ms", Everywhere(Ago(1))),
@@ -64,22 +65,27 @@ offset_maps = st.dictionaries(topic_partitions, st.integers(EARLIEST, 2**63 - 1)
             SpecificOffsets({T0: BeforeLatest(100), T1: Ago(600_000), T10: EARLIEST}),
         ),
         ('{"t":"latest-100"}', SpecificOffsets({"t": BeforeLatest(100)})),
-        # Where a consumer group stands.
+        # Committed offsets of a consumer group.
         (" Group ", Everywhere(Committed())),
         ('{"t":"group"}', SpecificOffsets({"t": Committed()})),
         ('{"t":{"0":"group","1":7}}', SpecificOffsets({T0: Committed(), T1: 7})),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_positions_are_read(text: str, position: Position) -> None:
     assert parse_position("startingOffsets", text) == position
 
 
-@pytest.mark.parametrize("position", [FROM_EARLIEST, TO_LATEST, SpecificOffsets({T0: 4})])
-def test_positions_travel_to_executors(position: Position) -> None:
+@pytest.mark.parametrize(
+    "position",
+    [FROM_EARLIEST, TO_LATEST, SpecificOffsets({T0: 4})],
+    ids=["earliest", "latest", "offsets"],
+)
+def test_positions_can_be_pickled(position: Position) -> None:
     assert pickle.loads(pickle.dumps(position)) == position
 
 
-def test_positions_know_the_bound_of_each_partition() -> None:
+def test_a_position_has_a_bound_for_each_partition() -> None:
     assert FROM_EARLIEST.bound_of(T0) == EARLIEST == -2
     assert TO_LATEST.bound_of(T0) == LATEST == -1
     assert SpecificOffsets({T0: 4, "u": 5}).bound_of(T0) == 4
@@ -90,11 +96,11 @@ def test_positions_know_the_bound_of_each_partition() -> None:
             position.bound_of(T1)
 
 
-def test_positions_know_which_partitions_they_name() -> None:
+def test_a_position_names_partitions() -> None:
     for position in (FROM_EARLIEST, SpecificOffsets({T0: 4}), SpecificOffsets({"t": 4})):
-        assert is_named(position, T0)
+        assert has_bound_for(position, T0)
     for other in (SpecificOffsets({T0: 4, "u": 4}), SpecificTimestamps({T0: Timestamp(4)})):
-        assert not is_named(other, T1)
+        assert not has_bound_for(other, T1)
 
 
 def test_bounds_of_different_kinds_are_not_the_same() -> None:
@@ -103,7 +109,7 @@ def test_bounds_of_different_kinds_are_not_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("position", "bounds", "asks"),
+    ("position", "bounds", "needs_group"),
     [
         (FROM_EARLIEST, [EARLIEST], False),
         (Everywhere(Committed()), [Committed()], True),
@@ -112,12 +118,13 @@ def test_bounds_of_different_kinds_are_not_the_same() -> None:
         (SpecificTimestamps({T0: Timestamp(4)}), [Timestamp(4)], False),
         (SpecificOffsets({}), [], False),
     ],
+    ids=["earliest", "group", "group of a topic", "offsets", "timestamps", "no partition"],
 )
-def test_a_group_is_asked_where_any_bound_is_one_of_a_group(
-    position: Position, bounds: list[Bound], asks: bool
+def test_a_position_with_any_group_bound_needs_group_offsets(
+    position: Position, bounds: list[Bound], needs_group: bool
 ) -> None:
     assert [*bounds_of(position)] == bounds
-    assert asks_group(position) is asks
+    assert needs_group_offsets(position) is needs_group
 
 
 NO_OFFSET = "which is neither an offset nor -1 (latest) nor -2 (earliest)"
@@ -161,9 +168,7 @@ NO_OFFSET = "which is neither an offset nor -1 (latest) nor -2 (earliest)"
     ],
 )
 def test_other_offsets_are_refused(text: str, reason: str) -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        parse_position("endingOffsets", text)
-    assert str(caught.value).startswith(
+    assert config_error(parse_position, "endingOffsets", text).startswith(
         f'Expected e.g. {{"topicA":{{"0":23,"1":-1}},"topicB":{{"0":-2}}}}, got {text} as the '
         f"value of option 'endingOffsets': {reason}"
     )
@@ -179,13 +184,12 @@ def test_a_value_that_is_nested_too_deeply_is_refused() -> None:
         parse_position("endingOffsets", '{"t":' * 100_000)
 
 
-def test_a_refused_value_is_quoted_in_one_line_and_not_at_any_length() -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        parse_position("startingOffsets", '{\n  "t": ' + "7" * 1_000 + "}")
-    assert 'got { "t": 777' in str(caught.value)
-    assert "777... as the value of option 'startingOffsets'" in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert len(str(caught.value)) < 800
+def test_a_refused_value_is_quoted_on_one_line_and_cut() -> None:
+    error = config_error(parse_position, "startingOffsets", '{\n  "t": ' + "7" * 1_000 + "}")
+    assert 'got { "t": 777' in error
+    assert "777... as the value of option 'startingOffsets'" in error
+    assert "\n" not in error
+    assert len(error) < 800
 
 
 @pytest.mark.parametrize(
@@ -198,24 +202,25 @@ def test_a_refused_value_is_quoted_in_one_line_and_not_at_any_length() -> None:
         (SpecificOffsets({T0: 4}), SpecificOffsets({T0: LATEST})),
         (SpecificOffsets({T0: EARLIEST}), SpecificOffsets({T0: 0})),
     ],
+    ids=["whole log", "no start", "no end", "two partitions", "latest", "earliest"],
 )
 def test_limits_that_can_be_met_pass(starting: Position, ending: Position) -> None:
     check_limits(starting, ending)
 
 
 def test_limits_for_different_partitions_are_refused() -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        check_limits(SpecificOffsets({T0: 1, T10: 1}), SpecificOffsets({T0: 2, T1: 2}))
-    assert str(caught.value) == (
+    assert config_error(
+        check_limits, SpecificOffsets({T0: 1, T10: 1}), SpecificOffsets({T0: 2, T1: 2})
+    ) == (
         "The specified start offset and end offset should have the same topic-partitions: name "
         "t-1, t-10 in both startingOffsets and endingOffsets, or in neither."
     )
 
 
-def test_a_start_behind_its_end_is_refused() -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        check_limits(SpecificOffsets({T0: 0, T1: 1}), SpecificOffsets({T0: 0, T1: 0}))
-    assert str(caught.value) == (
+def test_a_start_after_its_end_is_refused() -> None:
+    assert config_error(
+        check_limits, SpecificOffsets({T0: 0, T1: 1}), SpecificOffsets({T0: 0, T1: 0})
+    ) == (
         "The specified start offset 1 is greater than the end offset 0 for topic t partition 1: "
         "lower startingOffsets or raise endingOffsets."
     )
@@ -233,9 +238,7 @@ def test_timestamps_are_read() -> None:
 # -1 and -2 would be "latest" and "earliest" to a broker.
 @pytest.mark.parametrize("text", ["", "x", "1.5", "-1", "-2", "9223372036854775808", "1_000", "٣"])
 def test_other_timestamps_are_refused(text: str) -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        parse_timestamp("endingTimestamp", text)
-    assert str(caught.value) == (
+    assert config_error(parse_timestamp, "endingTimestamp", text) == (
         f"Expected a single long value, got {text} as the value of option 'endingTimestamp': write "
         "milliseconds since 1970, for example 1760000000000."
     )
@@ -243,10 +246,9 @@ def test_other_timestamps_are_refused(text: str) -> None:
 
 @pytest.mark.parametrize("value", ["-1", '"latest"', "1.5", "true", "9223372036854775808"])
 def test_timestamps_of_partitions_are_numbers(value: str) -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        parse_timestamps("startingOffsetsByTimestamp", f'{{"t":{{"0":{value}}}}}')
-    assert str(caught.value).startswith('Expected e.g. {"topicA":{"0":1760000000000,')
-    assert str(caught.value).endswith(
+    error = config_error(parse_timestamps, "startingOffsetsByTimestamp", f'{{"t":{{"0":{value}}}}}')
+    assert error.startswith('Expected e.g. {"topicA":{"0":1760000000000,')
+    assert error.endswith(
         f"for t-0 it holds {value}, which is no number of milliseconds since 1970"
     )
 
@@ -256,10 +258,10 @@ def test_limits_of_different_kinds_are_not_compared() -> None:
     check_limits(Everywhere(Timestamp(9)), Everywhere(Timestamp(1)))
 
 
-def test_timestamps_behind_each_other_are_refused() -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        check_limits(SpecificTimestamps({T0: Timestamp(9)}), SpecificTimestamps({T0: Timestamp(8)}))
-    assert str(caught.value) == (
+def test_a_start_timestamp_after_its_end_is_refused() -> None:
+    assert config_error(
+        check_limits, SpecificTimestamps({T0: Timestamp(9)}), SpecificTimestamps({T0: Timestamp(8)})
+    ) == (
         "The specified start timestamp 9 is greater than the end timestamp 8 for topic t "
         "partition 0: lower startingOffsetsByTimestamp or raise endingOffsetsByTimestamp."
     )
@@ -274,7 +276,7 @@ def test_a_whole_topic_names_all_its_partitions() -> None:
 
 
 @given(st.text())
-def test_no_text_makes_a_parser_fail_in_another_way(text: str) -> None:
+def test_any_text_parses_or_is_a_config_error(text: str) -> None:
     for parse in (parse_position, parse_timestamp, parse_timestamps):
         for given_text in (text, "{" + text):
             try:
@@ -285,4 +287,6 @@ def test_no_text_makes_a_parser_fail_in_another_way(text: str) -> None:
 
 @given(offset_maps)
 def test_offsets_are_read_as_they_are_written(offsets: dict[TopicPartition, int]) -> None:
-    assert parse_position("x", json.dumps(offsets_to_log(offsets))) == SpecificOffsets(offsets)
+    assert parse_position("x", json.dumps(offsets_to_log(offsets))) == SpecificOffsets(
+        dict(offsets.items())
+    )

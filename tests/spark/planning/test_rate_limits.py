@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.planning.rate_limits import Limits, within_bytes, within_offsets
+from kafka_spark_source.planning.rate_limits import Limits, Offsets, within_bytes, within_offsets
+from tests.config_error import config_error
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 
@@ -16,7 +16,7 @@ MAX_LONG = 2**63 - 1
 # --- By offsets ----------------------------------------------------------------------------------
 
 
-def test_each_micro_batch_takes_the_same_part_of_what_is_left_in_each_partition() -> None:
+def test_each_partition_gives_the_same_fraction_of_its_rest() -> None:
     """The vector of `KafkaMicroBatchSourceSuite`: 8/1/1, then 9/1/0."""
     latest = {T0: 101, T1: 11, T2: 1}
     begin = {T0: 0, T1: 0, T2: 0}
@@ -27,7 +27,7 @@ def test_each_micro_batch_takes_the_same_part_of_what_is_left_in_each_partition(
     assert ends == [(8, 1, 1), (17, 2, 1), (26, 3, 1)]
 
 
-def test_fifteen_records_are_three_micro_batches_of_five() -> None:
+def test_fifteen_offsets_are_three_micro_batches_of_five() -> None:
     position, ends = {T0: 0}, []
     while position[T0] < 15:
         position = within_offsets(position, {T0: 15}, 5)
@@ -49,11 +49,8 @@ def test_fifteen_records_are_three_micro_batches_of_five() -> None:
         pytest.param({T0: 5, T1: 7}, {T0: 105, T1: 7}, 10, {T0: 15, T1: 7}, id="one is read up"),
     ],
 )
-def test_offsets_are_shared_out(
-    begin: dict[TopicPartition, int],
-    latest: dict[TopicPartition, int],
-    limit: int,
-    ends: dict[TopicPartition, int],
+def test_an_offset_limit_is_divided_in_proportion(
+    begin: Offsets, latest: Offsets, limit: int, ends: Offsets
 ) -> None:
     assert within_offsets(begin, latest, limit) == ends
 
@@ -67,7 +64,7 @@ def test_offsets_are_shared_out(
         (0, MAX_LONG, 1, 1),
     ],
 )
-def test_no_share_leaves_64_bits(begin: int, latest: int, limit: int, end: int) -> None:
+def test_shares_fit_64_bits(begin: int, latest: int, limit: int, end: int) -> None:
     assert within_offsets({T0: begin}, {T0: latest}, limit) == {T0: end}
 
 
@@ -79,16 +76,14 @@ many_logs = st.lists(logs, max_size=12)
 limits = st.integers(1, 100) | st.integers(1, 10**13)
 
 
-def named(held: list[tuple[int, int]]) -> tuple[dict[TopicPartition, int], ...]:
+def named(held: list[tuple[int, int]]) -> tuple[Offsets, ...]:
     begin = {TopicPartition("t", number): log[0] for number, log in enumerate(held)}
     latest = {TopicPartition("t", number): log[1] for number, log in enumerate(held)}
     return begin, latest
 
 
 @given(many_logs, limits)
-def test_shares_starve_none_and_keep_to_the_limit_but_for_rounding(
-    held: list[tuple[int, int]], limit: int
-) -> None:
+def test_each_partition_gets_offsets_within_limit(held: list[tuple[int, int]], limit: int) -> None:
     begin, latest = named(held)
     ends = within_offsets(begin, latest, limit)
     assert ends.keys() == latest.keys()
@@ -113,8 +108,8 @@ def test_shares_starve_none_and_keep_to_the_limit_but_for_rounding(
         (30, {T0: 1, T1: 1}),
     ],
 )
-def test_bytes_are_shared_out(limit: int, ends: dict[TopicPartition, int]) -> None:
-    """A thousand bytes each: many small records here, a few large ones there."""
+def test_a_byte_limit_is_divided_in_proportion(limit: int, ends: Offsets) -> None:
+    """A thousand bytes in each partition: many small records, or a few large ones."""
     sizes = {T0: 10.0, T1: 100.0}
     assert within_bytes({T0: 0, T1: 0}, {T0: 100, T1: 10}, sizes, limit) == ends
 
@@ -123,17 +118,17 @@ def test_a_record_larger_than_the_limit_is_read_alone() -> None:
     assert within_bytes({T0: 3}, {T0: 9}, {T0: 1e9}, 1) == {T0: 4}
 
 
-def test_what_is_of_no_size_is_read_whole() -> None:
+def test_partitions_without_a_size_are_not_limited() -> None:
     assert within_bytes({T0: 3}, {T0: 9}, {T0: 0.0}, 1) == {T0: 9}
 
 
-def test_a_size_is_needed_only_where_there_is_a_record() -> None:
+def test_only_partitions_with_new_records_need_a_size() -> None:
     ends = within_bytes({T0: 3, T1: 9, T2: 0}, {T0: 3, T1: 4, T2: 8}, {T2: 1.0}, 2)
     assert ends == {T0: 3, T1: 4, T2: 2}
 
 
 @given(many_logs, st.lists(st.floats(0.0, 1e7), min_size=12, max_size=12), limits)
-def test_bytes_are_kept_to_but_for_a_record_of_each_partition(
+def test_the_byte_limit_allows_one_extra_record_per_partition(
     held: list[tuple[int, int]], sizes: list[float], limit: int
 ) -> None:
     begin, latest = named(held)
@@ -163,17 +158,15 @@ def test_bytes_are_kept_to_but_for_a_record_of_each_partition(
         ({}, {}, True),
     ],
 )
-def test_a_micro_batch_waits_for_so_many_offsets_in_all(
-    start: dict[TopicPartition, int], latest: dict[TopicPartition, int], is_too_little: bool
+def test_a_micro_batch_waits_for_a_number_of_offsets(
+    start: Offsets, latest: Offsets, is_too_little: bool
 ) -> None:
     assert Limits(min_offsets=10).is_too_little(start, latest) is is_too_little
     assert not Limits().is_too_little(start, latest)
 
 
 def test_waiting_for_more_than_a_micro_batch_may_hold_is_refused() -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        Limits(min_offsets=20, max_offsets=15).check()
-    assert str(caught.value) == (
+    assert config_error(Limits(min_offsets=20, max_offsets=15).check) == (
         "The value of minOffsetPerTrigger(20) is higher than the maxOffsetsPerTrigger(15): lower "
         "minOffsetsPerTrigger."
     )
@@ -182,6 +175,7 @@ def test_waiting_for_more_than_a_micro_batch_may_hold_is_refused() -> None:
 @pytest.mark.parametrize(
     "limits",
     [Limits(), Limits(max_offsets=15, min_offsets=15), Limits(min_offsets=20), Limits(max_bytes=1)],
+    ids=["none", "equal", "minimum", "bytes"],
 )
 def test_other_limits_pass(limits: Limits) -> None:
     limits.check()

@@ -1,3 +1,5 @@
+"""Splitting ranges, with the results of Spark's connector."""
+
 from __future__ import annotations
 
 import pytest
@@ -18,7 +20,7 @@ def pairs_of(ranges: list[OffsetRange]) -> Pairs:
     return [(start, until) for _, start, until in ranges]
 
 
-# What Spark's connector makes of them.
+# The results of Spark's connector.
 VECTORS = [
     ([(1, 5), (1, 21)], 4, None, [(1, 5), (1, 7), (7, 14), (14, 21)]),
     ([(1, 11)], 3, None, [(1, 4), (4, 7), (7, 11)]),
@@ -50,17 +52,17 @@ VECTORS = [
     ),
     ([(1, 40)], 4, 20, [(1, 10), (10, 20), (20, 30), (30, 40)]),
     ([(1, 40)], 1, 20, [(1, 20), (20, 40)]),
-    # Empty ranges are nobody's work, and nothing is split that need not be.
+    # Empty ranges are dropped, and nothing is split without need.
     ([(4, 4), (0, 9)], 1, None, [(0, 9)]),
     ([(0, 3), (0, 9)], 2, None, [(0, 3), (0, 9)]),
-    # Nothing is smaller than one offset, however many partitions are wished for.
+    # No part is smaller than one offset.
     ([(0, 3), (7, 8)], 2**31 - 1, None, [(0, 1), (1, 2), (2, 3), (7, 8)]),
     ([], 3, 5, []),
 ]
 
 
-@pytest.mark.parametrize(("whole", "min_partitions", "max_records", "parts"), VECTORS)
-def test_vectors(
+@pytest.mark.parametrize(("whole", "min_partitions", "max_records", "parts"), VECTORS, ids=str)
+def test_ranges_are_split_as_by_sparks_connector(
     whole: Pairs, min_partitions: int | None, max_records: int | None, parts: Pairs
 ) -> None:
     assert pairs_of(split(ranges_of(whole), min_partitions, max_records)) == parts

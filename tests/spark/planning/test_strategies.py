@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.strategies import (
     Assign,
@@ -14,6 +13,7 @@ from kafka_spark_source.planning.strategies import (
     parse_subscribe,
     parse_subscribe_pattern,
 )
+from tests.config_error import config_error
 
 
 @pytest.mark.parametrize(
@@ -26,9 +26,7 @@ def test_topics_are_split_at_commas(text: str, topics: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("text", ["", " ", ",", " , ,"])
 def test_no_topics_are_refused(text: str) -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        parse_subscribe("subscribe", text)
-    assert str(caught.value) == (
+    assert config_error(parse_subscribe, "subscribe", text) == (
         f"No topics to subscribe to as specified value for option 'subscribe' is '{text}': name at "
         "least one topic, several with commas between them."
     )
@@ -59,9 +57,7 @@ def test_a_pattern_is_kept_trimmed() -> None:
 
 @pytest.mark.parametrize("text", ["", "  "])
 def test_an_empty_pattern_is_refused(text: str) -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        parse_subscribe_pattern("subscribePattern", text)
-    assert str(caught.value) == (
+    assert config_error(parse_subscribe_pattern, "subscribePattern", text) == (
         "Pattern to subscribe is empty as specified value for option 'subscribePattern' is "
         f"'{text}': write a regular expression, for example orders-.*"
     )
@@ -82,13 +78,11 @@ def test_an_empty_pattern_is_refused(text: str) -> None:
         ("a{4294967296}", "the repetition number is too large"),
     ],
 )
-def test_a_pattern_that_is_not_the_same_in_python_is_refused(pattern: str, reason: str) -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        parse_subscribe_pattern("subscribePattern", pattern)
-    assert str(caught.value) == (
+def test_a_pattern_with_another_meaning_in_python_is_refused(pattern: str, reason: str) -> None:
+    assert config_error(parse_subscribe_pattern, "subscribePattern", pattern) == (
         "Option 'subscribePattern' must be a regular expression that Python's re module "
-        f"understands, got '{pattern}': {reason}. (What only Java's syntax has, such as "
-        r"\p{Alpha}, (?<name>...) or [a-z&&[^b]], has to be written differently.)"
+        f"understands, got '{pattern}': {reason}. (Syntax that only Java has, such as "
+        r"\p{Alpha}, (?<name>...) or [a-z&&[^b]], must be written differently.)"
     )
 
 
@@ -104,8 +98,7 @@ def test_partitions_are_assigned() -> None:
         (SubscribePattern("a.*"), ["a.*"]),
         (parse_assign("assign", '{"b":[0],"a":[1,0]}'), ["a", "b"]),
     ],
+    ids=["subscribe", "subscribePattern", "assign"],
 )
-def test_topics_that_are_named_are_known_by_their_names(
-    strategy: Strategy, names: list[str]
-) -> None:
+def test_topic_names_of_a_strategy(strategy: Strategy, names: list[str]) -> None:
     assert names_of(strategy) == names

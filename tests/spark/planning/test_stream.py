@@ -1,16 +1,22 @@
+"""Planning a micro-batch: ranges, losses, and the checks of Trigger.AvailableNow."""
+
 from __future__ import annotations
 
 import pytest
 
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_spark_source.planning.rate_limits import Offsets
 from kafka_spark_source.planning.stream import (
     AvailableNowError,
-    Ends,
+    LogEndOffsets,
     StreamPlan,
     check_available_now,
     deleted,
     plan_stream,
 )
+
+# Offsets of three kinds: of start, end and log start, or of end, target and log end.
+Three = tuple[Offsets, Offsets, Offsets]
 
 T0, T1, T10, U0 = (TopicPartition(t, p) for t, p in [("t", 0), ("t", 1), ("t", 10), ("u", 0)])
 
@@ -22,7 +28,7 @@ def test_ranges_are_sorted_and_none_is_empty() -> None:
     )
 
 
-def test_nothing_between_two_offsets() -> None:
+def test_equal_offsets_plan_nothing() -> None:
     assert plan_stream({}, {}, {}) == StreamPlan((), ())
     assert plan_stream({T0: 4}, {T0: 4}, {}) == StreamPlan((), ())
 
@@ -31,60 +37,44 @@ def test_a_new_partition_is_read_from_its_beginning() -> None:
     assert plan_stream({T0: 4}, {T0: 4, T1: 7}, {T1: 0}) == StreamPlan((OffsetRange(T1, 0, 7),), ())
 
 
-def test_where_a_known_partition_begins_says_nothing() -> None:
+def test_log_starts_of_known_partitions_are_ignored() -> None:
     assert plan_stream({T0: 4}, {T0: 7}, {T0: 5}) == StreamPlan((OffsetRange(T0, 4, 7),), ())
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "earliest", "ranges", "condition", "what"),
+    ("offsets", "ranges", "condition", "what"),
     [
-        pytest.param(
-            {T0: 5},
-            {T0: 2},
-            {},
+        (
+            ({T0: 5}, {T0: 2}, {}),
             (),
             "PARTITION_OFFSET_CHANGED",
             "Partition t-0 offset was changed from 5 to 2.",
-            id="shrunk",
         ),
-        pytest.param(
-            {U0: 5, T0: 1, T1: 1},
-            {T1: 3},
-            {},
+        (
+            ({U0: 5, T0: 1, T1: 1}, {T1: 3}, {}),
             ((T1, 1, 3),),
             "PARTITIONS_DELETED",
             "Partitions t-0, u-0 have been deleted.",
-            id="gone",
         ),
-        pytest.param(
-            {T0: 5},
-            {T0: 5, T1: 7, T10: 9, U0: 3},
-            {T10: 3, T1: 4, U0: 0},
+        (
+            ({T0: 5}, {T0: 5, T1: 7, T10: 9, U0: 3}, {T10: 3, T1: 4, U0: 0}),
             ((T1, 4, 7), (T10, 3, 9), (U0, 0, 3)),
             "ADDED_PARTITION_DOES_NOT_START_FROM_OFFSET_ZERO",
             "Added partitions do not start from offset 0: t-1 starts from 4, t-10 starts from 3.",
-            id="new, and not from 0",
         ),
-        pytest.param(
-            {T0: 5},
-            {T0: 6, U0: 7, T1: 7},
-            {},
+        (
+            ({T0: 5}, {T0: 6, U0: 7, T1: 7}, {}),
             ((T0, 5, 6),),
             "INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS",
             "Cannot find earliest offsets of t-1, u-0. They may have been deleted.",
-            id="new, and gone already",
         ),
     ],
+    ids=["shrunk", "gone", "new, and not from 0", "new, and gone already"],
 )
-def test_a_loss_is_told_and_the_rest_is_read(
-    start: dict[TopicPartition, int],
-    end: dict[TopicPartition, int],
-    earliest: dict[TopicPartition, int],
-    ranges: tuple[tuple[TopicPartition, int, int], ...],
-    condition: str,
-    what: str,
+def test_a_loss_is_reported_and_the_rest_is_planned(
+    offsets: Three, ranges: tuple[tuple[TopicPartition, int, int], ...], condition: str, what: str
 ) -> None:
-    planned = plan_stream(start, end, earliest)
+    planned = plan_stream(*offsets)
     assert planned.ranges == ranges
     (loss,) = planned.losses
     assert f"[KAFKA_DATA_LOSS.{condition}]" in str(loss)
@@ -92,7 +82,7 @@ def test_a_loss_is_told_and_the_rest_is_read(
     assert "failOnDataLoss" in str(loss)
 
 
-def test_every_loss_is_told() -> None:
+def test_every_loss_is_reported() -> None:
     planned = plan_stream({T0: 5, T1: 5}, {T0: 2, T10: 9, U0: 7}, {T10: 4})
     assert [str(loss).partition("]")[0] for loss in planned.losses] == [
         "[KAFKA_DATA_LOSS.INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS",
@@ -102,7 +92,7 @@ def test_every_loss_is_told() -> None:
     ]
 
 
-def test_what_is_deleted_is_named_in_order() -> None:
+def test_deleted_partitions_are_named_in_order() -> None:
     assert "Partitions t-0, t-10 have been deleted, and more." in str(
         deleted([T10, T0], ", and more")
     )
@@ -117,82 +107,62 @@ def test_what_is_deleted_is_named_in_order() -> None:
         ({}, {}, {}),
         ({T0: 5, T1: 0}, {T0: 9, T1: 0}, {T0: 9, T1: 0}),
         ({T0: 9}, {T0: 9}, {T0: 12}),
-        ({T0: 5}, {T0: 9}, {T0: 5}),  # cut back, but not behind this micro-batch
-        ({T0: 5}, {T0: 9}, {T0: 9, T1: 3}),  # what is new is for the next run
+        ({T0: 5}, {T0: 9}, {T0: 5}),  # truncated, but not below this micro-batch
+        ({T0: 5}, {T0: 9}, {T0: 9, T1: 3}),  # the new partition is for the next run
     ],
+    ids=["no partitions", "in part", "completely", "truncated", "new partition"],
 )
-def test_what_is_still_there_is_read(
-    end: dict[TopicPartition, int],
-    target: dict[TopicPartition, int],
-    now: dict[TopicPartition, int],
-) -> None:
-    check_available_now(end, target, Ends(now, ["another"]))
+def test_available_now_can_reach_its_target(end: Offsets, target: Offsets, now: Offsets) -> None:
+    check_available_now(end, target, LogEndOffsets(now, ["another"]))
 
 
+MISMATCHED = "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_END_OFFSET_AND_PREFETCHED"
 LOST = "have been lost"
 LESS = "report available offset which is less than end offset"
 
 
 @pytest.mark.parametrize(
-    ("end", "target", "now", "condition", "what", "details"),
+    ("offsets", "condition", "what", "details"),
     [
-        pytest.param(
-            {T0: 5, T1: 5},
-            {T0: 5},
-            {T0: 5, T1: 5},
-            "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_END_OFFSET_AND_PREFETCHED",
+        (
+            ({T0: 5, T1: 5}, {T0: 5}, {T0: 5, T1: 5}),
+            MISMATCHED,
             LOST,
-            "there were t-0, and t-0, t-1 are to be read",
-            id="came",
+            "the query began with t-0 and now has t-0, t-1",
         ),
-        pytest.param(
-            {T0: 5},
-            {T0: 5, T1: 5},
-            {T0: 5, T1: 5},
-            "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_END_OFFSET_AND_PREFETCHED",
+        (
+            ({T0: 5}, {T0: 5, T1: 5}, {T0: 5, T1: 5}),
+            MISMATCHED,
             LOST,
-            "there were t-0, t-1, and t-0 are to be read",
-            id="went",
+            "the query began with t-0, t-1 and now has t-0",
         ),
-        pytest.param(
-            {T0: 6},
-            {T0: 5},
-            {T0: 9},
+        (
+            ({T0: 6}, {T0: 5}, {T0: 9}),
             "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_PREFETCHED",
             LESS,
-            "t-0 is to be read up to 6 and ends at 5",
-            id="beyond the target",
+            "t-0 must be read up to 6 but ends at 5",
         ),
-        pytest.param(
-            {U0: 5, T0: 5, T1: 5},
-            {U0: 5, T0: 5, T1: 5},
-            {T1: 5},
+        (
+            ({U0: 5, T0: 5, T1: 5}, {U0: 5, T0: 5, T1: 5}, {T1: 5}),
             "LOST_TOPIC_PARTITIONS_IN_END_OFFSET_WITH_TRIGGER_AVAILABLENOW",
             LOST,
             "t-0, u-0 do not exist any more",
-            id="deleted",
         ),
-        pytest.param(
-            {T10: 5, T0: 5, T1: 5},
-            {T10: 9, T0: 9, T1: 9},
-            {T10: 3, T0: 4, T1: 5},
+        (
+            ({T10: 5, T0: 5, T1: 5}, {T10: 9, T0: 9, T1: 9}, {T10: 3, T0: 4, T1: 5}),
             "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_LATEST_WITH_TRIGGER_AVAILABLENOW",
             LESS,
-            "t-0 is to be read up to 5 and ends at 4, t-10 is to be read up to 5 and ends at 3",
-            id="shrunk",
+            "t-0 must be read up to 5 but ends at 4, t-10 must be read up to 5 but ends at 3",
         ),
     ],
+    ids=["came", "went", "beyond the target", "deleted", "shrunk"],
 )
-def test_what_is_not_there_any_more_fails_a_run_that_has_to_read_it(
-    end: dict[TopicPartition, int],
-    target: dict[TopicPartition, int],
-    now: dict[TopicPartition, int],
-    condition: str,
-    what: str,
-    details: str,
+def test_lost_records_fail_an_available_now_run(
+    offsets: Three, condition: str, what: str, details: str
 ) -> None:
+    end, target, now = offsets
     with pytest.raises(AvailableNowError) as caught:
-        check_available_now(end, target, Ends(now, ()))
+        check_available_now(end, target, LogEndOffsets(now, ()))
     assert str(caught.value) == (
         f"[{condition}] Some of partitions in Kafka topic(s) {what} during running query with "
         "Trigger.AvailableNow. The error could be transient - restart your query: "
@@ -201,7 +171,7 @@ def test_what_is_not_there_any_more_fails_a_run_that_has_to_read_it(
     assert not caught.value.retriable
 
 
-def test_another_topic_of_the_same_name_fails_such_a_run_however_much_it_holds() -> None:
+def test_a_re_created_topic_fails_an_available_now_run() -> None:
     offsets = {T1: 5, T0: 5, U0: 5}
     with pytest.raises(AvailableNowError, match=r"LOST_TOPIC_.* of t-0, t-1 were deleted and re-"):
-        check_available_now(offsets, offsets, Ends(dict.fromkeys(offsets, 99), ["t"]))
+        check_available_now(offsets, offsets, LogEndOffsets(dict.fromkeys(offsets, 99), ["t"]))

@@ -1,4 +1,4 @@
-"""Strategies put to a scripted cluster."""
+"""Strategies resolved against a scripted cluster."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_pattern_is_searched_for() -> None:
         assert found_by(client, SubscribePattern("x")).assigned == set()
 
 
-def test_what_is_assigned_need_not_exist() -> None:
+def test_assigned_partitions_need_not_exist() -> None:
     with one_partition() as (cluster, client):
         two_topics(cluster)
         missing, nowhere = TopicPartition("t", 7), TopicPartition("nowhere", 0)
@@ -65,10 +65,12 @@ def test_a_topic_that_is_named_must_exist() -> None:
             found_by(client, Subscribe(("t", "nowhere")))
 
 
-@pytest.mark.parametrize("strategy", [Subscribe(("t", "gone")), SubscribePattern("t|gone")])
-def test_a_topic_that_was_there_before_may_be_gone(
-    strategy: Strategy, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(
+    "strategy",
+    [Subscribe(("t", "gone")), SubscribePattern("t|gone")],
+    ids=["subscribe", "subscribePattern"],
+)
+def test_a_known_topic_may_be_gone(strategy: Strategy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 20)
     with one_partition() as (_, client):
         found = resolve(client, strategy, Deadline.after(10_000), known=["gone"])
@@ -76,16 +78,14 @@ def test_a_topic_that_was_there_before_may_be_gone(
         assert found.topic_ids.keys() == {"t"}
 
 
-def test_a_topic_that_was_there_before_does_not_excuse_another(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_known_topic_does_not_excuse_an_unknown_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 20)
     with one_partition() as (_, client):
         with pytest.raises(BrokerError, match="'nowhere' of the option 'subscribe'"):
             resolve(client, Subscribe(("nowhere", "gone")), Deadline.after(10_000), ["gone"])
 
 
-def test_a_topic_that_was_there_before_is_no_less_refused() -> None:
+def test_a_known_topic_may_still_be_forbidden() -> None:
     with one_partition() as (cluster, client):
         cluster.spoil(MetadataRequest, faults.changed(deny))
         with pytest.raises(BrokerError, match="TOPIC_AUTHORIZATION_FAILED"):
@@ -99,6 +99,7 @@ def test_a_topic_that_was_there_before_is_no_less_refused() -> None:
         (SubscribePattern("t"), "subscribePattern"),
         (Assign((T0,)), "assign"),
     ],
+    ids=["subscribe", "subscribePattern", "assign"],
 )
 def test_a_topic_that_may_not_be_read_is_refused(strategy: Strategy, option: str) -> None:
     with one_partition() as (cluster, client):
@@ -108,6 +109,6 @@ def test_a_topic_that_may_not_be_read_is_refused(strategy: Strategy, option: str
         assert caught.value.error is ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
-def test_brokers_below_2_8_tell_no_ids() -> None:
+def test_brokers_below_2_8_have_no_topic_ids() -> None:
     with one_partition(release="2.7.0") as (_, client):
         assert found_by(client, Subscribe(("t",))).topic_ids == {}

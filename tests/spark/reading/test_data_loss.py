@@ -1,4 +1,4 @@
-"""failOnDataLoss: raise, or go on where something is left, never backwards."""
+"""failOnDataLoss: raise the error, or log it and continue after the loss."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
-from kafka_protocol.client.consumer.errors import EpochEnd
-from kafka_protocol.client.consumer.fetch import (
+from kafka_protocol.client.consumer.errors import (
+    EpochEnd,
     LogTruncatedError,
     OffsetOutOfRangeError,
     TopicGoneError,
@@ -19,7 +19,7 @@ from kafka_spark_source.reading.data_loss import range_after_loss
 PARTITION = TopicPartition("t", 0)
 
 
-def test_true_raises_with_the_condition() -> None:
+def test_an_offset_out_of_range_is_raised_with_a_condition() -> None:
     error = OffsetOutOfRangeError(PARTITION, 5, 10, 20)
     with pytest.raises(
         DataLossError,
@@ -33,13 +33,13 @@ def test_true_raises_with_the_condition() -> None:
 @pytest.mark.parametrize(
     ("offset", "log", "until", "expected"),
     [
-        (5, (10, 20), 15, 10),  # the head has aged out
-        (5, (15, 20), 15, 15),  # all of it has
-        (5, (30, 40), 15, 15),
-        (25, (10, 20), 30, 30),  # the log is shorter than it was: never back
+        pytest.param(5, (10, 20), 15, 10, id="aged out in part"),
+        pytest.param(5, (15, 20), 15, 15, id="aged out"),
+        pytest.param(5, (30, 40), 15, 15, id="aged out, and more"),
+        pytest.param(25, (10, 20), 30, 30, id="shorter log"),
     ],
 )
-def test_false_goes_on_where_something_is_left(
+def test_a_read_continues_at_the_next_offset_that_exists(
     caplog: pytest.LogCaptureFixture, offset: int, log: tuple[int, int], until: int, expected: int
 ) -> None:
     error = OffsetOutOfRangeError(PARTITION, offset, *log)
@@ -53,13 +53,15 @@ GONE = TopicGoneError(PARTITION, 7, "was deleted")
 TRUNCATED = LogTruncatedError(PARTITION, 7, 3, EpochEnd(2, 5))
 
 
-@pytest.mark.parametrize(("error", "left"), [(GONE, (7, 7)), (TRUNCATED, (7, 15))])
-def test_what_a_read_finds_gone_is_raised_as_it_is_or_warned_of(
+@pytest.mark.parametrize(
+    ("error", "left"), [(GONE, (7, 7)), (TRUNCATED, (7, 15))], ids=["gone", "truncated"]
+)
+def test_a_loss_during_a_read_is_raised_or_logged(
     caplog: pytest.LogCaptureFixture,
     error: TopicGoneError | LogTruncatedError,
     left: tuple[int, int],
 ) -> None:
-    """A deleted partition has nothing left; in one that was cut back the read goes on."""
+    """A deleted partition has no more records; a truncated log is read on."""
     asked = OffsetRange(PARTITION, 0, 15)
     with pytest.raises(type(error)) as caught:
         range_after_loss(error, asked, fail_on_data_loss=True)

@@ -1,7 +1,6 @@
-"""Faults of leaders under a batch read: they move, die, lag, lose records, or do not know yet.
+"""Faults of leaders during a batch read: they move, die, lag, lose records, or are not known yet.
 
-Whatever befalls them between planning and the last row, a read gives each record once and in order,
-or says what was lost. The numbers are those of the list of faults.
+A read returns each record once and in order, or names the loss. docs/faults.md lists the numbers.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ FIXED = '{"t":{"0":0}}'
 
 
 @pytest.mark.parametrize("version", [4, 11, 12, 15, 18])
-def test_fault_16_a_leader_that_moves_after_each_answer(version: int) -> None:
-    """From v12 on the refusal names the new leader, before that metadata has to be asked."""
+def test_fault_16_the_leader_moves_after_each_response(version: int) -> None:
+    """From v12 on the error response names the new leader; before, it takes a Metadata request."""
     with planned(*IN_TWELVE) as (cluster, task):
         cluster.offer(FetchRequest, VersionRange(0, version))
         found: Rows = []
@@ -55,16 +54,16 @@ def test_fault_16_a_leader_that_moves_after_each_answer(version: int) -> None:
         assert len({node for node, _, _ in cluster.asked(FetchRequest)}) == 3
 
 
-def test_fault_16_a_leader_that_moves_between_planning_and_reading() -> None:
+def test_fault_16_the_leader_moves_before_a_task() -> None:
     with planned(*IN_THREE) as (cluster, task):
         cluster.move_leader(PARTITION, 2)
         assert task.rows() == ABC
-        # A worker that has read before knows an older leader.
+        # A worker that has read before has the old leader in its cache.
         cluster.move_leader(PARTITION, 3)
         assert task.rows() == ABC
 
 
-def test_fault_16_leaders_of_librdkafkas_brokers_that_move() -> None:
+def test_fault_16_the_leader_of_a_mock_partition_moves() -> None:
     with filled_mock(*IN_TWELVE) as mock:
         (task,) = plan(mock.addresses, **ONE_BY_ONE, kafka_fetch_max_wait_ms=20)
         found: Rows = []
@@ -79,9 +78,7 @@ def test_fault_16_leaders_of_librdkafkas_brokers_that_move() -> None:
 
 @pytest.mark.parametrize("kind", [ListOffsetsRequest, FetchRequest], ids=lambda kind: kind.api_name)
 @pytest.mark.parametrize("error", [ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH])
-def test_fault_17_an_epoch_that_is_older_or_newer_than_the_leader_s(
-    kind: type[Request], error: ErrorCode
-) -> None:
+def test_fault_17_an_older_or_newer_leader_epoch(kind: type[Request], error: ErrorCode) -> None:
     with filled(*IN_THREE) as cluster:
         cluster.push_errors(kind, *[error] * 3)
         (task,) = plan(cluster.bootstrap_servers, **ONE_BY_ONE, startingOffsets=FIXED)
@@ -111,8 +108,8 @@ def test_fault_17_a_stale_broker_does_not_move_the_leader_back() -> None:
 
 
 @pytest.mark.parametrize("starting", ["earliest", FIXED])
-def test_fault_18_an_election_that_takes_its_time(starting: str) -> None:
-    """While it is planned, and again while it is read."""
+def test_fault_18_a_slow_election(starting: str) -> None:
+    """During planning, and again during the task."""
     with filled(*IN_THREE, nodes=2) as cluster:
 
         def leaderless(response: MetadataResponse) -> None:
@@ -126,7 +123,7 @@ def test_fault_18_an_election_that_takes_its_time(starting: str) -> None:
         assert task.rows() == ABC
 
 
-def test_fault_18_no_leader_among_librdkafkas_brokers_for_a_while() -> None:
+def test_fault_18_a_mock_partition_without_leader_for_a_while() -> None:
     with filled_mock(*IN_THREE) as mock:
         (task,) = plan(mock.addresses)
         mock.move_leader(PARTITION, -1)
@@ -138,7 +135,7 @@ def test_fault_18_no_leader_among_librdkafkas_brokers_for_a_while() -> None:
             election.join(timeout=10)
 
 
-def test_fault_18_a_leader_that_is_never_elected_is_an_error_that_names_the_partition() -> None:
+def test_fault_18_an_error_names_a_partition_without_leader() -> None:
     with planned(*IN_THREE, **{"kafkaConsumer.pollTimeoutMs": 200}) as (cluster, task):
         batches = task.batches()
         assert next(batches) == ABC[:1]
@@ -152,8 +149,8 @@ def test_fault_18_a_leader_that_is_never_elected_is_an_error_that_names_the_part
 
 
 @pytest.mark.parametrize("moves", [True, False], ids=["and another leads", "and comes back"])
-def test_fault_19_a_leader_that_dies_and_returns_five_times(moves: bool) -> None:
-    """On another port each time, with the connection and the answer that was on it lost."""
+def test_fault_19_a_leader_restarts_five_times(moves: bool) -> None:
+    """On another port each time; the connection and its responses are lost."""
     with planned(*IN_TWELVE) as (cluster, task):
         found: Rows = []
         for rows in task.batches():
@@ -168,14 +165,14 @@ def test_fault_19_a_leader_that_dies_and_returns_five_times(moves: bool) -> None
 
 
 def bounce(mock: MockCluster, leader: int) -> threading.Timer:
-    """Down now, and up again in a moment, on the same port."""
+    """Stop a broker and start it again after 100 ms, on the same port."""
     mock.stop(leader)
     timer = threading.Timer(0.1, mock.start, (leader,))
     timer.start()
     return timer
 
 
-def test_fault_19_a_leader_of_librdkafka_s_that_dies_and_returns_five_times() -> None:
+def test_fault_19_a_mock_leader_restarts_five_times() -> None:
     with filled_mock(*IN_TWELVE) as mock:
         mock.move_leader(PARTITION, 2)
         (task,) = plan(mock.addresses, **ONE_BY_ONE, kafka_fetch_max_wait_ms=20)
@@ -204,7 +201,7 @@ def lagging(cluster: ScriptedCluster) -> None:
 
 
 def out_of_range(cluster: ScriptedCluster) -> None:
-    """It has less than was read from it, from its second answer on."""
+    """Its log is truncated below the read position after its first response."""
     log = follow(cluster, until=12)
 
     def cut_back(_response: FetchResponse) -> None:
@@ -219,29 +216,29 @@ def behind_its_start(cluster: ScriptedCluster) -> None:
 
 
 def follow(cluster: ScriptedCluster, until: int) -> Log:
-    """The leader names node 2, which has the log up to an offset."""
+    """Make node 2 the preferred replica, with the log up to an offset."""
     log = Log()
-    for _, value in TWELVE[:until]:
-        log.append(batch_of(value))
+    for values in IN_TWELVE[:until]:
+        log.append(batch_of(*values))
     partition = cluster.partition(PARTITION)
     partition.preferred = 2
     partition.followers[2] = log
     return log
 
 
-@pytest.mark.parametrize("befall", [unknown, down, lagging, out_of_range, behind_its_start])
-def test_fault_21_a_preferred_replica_that_is_of_no_use(befall: Any) -> None:
-    """The leader has the records, so nothing is lost and no offset is reset."""
+@pytest.mark.parametrize("fault", [unknown, down, lagging, out_of_range, behind_its_start])
+def test_fault_21_an_unusable_preferred_replica(fault: Any) -> None:
+    """The leader has the records: no loss, and no offset reset."""
     with planned(*IN_TWELVE, kafka_client_rack="here") as (cluster, task):
-        befall(cluster)
+        fault(cluster)
         assert task.rows() == TWELVE
 
 
-@pytest.mark.parametrize("log", [(0, 0), (0, 2), (2, 3), (3, 3)])
-def test_fault_21_a_follower_of_librdkafka_s_that_has_a_part_of_the_log(
-    log: tuple[int, int],
-) -> None:
-    """It is named until the leader is told to withdraw it, rack or not."""
+@pytest.mark.parametrize(
+    "log", [(0, 0), (0, 2), (2, 3), (3, 3)], ids=["empty", "the head", "the tail", "only the end"]
+)
+def test_fault_21_a_mock_follower_has_a_part_of_the_log(log: tuple[int, int]) -> None:
+    """It is the preferred replica for 200 ms."""
     with filled_mock(*IN_THREE) as mock:
         mock.move_leader(PARTITION, 1)
         options = {"kafka_client_rack": "here", "kafka_fetch_max_wait_ms": 20}
@@ -255,11 +252,11 @@ def test_fault_21_a_follower_of_librdkafka_s_that_has_a_part_of_the_log(
             withdraw.join(timeout=10)
 
 
-# --- Brokers that have not heard of it -----------------------------------------------------------
+# --- Brokers that do not know the topic yet ------------------------------------------------------
 
 
 def without_topic(response: MetadataResponse) -> None:
-    """As a broker answers that has not heard of the topic yet."""
+    """The response of a broker that does not know the topic yet."""
     for topic in response.topics:
         topic.error_code = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         topic.partitions.clear()
@@ -272,8 +269,8 @@ def without_partition(response: MetadataResponse) -> None:
 
 @pytest.mark.parametrize("omit", [without_topic, without_partition])
 @pytest.mark.parametrize("starting", ["earliest", FIXED])
-def test_fault_22_a_stale_broker_under_a_task(omit: Any, starting: str) -> None:
-    """Where it asks for the ends, and where it is in the middle of its range."""
+def test_fault_22_stale_metadata_during_a_task(omit: Any, starting: str) -> None:
+    """At its start, and in the middle of its range."""
     with planned(*IN_THREE, startingOffsets=starting) as (cluster, task):
         cluster.spoil(MetadataRequest, faults.only(3, faults.changed(omit)))
         assert task.rows() == ABC
@@ -287,14 +284,14 @@ def test_fault_22_a_stale_broker_under_a_task(omit: Any, starting: str) -> None:
 
 
 @pytest.mark.parametrize("starting", ["earliest", FIXED])
-def test_fault_22_a_stale_broker_under_the_plan(starting: str) -> None:
+def test_fault_22_stale_metadata_during_planning(starting: str) -> None:
     with filled(*IN_THREE, nodes=2) as cluster:
         cluster.spoil(MetadataRequest, faults.only(2, faults.changed(without_topic)))
         assert read(cluster.bootstrap_servers, startingOffsets=starting) == ABC
 
 
 @pytest.mark.parametrize("kind", [ListOffsetsRequest, FetchRequest], ids=lambda kind: kind.api_name)
-def test_fault_22_a_leader_that_has_not_heard_of_the_topic(kind: type[Request]) -> None:
+def test_fault_22_a_leader_does_not_know_the_topic_yet(kind: type[Request]) -> None:
     with filled(*IN_THREE) as cluster:
         (task,) = plan(cluster.bootstrap_servers)
         cluster.push_errors(kind, *[ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 4)
@@ -312,7 +309,7 @@ PASSING = [
 
 @pytest.mark.parametrize("error", PASSING)
 @pytest.mark.parametrize("kind", [ListOffsetsRequest, FetchRequest], ids=lambda kind: kind.api_name)
-def test_fault_40_what_passes_is_asked_for_again(kind: type[Request], error: ErrorCode) -> None:
+def test_fault_40_a_passing_error_is_retried(kind: type[Request], error: ErrorCode) -> None:
     with filled(*IN_THREE) as cluster:
         cluster.push_errors(kind, *[error] * 3)
         (task,) = plan(cluster.bootstrap_servers, **ONE_BY_ONE, startingOffsets=FIXED)
@@ -322,7 +319,7 @@ def test_fault_40_what_passes_is_asked_for_again(kind: type[Request], error: Err
 
 
 @pytest.mark.parametrize("error", [*PASSING, CUT])
-def test_fault_40_from_brokers_of_librdkafka_too(error: ErrorCode | int) -> None:
+def test_fault_40_a_passing_error_of_a_mock_broker_is_retried(error: ErrorCode | int) -> None:
     with filled_mock(*IN_THREE) as mock:
         options = {"startingOffsets": FIXED, "kafka_fetch_max_wait_ms": 20}
         mock.push_errors(ListOffsetsRequest, error, error)
@@ -331,7 +328,7 @@ def test_fault_40_from_brokers_of_librdkafka_too(error: ErrorCode | int) -> None
 
 
 @pytest.mark.parametrize("error", PASSING)
-def test_fault_40_what_does_not_pass_is_named_in_the_end(error: ErrorCode) -> None:
+def test_fault_40_a_lasting_error_is_named_in_the_end(error: ErrorCode) -> None:
     with planned(*IN_THREE, **{"kafkaConsumer.pollTimeoutMs": 200}) as (cluster, task):
         batches = task.batches()
         assert next(batches) == ABC[:1]

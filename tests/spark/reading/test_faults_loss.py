@@ -1,45 +1,36 @@
-"""What is gone for good under a batch read: an error that says what, or a warning and the rest.
+"""Losses during a batch read: an error, or with failOnDataLoss=false a warning and the rest.
 
-Which of the two is what failOnDataLoss says. No record ever comes twice, and none of another topic
-that has the name now. The numbers are those of the list of faults.
+No record is read twice, and none of a re-created topic. docs/faults.md lists the numbers.
 """
 
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 
 from kafka_protocol.errors import DataLossError
 from kafka_protocol.messages.metadata import MetadataRequest
 from tests.fakes import faults
-from tests.fakes.batch_reading import (
-    ABC,
-    IN_THREE,
-    IN_TWELVE,
-    TWELVE,
-    filled,
-    plan,
-    planned,
-    read,
-)
+from tests.fakes.batch_reading import ABC, IN_THREE, IN_TWELVE, TWELVE, filled, plan, planned, read
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.reading import PARTITION
 
 FIXED = '{"t":{"0":0}}'
 
-# --- Logs that were cut back ---------------------------------------------------------------------
+# --- Truncated logs ------------------------------------------------------------------------------
 
 
 def elect_uncleanly(cluster: ScriptedCluster) -> None:
-    """A replica that has only the first record takes over, and gets others."""
+    """A replica with only the first record becomes leader, and gets other records."""
     cluster.log(PARTITION).truncate(1)
     cluster.move_leader(PARTITION, 2)
     for number in range(1, len(TWELVE)):
         cluster.append(PARTITION, b"other %d" % number)
 
 
-def test_fault_20_an_unclean_election_is_told() -> None:
+def test_fault_20_an_unclean_election_is_an_error() -> None:
     with planned(*IN_TWELVE) as (cluster, task):
         batches = task.batches()
         found = next(batches) + next(batches)
@@ -49,13 +40,13 @@ def test_fault_20_an_unclean_election_is_told() -> None:
         ) as caught:
             for rows in batches:
                 found += rows
-        # One answer was on its way.
+        # One response was in flight.
         assert found in (TWELVE[:2], TWELVE[:3])
         assert f"stands at offset {len(found)} of" in str(caught.value)
 
 
-def test_fault_20_or_read_past_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    """What was read stays, and what stands at its offsets now is not read as well."""
+def test_fault_20_an_unclean_election_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    """The new records at offsets that were already read are not read."""
     with planned(*IN_TWELVE, failOnDataLoss=False) as (cluster, task):
         batches = task.batches()
         found = next(batches) + next(batches)
@@ -69,8 +60,8 @@ def test_fault_20_or_read_past_with_a_warning(caplog: pytest.LogCaptureFixture) 
         assert "truncated to offset 1" in caplog.text
 
 
-def test_fault_20_an_unclean_election_between_planning_and_reading() -> None:
-    """Nothing was read yet, so nothing contradicts: the log is read as it is now."""
+def test_fault_20_an_unclean_election_before_a_task() -> None:
+    """Nothing was read yet, so the log is read as it is now."""
     with planned(*IN_THREE) as (cluster, task):
         cluster.log(PARTITION).truncate(1)
         cluster.move_leader(PARTITION, 2)
@@ -78,15 +69,15 @@ def test_fault_20_an_unclean_election_between_planning_and_reading() -> None:
         assert task.rows() == [(0, b"a"), (1, b"x")]
 
 
-# --- Offsets behind the end ----------------------------------------------------------------------
+# --- Offsets after the end -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("start", "until"), [(1, 7), (5, 7), (3, 4)])
-def test_fault_28_offsets_that_are_not_written_yet(
+def test_fault_28_offsets_after_the_end_of_the_log(
     start: int, until: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The log was made anew and is smaller, say: found out by the driver."""
-    ends = {
+    """The driver finds them, for example in a re-created topic."""
+    ends: dict[str, Any] = {
         "startingOffsets": f'{{"t":{{"0":{start}}}}}',
         "endingOffsets": f'{{"t":{{"0":{until}}}}}',
     }
@@ -100,38 +91,27 @@ def test_fault_28_offsets_that_are_not_written_yet(
         assert "the log holds [0, 3)" in caplog.text
 
 
-SHORTER = {"startingOffsets": '{"t":{"0":2}}', "endingOffsets": '{"t":{"0":3}}'}
-
-
-def test_fault_28_a_task_whose_offsets_are_gone_from_the_end(
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.parametrize(
+    ("start", "lost_from", "left"), [(2, 2, []), (0, 1, ABC[:1])], ids=["all lost", "a part lost"]
+)
+def test_fault_28_the_log_is_truncated_before_a_task(
+    start: int, lost_from: int, left: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with planned(*IN_THREE, **SHORTER) as (cluster, task):
-        cluster.log(PARTITION).truncate(1)
-        with pytest.raises(DataLossError, match=r"COULD_NOT_READ.*\[2, 3\).*t-0: .*\[0, 1\)"):
-            task.rows()
-    with planned(*IN_THREE, **SHORTER, failOnDataLoss=False) as (cluster, task):
-        cluster.log(PARTITION).truncate(1)
-        with caplog.at_level(logging.WARNING):
-            assert task.rows() == []
-        assert "the log holds [0, 1)" in caplog.text
-
-
-def test_fault_28_a_log_that_ends_before_the_range_does(caplog: pytest.LogCaptureFixture) -> None:
-    """The read comes to its end, and the offset there is in the log just not any more."""
-    options = {
-        "startingOffsets": FIXED,
+    options: dict[str, Any] = {
+        "startingOffsets": f'{{"t":{{"0":{start}}}}}',
         "endingOffsets": '{"t":{"0":3}}',
-        "kafkaConsumer.pollTimeoutMs": 300,
+        # A read that reaches the new end of the log waits there.
+        "kafkaConsumer.pollTimeoutMs": 300 if left else 5_000,
     }
     with planned(*IN_THREE, **options) as (cluster, task):
         cluster.log(PARTITION).truncate(1)
-        with pytest.raises(DataLossError, match=r"COULD_NOT_READ.*\[1, 3\).*t-0: .*\[0, 1\)"):
+        lost = rf"COULD_NOT_READ.*\[{lost_from}, 3\).*t-0: .*\[0, 1\)"
+        with pytest.raises(DataLossError, match=lost):
             task.rows()
     with planned(*IN_THREE, **options, failOnDataLoss=False) as (cluster, task):
         cluster.log(PARTITION).truncate(1)
         with caplog.at_level(logging.WARNING):
-            assert task.rows() == ABC[:1]
+            assert task.rows() == left
         assert "the log holds [0, 1)" in caplog.text
 
 
@@ -142,11 +122,11 @@ GONE_SOON = {"kafka_topic_metadata_propagation_max_ms": 100, "kafka_default_api_
 
 
 @STARTS
-def test_fault_23_a_topic_that_is_deleted_before_a_task_reads_it(
+def test_fault_23_a_topic_is_deleted_before_a_task(
     starting: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     for fail_on_data_loss in (True, False):
-        options = {"startingOffsets": starting, "failOnDataLoss": fail_on_data_loss}
+        options: dict[str, Any] = {"startingOffsets": starting, "failOnDataLoss": fail_on_data_loss}
         with planned(*IN_THREE, **GONE_SOON, **options) as (cluster, task):
             del cluster.topics["t"]
             if fail_on_data_loss:
@@ -158,8 +138,8 @@ def test_fault_23_a_topic_that_is_deleted_before_a_task_reads_it(
                 assert "t-0 is unknown to the brokers" in caplog.text
 
 
-def test_fault_23_a_deadline_in_the_middle_of_a_question_hides_nothing() -> None:
-    """That brokers do not know the topic was said before, and is what counts."""
+def test_fault_23_a_deadline_during_metadata_keeps_the_cause() -> None:
+    """The brokers did not know the topic before; that remains the error."""
     with planned(*IN_THREE, kafka_default_api_timeout_ms=250) as (cluster, task):
         del cluster.topics["t"]
         cluster.spoil(MetadataRequest, faults.delayed(100))
@@ -167,7 +147,7 @@ def test_fault_23_a_deadline_in_the_middle_of_a_question_hides_nothing() -> None
             task.rows()
 
 
-def test_fault_23_a_topic_that_is_deleted_under_a_task(caplog: pytest.LogCaptureFixture) -> None:
+def test_fault_23_a_topic_is_deleted_during_a_task(caplog: pytest.LogCaptureFixture) -> None:
     for fail_on_data_loss in (True, False):
         with planned(*IN_TWELVE, **GONE_SOON, failOnDataLoss=fail_on_data_loss) as (cluster, task):
             batches = task.batches()
@@ -182,18 +162,18 @@ def test_fault_23_a_topic_that_is_deleted_under_a_task(caplog: pytest.LogCapture
                     for rows in batches:
                         found += rows
                     assert f"was read up to offset {len(found)}" in caplog.text
-            # What was on its way came, too.
+            # One response was in flight.
             assert found in (TWELVE[:1], TWELVE[:2])
 
 
 @STARTS
 @pytest.mark.parametrize("anew", [0, 1, 3, 5])
-def test_fault_24_a_topic_that_is_created_anew_before_a_task_reads_it(
+def test_fault_24_a_topic_is_re_created_before_a_task(
     starting: str, anew: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """None of its records, however many it has; not even that there are none."""
+    """None of its records is read, and an empty topic is a loss too."""
     for fail_on_data_loss in (True, False):
-        options = {"startingOffsets": starting, "failOnDataLoss": fail_on_data_loss}
+        options: dict[str, Any] = {"startingOffsets": starting, "failOnDataLoss": fail_on_data_loss}
         with planned(*IN_THREE, **options) as (cluster, task):
             cluster.add_topic("t")
             for _ in range(anew):

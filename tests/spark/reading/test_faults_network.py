@@ -1,7 +1,7 @@
-"""Faults of the network under a batch read: wrong addresses, strangers, lost and slow answers.
+"""Network faults of a batch read: wrong addresses, other servers, lost and slow responses.
 
-A read gives exactly the rows that the log holds, or one sentence that says what to do. The numbers
-are those of the list of faults, as everywhere.
+A read returns exactly the rows of the log, or an error with the cure. docs/faults.md lists the
+numbers.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from kafka_protocol.messages.api_versions import ApiVersionsRequest
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kafka_protocol.schema import Request
+from kafka_protocol.schema import Request, Response
 from tests.fakes import faults
 from tests.fakes.batch_reading import ABC, IN_THREE, filled, filled_mock, plan, read
 from tests.fakes.broker import Handler, ScriptedBroker, encode_response
 from tests.fakes.faults import Fault
 from tests.fakes.mock_cluster import CUT
 from tests.fakes.reading import PARTITION
+from tests.fakes.skipping_time import sleeps_take_no_time
 
 APIS: list[type[Request]] = [MetadataRequest, ListOffsetsRequest, FetchRequest]
 EACH_API = pytest.mark.parametrize("kind", APIS, ids=lambda kind: kind.api_name)
-FIXED = '{"t":{"0":0}}'  # else the driver would not ask for offsets
+FIXED = '{"t":{"0":0}}'  # else the driver would list no offsets
 NO_HOST = Address("no-such-host.invalid", 9092)
 
 
@@ -35,7 +36,7 @@ ONCE = {"fetchOffset.numRetries": 1}
 
 
 def dead_port() -> Address:
-    """Where nobody listens."""
+    """An address without a listener."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return Address("127.0.0.1", listener.getsockname()[1])
 
@@ -43,12 +44,12 @@ def dead_port() -> Address:
 # --- Addresses -----------------------------------------------------------------------------------
 
 
-def test_fault_01_the_one_good_address_of_many() -> None:
+def test_fault_01_one_good_address_of_many() -> None:
     with filled(*IN_THREE) as cluster:
         assert read([NO_HOST, dead_port(), *cluster.bootstrap_servers]) == ABC
 
 
-def test_fault_01_each_address_and_what_is_wrong_with_it() -> None:
+def test_fault_01_each_address_with_its_error() -> None:
     port = dead_port()
     with pytest.raises(BrokerConnectionError) as caught:
         plan([NO_HOST, port], kafka_socket_connection_setup_timeout_ms=300, **ONCE)
@@ -68,10 +69,10 @@ def advertising(address: Address) -> Fault:
 
 
 @pytest.mark.parametrize("starting", ["earliest", '{"t":{"0":1}}'])
-def test_fault_02_an_advertised_address_that_leads_nowhere(starting: str) -> None:
-    """Found out by the driver where it asks for offsets, else by the task."""
+def test_fault_02_an_advertised_address_is_unreachable(starting: str) -> None:
+    """The driver finds it if it lists offsets, else the task does."""
     port = dead_port()
-    with filled(*IN_THREE) as cluster:
+    with filled(*IN_THREE) as cluster, sleeps_take_no_time():
         cluster.spoil(MetadataRequest, advertising(port))
         (server,) = cluster.bootstrap_servers
         with pytest.raises(
@@ -79,12 +80,7 @@ def test_fault_02_an_advertised_address_that_leads_nowhere(starting: str) -> Non
             match=rf"kafka.bootstrap.servers {server} answered, but broker 1 advertises {port}, "
             rf"which cannot be reached from here: {port}: connection refused.*advertised.listeners",
         ):
-            read(
-                [server],
-                startingOffsets=starting,
-                kafka_socket_connection_setup_timeout_ms=300,
-                kafka_default_api_timeout_ms=300,
-            )
+            read([server], startingOffsets=starting)
 
 
 # --- Strangers -----------------------------------------------------------------------------------
@@ -98,8 +94,8 @@ def test_fault_02_an_advertised_address_that_leads_nowhere(starting: str) -> Non
         (b"SSH-2.0-OpenSSH_9.2\r\n", "an SSH server answered"),
     ],
 )
-def test_fault_03_a_port_of_somebody_else(reply: bytes, hint: str) -> None:
-    """Told at once: what is no broker now is none in two minutes."""
+def test_fault_03_the_port_of_another_server(reply: bytes, hint: str) -> None:
+    """Reported at once: it will not become a broker."""
 
     def stranger(_request: Any, _version: int) -> bytes:
         return reply
@@ -115,10 +111,10 @@ def test_fault_03_a_port_of_somebody_else(reply: bytes, hint: str) -> None:
 
 
 class Cutting:
-    """Closes the connection behind the first bytes of one answer, for each length once.
+    """Closes the connection after the first bytes of one response, once for each length.
 
     Attributes:
-        length: Behind how many bytes; None for a whole answer.
+        length: The number of bytes; None for the whole response.
         longest: The longest frame so far.
     """
 
@@ -129,6 +125,7 @@ class Cutting:
     def __call__(self, handler: Handler) -> Handler:
         def handle(request: Any, version: int) -> Any:
             response = handler(request, version)
+            assert isinstance(response, Response)
             self.longest = max(self.longest, len(encode_response(response, version, 0)))
             if self.length is None:
                 return response
@@ -139,8 +136,8 @@ class Cutting:
 
 
 @EACH_API
-def test_fault_04_an_answer_that_is_cut_at_any_byte(kind: type[Request]) -> None:
-    """On the driver, or in the task: whoever asks first."""
+def test_fault_04_a_response_is_cut_at_any_byte(kind: type[Request]) -> None:
+    """On the driver or in the task, whichever sends the first request."""
     with filled((b"a", b"b", b"c")) as cluster:
         cutting = Cutting()
         cluster.spoil(kind, cutting)
@@ -152,8 +149,8 @@ def test_fault_04_an_answer_that_is_cut_at_any_byte(kind: type[Request]) -> None
 
 
 @EACH_API
-def test_fault_04_a_worker_s_kept_connections_are_cut(kind: type[Request]) -> None:
-    """Both a task that begins and one that is in the middle of its range connect anew."""
+def test_fault_04_kept_connections_are_cut(kind: type[Request]) -> None:
+    """A task reconnects at its start and in the middle of its range."""
     with filled(*IN_THREE) as cluster:
         (task,) = plan(cluster.bootstrap_servers, kafka_max_partition_fetch_bytes=1)
         for fault in (faults.closing, faults.cut_after(30), faults.closing):
@@ -162,7 +159,7 @@ def test_fault_04_a_worker_s_kept_connections_are_cut(kind: type[Request]) -> No
 
 
 @EACH_API
-def test_fault_04_connections_that_librdkafkas_brokers_cut(kind: type[Request]) -> None:
+def test_fault_04_a_mock_broker_cuts_connections(kind: type[Request]) -> None:
     with filled_mock(*IN_THREE) as mock:
         mock.push_errors(kind, CUT, CUT)
         assert read(mock.addresses) == ABC
@@ -172,40 +169,40 @@ def test_fault_04_connections_that_librdkafkas_brokers_cut(kind: type[Request]) 
 
 
 @EACH_API
-def test_fault_05_an_answer_that_never_comes_costs_one_time_out(kind: type[Request]) -> None:
-    """Of the driver's question, and once more of the task's."""
+def test_fault_05_a_missing_response_costs_one_timeout(kind: type[Request]) -> None:
+    """On the driver, and again in the task."""
     options = {"startingOffsets": FIXED, "kafka_request_timeout_ms": 100}
     with filled(*IN_THREE) as cluster:
-        cluster.spoil(kind, faults.only(1, faults.swallowed))
+        cluster.spoil(kind, faults.only(1, faults.response_lost))
         (task,) = plan(cluster.bootstrap_servers, **options)
-        cluster.spoil(kind, faults.only(1, faults.swallowed))
+        cluster.spoil(kind, faults.only(1, faults.response_lost))
         assert task.rows() == ABC
 
 
-def test_fault_05_a_leader_that_falls_silent_and_is_replaced() -> None:
+def test_fault_05_a_silent_leader_is_replaced() -> None:
     with filled(*IN_THREE, nodes=2) as cluster:
         options = {"kafka_max_partition_fetch_bytes": 1, "kafka_request_timeout_ms": 100}
         (task,) = plan(cluster.bootstrap_servers, **options)
         batches = task.batches()
         found = next(batches)
         for kind in (FetchRequest, ListOffsetsRequest, MetadataRequest, ApiVersionsRequest):
-            cluster.spoil(kind, faults.swallowed, node=1)
+            cluster.spoil(kind, faults.response_lost, node=1)
         cluster.move_leader(PARTITION, 2)
         for rows in batches:
             found += rows
         assert found == ABC
 
 
-def test_fault_05_a_leader_that_stays_silent_is_named() -> None:
-    """And nothing of what it was asked for is handed out."""
+def test_fault_05_an_error_names_a_silent_leader() -> None:
+    """And no rows are returned."""
     with filled(*IN_THREE) as cluster:
         options = {"kafka_request_timeout_ms": 50, "kafkaConsumer.pollTimeoutMs": 200}
         (task,) = plan(cluster.bootstrap_servers, **options)
-        cluster.spoil(FetchRequest, faults.swallowed)
+        cluster.spoil(FetchRequest, faults.response_lost)
         (address,) = cluster.bootstrap_servers
         found = []
         with pytest.raises(
-            KafkaTimeoutError, match=rf"Fetch to broker 1 \({address}\): no answer within \d+ ms"
+            KafkaTimeoutError, match=rf"Fetch to broker 1 \({address}\): no response within \d+ ms"
         ):
             found += [*task.batches()]
         assert not found
@@ -213,16 +210,16 @@ def test_fault_05_a_leader_that_stays_silent_is_named() -> None:
 
 @EACH_API
 @pytest.mark.parametrize(
-    "fault", [faults.dribbled(), faults.delayed(50)], ids=["in single bytes", "late"]
+    "fault", [faults.byte_by_byte(), faults.delayed(50)], ids=["in single bytes", "late"]
 )
-def test_fault_06_slow_answers_bring_the_same_rows(kind: type[Request], fault: Fault) -> None:
+def test_fault_06_slow_responses_bring_the_same_rows(kind: type[Request], fault: Fault) -> None:
     with filled(*IN_THREE) as cluster:
         cluster.spoil(kind, fault)
         options = {"startingOffsets": FIXED, "kafka_max_partition_fetch_bytes": 1}
         assert read(cluster.bootstrap_servers, **options) == ABC
 
 
-def test_fault_06_brokers_of_librdkafka_that_are_far_away() -> None:
+def test_fault_06_slow_mock_brokers() -> None:
     with filled_mock(*IN_THREE) as mock:
         for broker in (1, 2, 3):
             mock.delay(broker, 50)

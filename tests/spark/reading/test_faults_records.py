@@ -1,6 +1,6 @@
-"""Faults of records under a batch read: cut, too large, missing, rolled back, of every format.
+"""Faults of records in a batch read: cut, too large, missing, aborted, in every format.
 
-What the answers to Fetch hold, and what becomes rows. The numbers are those of the list of faults.
+docs/faults.md lists the numbers.
 """
 
 from __future__ import annotations
@@ -27,25 +27,15 @@ from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.schema import VersionRange
-from tests.fakes import faults
-from tests.fakes.batch_reading import (
-    ABC,
-    IN_THREE,
-    ONE_BY_ONE,
-    Rows,
-    filled,
-    plan,
-    planned,
-    read,
-)
+from tests.fakes import faults, fetch_cases
+from tests.fakes.batch_reading import ABC, IN_THREE, ONE_BY_ONE, Rows, filled, plan, planned, read
 from tests.fakes.log import START_MS, batch_of
 from tests.fakes.reading import PARTITION
-from tests.protocol.client.consumer import test_fetch_faults as answers
 from tests.protocol.records.strategies import APPENDED_AT, wrapper_of
 
 
-def ends(start: int, until: int) -> dict[str, str]:
-    """From one offset to another, both given."""
+def ends(start: int, until: int) -> dict[str, Any]:
+    """Options for fixed offsets at both ends."""
     return {
         "startingOffsets": json.dumps({"t": {"0": start}}),
         "endingOffsets": json.dumps({"t": {"0": until}}),
@@ -55,16 +45,10 @@ def ends(start: int, until: int) -> dict[str, str]:
 # --- Batches that are cut, or too large ----------------------------------------------------------
 
 
-def test_fault_29_the_last_batch_of_an_answer_is_cut_at_every_byte() -> None:
+def test_fault_29_the_last_batch_is_cut_at_every_byte() -> None:
     cuts: list[int] = []
-
-    def cut(response: FetchResponse) -> None:
-        data = response.responses[0].partitions[0]
-        if cuts:
-            data.records = (data.records or b"")[: cuts.pop()]
-
     with planned((b"a", b"b"), (b"c",), kafka_max_partition_fetch_bytes=10_000) as (cluster, task):
-        cluster.spoil(FetchRequest, faults.changed(cut))
+        cluster.spoil(FetchRequest, faults.records_cut_at(cuts))
         for length in range(len(batch_of(b"a", b"b") + batch_of(b"c"))):
             cuts.append(length)
             assert task.rows() == ABC
@@ -72,8 +56,8 @@ def test_fault_29_the_last_batch_of_an_answer_is_cut_at_every_byte() -> None:
 
 
 @pytest.mark.parametrize("version", [2, 3, 12, 18])
-def test_fault_29_and_30_batches_that_are_larger_than_a_fetch(version: int) -> None:
-    """Below v3 they come cut, and more is asked for; from there on the first comes whole."""
+def test_fault_29_and_30_batches_larger_than_a_fetch(version: int) -> None:
+    """Below v3 they are cut, and fetched again; from v3 on the first one is whole."""
     values = [b"%d" % number * 50 for number in range(8)]
     options = {"kafka_max_partition_fetch_bytes": 60, **ends(0, 8)}
     with filled(*((value,) for value in values)) as cluster:
@@ -81,7 +65,7 @@ def test_fault_29_and_30_batches_that_are_larger_than_a_fetch(version: int) -> N
         assert read(cluster.bootstrap_servers, **options) == [*enumerate(values)]
 
 
-def test_fault_30_a_batch_that_fits_in_no_answer() -> None:
+def test_fault_30_a_batch_larger_than_any_response() -> None:
     with filled((b"a",), (b"b" * 5_000,)) as cluster:
         cluster.offer(FetchRequest, VersionRange(0, 2))
         (task,) = plan(
@@ -103,15 +87,15 @@ def test_fault_30_a_batch_that_fits_in_no_answer() -> None:
 @pytest.mark.parametrize(
     ("make", "start", "until", "values"),
     [
-        (answers.hole, 0, 11, b"abck"),
-        (answers.hole, 0, 7, b"abc"),
-        (answers.hole, 3, 10, b""),
-        (answers.headless, 0, 3, b""),
-        (answers.headless, 0, 6, b"f"),
-        (answers.short, 0, 5, b"abc"),
-        (answers.short, 3, 5, b""),
-        (answers.hollow, 0, 10, b"abc"),
-        (answers.hollow, 3, 10, b""),
+        (fetch_cases.hole, 0, 11, b"abck"),
+        (fetch_cases.hole, 0, 7, b"abc"),
+        (fetch_cases.hole, 3, 10, b""),
+        (fetch_cases.headless, 0, 3, b""),
+        (fetch_cases.headless, 0, 6, b"f"),
+        (fetch_cases.short, 0, 5, b"abc"),
+        (fetch_cases.short, 3, 5, b""),
+        (fetch_cases.hollow, 0, 10, b"abc"),
+        (fetch_cases.hollow, 3, 10, b""),
     ],
 )
 def test_fault_34_a_range_over_gaps_ends_at_its_end(
@@ -126,8 +110,10 @@ def test_fault_34_a_range_over_gaps_ends_at_its_end(
             assert len(cluster.asked(FetchRequest)) <= 2
 
 
-@pytest.mark.parametrize("make", [answers.hole, answers.headless, answers.short, answers.hollow])
-def test_fault_34_ends_that_are_bound_late_lie_behind_the_gaps(make: Any) -> None:
+@pytest.mark.parametrize(
+    "make", [fetch_cases.hole, fetch_cases.headless, fetch_cases.short, fetch_cases.hollow]
+)
+def test_fault_34_late_ends_are_after_the_gaps(make: Any) -> None:
     with filled() as cluster:
         make(cluster.log(PARTITION))
         found = read(cluster.bootstrap_servers)
@@ -138,11 +124,9 @@ def test_fault_34_ends_that_are_bound_late_lie_behind_the_gaps(make: Any) -> Non
 
 
 @pytest.mark.parametrize("max_bytes", [1, 150, 10_000])
-def test_fault_35_aborted_records_are_hidden_wherever_a_task_begins_and_ends(
-    max_bytes: int,
-) -> None:
+def test_fault_35_aborted_records_are_hidden_from_any_range(max_bytes: int) -> None:
     with filled() as cluster:
-        committed = answers.transactions(cluster.log(PARTITION))
+        committed = fetch_cases.transactions(cluster.log(PARTITION))
         options = {
             "kafka_isolation_level": "read_committed",
             "kafka_max_partition_fetch_bytes": max_bytes,
@@ -155,15 +139,15 @@ def test_fault_35_aborted_records_are_hidden_wherever_a_task_begins_and_ends(
             assert read(servers, **options, **ends(start, min(16, start + 7))) == expected
 
 
-def test_fault_35_read_uncommitted_sees_everything_but_markers() -> None:
+def test_fault_35_read_uncommitted_sees_all_but_markers() -> None:
     with filled() as cluster:
-        answers.transactions(cluster.log(PARTITION))
+        fetch_cases.transactions(cluster.log(PARTITION))
         for isolation in ({}, {"kafka_isolation_level": "read_uncommitted"}):
             found = read(cluster.bootstrap_servers, **ONE_BY_ONE, **isolation)
             assert [offset for offset, _ in found] == [0, 1, 2, 3, 4, 6, 7, 11, 12, 13, 15]
 
 
-def test_fault_36_a_read_ends_where_a_transaction_is_open() -> None:
+def test_fault_36_a_read_ends_at_an_open_transaction() -> None:
     committed = {"kafka_isolation_level": "read_committed"}
     with filled(*IN_THREE) as cluster:
         cluster.log(PARTITION).first_unstable_offset = 1
@@ -175,9 +159,9 @@ def test_fault_36_a_read_ends_where_a_transaction_is_open() -> None:
         assert read(servers, **committed, **ends(0, 3), failOnDataLoss=False) == ABC[:1]
 
 
-def test_fault_36_a_task_that_waits_for_a_transaction_says_so_and_ends() -> None:
-    """As where another leader knows an older last stable offset."""
-    options = {
+def test_fault_36_a_timeout_names_the_open_transaction() -> None:
+    """The last stable offset of a new leader may be older."""
+    options: dict[str, Any] = {
         "kafka_isolation_level": "read_committed",
         "kafkaConsumer.pollTimeoutMs": 200,
         **ends(0, 3),
@@ -197,7 +181,7 @@ def test_fault_36_a_task_that_waits_for_a_transaction_says_so_and_ends() -> None
 
 
 def appended(batch: bytes) -> bytes:
-    """A batch of magic 2 that the broker has put its own time on."""
+    """A batch of magic 2 with LogAppendTime."""
     stamped = bytearray(batch)
     stamped[22] |= 0x08
     stamped[35:43] = APPENDED_AT.to_bytes(8, "big")
@@ -215,7 +199,7 @@ def messages(*offsets: int) -> list[Message]:
 
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 
-# What the log of a topic holds that is as old as Kafka. Offset, timestamp and its type of each row:
+# Offset, timestamp and timestamp type of each row in a log with all formats.
 OF_ALL_AGES = [
     *[(offset, -1, -1) for offset in (0, 1)],
     *[(offset, START_MS + offset, 0) for offset in (2, 3)],
@@ -227,7 +211,7 @@ OF_ALL_AGES = [
 PIECES = [
     encode_messages(messages(0, 1), 0),
     encode_messages(messages(2, 3), 1),
-    # Offsets relative to that of the wrapper, and a gap.
+    # Offsets relative to the wrapper, with a gap.
     wrapper_of(messages(0, 1, 3), 1, CompressionCodec.GZIP, 7),
     wrapper_of(messages(0, 1), 1, CompressionCodec.LZ4, 9, 0x08),
     at(10, batch_of(b"10", b"11")),
@@ -237,7 +221,7 @@ PIECES = [
 
 
 def answering(records: bytes) -> faults.Fault:
-    """Whatever is asked for, these records come."""
+    """Every Fetch response holds these records."""
 
     def change(response: FetchResponse) -> None:
         response.responses[0].partitions[0].records = records
@@ -246,7 +230,7 @@ def answering(records: bytes) -> faults.Fault:
 
 
 @pytest.mark.parametrize(("start", "until"), [(0, 14), (1, 3), (5, 9), (6, 7), (9, 13), (12, 14)])
-def test_fault_37_all_formats_in_one_answer(start: int, until: int) -> None:
+def test_fault_37_all_formats_in_one_response(start: int, until: int) -> None:
     with filled((b"",) * 14) as cluster:
         cluster.spoil(FetchRequest, answering(b"".join(PIECES)))
         (task,) = plan(cluster.bootstrap_servers, **ends(start, until))
@@ -261,13 +245,13 @@ def test_fault_37_all_formats_in_one_answer(start: int, until: int) -> None:
 
 
 def start_of(offset: int) -> int:
-    """Messages in wrappers have the value of their relative offset."""
+    """The offset to subtract: the value of a message in a wrapper is its relative offset."""
     return {4: 4, 5: 4, 7: 4, 8: 8, 9: 8}.get(offset, 0)
 
 
 @pytest.mark.parametrize(("damaged", "offset"), [(0, 1), (1, 3), (2, 7), (3, 9), (4, 10), (5, 12)])
-def test_fault_31_a_flipped_bit_in_any_format_is_told_every_time(damaged: int, offset: int) -> None:
-    """With the offset that the broken batch, wrapper or message says it has."""
+def test_fault_31_a_flipped_bit_in_any_format_is_an_error(damaged: int, offset: int) -> None:
+    """The error has the offset of the damaged batch, wrapper or message."""
     pieces = [*PIECES]
     broken = bytearray(pieces[damaged])
     broken[-1] ^= 0x04
@@ -284,8 +268,8 @@ def test_fault_31_a_flipped_bit_in_any_format_is_told_every_time(damaged: int, o
 # --- Sessions ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("error", answers.SESSION_ERRORS)
-def test_fault_38_errors_of_sessions_are_answered_with_a_full_fetch(error: ErrorCode) -> None:
+@pytest.mark.parametrize("error", fetch_cases.SESSION_ERRORS)
+def test_fault_38_session_errors_lead_to_a_full_fetch(error: ErrorCode) -> None:
     with planned(*IN_THREE) as (cluster, task):
         refused = faults.only(2, faults.refusing_all(error))
         cluster.spoil(FetchRequest, lambda handler: faults.in_turn(handler, refused(handler)))
@@ -293,20 +277,20 @@ def test_fault_38_errors_of_sessions_are_answered_with_a_full_fetch(error: Error
         assert all(len(request.topics) == 1 for _, request, _ in cluster.asked(FetchRequest))
 
 
-# --- Answers of the wrong parts ------------------------------------------------------------------
+# --- Responses with the wrong partitions ---------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", [4, 12, 13, 18])
 @pytest.mark.parametrize(
     "change",
     [
-        answers.twice,
-        answers.topic_twice,
-        answers.other_partition_first,
-        answers.other_topic_first,
+        fetch_cases.twice,
+        fetch_cases.topic_twice,
+        fetch_cases.other_partition_first,
+        fetch_cases.other_topic_first,
     ],
 )
-def test_fault_39_what_was_not_asked_for_is_left_out(change: Any, version: int) -> None:
+def test_fault_39_unrequested_partitions_are_ignored(change: Any, version: int) -> None:
     with filled(*IN_THREE) as cluster:
         cluster.offer(FetchRequest, VersionRange(0, version))
         cluster.offer(MetadataRequest, VersionRange(0, 9 if version < 13 else 13))
@@ -315,9 +299,9 @@ def test_fault_39_what_was_not_asked_for_is_left_out(change: Any, version: int) 
 
 
 @pytest.mark.parametrize(
-    "change", [answers.nothing, answers.no_partition, answers.only_another_topic]
+    "change", [fetch_cases.nothing, fetch_cases.no_partition, fetch_cases.only_another_topic]
 )
-def test_fault_39_what_is_left_out_is_asked_for_again(change: Any) -> None:
+def test_fault_39_a_missing_partition_is_fetched_again(change: Any) -> None:
     with planned(*IN_THREE, **{"kafkaConsumer.pollTimeoutMs": 200}) as (cluster, task):
         cluster.spoil(FetchRequest, faults.only(3, faults.changed(change)))
         assert task.rows() == ABC
@@ -336,7 +320,7 @@ def no_offsets(response: ListOffsetsResponse) -> None:
 
 @pytest.mark.parametrize("change", [offsets_twice, no_offsets])
 @pytest.mark.parametrize("starting", ["earliest", '{"t":{"0":0}}'])
-def test_fault_39_ends_that_are_answered_twice_or_not_at_all(change: Any, starting: str) -> None:
+def test_fault_39_listed_offsets_twice_or_not_at_all(change: Any, starting: str) -> None:
     with filled(*IN_THREE) as cluster:
         cluster.spoil(ListOffsetsRequest, faults.only(2, faults.changed(change)))
         (task,) = plan(cluster.bootstrap_servers, startingOffsets=starting)
@@ -344,7 +328,7 @@ def test_fault_39_ends_that_are_answered_twice_or_not_at_all(change: Any, starti
         assert task.rows() == ABC
 
 
-def test_fault_39_answers_without_progress_come_to_an_end() -> None:
+def test_fault_39_responses_without_progress_are_an_error() -> None:
     with planned(*IN_THREE, **ends(1, 3)) as (cluster, task):
         cluster.spoil(FetchRequest, answering(batch_of(b"a")))
         with pytest.raises(ProtocolError, match="Fetch of t-0 at offset 1"):

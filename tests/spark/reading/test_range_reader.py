@@ -1,4 +1,4 @@
-"""What a task does, against scripted brokers: late ends, and what is gone."""
+"""Reading a range in a task, against scripted brokers: late ends and losses."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def offsets(
     ]
 
 
-def test_late_ends_are_those_of_the_log_at_that_time() -> None:
+def test_late_ends_are_read_from_the_log() -> None:
     with one_partition((b"a", b"b"), (b"c",), (b"d", b"e")) as (cluster, client):
         assert offsets(client, EARLIEST, LATEST) == [0, 1, 2, 3, 4]
         cluster.log(PARTITION).delete_before(2)
@@ -46,20 +46,20 @@ def test_late_ends_are_those_of_the_log_at_that_time() -> None:
         assert offsets(client, 3, LATEST) == [3, 4, 5]
 
 
-def test_what_aged_out_before_a_late_start_is_no_loss() -> None:
+def test_records_aged_out_before_a_late_start_are_no_loss() -> None:
     with one_partition((b"a", b"b"), (b"c",)) as (cluster, client):
         cluster.log(PARTITION).delete_before(2)
         assert offsets(client, EARLIEST, 2) == []
         assert offsets(client, EARLIEST, 1) == []
 
 
-def test_fixed_ends_are_not_asked_for() -> None:
+def test_fixed_ends_need_no_request() -> None:
     with one_partition((b"a", b"b")) as (cluster, client):
         assert offsets(client, 0, 2) == [0, 1]
         assert cluster.asked(ListOffsetsRequest) == []
 
 
-def test_a_late_end_behind_a_fixed_start_is_a_loss(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_late_end_before_a_fixed_start_is_a_loss(caplog: pytest.LogCaptureFixture) -> None:
     with one_partition((b"a", b"b")) as (_, client):
         with pytest.raises(DataLossError, match=r"PARTITION_OFFSET_CHANGED.*from 7 to 2"):
             offsets(client, 7, LATEST)
@@ -68,7 +68,7 @@ def test_a_late_end_behind_a_fixed_start_is_a_loss(caplog: pytest.LogCaptureFixt
         assert "Partition t-0 offset was changed from 7 to 2. Going on" in caplog.text
 
 
-def test_an_aged_out_head_is_an_error_or_skipped(caplog: pytest.LogCaptureFixture) -> None:
+def test_aged_out_records_are_an_error_or_skipped(caplog: pytest.LogCaptureFixture) -> None:
     with one_partition((b"a", b"b"), (b"c",), (b"d",)) as (cluster, client):
         cluster.log(PARTITION).delete_before(2)
         with pytest.raises(DataLossError, match=r"\[0, 4\).*\[2, 4\)"):
@@ -78,7 +78,7 @@ def test_an_aged_out_head_is_an_error_or_skipped(caplog: pytest.LogCaptureFixtur
         assert "Going on without them" in caplog.text
 
 
-def test_another_topic_of_the_same_name_is_not_read(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_re_created_topic_is_not_read(caplog: pytest.LogCaptureFixture) -> None:
     planned_id = uuid.uuid4()
     with one_partition((b"a", b"b")) as (_, client):
         with pytest.raises(DataLossError, match="PARTITIONS_DELETED"):
@@ -88,7 +88,7 @@ def test_another_topic_of_the_same_name_is_not_read(caplog: pytest.LogCaptureFix
         assert "re-created" in caplog.text
 
 
-def test_a_topic_that_is_gone_before_its_end_is_bound(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_topic_deleted_before_its_end_is_bound(caplog: pytest.LogCaptureFixture) -> None:
     with one_partition((b"a", b"b"), topic_propagation_max_ms=300) as (cluster, client):
         del cluster.topics["t"]
         with pytest.raises(DataLossError, match="PARTITIONS_DELETED"):
@@ -98,9 +98,7 @@ def test_a_topic_that_is_gone_before_its_end_is_bound(caplog: pytest.LogCaptureF
         assert "Topic-partition t-0 is unknown to the brokers for 300 ms" in caplog.text
 
 
-def test_another_topic_is_not_read_even_where_it_is_empty(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_an_empty_re_created_topic_is_a_loss(caplog: pytest.LogCaptureFixture) -> None:
     with one_partition((b"a", b"b")) as (cluster, client):
         planned_id = cluster.topics["t"].topic_id
         assert offsets(client, EARLIEST, LATEST, topic_id=planned_id) == [0, 1]
@@ -112,7 +110,7 @@ def test_another_topic_is_not_read_even_where_it_is_empty(
         assert "re-created" in caplog.text
 
 
-def test_an_error_of_the_network_says_that_it_is_a_task_s() -> None:
+def test_a_network_error_names_the_executor() -> None:
     with one_partition((b"a", b"b"), connection_setup_timeout_ms=200) as (cluster, client):
         cluster.stop(1)
         with pytest.raises(BrokerConnectionError) as caught:

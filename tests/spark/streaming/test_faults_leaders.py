@@ -1,7 +1,7 @@
-"""Faults of leaders under a stream: they move, die, lag, or do not know yet; and what idling costs.
+"""Faults of leaders under a stream: they move, die, lag behind, or have stale metadata.
 
-Whatever befalls them, and at whatever moment of a trigger, each record comes once and in order.
-The numbers are those of the list of faults.
+Whenever this happens in a trigger, each record is read once and in order. Also counts the requests
+of an idle query. The numbers in the names are those of the list of faults.
 """
 
 from __future__ import annotations
@@ -23,24 +23,15 @@ from tests.fakes.batch_reading import ABC, IN_THREE, IN_TWELVE, ONE_BY_ONE, TWEL
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import Log, batch_of
 from tests.fakes.reading import PARTITION
-from tests.fakes.stream_reading import MOMENTS, Moment, streaming, values
-
-FAIL_OR_NOT = pytest.mark.parametrize("fail_on_data_loss", [True, False], ids=["fail", "go on"])
-LIMITS = pytest.mark.parametrize(
-    "limits",
-    [{}, {"maxOffsetsPerTrigger": 2}, {"maxBytesPerTrigger": 150}],
-    ids=["no limit", "offsets", "bytes"],
-)
-
+from tests.fakes.stream_loss import FAIL_OR_NOT
+from tests.fakes.stream_reading import LIMITS, MOMENTS, Moment, Options, streaming, values
 
 # --- Leaders that move ---------------------------------------------------------------------------
 
 
 @LIMITS
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_fault_16_a_leader_that_moves_in_each_trigger(
-    moment: Moment, limits: dict[str, int]
-) -> None:
+def test_fault_16_a_leader_that_moves_in_each_trigger(moment: Moment, limits: Options) -> None:
     with streaming(*IN_TWELVE, nodes=3, **limits) as (cluster, query):
         came_to = set()
         for _ in range(12):
@@ -65,9 +56,9 @@ def test_fault_16_a_leader_that_moves_under_a_task(version: int) -> None:
         assert found == TWELVE
 
 
-@pytest.mark.usefixtures("no_trigger_looks_anew")
-def test_fault_16_each_partition_s_leader_moves_to_another_node() -> None:
-    """What does not move is asked once, though what moved is asked for again."""
+@pytest.mark.usefixtures("partitions_stay_fresh")
+def test_fault_16_five_of_six_leaders_move() -> None:
+    """A partition whose leader did not move is listed once, though others are retried."""
     with streaming(nodes=3) as (cluster, query):
         cluster.add_topic("t", 6)
         partitions = [TopicPartition("t", number) for number in range(6)]
@@ -86,9 +77,7 @@ def test_fault_16_each_partition_s_leader_moves_to_another_node() -> None:
 
 @pytest.mark.parametrize("kind", [ListOffsetsRequest, FetchRequest], ids=lambda kind: kind.api_name)
 @pytest.mark.parametrize("error", [ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH])
-def test_fault_17_an_epoch_that_is_older_or_newer_than_the_leader_s(
-    kind: type[Request], error: ErrorCode
-) -> None:
+def test_fault_17_fenced_and_unknown_leader_epochs(kind: type[Request], error: ErrorCode) -> None:
     with streaming(*IN_THREE, nodes=3, maxBytesPerTrigger=10_000) as (cluster, query):
         cluster.push_errors(kind, *[error] * 3)
         assert query.run() == ABC
@@ -97,8 +86,8 @@ def test_fault_17_an_epoch_that_is_older_or_newer_than_the_leader_s(
         assert query.run() == [(3, b"d")]
 
 
-@pytest.mark.usefixtures("each_trigger_looks_anew")
-def test_fault_17_a_stale_broker_does_not_move_the_leader_back() -> None:
+@pytest.mark.usefixtures("partitions_are_never_fresh")
+def test_fault_17_stale_metadata_does_not_move_the_leader_back() -> None:
     with streaming(*IN_THREE, nodes=2) as (cluster, query):
         cluster.move_leader(PARTITION, 2)
         assert query.run() == ABC
@@ -117,7 +106,7 @@ def test_fault_17_a_stale_broker_does_not_move_the_leader_back() -> None:
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_fault_18_an_election_that_takes_its_time(moment: Moment) -> None:
+def test_fault_18_a_slow_election(moment: Moment) -> None:
     with streaming(*IN_THREE, nodes=2) as (cluster, query):
         elections = []
         for _ in range(2):
@@ -133,7 +122,7 @@ def test_fault_18_an_election_that_takes_its_time(moment: Moment) -> None:
         assert query.checkpoint.rows == ABC
 
 
-def test_fault_18_a_leader_that_is_never_elected_is_an_error_that_names_the_partition() -> None:
+def test_fault_18_without_a_leader_the_error_names_the_partition() -> None:
     with streaming(*IN_THREE, kafka_default_api_timeout_ms=300) as (cluster, query):
         assert query.run() == ABC
         cluster.move_leader(PARTITION, -1)
@@ -148,10 +137,8 @@ def test_fault_18_a_leader_that_is_never_elected_is_an_error_that_names_the_part
 @LIMITS
 @pytest.mark.parametrize("moves", [True, False], ids=["and another leads", "and comes back"])
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_fault_19_a_leader_that_dies_and_returns(
-    moment: Moment, moves: bool, limits: dict[str, int]
-) -> None:
-    """On another port each time, at the same moment of each trigger."""
+def test_fault_19_a_leader_dies_and_returns(moment: Moment, moves: bool, limits: Options) -> None:
+    """It returns on another port, at the same moment of each trigger."""
     with streaming(*IN_TWELVE, nodes=3, **limits) as (cluster, query):
         for _ in range(12):
             for reached in query.moments():
@@ -165,9 +152,9 @@ def test_fault_19_a_leader_that_dies_and_returns(
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_fault_19_a_leader_that_is_away_for_a_while(moment: Moment) -> None:
-    """Longer than a try: the query waits, and does not fail."""
-    quick = {
+def test_fault_19_a_leader_that_is_down_for_a_second(moment: Moment) -> None:
+    """Longer than one attempt: the query waits, and does not fail."""
+    quick: Options = {
         "kafka_socket_connection_setup_timeout_ms": 200,
         "kafka_default_api_timeout_ms": 20_000,
     }
@@ -188,9 +175,9 @@ def test_fault_19_a_leader_that_is_away_for_a_while(moment: Moment) -> None:
 @pytest.mark.parametrize(
     "kind", [ListOffsetsRequest, FetchRequest, MetadataRequest], ids=lambda kind: kind.api_name
 )
-@pytest.mark.parametrize("damage", [faults.swallowed, faults.closing, faults.cut_after(9)])
-@pytest.mark.usefixtures("each_trigger_looks_anew")
-def test_fault_05_answers_that_do_not_come(kind: type[Request], damage: faults.Fault) -> None:
+@pytest.mark.parametrize("damage", [faults.response_lost, faults.closing, faults.cut_after(9)])
+@pytest.mark.usefixtures("partitions_are_never_fresh")
+def test_fault_05_responses_are_lost(kind: type[Request], damage: faults.Fault) -> None:
     with streaming(*IN_THREE, nodes=2, kafka_request_timeout_ms=200) as (cluster, query):
         assert query.run() == ABC
         cluster.append(PARTITION, b"d")
@@ -202,9 +189,9 @@ def test_fault_05_answers_that_do_not_come(kind: type[Request], damage: faults.F
 
 
 @pytest.mark.parametrize("replica", ["unknown", "lagging", "empty"])
-def test_fault_21_a_preferred_replica_that_is_of_no_use(replica: str) -> None:
+def test_fault_21_an_unusable_preferred_replica(replica: str) -> None:
     """The leader has the records, so nothing is lost and no offset is reset."""
-    options = {"kafka_client_rack": "here", **ONE_BY_ONE, "maxOffsetsPerTrigger": 5}
+    options: Options = {"kafka_client_rack": "here", **ONE_BY_ONE, "maxOffsetsPerTrigger": 5}
     with streaming(*IN_TWELVE, nodes=3, **options) as (cluster, query):
         partition = cluster.partition(PARTITION)
         partition.preferred = 99 if replica == "unknown" else 2
@@ -214,11 +201,11 @@ def test_fault_21_a_preferred_replica_that_is_of_no_use(replica: str) -> None:
         assert query.run() == TWELVE
 
 
-# --- Brokers that have not heard of it -----------------------------------------------------------
+# --- Brokers with stale metadata -----------------------------------------------------------------
 
 
 def without_topic(response: MetadataResponse) -> None:
-    """As a broker answers that has not heard of the topic yet."""
+    """The response of a broker that does not know the topic yet."""
     for topic in response.topics:
         topic.error_code = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         topic.partitions.clear()
@@ -234,7 +221,7 @@ def without_any(response: MetadataResponse) -> None:
 
 
 def with_another_id(response: MetadataResponse) -> None:
-    """As a broker answers that knows of the topic before, or of the next one."""
+    """The response of a broker that knows an older or a newer topic of this name."""
     for topic in response.topics:
         topic.topic_id = topic.topic_id.__class__(int=99)
 
@@ -249,7 +236,7 @@ STRATEGIES = pytest.mark.parametrize(
 )
 
 
-PATIENT = {"kafka_topic_metadata_propagation_max_ms": 5_000}
+PATIENT: Options = {"kafka_topic_metadata_propagation_max_ms": 5_000}
 
 
 def two_partitions(cluster: ScriptedCluster) -> tuple[TopicPartition, TopicPartition]:
@@ -260,11 +247,11 @@ def two_partitions(cluster: ScriptedCluster) -> tuple[TopicPartition, TopicParti
 @STALE
 @STRATEGIES
 @FAIL_OR_NOT
-@pytest.mark.usefixtures("each_trigger_looks_anew")
-def test_fault_22_a_stale_broker_is_not_believed(
-    omit: Any, strategy: dict[str, str], fail_on_data_loss: bool, caplog: pytest.LogCaptureFixture
+@pytest.mark.usefixtures("partitions_are_never_fresh")
+def test_fault_22_stale_metadata_loses_nothing(
+    omit: Any, strategy: Options, fail_on_data_loss: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    options = {"failOnDataLoss": fail_on_data_loss, **PATIENT, **strategy}
+    options: Options = {"failOnDataLoss": fail_on_data_loss, **PATIENT, **strategy}
     with streaming(nodes=2, **options) as (cluster, query):
         first, second = two_partitions(cluster)
         cluster.append(first, b"a")
@@ -279,9 +266,9 @@ def test_fault_22_a_stale_broker_is_not_believed(
         assert not caplog.records
 
 
-@pytest.mark.usefixtures("each_trigger_looks_anew")
-def test_fault_22_a_partition_that_is_omitted_for_too_long_and_comes_back() -> None:
-    """Its own topic, so what was read of the other partition is not read again."""
+@pytest.mark.usefixtures("partitions_are_never_fresh")
+def test_fault_22_a_partition_missing_from_metadata_comes_back() -> None:
+    """It is the same topic, so the other partition is not read again."""
     with streaming(failOnDataLoss=False) as (cluster, query):
         first, second = two_partitions(cluster)
         cluster.append(first, b"a")
@@ -303,7 +290,7 @@ def test_fault_22_a_partition_that_is_omitted_for_too_long_and_comes_back() -> N
 
 @pytest.mark.parametrize("kind", [ListOffsetsRequest, FetchRequest], ids=lambda kind: kind.api_name)
 @FAIL_OR_NOT
-def test_fault_22_a_leader_that_has_not_heard_of_the_topic(
+def test_fault_22_a_leader_that_does_not_know_the_topic(
     kind: type[Request], fail_on_data_loss: bool
 ) -> None:
     with streaming(*IN_THREE, failOnDataLoss=fail_on_data_loss, **PATIENT) as (cluster, query):
@@ -314,21 +301,17 @@ def test_fault_22_a_leader_that_has_not_heard_of_the_topic(
         assert query.run() == [(3, b"d")]
 
 
-# --- Errors that pass ----------------------------------------------------------------------------
+# --- Transient errors ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "error",
-    [
-        ErrorCode.KAFKA_STORAGE_ERROR,
-        ErrorCode.UNKNOWN_SERVER_ERROR,
-        ErrorCode.OFFSET_NOT_AVAILABLE,
-    ],
+    [ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.OFFSET_NOT_AVAILABLE],
 )
 @pytest.mark.parametrize("kind", [ListOffsetsRequest, FetchRequest], ids=lambda kind: kind.api_name)
 @LIMITS
-def test_fault_40_what_passes_is_asked_for_again(
-    kind: type[Request], error: ErrorCode, limits: dict[str, int]
+def test_fault_40_transient_errors_are_retried(
+    kind: type[Request], error: ErrorCode, limits: Options
 ) -> None:
     with streaming(*IN_THREE, **limits) as (cluster, query):
         query.run()
@@ -339,11 +322,11 @@ def test_fault_40_what_passes_is_asked_for_again(
         assert query.checkpoint.rows == [*ABC, (3, b"3"), (4, b"4"), (5, b"5")]
 
 
-# --- What idling costs ---------------------------------------------------------------------------
+# --- Requests of an idle query -------------------------------------------------------------------
 
 
-def asked(cluster: ScriptedCluster) -> Counter[tuple[int, str]]:
-    """Node and API, of every request so far."""
+def request_counts(cluster: ScriptedCluster) -> Counter[tuple[int, str]]:
+    """The number of requests so far, by node and API."""
     return Counter(
         (number, type(request).api_name)
         for number, node in cluster.nodes.items()
@@ -351,25 +334,26 @@ def asked(cluster: ScriptedCluster) -> Counter[tuple[int, str]]:
     )
 
 
-@pytest.mark.usefixtures("no_trigger_looks_anew")
-def test_a_warm_trigger_asks_each_leader_for_ends_once_and_nothing_else() -> None:
+@pytest.mark.usefixtures("partitions_stay_fresh")
+def test_an_idle_trigger_sends_each_leader_one_list_offsets() -> None:
     with streaming(nodes=3, commitOffsetsToGroup=True, kafka_group_id="g") as (cluster, query):
         cluster.add_topic("t", 7)
         cluster.append(PARTITION, b"a")
         query.run()
         for _ in range(3):
-            before = asked(cluster)
+            before = request_counts(cluster)
             assert query.trigger() is None
-            assert asked(cluster) - before == {(node, "ListOffsets"): 1 for node in (1, 2, 3)}
+            sent = request_counts(cluster) - before
+            assert sent == {(node, "ListOffsets"): 1 for node in (1, 2, 3)}
 
 
-@pytest.mark.usefixtures("no_trigger_looks_anew")
-def test_a_warm_task_fetches_its_range_once_and_asks_for_nothing_else() -> None:
+@pytest.mark.usefixtures("partitions_stay_fresh")
+def test_a_task_on_a_warm_worker_sends_one_fetch() -> None:
     with streaming(nodes=3) as (cluster, query):
         cluster.add_topic("t", 7)
         partitions = [TopicPartition("t", number) for number in range(7)]
         for round_ in (b"first", b"second", b"third"):
-            before = asked(cluster)
+            before = request_counts(cluster)
             for tp in partitions[1:]:
                 cluster.append(tp, round_)
             rows = query.trigger()
@@ -378,4 +362,4 @@ def test_a_warm_task_fetches_its_range_once_and_asks_for_nothing_else() -> None:
             if round_ != b"first":
                 ends = {(node, "ListOffsets"): 1 for node in (1, 2, 3)}
                 fetches = {(node, "Fetch"): 2 for node in (1, 2, 3)}
-                assert asked(cluster) - before == ends | fetches
+                assert request_counts(cluster) - before == ends | fetches

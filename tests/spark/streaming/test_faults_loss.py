@@ -1,8 +1,7 @@
-"""What is gone for good under a stream: an error that says what, or a warning and the rest.
+"""Records, partitions and transactions that are lost under a stream: an error or a warning.
 
-Which of the two is what failOnDataLoss says. An error that the driver can know of comes before
-Spark logs the end. No record ever comes twice, and of another topic that has the name now all come.
-The numbers are those of the list of faults.
+failOnDataLoss decides between the two. The driver raises what it can detect before Spark logs the
+end. No record is read twice. The numbers in the names are those of the list of faults.
 """
 
 from __future__ import annotations
@@ -10,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from pyspark.sql.datasource import DataSourceStreamReader
 
 from kafka_protocol.errors import BrokerError, DataLossError, ErrorCode
 from kafka_protocol.messages.fetch import FetchRequest
-from kafka_protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.records.transactions import ABORT
 from kafka_protocol.topic_partition import TopicPartition
@@ -24,23 +21,10 @@ from tests.fakes.batch_reading import ABC, IN_THREE, IN_TWELVE, ONE_BY_ONE, TWEL
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import in_transaction
 from tests.fakes.reading import PARTITION
-from tests.fakes.stream_loss import (
-    AFTER_THE_LOG,
-    FAIL_OR_NOT,
-    GO_ON,
-    LIMITS,
-    create_anew,
-    fill,
-)
-from tests.fakes.stream_reading import Moment, streaming, values
+from tests.fakes.stream_loss import AFTER_THE_LOG, FAIL_OR_NOT, GO_ON, LIMITS, fill, recreate
+from tests.fakes.stream_reading import Moment, Options, since_4_2, streaming, values
 
-knows_available_now = pytest.mark.skipif(
-    not hasattr(DataSourceStreamReader, "getDefaultReadLimit"),
-    reason="one micro-batch is all that Trigger.AvailableNow runs before PySpark 4.2",
-)
-
-
-pytestmark = pytest.mark.usefixtures("missing_topics_are_soon_believed")
+pytestmark = pytest.mark.usefixtures("short_topic_grace")
 
 # --- Partitions that are added -------------------------------------------------------------------
 
@@ -55,8 +39,8 @@ def add_partition(cluster: ScriptedCluster, starts_at: int = 0) -> TopicPartitio
 
 @LIMITS
 @pytest.mark.parametrize("moment", AFTER_THE_LOG)
-def test_fault_25_a_partition_that_is_added(moment: Moment, limits: dict[str, int]) -> None:
-    """It is read from its beginning, also where the driver dies in the batch that finds it."""
+def test_fault_25_a_partition_that_is_added(moment: Moment, limits: Options) -> None:
+    """It is read from its beginning, even if the driver dies in the batch that finds it."""
     with streaming(*IN_THREE, startingOffsets="latest", **limits) as (cluster, query):
         query.run()
         added = add_partition(cluster)
@@ -68,8 +52,8 @@ def test_fault_25_a_partition_that_is_added(moment: Moment, limits: dict[str, in
 
 
 @pytest.mark.parametrize("moment", AFTER_THE_LOG)
-def test_fault_25_a_partition_that_comes_with_the_first_batch(moment: Moment) -> None:
-    """Between the look at where the query starts, and the one at how far it goes."""
+def test_fault_25_a_partition_added_during_the_first_batch(moment: Moment) -> None:
+    """It is added after the start was looked up and before the end was."""
     with streaming(*IN_THREE) as (cluster, query):
         new = []
         for reached in query.moments():
@@ -82,9 +66,7 @@ def test_fault_25_a_partition_that_comes_with_the_first_batch(moment: Moment) ->
         assert sorted(values(query.checkpoint.rows)) == [*"abc", *new]
 
 
-def test_fault_25_a_partition_that_does_not_begin_at_zero(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_fault_25_a_partition_that_does_not_begin_at_zero(caplog: pytest.LogCaptureFixture) -> None:
     with streaming(*IN_THREE) as (cluster, query):
         query.run()
         fill(cluster, "x", "y", partition=add_partition(cluster, starts_at=4))
@@ -98,13 +80,13 @@ def test_fault_25_a_partition_that_does_not_begin_at_zero(
         assert "t-1 starts from 4" in caplog.text
 
 
-# --- What may not be read ------------------------------------------------------------------------
+# --- Missing permissions -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("when", ["from the first", "later"])
 @FAIL_OR_NOT
-def test_fault_26_a_topic_that_may_not_be_read(when: str, fail_on_data_loss: bool) -> None:
-    """Asked once, and no loss of data: the message says what to allow."""
+def test_fault_26_an_unauthorized_topic(when: str, fail_on_data_loss: bool) -> None:
+    """One request, and no data loss: the message names the permission."""
     with streaming(*IN_THREE, failOnDataLoss=fail_on_data_loss) as (cluster, query):
         if when == "later":
             query.run()
@@ -117,7 +99,7 @@ def test_fault_26_a_topic_that_may_not_be_read(when: str, fail_on_data_loss: boo
         assert len(cluster.asked(MetadataRequest)) == before + 1
 
 
-def test_fault_26_a_task_that_may_not_read() -> None:
+def test_fault_26_an_unauthorized_task() -> None:
     with streaming(*IN_THREE) as (cluster, query):
         cluster.spoil(FetchRequest, faults.refusing(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
         with pytest.raises(BrokerError, match=r"Fetch of t-0 .*TOPIC_AUTHORIZATION_FAILED.*READ"):
@@ -125,7 +107,7 @@ def test_fault_26_a_task_that_may_not_read() -> None:
         assert len(cluster.asked(FetchRequest)) == 1
 
 
-# --- Records that are gone -----------------------------------------------------------------------
+# --- Deleted and truncated records ---------------------------------------------------------------
 
 
 def age_out(cluster: ScriptedCluster) -> None:
@@ -133,10 +115,10 @@ def age_out(cluster: ScriptedCluster) -> None:
 
 
 @LIMITS
-def test_fault_27_retention_passes_the_query_by(
-    limits: dict[str, int], caplog: pytest.LogCaptureFixture
+def test_fault_27_retention_deletes_unread_records(
+    limits: Options, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Tasks find out, as idling is to cost no more; so it is told again by the next driver."""
+    """Only tasks detect it, to keep idle queries cheap; so the next driver fails again."""
     with streaming(*IN_THREE, **limits) as (cluster, query):
         assert query.run() == ABC
         fill(cluster, *(str(offset) for offset in range(3, 10)))
@@ -152,7 +134,7 @@ def test_fault_27_retention_passes_the_query_by(
 
 
 @pytest.mark.parametrize("moment", ["start found", "end found", "end logged", "planned"])
-def test_fault_27_records_age_out_in_the_middle_of_a_trigger(moment: Moment) -> None:
+def test_fault_27_retention_deletes_records_during_a_trigger(moment: Moment) -> None:
     with streaming(*IN_THREE, **GO_ON) as (cluster, query):
         assert query.run() == ABC
         fill(cluster, *(str(offset) for offset in range(3, 10)))
@@ -163,8 +145,8 @@ def test_fault_27_records_age_out_in_the_middle_of_a_trigger(moment: Moment) -> 
 
 @pytest.mark.parametrize("moment", ["start found", "end found", "end logged", "planned"])
 @pytest.mark.parametrize("starting", ["earliest", "latest"])
-def test_fault_27_all_records_age_out(moment: Moment, starting: str) -> None:
-    """Up to the end of the log, which keeps its place."""
+def test_fault_27_retention_deletes_all_records(moment: Moment, starting: str) -> None:
+    """The log is empty then, and keeps its end offset."""
     with streaming(*IN_THREE, **GO_ON, startingOffsets=starting) as (cluster, query):
         query.run()
         fill(cluster, "3", "4")
@@ -175,10 +157,8 @@ def test_fault_27_all_records_age_out(moment: Moment, starting: str) -> None:
 
 
 @LIMITS
-def test_fault_28_a_log_that_became_shorter(
-    limits: dict[str, int], caplog: pytest.LogCaptureFixture
-) -> None:
-    """By an election, say: the topic is the same, and so are the records that it still has."""
+def test_fault_28_a_log_became_shorter(limits: Options, caplog: pytest.LogCaptureFixture) -> None:
+    """As after an unclean election: the same topic, with fewer records."""
     with streaming(*IN_THREE, **limits) as (cluster, query):
         assert query.run() == ABC
         logged = [*query.checkpoint.ends]
@@ -196,24 +176,8 @@ def test_fault_28_a_log_that_became_shorter(
         assert "was changed from 3 to 1" in caplog.text
 
 
-def test_fault_28_a_log_that_seems_shorter_for_a_moment() -> None:
-    """A broker that has just become its leader may be behind."""
-    with streaming(*IN_THREE, nodes=2) as (cluster, query):
-        assert query.run() == ABC
-        log = cluster.log(PARTITION)
-
-        def behind(response: ListOffsetsResponse) -> None:
-            response.topics[0].partitions[0].offset = 1
-
-        cluster.spoil(ListOffsetsRequest, faults.only(1, faults.changed(behind)))
-        assert query.trigger() is None
-        assert log.end_offset == 3
-        fill(cluster, "d")
-        assert query.run() == [(3, b"d")]
-
-
 def test_fault_20_an_unclean_election_under_a_task(caplog: pytest.LogCaptureFixture) -> None:
-    """What was read stays, and what stands at its offsets now is not read as well."""
+    """New records at offsets that were already read are not read."""
     with streaming(*IN_TWELVE, nodes=2, **GO_ON, **ONE_BY_ONE) as (cluster, query):
         query.die_at("planned")
         (task,) = query.tasks()
@@ -231,12 +195,12 @@ def test_fault_20_an_unclean_election_under_a_task(caplog: pytest.LogCaptureFixt
 # --- Transactions --------------------------------------------------------------------------------
 
 COMMIT = 1
-COMMITTED = {"kafka_isolation_level": "read_committed"}
+COMMITTED: Options = {"kafka_isolation_level": "read_committed"}
 
 
 @LIMITS
-def test_fault_35_aborted_transactions(limits: dict[str, int]) -> None:
-    """Their records are left out, and the query moves past them and their markers."""
+def test_fault_35_aborted_transactions(limits: Options) -> None:
+    """The query skips their records and their markers."""
     with streaming(*IN_THREE, **COMMITTED, **limits) as (cluster, query):
         assert query.run() == ABC
         log = cluster.log(PARTITION)
@@ -255,8 +219,8 @@ def test_fault_35_aborted_transactions(limits: dict[str, int]) -> None:
 @LIMITS
 @pytest.mark.parametrize("type_", [ABORT, COMMIT], ids=["aborted", "committed"])
 @pytest.mark.parametrize("starting", ["earliest", "latest"])
-def test_fault_36_an_open_transaction(limits: dict[str, int], type_: int, starting: str) -> None:
-    """Nothing behind its beginning is read, and all of it when it has ended."""
+def test_fault_36_an_open_transaction(limits: Options, type_: int, starting: str) -> None:
+    """Nothing after its first record is read until it has ended."""
     with streaming(*IN_THREE, **COMMITTED, **limits, startingOffsets=starting) as (cluster, query):
         log = cluster.log(PARTITION)
         log.append(in_transaction(1, b"open"))
@@ -284,37 +248,41 @@ def deleted(cluster: ScriptedCluster) -> None:
 
 
 def fewer(cluster: ScriptedCluster) -> None:
-    create_anew(cluster, 20)
+    recreate(cluster, 20)
 
 
 def shrunk(cluster: ScriptedCluster) -> None:
     cluster.log(PARTITION).truncate(4)
 
 
-def anew_and_smaller(cluster: ScriptedCluster) -> None:
-    create_anew(cluster, 4, partitions=2)
+def recreated_smaller(cluster: ScriptedCluster) -> None:
+    recreate(cluster, 4, partitions=2)
 
 
-def anew_and_larger(cluster: ScriptedCluster) -> None:
-    create_anew(cluster, 20, partitions=2)
+def recreated_larger(cluster: ScriptedCluster) -> None:
+    recreate(cluster, 20, partitions=2)
 
 
 LOST = r"Some of partitions in Kafka topic\(s\) .* during running query with Trigger.AvailableNow"
 
 
-@knows_available_now
-@pytest.mark.parametrize("befall", [deleted, fewer, shrunk, anew_and_smaller, anew_and_larger])
-@pytest.mark.parametrize("strategy", [{"subscribe": "t,u"}, {"subscribePattern": "[tu]"}])
-@pytest.mark.parametrize("limit", [{"maxOffsetsPerTrigger": 5}, {"maxBytesPerTrigger": 400}])
+@since_4_2
+@pytest.mark.parametrize("change", [deleted, fewer, shrunk, recreated_smaller, recreated_larger])
+@pytest.mark.parametrize(
+    "strategy", [{"subscribe": "t,u"}, {"subscribePattern": "[tu]"}], ids=["names", "pattern"]
+)
+@pytest.mark.parametrize(
+    "limit", [{"maxOffsetsPerTrigger": 5}, {"maxBytesPerTrigger": 400}], ids=["offsets", "bytes"]
+)
 @FAIL_OR_NOT
 def test_fault_59_partitions_are_lost_or_shrunk(
-    befall: Callable[[ScriptedCluster], None],
-    strategy: dict[str, str],
-    limit: dict[str, int],
+    change: Callable[[ScriptedCluster], None],
+    strategy: Options,
+    limit: Options,
     fail_on_data_loss: bool,
 ) -> None:
-    """An error whatever failOnDataLoss says, before the end is logged."""
-    options = {"failOnDataLoss": fail_on_data_loss, **strategy, **limit}
+    """An error before the end is logged, whatever failOnDataLoss says."""
+    options: Options = {"failOnDataLoss": fail_on_data_loss, **strategy, **limit}
     with streaming(trigger="available now", **options) as (cluster, query):
         for topic in ("t", "u"):
             cluster.add_topic(topic, 2)
@@ -322,17 +290,17 @@ def test_fault_59_partitions_are_lost_or_shrunk(
                 fill(cluster, f"{topic} {number}", partition=TopicPartition(topic, 0))
                 fill(cluster, f"{topic} {number}'", partition=TopicPartition(topic, 1))
         assert query.trigger()
-        befall(cluster)
+        change(cluster)
         with pytest.raises(AvailableNowError, match=LOST):
             query.run()
-        # A log that shrank is read as far as it goes.
+        # A truncated log is read up to its end.
         assert query.checkpoint.finished == len(query.checkpoint.ends)
-        assert befall is shrunk or query.checkpoint.finished == 1
+        assert change is shrunk or query.checkpoint.finished == 1
         assert not any("new" in value for value in values(query.checkpoint.rows))
 
 
-@knows_available_now
-def test_fault_59_what_comes_after_the_first_look_is_left_to_the_next_run() -> None:
+@since_4_2
+def test_fault_59_later_records_are_left_to_the_next_run() -> None:
     with streaming(*IN_TWELVE, trigger="available now", maxOffsetsPerTrigger=5) as (cluster, query):
         found = query.trigger() or []
         fill(cluster, "late")
@@ -342,10 +310,10 @@ def test_fault_59_what_comes_after_the_first_look_is_left_to_the_next_run() -> N
         assert sorted(values(query.run())) == ["added", "late"]
 
 
-@knows_available_now
+@since_4_2
 @pytest.mark.parametrize("moment", AFTER_THE_LOG)
-def test_fault_59_a_driver_that_dies_in_the_middle(moment: Moment) -> None:
-    """Its successor runs the batch again, and goes on to what is there now."""
+def test_fault_59_a_driver_dies_during_a_run(moment: Moment) -> None:
+    """The next driver runs the batch again, and continues to the ends of the logs now."""
     with streaming(*IN_TWELVE, trigger="available now", maxOffsetsPerTrigger=5) as (cluster, query):
         query.trigger()
         query.die_at(moment)

@@ -1,7 +1,7 @@
-"""Drivers that die and tasks that are run again: the successor gives the same rows, and the rest.
+"""Drivers that die and tasks that run again: the next driver reads the same rows, and the rest.
 
-A driver dies at each moment of a trigger, with more written and more partitions by the time that
-its successor starts. The numbers are those of the list of faults.
+A driver dies at each moment of a trigger. Records and partitions may be added before the next one
+starts. The numbers in the names are those of the list of faults.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
-from pyspark.sql.datasource import DataSourceStreamReader
 
 from kafka_protocol.client.clock import now_ms
 from kafka_protocol.topic_partition import TopicPartition
@@ -20,36 +19,31 @@ from tests.fakes.batch_reading import ABC, IN_THREE, IN_TWELVE, ONE_BY_ONE, TWEL
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import START_MS, batch_of
 from tests.fakes.reading import PARTITION
-from tests.fakes.stream_reading import MOMENTS, Moment, Query, streaming, values
-
-HAS_LIMITS = hasattr(DataSourceStreamReader, "getDefaultReadLimit")
-LIMITS = pytest.mark.parametrize(
-    "limits",
-    [{}, {"maxOffsetsPerTrigger": 2}, {"maxBytesPerTrigger": 150}],
-    ids=["no limit", "offsets", "bytes"],
+from tests.fakes.stream_reading import (
+    HAS_READ_LIMITS,
+    LIMITS,
+    MOMENTS,
+    Moment,
+    Options,
+    Query,
+    streaming,
+    values,
 )
 
-
-pytestmark = pytest.mark.usefixtures("each_trigger_looks_anew")
+pytestmark = pytest.mark.usefixtures("partitions_are_never_fresh")
 
 # --- Where a query starts ------------------------------------------------------------------------
 
 
 class Start(NamedTuple):
-    """A start, and the offset that it stands for in a log of twelve records.
+    """A start, and its offset in a log of twelve records; it moves if it is the log's end."""
 
-    Attributes:
-        options: Of the source.
-        offset: Where the query starts.
-        moves: Whether it stands for the end, wherever that is.
-    """
-
-    options: dict[str, object]
+    options: Options
     offset: int
     moves: bool = False
 
 
-GROUP = {"kafka_group_id": "g"}
+GROUP: Options = {"kafka_group_id": "g"}
 STARTS = {
     "earliest": Start({"startingOffsets": "earliest"}, 0),
     "latest": Start({"startingOffsets": "latest"}, 12, True),
@@ -58,10 +52,7 @@ STARTS = {
     "timestamp": Start({"startingTimestamp": START_MS + 4}, 4),
     "timestamps": Start({"startingOffsetsByTimestamp": f'{{"t":{{"0":{START_MS + 4}}}}}'}, 4),
     "no timestamp": Start(
-        {
-            "startingTimestamp": 4_102_444_800_000,
-            "startingOffsetsByTimestampStrategy": "latest",
-        },
+        {"startingTimestamp": 4_102_444_800_000, "startingOffsetsByTimestampStrategy": "latest"},
         12,
         True,
     ),
@@ -71,12 +62,12 @@ RELATIVE = {
     "ago": Start({"startingOffsets": "-10m"}, 7),
     "group": Start({"startingOffsets": "group", **GROUP}, 6),
 }
-if HAS_LIMITS:  # else they are refused
+if HAS_READ_LIMITS:  # below PySpark 4.2 they are refused
     STARTS |= RELATIVE
 
 
 def write_history(cluster: ScriptedCluster) -> None:
-    """Twelve records, the last five of them young; the group stands at 6."""
+    """Twelve records, the last five of them recent; the group's offset is 6."""
     cluster.add_topic("t")
     for offset in range(12):
         timestamp = now_ms() if offset >= 7 else START_MS + offset
@@ -114,12 +105,10 @@ BETWEEN = [nothing, write_more, reset_group, forward_group, add_partition]
 @pytest.mark.parametrize("name", STARTS)
 @pytest.mark.parametrize("between", BETWEEN)
 @pytest.mark.parametrize("moment", MOMENTS[MOMENTS.index("end logged") :])
-def test_fault_57_a_driver_that_dies_in_the_first_batch(
-    name: str,
-    moment: Moment,
-    between: Callable[[ScriptedCluster], None],
+def test_fault_57_a_driver_dies_in_the_first_batch(
+    name: str, moment: Moment, between: Callable[[ScriptedCluster], None]
 ) -> None:
-    """From the log of its end on, the start is fixed."""
+    """Once its end is logged, the start is fixed."""
     start = STARTS[name]
     with streaming(**start.options, maxOffsetsPerTrigger=5) as (cluster, query):
         write_history(cluster)
@@ -134,8 +123,8 @@ def test_fault_57_a_driver_that_dies_in_the_first_batch(
 
 @pytest.mark.parametrize("name", STARTS)
 @pytest.mark.parametrize("moment", ["start found", "end found"])
-def test_fault_57_a_driver_that_dies_before_the_first_batch(name: str, moment: Moment) -> None:
-    """Nothing was promised: the successor starts as any other query."""
+def test_fault_57_a_driver_dies_before_the_first_batch(name: str, moment: Moment) -> None:
+    """Nothing was logged: the next driver starts as a new query."""
     start = STARTS[name]
     with streaming(**start.options) as (cluster, query):
         write_history(cluster)
@@ -150,7 +139,7 @@ def test_fault_57_a_driver_that_dies_before_the_first_batch(name: str, moment: M
 
 
 def expect_from(start: int, query: Query, cluster: ScriptedCluster) -> None:
-    """Each record from an offset on once, in order; and all of an added partition."""
+    """Each record from an offset on was read once, in order; and all of an added partition."""
     rows = [row for row in query.checkpoint.rows if row[1] != b"added"]
     end = cluster.log(PARTITION).end_offset
     assert rows == [(offset, b"%d" % offset) for offset in range(start, end)]
@@ -164,10 +153,10 @@ def expect_from(start: int, query: Query, cluster: ScriptedCluster) -> None:
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("between", [nothing, write_more, add_partition])
 @LIMITS
-def test_fault_57_a_driver_that_dies_later(
-    moment: Moment, between: Callable[[ScriptedCluster], None], limits: dict[str, int]
+def test_fault_57_a_driver_dies_in_a_later_batch(
+    moment: Moment, between: Callable[[ScriptedCluster], None], limits: Options
 ) -> None:
-    """Again and again, at the same moment of each batch, which ends where it was to end."""
+    """At the same moment of each batch; each batch keeps its logged end."""
     with streaming(**limits) as (cluster, query):
         write_history(cluster)
         query.trigger()
@@ -187,7 +176,7 @@ def test_fault_57_a_driver_that_dies_later(
 
 @pytest.mark.parametrize("trigger", ["once", "available now"])
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_fault_57_with_triggers_that_end(trigger: Any, moment: Moment) -> None:
+def test_fault_57_a_driver_dies_with_a_trigger_that_ends(trigger: Any, moment: Moment) -> None:
     with streaming(trigger=trigger, maxOffsetsPerTrigger=5) as (cluster, query):
         write_history(cluster)
         query.die_at(moment)
@@ -202,8 +191,8 @@ def test_fault_57_with_triggers_that_end(trigger: Any, moment: Moment) -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_fault_57_drivers_that_die_at_random_moments(seed: int) -> None:
-    """While leaders move, records and partitions come, and limits change from run to run."""
+def test_fault_57_drivers_die_at_random_moments(seed: int) -> None:
+    """While leaders move, records and partitions are added, and limits change between runs."""
     chance = random.Random(seed)
     limits = [{"maxOffsetsPerTrigger": 4}, {"maxBytesPerTrigger": 300}, {"minOffsetsPerTrigger": 2}]
     with streaming(nodes=3) as (cluster, query):
@@ -233,31 +222,31 @@ def test_fault_57_drivers_that_die_at_random_moments(seed: int) -> None:
         assert sorted(values(query.checkpoint.rows)) == sorted(written)
 
 
-# --- What a group is told ------------------------------------------------------------------------
+# --- Offsets of the consumer group ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_fault_57_a_group_is_told_of_finished_batches_only(moment: Moment) -> None:
-    options = {"commitOffsetsToGroup": True, **GROUP, "maxOffsetsPerTrigger": 2}
+def test_fault_57_only_finished_batches_are_committed_to_the_group(moment: Moment) -> None:
+    options: Options = {"commitOffsetsToGroup": True, **GROUP, "maxOffsetsPerTrigger": 2}
     with streaming(*IN_TWELVE, **options) as (cluster, query):
         for _ in range(3):
             query.trigger()
             query.die_at(moment)
             query.restart()
-            told = cluster.committed.get("g", {}).get(PARTITION, 0)
+            committed = cluster.committed.get("g", {}).get(PARTITION, 0)
             done = query.checkpoint.finished
-            assert told <= (query.checkpoint.offsets[done - 1]["t"]["0"] if done else 0)
+            assert committed <= (query.checkpoint.offsets[done - 1]["t"]["0"] if done else 0)
         query.run()
         query.trigger()
         assert cluster.committed["g"] == {PARTITION: 12}
         assert query.checkpoint.rows == TWELVE
 
 
-# --- Tasks that are run again --------------------------------------------------------------------
+# --- Tasks that run again ------------------------------------------------------------------------
 
 
-def test_fault_55_a_task_that_fails_in_the_middle_and_is_run_again() -> None:
-    """The same rows, however often, also when there is more to read by then."""
+def test_fault_55_a_failed_task_is_run_again() -> None:
+    """It reads the same rows each time, also after records were added."""
     with streaming(*IN_TWELVE, **ONE_BY_ONE) as (cluster, query):
         query.die_at("planned")
         (task,) = query.tasks()
@@ -270,7 +259,7 @@ def test_fault_55_a_task_that_fails_in_the_middle_and_is_run_again() -> None:
         assert task.rows() == TWELVE
 
 
-def test_fault_55_two_attempts_at_once() -> None:
+def test_fault_55_two_attempts_run_at_once() -> None:
     """A slow task and its speculative copy."""
     with streaming(*IN_TWELVE, **ONE_BY_ONE) as (_, query):
         query.die_at("planned")
@@ -286,7 +275,7 @@ def interleaved(*many: Any) -> Any:
         yield from enumerate(step)
 
 
-def test_fault_55_a_batch_that_failed_is_planned_again_by_another_driver() -> None:
+def test_fault_55_another_driver_plans_the_same_batch() -> None:
     with streaming(*IN_THREE) as (cluster, query):
         query.die_at("planned")
         (task,) = query.tasks()

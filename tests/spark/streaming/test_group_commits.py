@@ -1,4 +1,4 @@
-"""What a stream commits for lag tools to see, to a scripted coordinator."""
+"""A stream's commits to a consumer group, at a scripted coordinator."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def test_only_what_changed_is_committed() -> None:
         assert cluster.committed == {"g": {T0: 4, T1: 3, U0: 0}}
 
 
-def test_nothing_is_no_commit() -> None:
+def test_no_offsets_send_no_request() -> None:
     with one_partition() as (cluster, client):
         GroupCommits(client, "g").commit({})
         assert commits_asked(cluster) == []
 
 
-def test_an_offset_that_goes_back_is_committed() -> None:
-    """As a topic that was re-created makes it."""
+def test_a_smaller_offset_is_committed() -> None:
+    """As after a topic was re-created."""
     with one_partition() as (cluster, client):
         commits = GroupCommits(client, "g")
         for offset in (4, 0):
@@ -72,8 +72,8 @@ def test_a_commit_that_fails_warns_once_and_pauses(
                 commits.commit({T0: offset})
         (warning,) = warnings_in(caplog)
         assert warning.startswith(
-            "The query goes on, but its progress cannot be committed to the group g, and is not "
-            "for the next 30 s: "
+            "The query goes on, but its progress cannot be committed to the group g. The next "
+            "attempt is in 30 s: "
         )
         assert error.name in warning
         assert len(commits_asked(cluster)) == 1
@@ -104,17 +104,17 @@ def test_a_coordinator_that_moved_is_found(caplog: pytest.LogCaptureFixture) -> 
         assert warnings_in(caplog) == []
 
 
-def test_a_coordinator_that_cannot_be_reached_costs_no_more_than_its_share(
+def test_an_unreachable_coordinator_costs_limited_time(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group_commits, "_PATIENCE_MS", 100)
+    monkeypatch.setattr(group_commits, "_COMMIT_TIMEOUT_MS", 100)
     with one_partition(nodes=2) as (cluster, client):
         cluster.coordinators["g"] = 2
-        cluster.spoil(OffsetCommitRequest, faults.swallowed, node=2)
+        cluster.spoil(OffsetCommitRequest, faults.response_lost, node=2)
         GroupCommits(client, "g").commit({T0: 1})
         assert len(warnings_in(caplog)) == 1
 
 
-def test_it_prints_its_group() -> None:
+def test_repr_shows_the_group() -> None:
     with one_partition() as (_, client):
         assert repr(GroupCommits(client, "g")) == "<GroupCommits to 'g'>"

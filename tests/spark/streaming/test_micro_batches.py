@@ -1,14 +1,10 @@
-"""One query's micro-batches on the driver, planned from what scripted brokers say."""
+"""One query's micro-batches on the driver, with scripted brokers."""
 
 from __future__ import annotations
 
 import pytest
 
-from kafka_protocol.errors import (
-    DataLossError,
-    KafkaConfigError,
-    KafkaError,
-)
+from kafka_protocol.errors import DataLossError, KafkaConfigError, KafkaError
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes.cluster import Partition, ScriptedCluster
 from tests.fakes.log import START_MS, batch_of
@@ -31,7 +27,7 @@ from tests.fakes.micro_batches import (
 
 # --- The first micro-batch -----------------------------------------------------------------------
 
-# Options; what the first micro-batch reads then, and what the second.
+# Options, the ranges of the first micro-batch, and those of the second.
 ALL: Ranges = [(T0, 0, 5), (T1, 0, 2)]
 STARTS = [
     pytest.param({"startingOffsets": "earliest"}, ALL, [], id="earliest"),
@@ -43,10 +39,7 @@ STARTS = [
     pytest.param({"startingOffsets": "group"}, [], [(T0, 4, 5), (T1, 0, 2)], id="group"),
     pytest.param({"startingTimestamp": str(START_MS)}, [], ALL, id="timestamp"),
     pytest.param(
-        {
-            "startingTimestamp": str(START_MS + 1),
-            "startingOffsetsByTimestampStrategy": "latest",
-        },
+        {"startingTimestamp": str(START_MS + 1), "startingOffsetsByTimestampStrategy": "latest"},
         [],
         [],
         id="timestamp without a match",
@@ -55,7 +48,7 @@ STARTS = [
 
 
 @pytest.mark.parametrize(("options", "first", "second"), STARTS)
-def test_a_start_that_cannot_be_found_again_is_pinned_by_a_first_micro_batch_without_it(
+def test_a_moving_start_is_pinned_by_the_first_micro_batch(
     cluster: ScriptedCluster, query: Query, options: dict[str, str], first: Ranges, second: Ranges
 ) -> None:
     cluster.committed["g"] = {T0: 4}
@@ -69,10 +62,10 @@ def test_a_start_that_cannot_be_found_again_is_pinned_by_a_first_micro_batch_wit
 
 
 @pytest.mark.parametrize(("options", "first", "second"), STARTS)
-def test_the_first_micro_batch_run_again_reads_the_same(
+def test_the_first_micro_batch_reads_the_same_when_run_again(
     cluster: ScriptedCluster, query: Query, options: dict[str, str], first: Ranges, second: Ranges
 ) -> None:
-    """After a crash, when the start is looked up again, and records came in between."""
+    """After a crash the start is looked up again, and records were added in between."""
     cluster.committed["g"] = {T0: 4}
     end = first_end(query(**options))
     cluster.committed["g"] = {T0: 5, T1: 2}
@@ -90,11 +83,15 @@ def offsets_in(ranges: Ranges) -> list[tuple[TopicPartition, int]]:
     return sorted((tp, offset) for tp, start, until in ranges for offset in range(start, until))
 
 
-@pytest.mark.parametrize("options", [{}, EARLIEST, {"startingOffsets": "latest-1"}])
-def test_a_partition_that_comes_with_the_first_micro_batch_is_read_when_that_is_run_again(
+@pytest.mark.parametrize(
+    "options",
+    [{}, EARLIEST, {"startingOffsets": "latest-1"}],
+    ids=["latest", "earliest", "relative"],
+)
+def test_a_partition_added_between_start_and_first_end_is_read(
     cluster: ScriptedCluster, query: Query, options: dict[str, str]
 ) -> None:
-    """It came after the start was looked up, and before the end was."""
+    """It is added after the start was looked up and before the end was."""
     batches = query(**options)
     batches.start()
     cluster.add_topic("u")
@@ -113,7 +110,7 @@ def test_a_partition_that_comes_with_the_first_micro_batch_is_read_when_that_is_
     ],
     ids=lambda options: next(iter(options)),
 )
-def test_the_first_micro_batch_is_run_again_though_its_start_does_not_name_what_came_since(
+def test_the_first_micro_batch_runs_again_with_added_partitions(
     cluster: ScriptedCluster, query: Query, options: dict[str, str]
 ) -> None:
     end, ranges = run_first(query(**options))
@@ -122,7 +119,7 @@ def test_the_first_micro_batch_is_run_again_though_its_start_does_not_name_what_
     assert planned(again, again.start(), end) == ranges
 
 
-@pytest.mark.usefixtures("soon_believed")
+@pytest.mark.usefixtures("short_metadata_grace")
 @pytest.mark.parametrize(
     ("options", "reason", "ranges"),
     [
@@ -134,11 +131,12 @@ def test_the_first_micro_batch_is_run_again_though_its_start_does_not_name_what_
         ),
         ({"startingTimestamp": str(START_MS + 1)}, "No offset matched from request", []),
     ],
+    ids=["unknown topic", "unknown partition", "no such timestamp"],
 )
-def test_what_refuses_a_start_is_told_to_new_queries_only(
+def test_a_refused_start_is_an_error_for_new_queries_only(
     query: Query, options: dict[str, str], reason: str, ranges: Ranges
 ) -> None:
-    """Spark asks for the start of an old one, too, whose first micro-batch runs again."""
+    """Spark also requests the start of an old query whose first micro-batch runs again."""
     new, old = query(**options), query(**options)
     start = new.start()
     with pytest.raises(KafkaError, match=reason):
@@ -148,10 +146,10 @@ def test_what_refuses_a_start_is_told_to_new_queries_only(
     assert next_end(old, {T0: 5, T1: 2}) == {T0: 5, T1: 2}
 
 
-def test_a_first_micro_batch_that_was_done_and_not_committed_is_not_made_again(
+def test_a_first_micro_batch_with_a_lost_commit_is_not_repeated(
     cluster: ScriptedCluster, query: Query
 ) -> None:
-    """Spark asks for the start then, too, and goes on behind it."""
+    """Spark requests the start then, too, and continues after the first micro-batch."""
     batches = query(commitOffsetsToGroup="true")
     batches.start()
     append(cluster, T0, 1)
@@ -168,13 +166,10 @@ def test_a_start_is_looked_up_once(cluster: ScriptedCluster, query: Query) -> No
 
 @pytest.mark.parametrize(
     ("options", "ranges"),
-    [
-        (EARLIEST, ALL),
-        ({}, []),
-        ({"startingTimestamp": str(START_MS)}, ALL),
-    ],
+    [(EARLIEST, ALL), ({}, []), ({"startingTimestamp": str(START_MS)}, ALL)],
+    ids=["earliest", "latest", "timestamp"],
 )
-def test_a_first_micro_batch_that_may_be_the_only_one_reads_what_can_be_found_again(
+def test_a_single_batch_run_reads_unless_the_start_is_latest(
     cluster: ScriptedCluster, query: Query, options: dict[str, str], ranges: Ranges
 ) -> None:
     batches = query(**options)
@@ -186,15 +181,13 @@ def test_a_first_micro_batch_that_may_be_the_only_one_reads_what_can_be_found_ag
 
 
 @pytest.mark.parametrize("starting", ["-10m", "latest-1", "group", '{"t":{"0":0,"1":"group"}}'])
-def test_a_relative_start_is_refused_where_a_run_may_read_nothing(
-    query: Query, starting: str
-) -> None:
+def test_a_relative_start_is_refused_in_a_single_batch_run(query: Query, starting: str) -> None:
     batches = query(startingOffsets=starting)
     with pytest.raises(KafkaConfigError, match=r"Trigger\.Once"):
         first_end(batches, once=True)
 
 
-def test_a_relative_start_is_no_matter_to_a_query_that_goes_on(query: Query) -> None:
+def test_a_relative_start_is_ignored_by_a_restarted_query(query: Query) -> None:
     batches = query(startingOffsets="-10m")
     assert next_end(batches, {T0: 4, T1: 2}, once=True) == {T0: 5, T1: 2}
 
@@ -208,7 +201,7 @@ def test_a_start_beyond_the_end(query: Query, caplog: pytest.LogCaptureFixture) 
     assert "t-0 offset was changed from 70 to 5." in caplog.text
 
 
-def test_partitions_that_are_assigned_and_do_not_exist(
+def test_assigned_partitions_that_do_not_exist(
     cluster: ScriptedCluster, query: Query, caplog: pytest.LogCaptureFixture
 ) -> None:
     del cluster.topics["t"].partitions[1]
@@ -216,15 +209,13 @@ def test_partitions_that_are_assigned_and_do_not_exist(
     with pytest.raises(KafkaConfigError, match="Partition t-1 does not exist"):
         running(query(**assigned))
     assert running(query(**assigned, **TOLERANT)) == {T0: 5}
-    assert "Partition t-1 does not exist: skipped" in caplog.text
+    assert "Partition t-1 does not exist. Going on without them" in caplog.text
 
 
-# --- A query that goes on ------------------------------------------------------------------------
+# --- Later micro-batches -------------------------------------------------------------------------
 
 
-def test_each_micro_batch_goes_on_where_the_one_before_ended(
-    cluster: ScriptedCluster, query: Query
-) -> None:
+def test_a_micro_batch_starts_where_the_last_ended(cluster: ScriptedCluster, query: Query) -> None:
     batches = query(**EARLIEST)
     end = running(batches)
     assert run(batches, end) == (end, [])
@@ -233,15 +224,13 @@ def test_each_micro_batch_goes_on_where_the_one_before_ended(
     assert batches.latest == {T0: 5, T1: 4}
 
 
-def test_any_other_micro_batch_that_is_run_again_goes_by_its_offsets_alone(
-    cluster: ScriptedCluster, query: Query
-) -> None:
+def test_a_later_micro_batch_reads_the_same_again(cluster: ScriptedCluster, query: Query) -> None:
     again = query()
     assert planned(again, {T0: 1, T1: 0}, {T0: 3, T1: 0}) == [(T0, 1, 3)]
     assert run(again, {T0: 3, T1: 0}) == ({T0: 5, T1: 2}, [(T0, 3, 5), (T1, 0, 2)])
 
 
-def test_a_range_knows_its_topic_and_is_split(cluster: ScriptedCluster, query: Query) -> None:
+def test_ranges_are_split_and_carry_the_topic_id(cluster: ScriptedCluster, query: Query) -> None:
     topic_id = cluster.topics["t"].topic_id
     for options, count in (
         ({}, 2),
@@ -264,24 +253,7 @@ def test_a_new_partition_is_read_from_its_beginning(cluster: ScriptedCluster, qu
     assert planned(again, {T0: 5, T1: 2}, end) == [(U0, 0, 3)]
 
 
-def test_fault_25_a_new_partition_that_does_not_begin_at_0(
-    cluster: ScriptedCluster, query: Query, caplog: pytest.LogCaptureFixture
-) -> None:
-    strict, tolerant = query(), query(**TOLERANT)
-    end = running(strict)
-    running(tolerant)
-    cluster.add_topic("u")
-    append(cluster, U0, 3)
-    cluster.log(U0).delete_before(1)
-    with pytest.raises(DataLossError, match=r"do not start from offset 0: u-0 starts from 1\."):
-        next_end(strict, end)
-    assert run(tolerant, end)[1] == [(U0, 1, 3)]
-    assert "u-0 starts from 1." in caplog.text
-
-
-def test_nothing_at_all_is_an_empty_start_and_what_comes_is_read_from_its_beginning(
-    cluster: ScriptedCluster, query: Query
-) -> None:
+def test_a_query_may_start_before_its_first_topic(cluster: ScriptedCluster, query: Query) -> None:
     batches = query(subscribePattern="^u")
     assert batches.start() == {}
     assert run_first(batches) == ({}, [])
@@ -293,7 +265,7 @@ def test_nothing_at_all_is_an_empty_start_and_what_comes_is_read_from_its_beginn
 # --- Commits to a group --------------------------------------------------------------------------
 
 
-def test_what_was_processed_is_committed_when_the_next_micro_batch_is_made(
+def test_finished_offsets_are_committed_by_the_next_micro_batch(
     cluster: ScriptedCluster, query: Query
 ) -> None:
     batches = query(commitOffsetsToGroup="true", **EARLIEST)
@@ -306,7 +278,7 @@ def test_what_was_processed_is_committed_when_the_next_micro_batch_is_made(
     assert cluster.committed == {"g": {T0: 6, T1: 2}}
 
 
-def test_a_first_micro_batch_that_is_run_again_was_not_processed(
+def test_a_micro_batch_that_runs_again_is_not_committed_yet(
     cluster: ScriptedCluster, query: Query
 ) -> None:
     again = query(commitOffsetsToGroup="true", **EARLIEST)
@@ -316,7 +288,7 @@ def test_a_first_micro_batch_that_is_run_again_was_not_processed(
     assert cluster.committed == {"g": {T0: 5, T1: 2}}
 
 
-def test_nothing_is_committed_where_nobody_asks_for_it(
+def test_nothing_is_committed_without_commit_offsets_to_group(
     cluster: ScriptedCluster, query: Query
 ) -> None:
     for options in ({}, {"startingOffsets": "group"}):

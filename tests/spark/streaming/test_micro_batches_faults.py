@@ -1,4 +1,4 @@
-"""One query's micro-batches on the driver while brokers fail; and what a trigger asks of them."""
+"""One query's micro-batches while brokers fail, and the number of requests of a trigger."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ import logging
 
 import pytest
 
-from kafka_protocol.errors import (
-    BrokerConnectionError,
-    BrokerError,
-    ErrorCode,
-)
+from kafka_protocol.errors import BrokerConnectionError, BrokerError, ErrorCode
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest
-from kafka_spark_source.streaming import logs as stream_logs
-from kafka_spark_source.streaming import micro_batches
+from kafka_spark_source.reading import retries
+from kafka_spark_source.streaming import pacing
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.micro_batches import (
@@ -35,21 +31,21 @@ from tests.fakes.micro_batches import (
 
 @pytest.fixture
 def repaired(cluster: ScriptedCluster, monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """What happens between two tries: another broker takes over. And how long each wait was."""
+    """Between two attempts another broker takes over. Returns the waiting times in ms."""
     waits = []
 
     def repair(ms: float) -> None:
         waits.append(ms)
         cluster.move_leader(T0, 2)
 
-    monkeypatch.setattr(micro_batches, "pause", repair)
+    monkeypatch.setattr(retries, "sleep_ms", repair)
     return waits
 
 
 QUICK = {"kafka.socket.connection.setup.timeout.ms": "200", "fetchOffset.retryIntervalMs": "7"}
 
 
-def test_a_new_query_tells_soon_what_is_wrong(
+def test_a_new_query_fails_fast(
     cluster: ScriptedCluster, query: Query, repaired: list[float]
 ) -> None:
     cluster.stop(1)
@@ -58,7 +54,7 @@ def test_a_new_query_tells_soon_what_is_wrong(
     assert repaired == []
 
 
-def test_a_new_query_tries_as_often_as_it_is_told(
+def test_a_new_query_retries_as_often_as_the_option_says(
     cluster: ScriptedCluster, query: Query, repaired: list[float]
 ) -> None:
     cluster.stop(1)
@@ -70,7 +66,7 @@ def test_a_new_query_tries_as_often_as_it_is_told(
     assert repaired == [7, 7, 7]
 
 
-def test_a_try_that_failed_is_no_micro_batch_to_wait_after(
+def test_a_failed_attempt_starts_no_trigger_delay(
     cluster: ScriptedCluster, query: Query, repaired: list[float]
 ) -> None:
     limits = {"minOffsetsPerTrigger": "10", "maxBytesPerTrigger": "1000000"}
@@ -81,11 +77,11 @@ def test_a_try_that_failed_is_no_micro_batch_to_wait_after(
     assert repaired == [7]
 
 
-def test_a_first_look_that_has_to_be_taken_twice_is_one_look(
+def test_a_retry_keeps_the_target_of_available_now(
     cluster: ScriptedCluster, query: Query, repaired: list[float]
 ) -> None:
     batches = query(**QUICK, **EARLIEST, maxBytesPerTrigger="1", **{"fetchOffset.numRetries": "2"})
-    batches.stop_at_what_is_there()
+    batches.stop_at_available_now()
     batches.start()
     cluster.add_topic("u")
     append(cluster, U0, 1)
@@ -97,11 +93,8 @@ def test_a_first_look_that_has_to_be_taken_twice_is_one_look(
     assert last_end(batches, end) == {T0: 5, T1: 2, U0: 1}
 
 
-def test_fault_19_a_query_that_runs_outlasts_the_loss_of_a_broker(
-    cluster: ScriptedCluster,
-    query: Query,
-    repaired: list[float],
-    caplog: pytest.LogCaptureFixture,
+def test_fault_19_a_running_query_retries_while_a_broker_is_down(
+    cluster: ScriptedCluster, query: Query, repaired: list[float], caplog: pytest.LogCaptureFixture
 ) -> None:
     batches = query(**QUICK)
     end = running(batches)
@@ -109,10 +102,10 @@ def test_fault_19_a_query_that_runs_outlasts_the_loss_of_a_broker(
     with caplog.at_level(logging.WARNING):
         assert run(batches, end) == (end, [])
     assert repaired == [7]
-    assert "The next micro-batch cannot be planned yet: " in caplog.text
+    assert "Planning failed and will be retried: " in caplog.text
 
 
-def test_fault_26_what_cannot_pass_is_told_at_once(
+def test_fault_26_a_permanent_error_is_raised_at_once(
     cluster: ScriptedCluster, query: Query, repaired: list[float]
 ) -> None:
     batches = query(**QUICK)
@@ -123,10 +116,9 @@ def test_fault_26_what_cannot_pass_is_told_at_once(
     assert repaired == []
 
 
-def test_an_idle_trigger_asks_each_leader_once_and_nobody_else(
-    cluster: ScriptedCluster, query: Query, monkeypatch: pytest.MonkeyPatch
+def test_an_idle_trigger_sends_one_request_to_each_leader(
+    cluster: ScriptedCluster, query: Query, partitions_stay_fresh: None
 ) -> None:
-    monkeypatch.setattr(stream_logs, "_PARTITIONS_ARE_FRESH_MS", 60_000)
     batches = query()
     end = running(batches)
     before = [len(cluster.asked(kind)) for kind in (ListOffsetsRequest, MetadataRequest)]
@@ -143,18 +135,18 @@ def test_connections_are_opened_again(query: Query) -> None:
     assert next_end(batches, end) == end
 
 
-def test_looks_that_find_nothing_for_a_while_wait_a_little(
+def test_an_idle_query_pauses_between_requests(
     cluster: ScriptedCluster, query: Query, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paused: list[float] = []
-    monkeypatch.setattr(micro_batches, "pause", paused.append)
+    monkeypatch.setattr(pacing, "sleep_ms", paused.append)
     batches = query(**EARLIEST)
     end = running(batches)
     assert next_end(batches, end) == end
     assert paused == []
-    monkeypatch.setattr(micro_batches, "_IDLE_AFTER_MS", -1)
+    monkeypatch.setattr(pacing, "_IDLE_AFTER_MS", -1)
     append(cluster, T0, 1)
     end = next_end(batches, end)
     assert paused == []
     assert next_end(batches, end) == next_end(batches, end) == end
-    assert paused == [micro_batches._IDLE_PAUSE_MS] * 2
+    assert paused == [pacing._IDLE_PAUSE_MS] * 2

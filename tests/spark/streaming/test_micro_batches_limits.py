@@ -1,4 +1,4 @@
-"""How much of what is there each micro-batch reads, and what it waits for."""
+"""The limits of a micro-batch, and the minimum that it waits for."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.fakes.micro_batches import (
 
 
 def ends_of_all(batches: MicroBatches, end: Offsets) -> list[int]:
-    """Where this and each later micro-batch ends in t-0, until there is nothing more to read."""
+    """The ends of this and all later micro-batches in t-0."""
     ends = [end[T0]]
     while (following := run(batches, end)[0]) != end:
         ends.append(following[T0])
@@ -32,9 +32,7 @@ def ends_of_all(batches: MicroBatches, end: Offsets) -> list[int]:
     return ends
 
 
-def test_fifteen_records_are_three_micro_batches_of_five(
-    cluster: ScriptedCluster, query: Query
-) -> None:
+def test_15_records_are_three_micro_batches_of_5(cluster: ScriptedCluster, query: Query) -> None:
     append(cluster, T0, 10)
     options = {"maxOffsetsPerTrigger": "5", "assign": '{"t":[0]}', **EARLIEST}
     limited, once = query(**options), query(**options)
@@ -42,7 +40,7 @@ def test_fifteen_records_are_three_micro_batches_of_five(
     assert first_end(once, once=True) == {T0: 15}
 
 
-def test_bytes_are_kept_to_about_and_each_micro_batch_gets_on(
+def test_the_limit_by_bytes_is_approximate_and_always_advances(
     cluster: ScriptedCluster, query: Query
 ) -> None:
     cluster.add_topic("t")
@@ -56,14 +54,12 @@ def test_bytes_are_kept_to_about_and_each_micro_batch_gets_on(
     assert ends_of_all(tiny, {T0: 15}) == [15, 16, 17, 18, 19, 20]
 
 
-def test_both_limits_count(cluster: ScriptedCluster, query: Query) -> None:
+def test_both_limits_apply(cluster: ScriptedCluster, query: Query) -> None:
     batches = query(maxOffsetsPerTrigger="2", maxBytesPerTrigger="1000000", **EARLIEST)
     assert run_first(batches) == ({T0: 1, T1: 1}, [(T0, 0, 1), (T1, 0, 1)])
 
 
-def test_bytes_are_looked_at_only_where_there_is_something_to_read(
-    cluster: ScriptedCluster, query: Query
-) -> None:
+def test_sizes_are_requested_only_for_new_records(cluster: ScriptedCluster, query: Query) -> None:
     batches = query(maxBytesPerTrigger="1000000")
     end = running(batches)
     run(batches, end)
@@ -73,10 +69,10 @@ def test_bytes_are_looked_at_only_where_there_is_something_to_read(
     assert len(cluster.asked(FetchRequest)) == 1
 
 
-def test_bytes_are_kept_to_while_a_quota_is_exceeded(
+def test_the_limit_by_bytes_holds_while_a_quota_is_exceeded(
     cluster: ScriptedCluster, query: Query
 ) -> None:
-    """Brokers hand out nothing then (KIP-219), which says nothing about how much there is."""
+    """Brokers then return no records (KIP-219), although the log has some."""
 
     def throttle(response: FetchResponse) -> None:
         response.throttle_time_ms = 1
@@ -90,10 +86,10 @@ def test_bytes_are_kept_to_while_a_quota_is_exceeded(
     assert first_end(batches)[T0] < 10
 
 
-def test_fault_27_bytes_of_records_that_aged_out_are_no_reason_to_fail(
+def test_fault_27_deleted_records_do_not_break_the_limit_by_bytes(
     cluster: ScriptedCluster, query: Query
 ) -> None:
-    """The task tells what is lost, or goes on behind it."""
+    """The task reports the loss, or continues after it."""
     batches = query(maxBytesPerTrigger="1000", **TOLERANT)
     cluster.log(T0).delete_before(3)
     end, ranges = run(batches, {T0: 1, T1: 2})
@@ -101,7 +97,7 @@ def test_fault_27_bytes_of_records_that_aged_out_are_no_reason_to_fail(
     assert ranges == [(T0, 1, end[T0])]
 
 
-def test_a_micro_batch_waits_for_enough_but_for_the_first_of_a_run(
+def test_all_but_the_first_micro_batch_wait_for_min_offsets(
     cluster: ScriptedCluster, query: Query
 ) -> None:
     options = {"minOffsetsPerTrigger": "10", "maxTriggerDelay": "1h", **EARLIEST}
@@ -118,7 +114,7 @@ def test_a_micro_batch_waits_for_enough_but_for_the_first_of_a_run(
     assert next_end(again, {T0: 14, T1: 3}) == {T0: 14, T1: 4}
 
 
-def test_what_is_lost_is_told_without_waiting_for_enough(
+def test_a_loss_is_reported_without_waiting_for_min_offsets(
     cluster: ScriptedCluster, query: Query
 ) -> None:
     options = {"minOffsetsPerTrigger": "10", "maxTriggerDelay": "1h", **EARLIEST, **TOLERANT}
@@ -133,9 +129,7 @@ def test_what_is_lost_is_told_without_waiting_for_enough(
     assert run(another, end) == ({T0: 0, T1: 0}, [])
 
 
-def test_a_first_micro_batch_that_reads_nothing_is_waited_after_as_well(
-    cluster: ScriptedCluster, query: Query
-) -> None:
+def test_the_delay_follows_an_empty_micro_batch(cluster: ScriptedCluster, query: Query) -> None:
     batches = query(minOffsetsPerTrigger="10", maxTriggerDelay="1h")
     end = running(batches)
     append(cluster, T0, 4)
@@ -144,7 +138,7 @@ def test_a_first_micro_batch_that_reads_nothing_is_waited_after_as_well(
     assert next_end(batches, end) == {T0: 15, T1: 2}
 
 
-def test_a_micro_batch_waits_so_long_at_the_most(cluster: ScriptedCluster, query: Query) -> None:
+def test_a_micro_batch_waits_for_max_trigger_delay(cluster: ScriptedCluster, query: Query) -> None:
     batches = query(minOffsetsPerTrigger="10", maxTriggerDelay="300ms", **EARLIEST)
     end = running(batches)
     append(cluster, T0, 1)
@@ -153,10 +147,10 @@ def test_a_micro_batch_waits_so_long_at_the_most(cluster: ScriptedCluster, query
         assert not deadline.has_passed
 
 
-def test_once_and_available_now_wait_for_nothing(cluster: ScriptedCluster, query: Query) -> None:
+def test_once_and_available_now_ignore_min_offsets(cluster: ScriptedCluster, query: Query) -> None:
     options = {"minOffsetsPerTrigger": "3", "maxOffsetsPerTrigger": "3", **EARLIEST}
     now = query(**options, assign='{"t":[0]}')
-    now.stop_at_what_is_there()
+    now.stop_at_available_now()
     assert ends_of_all(now, running(now)) == [3, 5]
     once = query(**options)
     assert first_end(once, once=True) == {T0: 5, T1: 2}

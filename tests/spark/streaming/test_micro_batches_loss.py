@@ -1,16 +1,14 @@
-"""The same where logs, topics and partitions are not what they were."""
+"""One query's micro-batches while logs, topics and partitions are lost."""
 
 from __future__ import annotations
 
 import pytest
 
-from kafka_protocol.errors import (
-    DataLossError,
-)
+from kafka_protocol.errors import DataLossError
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafka_protocol.messages.metadata import MetadataRequest
+from kafka_spark_source.planning.rate_limits import Offsets
 from kafka_spark_source.planning.stream import AvailableNowError
-from kafka_spark_source.streaming import logs as stream_logs
 from kafka_spark_source.streaming.micro_batches import MicroBatches
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
@@ -30,27 +28,10 @@ from tests.fakes.micro_batches import (
     running,
 )
 
-# --- Logs that are not what they were ------------------------------------------------------------
+# --- Truncated logs, deleted and re-created topics -----------------------------------------------
 
 
-def test_fault_28_a_log_that_ends_before_what_was_read(
-    cluster: ScriptedCluster, query: Query, caplog: pytest.LogCaptureFixture
-) -> None:
-    strict, tolerant = query(), query(**TOLERANT)
-    end = running(strict)
-    running(tolerant)
-    cluster.log(T0).truncate(3)
-    with pytest.raises(DataLossError, match=r"t-0 offset was changed from 5 to 3\."):
-        next_end(strict, end)
-    assert run(tolerant, end) == ({T0: 3, T1: 2}, [])
-    assert "t-0 offset was changed from 5 to 3." in caplog.text
-    append(cluster, T0, 1)
-    assert run(tolerant, {T0: 3, T1: 2}) == ({T0: 4, T1: 2}, [(T0, 3, 4)])
-
-
-def test_fault_28_a_leader_that_is_behind_for_a_moment_has_lost_nothing(
-    cluster: ScriptedCluster, query: Query
-) -> None:
+def test_fault_28_a_leader_is_behind_for_a_moment(cluster: ScriptedCluster, query: Query) -> None:
     def fall_behind(response: ListOffsetsResponse) -> None:
         for topic in response.topics:
             for row in topic.partitions:
@@ -62,68 +43,58 @@ def test_fault_28_a_leader_that_is_behind_for_a_moment_has_lost_nothing(
     assert run(batches, end) == (end, [])
 
 
+SOON = {"kafka.default.api.timeout.ms": "2000"}
+
+
+def two_running(query: Query, **options: str) -> tuple[MicroBatches, MicroBatches, Offsets]:
+    """Two running queries, the second one with failOnDataLoss=false, and their end."""
+    strict, tolerant = query(**options), query(**options, **TOLERANT)
+    running(tolerant)
+    return strict, tolerant, running(strict)
+
+
 @pytest.fixture
 def two_topics(cluster: ScriptedCluster) -> None:
     cluster.add_topic("u")
     append(cluster, U0, 3)
 
 
-@pytest.mark.usefixtures("two_topics")
-def test_fault_23_a_topic_of_a_pattern_that_is_deleted(
-    cluster: ScriptedCluster, query: Query, caplog: pytest.LogCaptureFixture
+@pytest.mark.usefixtures("two_topics", "short_metadata_grace")
+@pytest.mark.parametrize(
+    ("named", "new"),
+    [({}, 1), ({}, 0), ({"subscribe": "t,u"}, 0), ({"assign": '{"t":[0,1],"u":[0]}'}, 0)],
+    ids=["pattern and a new record", "pattern", "names", "partitions"],
+)
+def test_fault_23_one_of_two_topics_is_deleted(
+    cluster: ScriptedCluster,
+    query: Query,
+    caplog: pytest.LogCaptureFixture,
+    named: dict[str, str],
+    new: int,
 ) -> None:
-    strict, tolerant = query(), query(**TOLERANT)
-    end = running(strict)
-    running(tolerant)
+    strict, tolerant, end = two_running(query, **named, **SOON)
     del cluster.topics["u"]
-    append(cluster, T0, 1)
+    append(cluster, T0, new)
     with pytest.raises(DataLossError, match=r"PARTITIONS_DELETED.*Partitions u-0 have been"):
         next_end(strict, end)
-    after = {T0: 6, T1: 2}
-    assert run(tolerant, end) == (after, [(T0, 5, 6)])
-    assert "Partitions u-0 have been deleted." in caplog.text
-    assert run(tolerant, after) == (after, [])
-
-
-@pytest.mark.usefixtures("two_topics", "soon_believed")
-@pytest.mark.parametrize(
-    "named",
-    [{"subscribe": "t,u"}, {"assign": '{"t":[0,1],"u":[0]}'}],
-    ids=lambda named: next(iter(named)),
-)
-def test_fault_23_a_topic_that_is_named_and_deleted(
-    cluster: ScriptedCluster,
-    query: Query,
-    caplog: pytest.LogCaptureFixture,
-    named: dict[str, str],
-) -> None:
-    soon = {"kafka.default.api.timeout.ms": "2000"}
-    strict, tolerant = query(**named, **soon), query(**named, **soon, **TOLERANT)
-    end = running(strict)
-    running(tolerant)
-    del cluster.topics["u"]
-    with pytest.raises(DataLossError, match="Partitions u-0 have been deleted"):
-        next_end(strict, end)
-    after = {T0: 5, T1: 2}
-    assert run(tolerant, end) == (after, [])
+    after = {T0: 5 + new, T1: 2}
+    assert run(tolerant, end) == (after, [(T0, 5, 6)] * new)
     assert "Partitions u-0 have been deleted." in caplog.text
     assert run(tolerant, after) == (after, [])
     append(cluster, T0, 1)
-    assert run(tolerant, after)[1] == [(T0, 5, 6)]
+    assert run(tolerant, after)[1] == [(T0, 5 + new, 6 + new)]
 
 
-@pytest.mark.usefixtures("soon_believed")
-@pytest.mark.parametrize("named", [{}, {"subscribe": "t"}, {"assign": '{"t":[0,1]}'}])
-def test_fault_23_where_all_is_deleted_there_is_nothing_to_read(
-    cluster: ScriptedCluster,
-    query: Query,
-    caplog: pytest.LogCaptureFixture,
-    named: dict[str, str],
+@pytest.mark.usefixtures("short_metadata_grace")
+@pytest.mark.parametrize(
+    "named",
+    [{}, {"subscribe": "t"}, {"assign": '{"t":[0,1]}'}],
+    ids=["pattern", "names", "partitions"],
+)
+def test_fault_23_all_topics_are_deleted(
+    cluster: ScriptedCluster, query: Query, caplog: pytest.LogCaptureFixture, named: dict[str, str]
 ) -> None:
-    soon = {"kafka.default.api.timeout.ms": "2000"}
-    strict, tolerant = query(**named, **soon), query(**named, **soon, **TOLERANT)
-    end = running(strict)
-    running(tolerant)
+    strict, tolerant, end = two_running(query, **named, **SOON)
     cluster.topics.clear()
     with pytest.raises(DataLossError, match="Partitions t-0, t-1 have been deleted"):
         next_end(strict, end)
@@ -132,7 +103,7 @@ def test_fault_23_where_all_is_deleted_there_is_nothing_to_read(
     assert caplog.text.count("Partitions t-0, t-1 have been deleted.") == 1
 
 
-def test_fault_23_what_is_gone_is_waited_for_once(cluster: ScriptedCluster, query: Query) -> None:
+def test_fault_23_one_wait_for_a_deleted_topic(cluster: ScriptedCluster, query: Query) -> None:
     batches = query(**TOLERANT)
     end = running(batches)
     cluster.topics.clear()
@@ -142,27 +113,24 @@ def test_fault_23_what_is_gone_is_waited_for_once(cluster: ScriptedCluster, quer
     assert len(cluster.asked(MetadataRequest)) == before + 1
 
 
-def test_fault_24_a_topic_that_is_re_created_is_read_from_its_beginning(
+def test_fault_24_a_recreated_topic_is_read_from_its_beginning(
     cluster: ScriptedCluster, query: Query, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """However many records it holds; its offsets tell nothing about the ones before."""
-    strict, tolerant = query(), query(**TOLERANT)
-    end = running(strict)
-    running(tolerant)
+    """However many records it has: its offsets say nothing about the old topic."""
+    strict, tolerant, end = two_running(query)
     cluster.add_topic("t", partitions=2)
     append(cluster, T0, 9)
     with pytest.raises(DataLossError, match=r"t-0, t-1 have been deleted, and their topics re-cre"):
         next_end(strict, end)
-    begun, ranges = run(tolerant, end)
-    assert (begun, ranges) == ({T0: 0, T1: 0}, [])
+    begun = {T0: 0, T1: 0}
+    assert run(tolerant, end) == (begun, [])
     assert "and their topics re-created." in caplog.text
     assert run(tolerant, begun) == ({T0: 9, T1: 0}, [(T0, 0, 9)])
 
 
-def test_fault_24_a_log_that_seems_shorter_is_no_reason_to_believe_old_ids(
-    cluster: ScriptedCluster, query: Query, monkeypatch: pytest.MonkeyPatch
+def test_fault_24_a_shorter_log_refreshes_the_topic_ids(
+    cluster: ScriptedCluster, query: Query, partitions_stay_fresh: None
 ) -> None:
-    monkeypatch.setattr(stream_logs, "_PARTITIONS_ARE_FRESH_MS", 60_000)
     batches = query(**TOLERANT)
     end = running(batches)
     cluster.add_topic("t", partitions=2)
@@ -170,29 +138,27 @@ def test_fault_24_a_log_that_seems_shorter_is_no_reason_to_believe_old_ids(
     assert run(batches, end) == ({T0: 0, T1: 0}, [])
 
 
-def test_fault_22_a_partition_that_comes_back_goes_on_where_it_stood(
+def test_fault_22_a_partition_that_comes_back_is_read_further(
     cluster: ScriptedCluster, query: Query
 ) -> None:
     batches = query(**TOLERANT)
     end = running(batches)
-    away = cluster.topics.pop("t")
+    removed = cluster.topics.pop("t")
     assert run(batches, end) == (end, [])
-    cluster.topics["t"] = away
+    cluster.topics["t"] = removed
     append(cluster, T0, 1)
     assert run(batches, end) == ({T0: 6, T1: 2}, [(T0, 5, 6)])
 
 
-def test_fault_24_a_topic_that_was_away_for_a_while_is_another_one(
-    cluster: ScriptedCluster, query: Query
-) -> None:
+def test_fault_24_a_missing_topic_is_recreated(cluster: ScriptedCluster, query: Query) -> None:
     batches = query(**TOLERANT)
     end = running(batches)
     cluster.topics.clear()
     assert run(batches, end) == (end, [])
     cluster.add_topic("t", partitions=2)
     append(cluster, T0, 9)
-    begun, ranges = run(batches, end)
-    assert (begun, ranges) == ({T0: 0, T1: 0}, [])
+    begun = {T0: 0, T1: 0}
+    assert run(batches, end) == (begun, [])
     assert run(batches, begun) == ({T0: 9, T1: 0}, [(T0, 0, 9)])
 
 
@@ -201,13 +167,13 @@ def test_fault_24_a_topic_that_was_away_for_a_while_is_another_one(
 
 @pytest.fixture(params=["true", "false"])
 def now(query: Query, request: pytest.FixtureRequest) -> MicroBatches:
-    """A run that reads what is there in micro-batches of about four, whatever failOnDataLoss."""
+    """A run with Trigger.AvailableNow and micro-batches of about four, for both failOnDataLoss."""
     batches = query(maxOffsetsPerTrigger="4", failOnDataLoss=request.param, **EARLIEST)
-    batches.stop_at_what_is_there()
+    batches.stop_at_available_now()
     return batches
 
 
-def test_a_run_ends_where_the_logs_ended_at_its_first_look(
+def test_a_run_ends_at_the_log_ends_of_its_first_micro_batch(
     cluster: ScriptedCluster, now: MicroBatches
 ) -> None:
     now.start()
@@ -220,9 +186,9 @@ def test_a_run_ends_where_the_logs_ended_at_its_first_look(
     assert last_end(now, end) == {T0: 6, T1: 2, U0: 3}
 
 
-def test_a_pinned_run_reads_all_that_was_there_after_its_first_micro_batch(query: Query) -> None:
+def test_a_pinned_run_reads_in_its_second_micro_batch(query: Query) -> None:
     batches = query(startingOffsets="latest-1")
-    batches.stop_at_what_is_there()
+    batches.stop_at_available_now()
     assert run(batches, running(batches)) == ({T0: 5, T1: 2}, [(T0, 4, 5), (T1, 1, 2)])
 
 
@@ -232,18 +198,17 @@ def test_a_run_over_nothing_ends_at_once(cluster: ScriptedCluster, now: MicroBat
     assert run(now, {}) == ({}, [])
 
 
-def test_what_a_run_has_to_read_is_gone(cluster: ScriptedCluster, now: MicroBatches) -> None:
+def test_a_topic_of_the_target_is_deleted(cluster: ScriptedCluster, now: MicroBatches) -> None:
     end = running(now)
     cluster.topics.clear()
     with pytest.raises(AvailableNowError, match=r"LOST_TOPIC_PARTITIONS_IN_END_OFFSET.*t-0, t-1"):
         next_end(now, end)
 
 
-def test_what_a_run_has_to_read_is_another_topic(
-    cluster: ScriptedCluster, now: MicroBatches, monkeypatch: pytest.MonkeyPatch
+def test_a_topic_of_the_target_is_recreated(
+    cluster: ScriptedCluster, now: MicroBatches, partitions_stay_fresh: None
 ) -> None:
-    """However fresh the answer is that said which topic it is."""
-    monkeypatch.setattr(stream_logs, "_PARTITIONS_ARE_FRESH_MS", 60_000)
+    """Even if the partitions are fresh."""
     end = running(now)
     cluster.add_topic("t", partitions=2)
     append(cluster, T0, 9)
@@ -252,23 +217,25 @@ def test_what_a_run_has_to_read_is_another_topic(
         next_end(now, end)
 
 
-def test_what_a_run_has_to_read_is_cut_off(cluster: ScriptedCluster, now: MicroBatches) -> None:
+def test_a_log_of_the_target_is_truncated(cluster: ScriptedCluster, now: MicroBatches) -> None:
     end = running(now)
     cluster.log(T0).truncate(1)
-    with pytest.raises(AvailableNowError, match=r"PARTITION_THAN_LATEST.*t-0 .* and ends at 1\."):
+    with pytest.raises(AvailableNowError, match=r"PARTITION_THAN_LATEST.*t-0 .* but ends at 1\."):
         next_end(now, end)
 
 
-def test_what_was_lost_before_a_run_is_a_matter_of_fail_on_data_loss(query: Query) -> None:
+def test_a_loss_before_the_run_follows_fail_on_data_loss(query: Query) -> None:
     strict, tolerant = query(), query(**TOLERANT)
     for batches in (strict, tolerant):
-        batches.stop_at_what_is_there()
+        batches.stop_at_available_now()
     with pytest.raises(DataLossError, match=r"t-0 offset was changed from 70 to 5\."):
         next_end(strict, {T0: 70, T1: 0})
     assert run(tolerant, {T0: 70, T1: 0}) == ({T0: 5, T1: 2}, [(T1, 0, 2)])
 
 
-def test_what_a_run_has_read_may_go(cluster: ScriptedCluster, now: MicroBatches) -> None:
+def test_a_topic_may_be_deleted_once_the_run_has_read_it(
+    cluster: ScriptedCluster, now: MicroBatches
+) -> None:
     end = last_end(now, running(now))
     cluster.add_topic("t", partitions=2)
     assert run(now, end) == (end, [])
@@ -276,7 +243,7 @@ def test_what_a_run_has_read_may_go(cluster: ScriptedCluster, now: MicroBatches)
     assert run(now, end) == (end, [])
 
 
-def test_a_micro_batch_of_the_run_before_is_not_checked(
+def test_a_micro_batch_of_an_earlier_run_is_not_checked(
     cluster: ScriptedCluster, now: MicroBatches
 ) -> None:
     cluster.log(T0).truncate(1)

@@ -1,4 +1,4 @@
-"""Where a new stream starts, asked of a scripted cluster."""
+"""Where a new stream starts, with a scripted cluster."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ T0, T1, T2 = TOPIC = [TopicPartition("t", number) for number in range(3)]
 
 @contextmanager
 def three_logs() -> Iterator[tuple[ScriptedCluster, Cluster]]:
-    """t-0 holds [2, 5), the last one of a second later; t-1 holds [0, 1); t-2 is empty."""
+    """t-0 holds [2, 5), the last record a second later; t-1 holds [0, 1); t-2 is empty."""
     with ScriptedCluster(nodes=2) as cluster:
         cluster.add_topic("t", partitions=3)
         cluster.append(T0, b"a", b"b")
@@ -60,8 +60,8 @@ def start_of(client: Cluster, **options: str) -> Start:
     return find_start(client, resolve(client, parsed.strategy, deadline), parsed, deadline)
 
 
-def told(start: Start) -> tuple[list[int], str, str]:
-    """Offsets of the three partitions, and the numbers of those that are moving, and timed."""
+def summary(start: Start) -> tuple[list[int], str, str]:
+    """The offsets of the partitions, and the numbers of the moving and of the timed ones."""
     moving, timed = (
         "".join(str(tp.partition) for tp in sorted(partitions))
         for partitions in (start.moving, start.timed)
@@ -84,13 +84,9 @@ def told(start: Start) -> tuple[list[int], str, str]:
         ('{"t":{"0":"latest-1","1":"-1s","2":-2}}', [4, 1, 0], "01"),
     ],
 )
-def test_what_a_later_look_could_put_elsewhere_is_moving(
-    starting: str,
-    offsets: list[int],
-    moving: str,
-) -> None:
+def test_offsets_that_may_differ_are_moving(starting: str, offsets: list[int], moving: str) -> None:
     with three_logs() as (_, client):
-        assert told(start_of(client, startingOffsets=starting)) == (offsets, moving, "")
+        assert summary(start_of(client, startingOffsets=starting)) == (offsets, moving, "")
 
 
 @pytest.mark.parametrize(
@@ -102,7 +98,7 @@ def test_what_a_later_look_could_put_elsewhere_is_moving(
         (START_MS + 1_001, [5, 1, 0], "012", ""),
     ],
 )
-def test_a_timestamp_is_that_of_a_record_or_it_is_moving(
+def test_a_timestamp_without_a_record_is_moving(
     ms: int, offsets: list[int], moving: str, timed: str
 ) -> None:
     by_partition = f'{{"t":{{"0":{ms},"1":{ms},"2":{ms}}}}}'
@@ -112,17 +108,17 @@ def test_a_timestamp_is_that_of_a_record_or_it_is_moving(
             {"startingOffsetsByTimestamp": by_partition},
         ):
             start = start_of(client, startingOffsetsByTimestampStrategy="latest", **option)
-            assert told(start) == (offsets, moving, timed)
+            assert summary(start) == (offsets, moving, timed)
             assert start.refusal is None
 
 
-def test_a_timestamp_that_no_record_is_as_young_as_refuses_a_new_query() -> None:
-    """One that goes on may have met records that aged out since."""
+def test_a_timestamp_without_a_record_refuses_a_new_query() -> None:
+    """In a restarted query the records may have been deleted since."""
     with three_logs() as (_, client):
         start = start_of(client, startingTimestamp=str(START_MS))
-        assert told(start) == ([2, 0, 0], "2", "01")
+        assert summary(start) == ([2, 0, 0], "2", "01")
         assert isinstance(start.refusal, KafkaConfigError)
-        assert f"topic-partition t-2 and timestamp {START_MS}: no record" in str(start.refusal)
+        assert f"topic-partition t-2 and timestamp {START_MS}: all records" in str(start.refusal)
 
 
 def test_ten_minutes_are_counted_back_from_now() -> None:
@@ -135,22 +131,22 @@ def test_ten_minutes_are_counted_back_from_now() -> None:
 # --- Groups --------------------------------------------------------------------------------------
 
 
-def test_a_group_s_start_is_where_it_stands_or_the_beginning() -> None:
+def test_a_group_starts_at_its_offsets_or_at_the_beginning() -> None:
     with three_logs() as (cluster, client):
         cluster.committed["g"] = {T0: 4, T2: 0}
-        assert told(start_of(client, startingOffsets="group")) == ([4, 0, 0], "012", "")
+        assert summary(start_of(client, startingOffsets="group")) == ([4, 0, 0], "012", "")
 
 
-def test_a_group_that_nobody_has_heard_of_starts_at_the_beginning() -> None:
+def test_an_unknown_group_starts_at_the_beginning() -> None:
     with three_logs() as (_, client):
-        assert told(start_of(client, startingOffsets="group")) == ([2, 0, 0], "012", "")
+        assert summary(start_of(client, startingOffsets="group")) == ([2, 0, 0], "012", "")
 
 
-def test_a_group_is_asked_only_about_partitions_that_start_there() -> None:
+def test_group_offsets_are_requested_only_where_needed() -> None:
     with three_logs() as (cluster, client):
         cluster.committed["g"] = {T0: 4, T1: 0}
         start = start_of(client, startingOffsets='{"t":{"0":"group","1":-1,"2":0}}')
-        assert told(start) == ([4, 1, 0], "01", "")
+        assert summary(start) == ([4, 1, 0], "01", "")
         start_of(client, startingOffsets="earliest")
         assert len(cluster.asked(OffsetFetchRequest)) == 1
 
@@ -164,7 +160,7 @@ def test_partitions_that_do_not_exist_have_no_start() -> None:
         assert start == Start({T1: 0}, frozenset(), frozenset())
 
 
-def test_a_pattern_without_topics_starts_nowhere_and_asks_no_leader() -> None:
+def test_a_pattern_without_topics_has_no_start() -> None:
     with three_logs() as (cluster, client):
         start = start_of(client, subscribePattern="none")
         assert start == Start({}, frozenset(), frozenset())
@@ -195,11 +191,12 @@ def test_a_pattern_without_topics_starts_nowhere_and_asks_no_leader() -> None:
             "KAFKA_TIMESTAMP_OFFSET_DOES_NOT_MATCH_ASSIGNED",
         ),
     ],
+    ids=["missing partitions", "unknown partition", "unknown topic", "missing timestamps"],
 )
 def test_a_map_for_other_partitions_refuses_a_new_query(
     options: dict[str, str], offsets: dict[TopicPartition, int], condition: str
 ) -> None:
-    """One that goes on may have met partitions that came since; the rest starts as it did."""
+    """In a restarted query partitions may have been added since; the others start as before."""
     with three_logs() as (_, client):
         start = start_of(client, **options)
         assert start.offsets == offsets
@@ -213,23 +210,21 @@ def test_a_map_for_other_partitions_refuses_a_new_query(
 @pytest.mark.parametrize(
     ("offset", "end", "kind", "before"),
     [
-        pytest.param(3, 9, "exact", 3, id="an offset is found again"),
-        pytest.param(9, 5, "exact", 9, id="even behind the end, for planning to tell"),
-        pytest.param(9, 5, "moving", 5, id="it moved on: the end was it"),
-        pytest.param(5, 5, "moving", 5, id="it did not"),
-        pytest.param(3, 5, "moving", 5, id="it moved back, as a group can"),
-        pytest.param(9, 5, "timed", 5, id="its record aged out: the end was it, or is gone"),
-        pytest.param(3, 9, "timed", 3, id="its record is still there"),
+        pytest.param(3, 9, "exact", 3, id="an offset"),
+        pytest.param(9, 5, "exact", 9, id="an offset after the end: planning reports it"),
+        pytest.param(9, 5, "moving", 5, id="moved forward: pinned at the end"),
+        pytest.param(5, 5, "moving", 5, id="not moved: pinned at the end"),
+        pytest.param(3, 5, "moving", 5, id="moved back, as a group can: pinned at the end"),
+        pytest.param(9, 5, "timed", 5, id="its record was deleted: at the end"),
+        pytest.param(3, 9, "timed", 3, id="its record exists"),
     ],
 )
-def test_where_the_first_micro_batch_started_that_is_run_again(
-    offset: int, end: int, kind: str, before: int
-) -> None:
+def test_where_a_repeated_micro_batch_starts(offset: int, end: int, kind: str, before: int) -> None:
     moving, timed = (frozenset({T0} if kind == each else ()) for each in ("moving", "timed"))
     assert Start({T0: offset}, moving, timed).before({T0: end}) == {T0: before}
 
 
-def test_partitions_that_came_since_are_left_to_the_next_micro_batch() -> None:
+def test_added_partitions_are_left_to_the_next_micro_batch() -> None:
     start = Start({T0: 3, T1: 0, T2: 7}, moving=frozenset({T2}), timed=frozenset({T1}))
     assert start.before({T0: 5}) == {T0: 3}
 
@@ -240,9 +235,7 @@ def test_partitions_that_came_since_are_left_to_the_next_micro_batch() -> None:
 @pytest.mark.parametrize(
     "bound", [Ago(600_000), BeforeLatest(0), Committed()], ids=lambda bound: type(bound).__name__
 )
-def test_a_relative_start_needs_a_second_micro_batch(
-    bound: Ago | BeforeLatest | Committed,
-) -> None:
+def test_a_relative_start_needs_a_second_micro_batch(bound: Ago | BeforeLatest | Committed) -> None:
     for starting in (Everywhere(bound), SpecificOffsets({T0: 3, T1: bound})):
         with pytest.raises(KafkaConfigError, match=r"Trigger\.Once") as caught:
             check_pinnable(starting)

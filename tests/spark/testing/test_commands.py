@@ -1,4 +1,4 @@
-"""Command lines, from a layout that nobody starts."""
+"""Command lines of a layout that is not started."""
 
 from pathlib import Path
 
@@ -28,25 +28,25 @@ def layout_of(version: str, security: str = "PLAINTEXT") -> ClusterLayout:
     )
 
 
-def test_a_broker_runs_with_the_users_heap_and_flags() -> None:
+def test_broker_has_the_given_heap_and_flags() -> None:
     command = broker_command(RUNTIME, layout_of("4.3.1"), NODE)
     assert command[:3] == ["/jdk/bin/java", "-Xmx1g", "-XX:+UseZGC"]
     assert command[-4:] == ["-cp", "/jars/*", "kafka.Kafka", "/cluster/1/server.properties"]
 
 
-def test_nothing_is_left_in_the_systems_temporary_folder() -> None:
+def test_no_files_in_the_systems_temporary_folder() -> None:
     command = broker_command(RUNTIME, layout_of("4.3.1"), NODE)
     assert "-Djava.io.tmpdir=/cluster" in command
     assert "-XX:-UsePerfData" in command
 
 
-def test_a_releases_own_flags_are_there() -> None:
+def test_flags_of_a_release() -> None:
     command = zookeeper_command(RUNTIME, layout_of("1.1.1"))
     assert "-Dzookeeper.jmx.log4j.disable=true" in command
     assert command[-1] == "/cluster/zookeeper/zookeeper.properties"
 
 
-def test_formatting_makes_scram_credentials_for_sasl_only() -> None:
+def test_format_adds_scram_credentials_for_sasl_only() -> None:
     plaintext = format_command(RUNTIME, layout_of("4.3.1"), NODE)
     sasl = format_command(RUNTIME, layout_of("4.3.1", "SASL_SSL"), NODE)
     assert "--add-scram" not in plaintext
@@ -56,6 +56,6 @@ def test_formatting_makes_scram_credentials_for_sasl_only() -> None:
     assert sasl.count("--add-scram") == 2
 
 
-def test_a_tool_gets_its_arguments() -> None:
+def test_arguments_of_a_tool() -> None:
     command = tool_command(RUNTIME, layout_of("1.1.1"), "kafka.admin.Tool", ["--flag", "value"])
     assert command[-3:] == ["kafka.admin.Tool", "--flag", "value"]

@@ -1,4 +1,4 @@
-"""Telling processes apart."""
+"""The identity of processes."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ def source(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.usefixtures("source")
-def test_a_process_lives_until_it_ends() -> None:
+def test_is_alive_until_the_process_ends() -> None:
     with subprocess.Popen(["sleep", "600"]) as process:
         sleeper = ProcessIdentity.of(process.pid)
         alive = [sleeper.is_alive]
@@ -33,7 +33,7 @@ def test_a_process_lives_until_it_ends() -> None:
 
 
 @pytest.mark.usefixtures("source")
-def test_a_later_process_with_the_same_id_is_another_one() -> None:
+def test_later_process_with_the_same_id() -> None:
     earlier = ProcessIdentity(os.getpid(), "long ago")
     assert not earlier.is_alive
     earlier.send(signal.SIGKILL)

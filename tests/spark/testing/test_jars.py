@@ -21,7 +21,7 @@ JAVA = Path("/no/java")
 
 
 class Resolving:
-    """Stands in for `resolve`: counts calls, and leaves a line for each in a shared file."""
+    """A fake `resolve` that counts calls, and appends a line for each to a shared file."""
 
     def __init__(self, calls: Path, contents: dict[Coordinates, bytes] | None = None) -> None:
         self._calls = calls
@@ -68,7 +68,7 @@ def test_jars_are_resolved_once(resolving: Resolving) -> None:
     assert resolving.count == 1
 
 
-def test_a_cache_of_another_set_of_jars_is_replaced(resolving: Resolving) -> None:
+def test_cache_with_other_jars_is_replaced(resolving: Resolving) -> None:
     folder = find()
     (folder / "one-1.0.jar").unlink()
     (folder / "zero-0.9.jar").write_bytes(b"")
@@ -77,30 +77,30 @@ def test_a_cache_of_another_set_of_jars_is_replaced(resolving: Resolving) -> Non
     assert resolving.count == 2
 
 
-def test_a_changed_jar_in_the_cache_is_named(resolving: Resolving) -> None:
+def test_error_names_a_changed_jar(resolving: Resolving) -> None:
     changed = find() / "two-2.0.jar"
     changed.write_bytes(b"something else")
-    with pytest.raises(JarError, match=r"two-2\.0\.jar is not the jar that is locked"):
+    with pytest.raises(JarError, match=r"two-2\.0\.jar differs from the lock file"):
         find()
 
 
-def test_a_wrong_download_never_reaches_the_cache(
+def test_wrong_download_is_not_cached(
     resolving: Resolving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = {**CONTENTS, Coordinates("org.example", "one", "1.0"): b"not the first jar"}
     monkeypatch.setattr(jars, "resolve", Resolving(tmp_path / "calls", wrong))
-    with pytest.raises(JarError, match=r"one-1\.0\.jar is not"):
+    with pytest.raises(JarError, match=r"one-1\.0\.jar differs"):
         find()
     assert not (cache_folder() / VERSION).exists()
     assert not list(cache_folder().glob(".*")), "the work folder is gone as well"
 
 
-def test_a_jar_that_is_missing_is_named(tmp_path: Path) -> None:
+def test_error_names_a_missing_jar(tmp_path: Path) -> None:
     with pytest.raises(JarError, match=r"one-1\.0\.jar is missing"):
         jars.verify(tmp_path, {Coordinates("org.example", "one", "1.0"): "00"})
 
 
-def test_any_locked_set_of_jars_has_a_folder_of_its_own(resolving: Resolving) -> None:
+def test_each_set_of_jars_has_its_own_folder(resolving: Resolving) -> None:
     locked = {each: hashlib.sha256(text).hexdigest() for each, text in CONTENTS.items()}
     folder = jars.find_locked_jars("others", locked, JAVA, lambda _what: None)
     assert folder == cache_folder() / "others"
@@ -108,12 +108,12 @@ def test_any_locked_set_of_jars_has_a_folder_of_its_own(resolving: Resolving) ->
     assert resolving.count == 2
 
 
-def test_a_version_without_a_lock_is_said(resolving: Resolving) -> None:
+def test_version_that_the_lock_file_lacks(resolving: Resolving) -> None:
     with pytest.raises(JarError, match=r"no jars for Kafka 9\.9"):
         jars.find_jars("9.9", JAVA, lambda _what: None)
 
 
-def test_processes_that_start_at_once_resolve_once(resolving: Resolving) -> None:
+def test_parallel_processes_resolve_once(resolving: Resolving) -> None:
     context = multiprocessing.get_context("fork")
     children = [context.Process(target=find) for _ in range(4)]
     for child in children:

@@ -1,4 +1,4 @@
-"""Finding Java, with small scripts in its place."""
+"""The search for Java, with small scripts instead of it."""
 
 from pathlib import Path
 
@@ -18,11 +18,11 @@ from kafka_spark_source.testing.java import find_java, java_major_version
         ("command not found", None),
     ],
 )
-def test_a_banner_tells_the_major_version(banner: str, major: int | None) -> None:
+def test_major_version_of_a_banner(banner: str, major: int | None) -> None:
     assert java_major_version(banner) == major
 
 
-def java_that_says(folder: Path, text: str) -> Path:
+def fake_java(folder: Path, text: str) -> Path:
     java = folder / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(f"#!/bin/sh\necho '{text}' >&2\n")
@@ -31,8 +31,8 @@ def java_that_says(folder: Path, text: str) -> Path:
 
 
 def test_java_home_comes_before_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    at_home = java_that_says(tmp_path / "home", 'openjdk version "17.0.15"')
-    on_path = java_that_says(tmp_path / "path", 'openjdk version "21"')
+    at_home = fake_java(tmp_path / "home", 'openjdk version "17.0.15"')
+    on_path = fake_java(tmp_path / "path", 'openjdk version "21"')
     monkeypatch.setenv("PATH", str(on_path.parent))
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
     assert find_java() == at_home
@@ -41,25 +41,24 @@ def test_java_home_comes_before_the_path(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("says", "sentence"),
+    ("banner", "reason"),
     [
-        ('openjdk version "11.0.2"', "is Java 11, Kafka wants 17 or newer: install Java 17"),
-        ("I am no Java", "does not tell its version: install Java 17"),
+        ('openjdk version "11.0.2"', "is Java 11, Kafka needs 17 or newer: install Java 17"),
+        ("not a Java", "does not print its version: install Java 17"),
     ],
+    ids=["too old", "no version"],
 )
-def test_a_java_that_will_not_do_is_named(
-    says: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_unsuitable_java(
+    banner: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    java = java_that_says(tmp_path, says)
+    java = fake_java(tmp_path, banner)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(JavaError, match=f"{java} {sentence}"):
+    with pytest.raises(JavaError, match=f"{java} {reason}"):
         find_java()
 
 
-def test_a_java_that_does_not_start_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    java = java_that_says(tmp_path, "")
+def test_java_that_does_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java = fake_java(tmp_path, "")
     java.write_bytes(b"\x7fELF this is no program")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(JavaError, match="does not start"):

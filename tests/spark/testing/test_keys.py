@@ -1,4 +1,4 @@
-"""TLS files, made by the real keytool."""
+"""TLS files, from the real keytool."""
 
 import ssl
 from pathlib import Path
@@ -10,7 +10,7 @@ from kafka_spark_source.testing.java import find_java
 from kafka_spark_source.testing.keys import make_keys
 
 
-def test_the_authority_can_be_trusted_and_is_not_in_the_brokers_keystore(tmp_path: Path) -> None:
+def test_authority_is_trusted_and_not_in_the_keystore(tmp_path: Path) -> None:
     made = make_keys(find_java(), tmp_path / "keys")
     context = ssl.create_default_context(cafile=str(made.ca_file))
     subjects = [certificate["subject"] for certificate in context.get_ca_certs()]
@@ -19,13 +19,13 @@ def test_the_authority_can_be_trusted_and_is_not_in_the_brokers_keystore(tmp_pat
     assert made.password not in repr(made)
 
 
-def test_a_keytool_that_fails_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_of_keytool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keys, "_STEPS", (("-nonsense",),))
-    with pytest.raises(LocalBrokerError, match=r"keytool -nonsense failed: .*nonsense"):
+    with pytest.raises(LocalBrokerError, match=r"(?s)keytool -nonsense failed: .* -nonsense"):
         make_keys(find_java(), tmp_path / "keys")
 
 
-def test_a_java_without_keytool_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_java_without_keytool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(LocalBrokerError, match="TLS wants the JDK's keytool"):
+    with pytest.raises(LocalBrokerError, match="TLS needs the JDK's keytool"):
         make_keys(tmp_path / "java", tmp_path / "keys")

@@ -1,29 +1,29 @@
-"""What is shown of a log; the rest of the launcher is tried with real brokers."""
+"""The lines of a log in errors; integration tests cover the rest of the launcher."""
 
-from kafka_spark_source.testing.launcher import telling_lines
+from kafka_spark_source.testing.launcher import relevant_lines
 
-FAREWELL = [f"INFO shutting down {number}" for number in range(40)]
-
-
-def test_a_log_without_an_error_shows_its_end() -> None:
-    assert telling_lines(FAREWELL) == FAREWELL[-20:]
-    assert telling_lines(FAREWELL[:3]) == FAREWELL[:3]
-    assert telling_lines([]) == []
+SHUTDOWN = [f"INFO shutting down {number}" for number in range(40)]
 
 
-def test_an_error_before_a_long_farewell_is_shown_too() -> None:
+def test_the_end_of_a_log_without_an_error() -> None:
+    assert relevant_lines(SHUTDOWN) == SHUTDOWN[-20:]
+    assert relevant_lines(SHUTDOWN[:3]) == SHUTDOWN[:3]
+    assert relevant_lines([]) == []
+
+
+def test_an_error_before_a_long_shutdown() -> None:
     trace = [
         "[2026-01-01 00:00:00,000] ERROR Exiting (kafka.Kafka$)",
         "org.apache.KafkaException: no such class",
         "\tat kafka.Kafka.main(Kafka.scala)",
     ]
-    shown = telling_lines(["INFO starting", *trace, *FAREWELL])
+    shown = relevant_lines(["INFO starting", *trace, *SHUTDOWN])
     assert shown[:3] == trace
     assert shown[9] == "..."
-    assert shown[-1] == FAREWELL[-1]
+    assert shown[-1] == SHUTDOWN[-1]
     assert len(shown) == 20
 
 
-def test_an_error_at_the_end_is_shown_with_what_came_before() -> None:
-    shown = telling_lines([*FAREWELL, "java.lang.Exception: no"])
-    assert shown == [*FAREWELL[-19:], "java.lang.Exception: no"]
+def test_an_error_at_the_end_with_the_lines_before_it() -> None:
+    shown = relevant_lines([*SHUTDOWN, "java.lang.Exception: no"])
+    assert shown == [*SHUTDOWN[-19:], "java.lang.Exception: no"]

@@ -1,4 +1,4 @@
-"""The pytest plugin: cheap to load, and one cluster for each kind."""
+"""The pytest plugin: few imports, and one cluster of each kind."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ class FakeCluster:
         self.log.append(f"stop {self.name}")
 
 
-def test_loading_the_plugin_loads_nothing_else_of_ours() -> None:
+def test_plugin_imports_nothing_else_of_the_package() -> None:
     code = "import kafka_spark_source.testing.plugin, sys; print('\\n'.join(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     ours = [name for name in done.stdout.splitlines() if name.startswith(HEAVY)]

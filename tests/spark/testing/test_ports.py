@@ -30,7 +30,7 @@ def test_ports_differ(ports: HeldPorts) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere ports cannot be held")
-def test_a_held_port_is_for_the_server_and_nobody_listens_before(ports: HeldPorts) -> None:
+def test_reserved_port_can_be_used_by_the_server(ports: HeldPorts) -> None:
     port = ports.take()
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((HOST, port)).close()
@@ -39,11 +39,14 @@ def test_a_held_port_is_for_the_server_and_nobody_listens_before(ports: HeldPort
             pass
 
 
-def test_a_port_that_was_asked_for_is_had_or_refused(ports: HeldPorts) -> None:
+def test_given_port_is_reserved_or_rejected(ports: HeldPorts) -> None:
     free = HeldPorts()
     port = free.take()
     free.close()
     assert ports.take(port) == port
     ports.close()
-    with listen(port), pytest.raises(LocalBrokerError, match=f"port {port} of 127.0.0.1 cannot be"):
+    with (
+        listen(port),
+        pytest.raises(LocalBrokerError, match=f"port {port} of 127.0.0.1 cannot be used"),
+    ):
         ports.take(port)

@@ -1,4 +1,4 @@
-"""Probes against a listener that says one thing and hangs up."""
+"""Probes of a peer that sends one response and closes the connection."""
 
 import socket
 import struct
@@ -10,14 +10,14 @@ import pytest
 from kafka_spark_source.testing import probe
 from kafka_spark_source.testing.ports import HOST
 
-Talk = Callable[[bytes], probe.Address]
+StartPeer = Callable[[bytes], probe.Address]
 
 
 @pytest.fixture
-def peer_that_says() -> Iterator[Talk]:
+def responding_peer() -> Iterator[StartPeer]:
     threads = []
 
-    def talk(answer: bytes) -> probe.Address:
+    def start(data: bytes) -> probe.Address:
         server = socket.create_server((HOST, 0))
 
         def serve() -> None:
@@ -25,7 +25,7 @@ def peer_that_says() -> Iterator[Talk]:
                 connection, _ = server.accept()
             with connection:
                 connection.recv(1 << 16)
-                connection.sendall(answer)
+                connection.sendall(data)
 
         thread = threading.Thread(target=serve)
         thread.start()
@@ -33,13 +33,13 @@ def peer_that_says() -> Iterator[Talk]:
         address: probe.Address = server.getsockname()
         return address
 
-    yield talk
+    yield start
     for thread in threads:
         thread.join()
 
 
 @pytest.fixture
-def nobody() -> probe.Address:
+def closed_port() -> probe.Address:
     with socket.create_server((HOST, 0)) as server:
         address: probe.Address = server.getsockname()
     return address
@@ -49,12 +49,12 @@ def response(body: bytes, correlation_id: int = 7) -> bytes:
     return struct.pack(">ii", 4 + len(body), correlation_id) + body
 
 
-def test_api_versions_without_an_error_is_a_yes(peer_that_says: Talk) -> None:
-    assert probe.answers_api_versions(peer_that_says(response(struct.pack(">hi", 0, 0))))
+def test_api_versions_without_an_error(responding_peer: StartPeer) -> None:
+    assert probe.answers_api_versions(responding_peer(response(struct.pack(">hi", 0, 0))))
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "data",
     [
         response(struct.pack(">hi", 35, 0)),
         response(b""),
@@ -63,31 +63,31 @@ def test_api_versions_without_an_error_is_a_yes(peer_that_says: Talk) -> None:
         struct.pack(">i", 3),
         b"",
     ],
-    ids=["error", "empty", "not ours", "http", "too short", "silence"],
+    ids=["error", "empty", "wrong correlation id", "http", "too short", "no bytes"],
 )
-def test_anything_else_is_a_no(peer_that_says: Talk, answer: bytes) -> None:
-    assert not probe.answers_api_versions(peer_that_says(answer))
+def test_api_versions_with_anything_else(responding_peer: StartPeer, data: bytes) -> None:
+    assert not probe.answers_api_versions(responding_peer(data))
 
 
-def test_metadata_names_the_brokers(peer_that_says: Talk) -> None:
+def test_brokers_from_metadata(responding_peer: StartPeer) -> None:
     brokers = b"".join(
         struct.pack(">ih", node_id, 9) + b"127.0.0.1" + struct.pack(">i", 9092)
         for node_id in (1, 3)
     )
     body = struct.pack(">i", 2) + brokers + struct.pack(">i", 0)
-    assert probe.registered_brokers(peer_that_says(response(body))) == {1, 3}
-    assert probe.registered_brokers(peer_that_says(response(body[:9]))) == set()
+    assert probe.registered_brokers(responding_peer(response(body))) == {1, 3}
+    assert probe.registered_brokers(responding_peer(response(body[:9]))) == set()
 
 
-def test_zookeeper_names_the_brokers(peer_that_says: Talk) -> None:
+def test_brokers_from_zookeeper(responding_peer: StartPeer) -> None:
     dump = (
         b"Sessions with Ephemerals (2):\n0x1:\n\t/brokers/ids/1\n\t/controller\n\t/brokers/ids/12\n"
     )
-    assert probe.zookeeper_brokers(peer_that_says(dump)) == {1, 12}
+    assert probe.zookeeper_brokers(responding_peer(dump)) == {1, 12}
 
 
-def test_where_nobody_listens_every_answer_is_no(nobody: probe.Address) -> None:
-    assert not probe.accepts(nobody)
-    assert not probe.answers_api_versions(nobody)
-    assert not probe.registered_brokers(nobody)
-    assert not probe.zookeeper_brokers(nobody)
+def test_probes_of_a_closed_port(closed_port: probe.Address) -> None:
+    assert not probe.accepts(closed_port)
+    assert not probe.answers_api_versions(closed_port)
+    assert not probe.registered_brokers(closed_port)
+    assert not probe.zookeeper_brokers(closed_port)

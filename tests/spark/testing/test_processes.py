@@ -1,4 +1,4 @@
-"""The supervisor and its starter's end, with `sleep` in place of a broker."""
+"""The supervisor and its client, with `sleep` instead of a broker."""
 
 import os
 import signal
@@ -19,10 +19,10 @@ from kafka_spark_source.testing.waiting import Deadline
 GONE_SECONDS = 20.0
 SLEEP = ["sleep", "600"]
 
-# Starts a process that would live long, tells about it, and does what the test says.
+# Starts a long process, prints its ids, waits for a line, and does what the test inserts.
 STARTER = """
     import os, signal, sys, time
-    # Whoever runs the tests may ignore them: nohup does, and a shell for its jobs.
+    # The parent may ignore these signals, as nohup and shells with jobs do.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     from kafka_spark_source.testing.processes import SupervisedProcesses
@@ -32,21 +32,27 @@ STARTER = """
     child = processes.start("sleeper", ["sleep", "600"], folder, folder / "log")
     (folder / "data").mkdir()
     print(processes.supervisor_pid, child, folder, flush=True)
+    sys.stdin.readline()
 """
 
 
 class Started:
-    """A Python process that started the supervisor, and everything that should end with it."""
+    """A Python process that started the supervisor, and all processes that must end with it."""
 
     def __init__(self, ending: str) -> None:
         code = textwrap.dedent(STARTER) + textwrap.dedent(ending)
-        self.process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+        command = [sys.executable, "-c", code]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, bufsize=0)
+        assert self.process.stdin is not None
         assert self.process.stdout is not None
         supervisor, child, folder = self.process.stdout.readline().split()
         self.supervisor = ProcessIdentity.of(int(supervisor))
         self.child = ProcessIdentity.of(int(child))
         self.folder = Path(os.fsdecode(folder))
         assert self.folder.is_dir()
+        self.process.stdin.write(b"\n")
+        self.process.stdin.close()
 
     def everything_ends(self) -> bool:
         return Deadline(GONE_SECONDS).wait_for(
@@ -83,14 +89,14 @@ def test_output_goes_to_the_log(processes: SupervisedProcesses) -> None:
     assert log.read_text() == "out\nerr\n"
 
 
-def test_a_process_gets_no_input_and_none_of_our_files(processes: SupervisedProcesses) -> None:
+def test_process_inherits_no_input_and_no_files(processes: SupervisedProcesses) -> None:
     log = processes.folder / "log"
     processes.start("lister", ["ls", "-l", "/proc/self/fd"], processes.folder, log)
     assert Deadline(GONE_SECONDS).wait_for(lambda: processes.exit_codes()["lister"] is not None)
     assert "pipe" not in log.read_text()
 
 
-def test_signals_arrive_and_show_in_the_exit_code(processes: SupervisedProcesses) -> None:
+def test_signal_and_exit_code(processes: SupervisedProcesses) -> None:
     sleeper = start_sleep(processes)
     assert processes.exit_codes() == {"sleeper": None}
     processes.signal("sleeper", signal.SIGKILL)
@@ -100,24 +106,24 @@ def test_signals_arrive_and_show_in_the_exit_code(processes: SupervisedProcesses
     assert start_sleep(processes).is_alive
 
 
-def test_a_command_that_does_not_exist_is_said(processes: SupervisedProcesses) -> None:
+def test_command_that_does_not_exist(processes: SupervisedProcesses) -> None:
     with pytest.raises(LocalBrokerError, match="could not start: FileNotFoundError"):
         processes.start("x", ["/no/such/program"], processes.folder, processes.folder / "log")
 
 
-def test_an_unread_answer_does_not_confuse_the_next(
+def test_unread_response_is_skipped(
     processes: SupervisedProcesses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(_processes: SupervisedProcesses) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(SupervisedProcesses, "_read_answer", interrupted)
+        patched.setattr(SupervisedProcesses, "_read_response", interrupted)
         start_sleep(processes)
     assert processes.exit_codes() == {"sleeper": None}
 
 
-def test_close_leaves_nothing_and_can_be_repeated() -> None:
+def test_close_removes_everything_and_can_be_repeated() -> None:
     processes = SupervisedProcesses()
     sleeper = start_sleep(processes)
     supervisor = ProcessIdentity.of(processes.supervisor_pid)
@@ -128,11 +134,11 @@ def test_close_leaves_nothing_and_can_be_repeated() -> None:
     assert not sleeper.is_alive
     assert not supervisor.is_alive
     assert not processes.folder.exists()
-    with pytest.raises(LocalBrokerError, match="is gone, and the broker with it"):
+    with pytest.raises(LocalBrokerError, match="has ended, and the broker with it"):
         processes.exit_codes()
 
 
-def test_a_paused_process_is_ended_too() -> None:
+def test_close_ends_a_paused_process() -> None:
     processes = SupervisedProcesses()
     sleeper = start_sleep(processes)
     processes.signal("sleeper", signal.SIGSTOP)
@@ -141,20 +147,18 @@ def test_a_paused_process_is_ended_too() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="wants the parent-death signal")
-def test_children_end_with_a_supervisor_that_is_killed() -> None:
+def test_children_end_with_a_killed_supervisor() -> None:
     processes = SupervisedProcesses()
     sleeper = start_sleep(processes)
     os.kill(processes.supervisor_pid, signal.SIGKILL)
     assert Deadline(GONE_SECONDS).wait_for(lambda: not sleeper.is_alive)
-    with pytest.raises(LocalBrokerError, match="is gone"):
+    with pytest.raises(LocalBrokerError, match="has ended"):
         processes.exit_codes()
     processes.close()
     assert not processes.folder.exists()
 
 
-def test_a_forked_child_neither_uses_nor_ends_the_processes(
-    processes: SupervisedProcesses,
-) -> None:
+def test_forked_child_does_not_control_the_processes(processes: SupervisedProcesses) -> None:
     sleeper = start_sleep(processes)
     child = os.fork()
     if child == 0:
@@ -170,28 +174,28 @@ def test_a_forked_child_neither_uses_nor_ends_the_processes(
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_everything_ends_with_a_starter_that_gets_a_signal(number: signal.Signals) -> None:
+def test_everything_ends_with_a_signalled_parent(number: signal.Signals) -> None:
     with closing(Started("time.sleep(600)")) as started:
         started.process.send_signal(number)
         assert started.everything_ends()
 
 
 @pytest.mark.parametrize("ending", ["pass", "raise ValueError", "os._exit(3)", "sys.exit(1)"])
-def test_everything_ends_with_a_starter_that_ends(ending: str) -> None:
+def test_everything_ends_with_the_parent(ending: str) -> None:
     with closing(Started(f"sys.stderr = open(os.devnull, 'w')\n{ending}")) as started:
         assert started.everything_ends()
 
 
 FORKS = {
     "os.fork": "child = os.fork() or time.sleep(600)",
-    # Python does not know of this fork, so it can close nothing in the child.
+    # Python does not know this fork, so the child keeps the pipe open.
     "fork of libc": "import ctypes; child = ctypes.CDLL(None).fork() or time.sleep(600)",
     "subprocess": "import subprocess; child = subprocess.Popen(['sleep', '600']).pid",
 }
 
 
 @pytest.mark.parametrize("fork", FORKS.values(), ids=FORKS)
-def test_everything_ends_while_a_child_of_the_starter_lives_on(fork: str) -> None:
+def test_everything_ends_while_a_forked_child_runs(fork: str) -> None:
     ending = f"{fork}\nprint(child, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)"
     with closing(Started(ending)) as started:
         assert started.process.stdout is not None
@@ -200,7 +204,7 @@ def test_everything_ends_while_a_child_of_the_starter_lives_on(fork: str) -> Non
         os.kill(survivor, signal.SIGKILL)
 
 
-def test_what_was_detached_lives_on_until_sigterm() -> None:
+def test_detached_processes_run_until_sigterm() -> None:
     with closing(Started("processes.detach()")) as started:
         started.process.wait()
         assert started.child.is_alive

@@ -1,4 +1,4 @@
-"""Configuration files, from a layout that nobody starts."""
+"""Configuration files of a layout that is not started."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -46,7 +46,7 @@ def properties_of(layout: ClusterLayout, node_id: int = 1) -> dict[str, str]:
     return server_properties(layout, layout.nodes[node_id - 1])
 
 
-def test_a_kraft_node_is_broker_and_controller_and_listens_on_loopback_only() -> None:
+def test_kraft_node_is_broker_and_controller_on_loopback() -> None:
     properties = properties_of(make_layout(nodes=3), 2)
     assert properties["process.roles"] == "broker,controller"
     assert properties["node.id"] == "2"
@@ -70,9 +70,7 @@ def test_a_kraft_node_is_broker_and_controller_and_listens_on_loopback_only() ->
         ("0.8.2.2", {"host.name": "127.0.0.1", "port": "1001"}),
     ],
 )
-def test_a_zookeeper_broker_listens_as_its_release_knows_how(
-    version: str, expected: dict[str, str]
-) -> None:
+def test_listeners_of_releases_with_zookeeper(version: str, expected: dict[str, str]) -> None:
     properties = properties_of(make_layout(version))
     assert properties["broker.id"] == "1"
     assert properties["zookeeper.connect"] == "127.0.0.1:4000"
@@ -81,28 +79,26 @@ def test_a_zookeeper_broker_listens_as_its_release_knows_how(
 
 
 @pytest.mark.parametrize(("nodes", "replicas"), [(1, "1"), (2, "2"), (3, "3"), (5, "3")])
-def test_internal_topics_have_as_many_replicas_as_the_cluster_can_hold(
-    nodes: int, replicas: str
-) -> None:
+def test_replicas_of_internal_topics(nodes: int, replicas: str) -> None:
     properties = properties_of(make_layout(nodes=nodes))
     assert properties["offsets.topic.replication.factor"] == replicas
     assert properties["transaction.state.log.replication.factor"] == replicas
 
 
-def test_records_of_any_age_are_kept_and_topics_are_not_made_by_accident() -> None:
+def test_no_retention_and_no_automatic_topics() -> None:
     assert properties_of(make_layout())["log.retention.ms"] == "-1"
     assert properties_of(make_layout("0.8.2.2"))["log.retention.hours"] == "2147483647"
     assert properties_of(make_layout())["auto.create.topics.enable"] == "false"
 
 
-def test_the_users_properties_win_and_know_their_broker() -> None:
+def test_users_properties_override_and_are_filled() -> None:
     config = {"auto.create.topics.enable": "true", "broker.rack": "rack-{node_id}-{port}"}
     properties = properties_of(make_layout(nodes=2, config=config), 2)
     assert properties["auto.create.topics.enable"] == "true"
     assert properties["broker.rack"] == "rack-2-1002"
 
 
-def test_advertised_listeners_of_the_users_keep_the_brokers_own() -> None:
+def test_users_advertised_listeners_keep_the_internal_one() -> None:
     layout = make_layout(config={"advertised.listeners": "PLAINTEXT://192.0.2.1:9092"})
     assert properties_of(layout)["advertised.listeners"] == (
         "PLAINTEXT://192.0.2.1:9092,INTERNAL://127.0.0.1:2001"
@@ -120,7 +116,7 @@ def test_tls_is_for_clients_only() -> None:
     assert "sasl.enabled.mechanisms" not in properties
 
 
-def test_sasl_has_a_user_for_plain_and_none_in_the_file_for_scram() -> None:
+def test_sasl_user_in_the_file_for_plain_only() -> None:
     properties = properties_of(make_layout(security="SASL_PLAINTEXT"))
     prefix = "listener.name.sasl_plaintext"
     assert properties["sasl.enabled.mechanisms"] == "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"
@@ -129,12 +125,12 @@ def test_sasl_has_a_user_for_plain_and_none_in_the_file_for_scram() -> None:
     assert "ssl.keystore.location" not in properties
 
 
-def test_tls_without_its_files_is_a_mistake_of_ours() -> None:
-    with pytest.raises(ValueError, match="SSL wants TLS files"):
+def test_tls_without_its_files() -> None:
+    with pytest.raises(ValueError, match="SSL needs TLS files"):
         properties_of(replace(make_layout(security="SSL"), keys=None))
 
 
-def test_clients_are_told_all_that_they_need() -> None:
+def test_client_options() -> None:
     assert client_options(make_layout(nodes=2)) == {
         "bootstrap.servers": "127.0.0.1:1001,127.0.0.1:1002"
     }
@@ -151,7 +147,7 @@ def test_clients_are_told_all_that_they_need() -> None:
     }
 
 
-def test_a_layout_does_not_show_its_passwords() -> None:
+def test_repr_of_a_layout_has_no_passwords() -> None:
     shown = repr(make_layout(security="SASL_SSL"))
     assert "secret" not in shown
     assert "pw" not in shown
@@ -165,7 +161,7 @@ def test_zookeeper_listens_on_loopback_only() -> None:
 
 
 @pytest.mark.parametrize("system", LogSystem)
-def test_every_logging_library_prints(system: LogSystem) -> None:
+def test_logging_properties_of_every_library(system: LogSystem) -> None:
     assert any("onsole" in value for value in logging_properties(system).values())
 
 
@@ -179,5 +175,5 @@ def test_every_logging_library_prints(system: LogSystem) -> None:
         ("ä😀", "\\u00e4\\ud83d\\ude00"),
     ],
 )
-def test_values_survive_a_properties_file(value: str, written: str) -> None:
+def test_escapes_of_values(value: str, written: str) -> None:
     assert render({"key": value}) == f"key={written}\n"

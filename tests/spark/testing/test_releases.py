@@ -1,4 +1,4 @@
-"""The table of releases: complete, and in step with the lock file."""
+"""The table of releases: complete, and consistent with the lock file."""
 
 import json
 import re
@@ -16,18 +16,20 @@ PROMISED = {
 }
 
 
-def test_every_promised_release_is_there_and_the_newest_is_first() -> None:
+def test_releases_from_the_newest() -> None:
     assert set(RELEASES) == PROMISED
     assert NEWEST == "4.3.1"
 
 
-def test_an_unknown_version_is_named_with_those_that_exist() -> None:
-    with pytest.raises(LocalBrokerError, match=r"Kafka 4\.0\.0 is none of .*4\.3\.1.*0\.8\.2\.2"):
+def test_error_of_an_unknown_version() -> None:
+    with pytest.raises(
+        LocalBrokerError, match=r"Kafka 4\.0\.0 is not one of .*4\.3\.1.*0\.8\.2\.2"
+    ):
         find_release("4.0.0")
 
 
 @pytest.mark.parametrize("version", RELEASES)
-def test_the_lock_file_has_the_release_and_what_it_wants_beside_it(version: str) -> None:
+def test_lock_file_has_each_release_and_its_extra_jars(version: str) -> None:
     release = RELEASES[version]
     locked = json.loads(LOCK_FILE.read_text(encoding="utf-8"))[version]
     assert {release.artifact, *release.extra_artifacts} <= set(locked)

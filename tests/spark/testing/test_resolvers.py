@@ -1,4 +1,4 @@
-"""What Maven and Ivy are asked, and what is said when they fail. Nothing is downloaded here."""
+"""The command lines of Maven and Ivy, and their errors. Nothing is downloaded here."""
 
 import stat
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ def script(path: Path, text: str) -> Path:
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine with Maven and with PySpark's Ivy, neither of which does anything."""
+    """A machine with a fake Maven and a fake Ivy of PySpark."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "spark" / "jars").mkdir(parents=True)
     (tmp_path / "spark" / "jars" / "ivy-2.5.3.jar").touch()
@@ -49,12 +49,12 @@ def test_maven_comes_first_and_ivy_second(machine: Path) -> None:
     assert [each.name for each in available_resolvers(JAVA)] == ["mvn", "PySpark's Ivy"]
 
 
-def test_ivy_alone_will_do(machine: Path) -> None:
+def test_ivy_without_maven(machine: Path) -> None:
     (machine / "bin" / "mvn").unlink()
     assert [each.name for each in available_resolvers(JAVA)] == ["PySpark's Ivy"]
 
 
-def test_maven_is_asked_for_exactly_the_locked_jars(machine: Path, tmp_path: Path) -> None:
+def test_maven_resolves_exactly_the_locked_jars(machine: Path, tmp_path: Path) -> None:
     maven = available_resolvers(JAVA)[0]
     command = maven.command(ARTIFACTS, tmp_path, Path("/target"))
     assert command[0] == str(machine / "bin" / "mvn")
@@ -68,7 +68,7 @@ def test_maven_is_asked_for_exactly_the_locked_jars(machine: Path, tmp_path: Pat
     assert (names, versions) == (["one", "two"], ["1.0", "2.0"])
 
 
-def test_ivy_is_asked_for_exactly_the_locked_jars(
+def test_ivy_resolves_exactly_the_locked_jars(
     machine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ivy = available_resolvers(JAVA)[1]
@@ -87,42 +87,43 @@ def test_ivy_is_asked_for_exactly_the_locked_jars(
     assert command[command.index("-settings") + 1] == "/my/settings.xml"
 
 
-def test_the_second_resolver_steps_in(tmp_path: Path) -> None:
-    told: list[str] = []
+def test_the_second_resolver_after_an_error(tmp_path: Path) -> None:
+    progress: list[str] = []
     broken = shell("mvn", "echo '[ERROR] no network'; exit 1")
     working = shell("PySpark's Ivy", 'touch "$1/one-1.0.jar" "$1/two-2.0.jar"')
-    resolve(ARTIFACTS, tmp_path, [broken, working], told.append)
+    resolve(ARTIFACTS, tmp_path, [broken, working], progress.append)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["one-1.0.jar", "two-2.0.jar"]
-    assert told == [
-        "fetching 2 jars with mvn (only this once)",
-        "fetching 2 jars with PySpark's Ivy (only this once)",
+    assert progress == [
+        "downloading 2 jars with mvn (only once)",
+        "downloading 2 jars with PySpark's Ivy (only once)",
     ]
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "error"),
     [
-        ("echo downloading; echo '[ERROR] no network'; exit 1", r"mvn says: \[ERROR\] no network$"),
+        ("echo downloading; echo '[ERROR] no network'; exit 1", r"mvn: \[ERROR\] no network$"),
         (
             r"printf '\033[0m\033[31m[ERROR] no colours please\033[0m'; exit 1",
-            r"says: \[ERROR\] no colours please$",
+            r"mvn: \[ERROR\] no colours please$",
         ),
-        ("exit 3", r"nothing \(exit code 3\), and left out one-1\.0\.jar, two-2\.0\.jar"),
-        ('touch "$1/one-1.0.jar"', r"left out two-2\.0\.jar"),
+        ("exit 3", r"exit code 3 without a message; missing: one-1\.0\.jar, two-2\.0\.jar"),
+        ('touch "$1/one-1.0.jar"', r"missing: two-2\.0\.jar"),
     ],
+    ids=["error", "colours", "no message", "missing jar"],
 )
-def test_what_a_resolver_said_is_passed_on(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(JarError, match=said):
+def test_error_of_a_resolver(tmp_path: Path, text: str, error: str) -> None:
+    with pytest.raises(JarError, match=error):
         resolve(ARTIFACTS, tmp_path, [shell("mvn", text)], ignore)
 
 
-def test_a_resolver_that_does_not_start_is_no_crash(tmp_path: Path) -> None:
+def test_resolver_that_does_not_start(tmp_path: Path) -> None:
     nowhere: Callable[[Sequence[Coordinates], Path, Path], list[str]]
     nowhere = lambda _artifacts, _work, _target: ["/no/such/program"]  # noqa: E731
     with pytest.raises(JarError, match="No such file or directory"):
         resolve(ARTIFACTS, tmp_path, [Resolver("mvn", nowhere)], ignore)
 
 
-def test_a_machine_with_neither_is_told_what_to_install(tmp_path: Path) -> None:
-    with pytest.raises(JarError, match=r"neither `mvn` .* nor is PySpark installed"):
+def test_no_resolver(tmp_path: Path) -> None:
+    with pytest.raises(JarError, match=r"install Maven .* or PySpark"):
         resolve(ARTIFACTS, tmp_path, [], ignore)

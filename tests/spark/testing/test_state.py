@@ -1,4 +1,4 @@
-"""The state of background brokers, with sleeping processes in their place."""
+"""The state of background clusters, with `sleep` processes instead of brokers."""
 
 import json
 import signal
@@ -20,7 +20,7 @@ from kafka_spark_source.testing.waiting import Deadline
 
 @dataclass
 class FakeCluster:
-    """What `remember` reads of a `KafkaCluster`."""
+    """The attributes of a `KafkaCluster` that `remember` reads."""
 
     folder: Path
     supervisor_pid: int
@@ -32,10 +32,10 @@ class FakeCluster:
 
 @pytest.fixture
 def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Any]]:
-    """Starts a cluster of one: two processes that sleep, and a folder."""
+    """Starts a cluster of one broker: two `sleep` processes and a folder."""
     (tmp_path / "runtime").mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
-    # There is no supervisor here that kills the broker at SIGTERM: the long way round is taken.
+    # `sleep` as a supervisor does not kill the broker at SIGTERM, so `stop` must do it.
     monkeypatch.setattr(state, "_STOP_SECONDS", 0.2)
     with ExitStack() as running:
 
@@ -59,14 +59,14 @@ def test_clusters_get_the_first_free_name(start: Callable[[], Any]) -> None:
     assert state.remember(start(), None).name == "kafka-1"
 
 
-def test_what_was_remembered_is_read_again(start: Callable[[], Any]) -> None:
+def test_running_clusters_reads_the_record(start: Callable[[], Any]) -> None:
     record = state.remember(start(), "mine")
     assert state.running_clusters() == [record]
     assert record.brokers_alive == 1
-    assert runtime_folder().stat().st_mode & 0o077 == 0, "nobody else's business"
+    assert runtime_folder().stat().st_mode & 0o077 == 0, "other users have access"
 
 
-def test_a_name_is_taken_once(start: Callable[[], Any]) -> None:
+def test_a_name_is_unique(start: Callable[[], Any]) -> None:
     state.remember(start(), "mine")
     for call in (lambda: state.require_free_name("mine"), lambda: state.remember(start(), "mine")):
         with pytest.raises(LocalBrokerError, match="a broker called mine runs already"):
@@ -76,7 +76,7 @@ def test_a_name_is_taken_once(start: Callable[[], Any]) -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "../up", "/root", "a/b", ".hidden"])
 def test_a_name_cannot_leave_the_folder(name: str, start: Callable[[], Any]) -> None:
-    with pytest.raises(LocalBrokerError, match="is no name for a broker"):
+    with pytest.raises(LocalBrokerError, match="is not a valid name"):
         state.require_free_name(name)
 
 
@@ -90,7 +90,7 @@ def test_stopping_ends_everything(start: Callable[[], Any]) -> None:
     assert list(runtime_folder().iterdir()) == []
 
 
-def test_a_dead_supervisors_leavings_are_cleared_up(start: Callable[[], Any]) -> None:
+def test_clean_up_after_a_dead_supervisor(start: Callable[[], Any]) -> None:
     record = state.remember(start(), None)
     record.supervisor.send(signal.SIGKILL)
     assert Deadline(20).wait_for(lambda: not record.supervisor.is_alive)
@@ -100,7 +100,7 @@ def test_a_dead_supervisors_leavings_are_cleared_up(start: Callable[[], Any]) ->
     assert list(runtime_folder().iterdir()) == []
 
 
-def test_a_process_that_got_the_id_later_is_left_alone(start: Callable[[], Any]) -> None:
+def test_a_later_process_with_the_same_id_is_not_killed(start: Callable[[], Any]) -> None:
     record = state.remember(start(), None)
     file = runtime_folder() / "kafka-1.json"
     values = json.loads(file.read_text())
@@ -112,7 +112,7 @@ def test_a_process_that_got_the_id_later_is_left_alone(start: Callable[[], Any])
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"name": "x"}', '{"supervisor": 1}'])
-def test_a_file_that_is_none_of_ours_is_removed(text: str, start: Callable[[], Any]) -> None:
+def test_an_invalid_file_is_removed(text: str, start: Callable[[], Any]) -> None:
     runtime_folder().mkdir()
     (runtime_folder() / "broken.json").write_text(text)
     assert state.running_clusters() == []
@@ -130,5 +130,5 @@ def test_only_a_folder_with_our_prefix_is_removed(start: Callable[[], Any], tmp_
     assert cluster.folder.exists()
 
 
-def test_an_identity_survives_json() -> None:
+def test_identity_json_round_trip() -> None:
     assert ProcessIdentity(*json.loads(json.dumps(ProcessIdentity(1, "2")))) == (1, "2")

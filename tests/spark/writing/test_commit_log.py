@@ -1,4 +1,4 @@
-"""The log of decisions: what is written is found again, and nothing of anybody else's."""
+"""The commit log: decisions are found again, apart from those of other prefixes."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from kafka_spark_source.writing.commit_log import (
     CommitLog,
     CommitLogError,
     Decision,
+    LoggedDecision,
     MicroBatch,
     TaskWrite,
 )
@@ -50,12 +51,12 @@ def test_a_decision_is_read_as_it_was_written(decision: Decision) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"\xff", b"[]", b"{}", b"null", b'{"version": "x"}'])
-def test_what_is_no_decision_is_told(text: bytes) -> None:
+def test_an_invalid_decision_is_an_error(text: bytes) -> None:
     with pytest.raises(CommitLogError, match="it is no decision"):
         Decision.from_json(text, "it")
 
 
-def test_a_newer_decision_is_not_guessed_at() -> None:
+def test_a_decision_of_a_newer_version_is_an_error() -> None:
     with pytest.raises(CommitLogError, match="version 2, and this release of pykafka knows 1"):
         Decision.from_json(b'{"version":2}', "it")
 
@@ -84,46 +85,43 @@ def decided(log: CommitLog, number: int) -> Decision:
     return decision
 
 
-def test_the_last_decision_counts_and_whether_it_was_carried_out(
-    cluster: TransactionalCluster,
-) -> None:
+def test_the_last_decision_and_whether_it_is_done(cluster: TransactionalCluster) -> None:
     log = log_of(cluster)
-    assert log.last() == (None, True)
+    assert log.last_decision() is None
     for number in range(3):
         decision = decided(log, number)
-        assert log.last() == (decision, False)
+        assert log.last_decision() == LoggedDecision(decision, is_done=False)
         log.note_done(decision)
-        assert log_of(cluster).last() == (decision, True)
+        assert log_of(cluster).last_decision() == LoggedDecision(decision, is_done=True)
 
 
 def test_writers_share_a_topic(cluster: TransactionalCluster) -> None:
     first, second = (decided(log_of(cluster, prefix), 7) for prefix in ("p", "q"))
     log_of(cluster, "q").note_done(second)
-    assert log_of(cluster, "p").last() == (first, False)
-    assert log_of(cluster, "q").last() == (second, True)
-    assert log_of(cluster, "decided p").last() == (None, True)
+    assert log_of(cluster, "p").last_decision() == LoggedDecision(first, is_done=False)
+    assert log_of(cluster, "q").last_decision() == LoggedDecision(second, is_done=True)
+    assert log_of(cluster, "decided p").last_decision() is None
 
 
-def test_who_was_replaced_decides_nothing(cluster: TransactionalCluster) -> None:
+def test_a_replaced_driver_decides_nothing(cluster: TransactionalCluster) -> None:
     log = log_of(cluster)
     old = log.claim()
     decision = decided(log, 1)
     with pytest.raises(TransactionFencedError):
         log.decide(replace(decision, claim=old))
-    assert log.last() == (decision, False)
+    assert log.last_decision() == LoggedDecision(decision, is_done=False)
 
 
-def test_a_note_about_an_older_decision_does_no_harm(cluster: TransactionalCluster) -> None:
+def test_a_late_note_about_an_older_decision_is_harmless(cluster: TransactionalCluster) -> None:
     log = log_of(cluster)
     older, newer = decided(log, 1), decided(log, 2)
     log.note_done(newer)
     log.note_done(older)
-    assert log.last() == (newer, False)  # so it is carried out once more, which changes nothing
+    # The newer one is carried out again, which changes nothing.
+    assert log.last_decision() == LoggedDecision(newer, is_done=False)
 
 
-def test_a_decision_behind_the_open_transaction_of_another_writer_is_waited_for(
-    cluster: TransactionalCluster,
-) -> None:
+def test_a_read_waits_for_open_transactions_of_other_writers(cluster: TransactionalCluster) -> None:
     quick = {"default_api_timeout_ms": "300", "request_timeout_ms": "200"}
     log = log_of(cluster, **quick)
     client = shared_cluster(config_of(cluster))
@@ -134,13 +132,13 @@ def test_a_decision_behind_the_open_transaction_of_another_writer_is_waited_for(
     producer.flush()
     decision = decided(log, 1)
     with pytest.raises(KafkaTimeoutError):
-        log.last()
+        log.last_decision()
     end(client, other, committed=False, deadline=soon)
-    assert log.last() == (decision, False)
+    assert log.last_decision() == LoggedDecision(decision, is_done=False)
 
 
-def test_what_others_write_there_is_told(cluster: TransactionalCluster) -> None:
+def test_records_of_others_are_an_error(cluster: TransactionalCluster) -> None:
     log = log_of(cluster)
     log._write(Producer(shared_cluster(config_of(cluster))), b"decided p", b"garbage")
     with pytest.raises(CommitLogError, match="'p' in decisions-0 is no decision of pykafka's"):
-        log.last()
+        log.last_decision()

@@ -1,4 +1,4 @@
-"""Rows to partitions: every row once, in order, where it says or the partitioner chooses."""
+"""Rows to partitions: every row once, in order, to its own partition or the chosen one."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from hypothesis import strategies as st
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.columnar.key_hashes import murmur2
 from kafka_protocol.columnar.partitioning import TaskPartitioner
-from kafka_protocol.errors import EncodeError, KafkaConfigError
+from kafka_protocol.errors import EncodeError
 from kafka_protocol.partitioners import PARTITIONERS
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.schema import SinkColumns
 from kafka_spark_source.writing.routing import Destination, route
+from tests.config_error import config_error
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 SCHEMA = pa.schema(
@@ -38,9 +39,7 @@ SCHEMA = pa.schema(
     ]
 )
 COLUMNS = SinkColumns(value=0, key=1, topic=2, partition=3, headers=4, timestamp=6)
-VALUE_ONLY = SinkColumns(
-    value=0, key=None, topic=None, partition=None, headers=None, timestamp=None
-)
+VALUE_ONLY = SinkColumns(0, None, None, None, None, None)
 PARTITIONS = {"a": 3, "b": 7, "c": 1}
 NOW = 1_234
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -104,7 +103,7 @@ def as_rows(records: RecordColumns) -> list[tuple[Any, ...]]:
 
 
 def readable_route(batch: pa.RecordBatch) -> dict[TopicPartition, list[tuple[Any, ...]]]:
-    """Where each row goes, and as what, with the partitioner `murmur2`."""
+    """The expected records of each partition with the partitioner `murmur2`."""
     expected = defaultdict(list)
     for row in batch.to_pylist():
         partition = row["partition"]
@@ -121,16 +120,14 @@ def readable_route(batch: pa.RecordBatch) -> dict[TopicPartition, list[tuple[Any
 
 
 @given(rows=st.lists(ROW, max_size=40), skipped=st.integers(0, 5))
-def test_every_row_in_order_in_its_place(rows: list[dict[str, Any]], skipped: int) -> None:
+def test_every_row_goes_in_order_to_its_partition(rows: list[dict[str, Any]], skipped: int) -> None:
     batch = batch_of(rows).slice(skipped)
     found = routed(batch, destination())
     assert {part: as_rows(records) for part, records in found.items()} == readable_route(batch)
 
 
 @given(partitioner=st.sampled_from([*PARTITIONERS]), rows=st.lists(ROW, max_size=30))
-def test_every_row_once_with_every_partitioner(
-    partitioner: str, rows: list[dict[str, Any]]
-) -> None:
+def test_each_row_once_with_each_partitioner(partitioner: str, rows: list[dict[str, Any]]) -> None:
     numbered = [row | {"value": str(number)} for number, row in enumerate(rows)]
     found = routed(batch_of(numbered), destination(partitioner))
     numbers = []
@@ -162,7 +159,7 @@ def test_a_given_partition_beats_every_partitioner(partitioner: str) -> None:
     }  # fmt: skip
 
 
-def test_rows_with_a_partition_take_no_turn() -> None:
+def test_rows_with_a_partition_do_not_advance_round_robin() -> None:
     rows = [a_row(partition=None if number % 2 else 0, topic="a") for number in range(60)]
     found = routed(batch_of(rows), destination("round_robin"))
     assert {part.partition: len(records.value) for part, records in found.items()} == {
@@ -170,7 +167,7 @@ def test_rows_with_a_partition_take_no_turn() -> None:
     }  # fmt: skip
 
 
-def test_turns_go_on_in_the_next_batch() -> None:
+def test_round_robin_continues_in_the_next_batch() -> None:
     to = destination("round_robin")
     places = [*routed(batch_of([a_row()]), to), *routed(batch_of([a_row()]), to)]
     assert (places[0].partition + 1) % 7 == places[1].partition
@@ -196,7 +193,7 @@ def test_rows_are_not_copied() -> None:
 
 @pytest.mark.parametrize("largest", [pa.large_string(), pa.large_binary()])
 def test_large_columns(largest: pa.DataType) -> None:
-    """As Spark hands them over with spark.sql.execution.arrow.useLargeVarTypes."""
+    """As Spark passes them with spark.sql.execution.arrow.useLargeVarTypes."""
     values = pa.array(["v", None, "w"]).cast(largest)
     header = pa.struct([("key", pa.large_string()), ("value", pa.large_binary())])
     headers = pa.array([[{"key": "h", "value": b"1"}], None, []], pa.list_(header))
@@ -218,11 +215,10 @@ def test_no_rows() -> None:
     assert routed(batch_of([]), destination()) == {}
 
 
-@pytest.mark.parametrize("topics", [[None], ["a", None]])
+@pytest.mark.parametrize("topics", [[None], ["a", None]], ids=["all", "some"])
 def test_null_topic(topics: list[str | None]) -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        routed(batch_of([a_row(topic=topic) for topic in topics]), destination())
-    assert str(caught.value) == (
+    batch = batch_of([a_row(topic=topic) for topic in topics])
+    assert config_error(routed, batch, destination()) == (
         "[KAFKA_NULL_TOPIC_IN_DATA] The Kafka message data sent to the producer contains a null "
         "topic. Use the `topic` option for setting a default topic."
     )
@@ -231,14 +227,8 @@ def test_null_topic(topics: list[str | None]) -> None:
 @pytest.mark.parametrize("partition", [-(2**31), -1, 3, 2**31 - 1])
 @pytest.mark.parametrize("topic", [None, "a"])
 def test_partition_that_does_not_exist(partition: int, topic: str | None) -> None:
-    rows = [
-        a_row(topic="b", partition=2),
-        a_row(topic="a"),
-        a_row(topic="a", partition=partition),
-    ]
-    with pytest.raises(KafkaConfigError) as caught:
-        routed(batch_of(rows), destination(topic=topic))
-    assert str(caught.value) == (
+    rows = [a_row(topic="b", partition=2), a_row(topic="a"), a_row(topic="a", partition=partition)]
+    assert config_error(routed, batch_of(rows), destination(topic=topic)) == (
         f"A row is for partition {partition} of topic 'a', which has partitions 0 to 2. Correct "
         "the column 'partition', or leave it null"
     )
@@ -252,14 +242,15 @@ def test_a_header_without_a_key_cannot_be_written() -> None:
 
 
 def timestamps(us: Sequence[int | None], zone: str | None = "Europe/Berlin") -> list[int]:
-    """The records' times in ms where the column has these, in microseconds."""
+    """The timestamps of records in ms, for a column in microseconds."""
     batch = pa.record_batch(
         [pa.nulls(len(us), pa.string()), pa.array(us, pa.timestamp("us", zone))], [*"vt"]
     )
     columns = replace(VALUE_ONLY, timestamp=1)
     (records,) = routed(batch, destination(columns=columns, topic="c")).values()
     assert records.timestamp.dtype == np.int64
-    return records.timestamp.tolist()
+    found: list[int] = records.timestamp.tolist()
+    return found
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "+05:30", None])
@@ -273,8 +264,8 @@ def test_null_timestamps_are_the_time_of_writing() -> None:
     assert timestamps([None, None]) == [NOW, NOW]
 
 
-def test_the_mark_of_no_time_is_kept() -> None:
-    """The source reads a record without a time as -1 ms; copied, it has none either."""
+def test_a_timestamp_of_minus_one_is_kept() -> None:
+    """The source reads a record without a timestamp as -1 ms, so a copy has none either."""
     assert timestamps([-1_000, 7_000]) == [-1, 7]
 
 
@@ -286,10 +277,8 @@ def test_the_mark_of_no_time_is_kept() -> None:
         (-(2**63) + 1, "-290308-12-21T19:59:05.224"),
     ],
 )
-def test_times_before_kafka_s_are_refused(us: int, shown: str) -> None:
-    with pytest.raises(KafkaConfigError) as caught:
-        timestamps([None, 1, us, 2])
-    assert str(caught.value) == (
+def test_timestamps_before_1970_are_refused(us: int, shown: str) -> None:
+    assert config_error(timestamps, [None, 1, us, 2]) == (
         f"A row has the timestamp {shown} UTC, and Kafka keeps none before 1970. Correct the "
         "column 'timestamp', or leave it null for the time of writing"
     )

@@ -1,4 +1,4 @@
-"""What a task of the sink does, against a scripted cluster."""
+"""The tasks of the sink, with a scripted cluster."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ from kafka_spark_source.writing.delivery import AtLeastOnce, TaskAttempt
 from kafka_spark_source.writing.row_writer import RowWriter, chunks_of
 from tests.fakes.cluster import ScriptedCluster
 
-ONLY_VALUE = SinkColumns(
-    value=0, key=None, topic=None, partition=None, headers=None, timestamp=None
-)
+ONLY_VALUE = SinkColumns(0, None, None, None, None, None)
 
 
 @pytest.fixture
@@ -44,7 +42,7 @@ def writer_to(cluster: ScriptedCluster, topic: str = "t", **options: str) -> AtL
 
 
 def write(writer: AtLeastOnce, batches: Iterator[pa.RecordBatch]) -> int:
-    """How many records a task says that it wrote."""
+    """The number of records that a task reports."""
     return writer.write(batches, TaskAttempt(0, 0, None)).write.records
 
 
@@ -62,21 +60,21 @@ def values_in(cluster: ScriptedCluster) -> list[bytes | None]:
     return found
 
 
-def test_all_rows_are_there_when_a_task_is_done(cluster: ScriptedCluster) -> None:
+def test_all_rows_are_acknowledged_when_a_task_is_done(cluster: ScriptedCluster) -> None:
     values = [b"%d" % number for number in range(1_000)] + [None]
     batches = [rows(*values[:400]), rows(), rows(*values[400:])]
     assert write(writer_to(cluster), iter(batches)) == 1_001
     assert sorted(map(str, values_in(cluster))) == sorted(map(str, values))
 
 
-def test_a_task_without_rows_asks_nobody(cluster: ScriptedCluster) -> None:
+def test_a_task_without_rows_sends_no_request(cluster: ScriptedCluster) -> None:
     assert write(writer_to(cluster), iter([])) == 0
     assert not cluster.asked(ProduceRequest)
     assert not cluster.asked(InitProducerIdRequest)
 
 
 def test_tasks_of_a_worker_share_a_producer(cluster: ScriptedCluster) -> None:
-    """Brokers remember each id for a day, for each partition."""
+    """Brokers keep each producer id for a day, in each partition."""
     for _ in range(3):
         write(writer_to(cluster), iter([rows(b"a")]))
     assert len(cluster.asked(InitProducerIdRequest)) == 1
@@ -92,7 +90,7 @@ def test_a_producer_that_failed_is_not_used_again(cluster: ScriptedCluster) -> N
     assert values_in(cluster) == [b"a"]
 
 
-def test_rows_that_fail_to_come_leave_nothing_pending(cluster: ScriptedCluster) -> None:
+def test_a_failure_of_the_rows_leaves_nothing_pending(cluster: ScriptedCluster) -> None:
     def failing() -> Iterator[pa.RecordBatch]:
         yield rows(*[b"x" * 1_000] * 9_000)
         raise OSError("no more rows")
@@ -102,12 +100,12 @@ def test_rows_that_fail_to_come_leave_nothing_pending(cluster: ScriptedCluster) 
     assert write(writer_to(cluster), iter([rows(b"a")])) == 1
 
 
-def test_an_unknown_topic_is_told(cluster: ScriptedCluster) -> None:
+def test_an_unknown_topic_is_an_error(cluster: ScriptedCluster) -> None:
     with pytest.raises(BrokerError, match=r"Cannot write to topic 'u'.*UNKNOWN_TOPIC"):
         write(writer_to(cluster, "u"), iter([rows(b"a")]))
 
 
-def test_a_record_that_is_larger_than_a_request_may_be_is_told(cluster: ScriptedCluster) -> None:
+def test_a_record_larger_than_a_request_is_an_error(cluster: ScriptedCluster) -> None:
     writer = writer_to(cluster, max_request_size="2000", batch_size="1000")
     with pytest.raises(KafkaConfigError, match=r"t-\d takes 3,0\d\d bytes.*max\.request\.size"):
         write(writer, iter([rows(b"x" * 3_000)]))
@@ -116,7 +114,7 @@ def test_a_record_that_is_larger_than_a_request_may_be_is_told(cluster: Scripted
 @pytest.mark.parametrize(
     ("codec", "levels"), [("gzip", (1, 9)), ("lz4", (9, 17)), ("zstd", (-9, 19))]
 )
-def test_levels_reach_the_encoder(
+def test_compression_levels_reach_the_encoder(
     cluster: ScriptedCluster, codec: str, levels: tuple[int, int]
 ) -> None:
     text = b" ".join(b"%d" % (number * number) for number in range(20_000))
@@ -133,9 +131,7 @@ value_lists = st.lists(st.binary(max_size=40), max_size=30)
 
 
 @given(st.lists(value_lists, max_size=6), st.integers(1, 500))
-def test_chunks_are_the_same_rows_in_their_order(
-    batches: list[list[bytes]], most_bytes: int
-) -> None:
+def test_chunks_are_the_same_rows_in_order(batches: list[list[bytes]], most_bytes: int) -> None:
     chunks = [*chunks_of((rows(*values) for values in batches), most_bytes)]
     found = [value for chunk in chunks for value in chunk.column(0).to_pylist()]
     assert found == [value for values in batches for value in values]

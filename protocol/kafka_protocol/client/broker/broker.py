@@ -1,8 +1,8 @@
-"""One connection to one broker, brought up: connect, TLS, ApiVersions, SASL; then requests.
+"""One broker: connects (TCP, TLS, ApiVersions, SASL), then sends requests and receives responses.
 
-Sends are separate from receives, so that a caller can have several requests in flight, here or
-on several brokers. After any error on the way the connection is closed and never used again: an
-answer that came late would be taken for the answer to something else.
+`send` and `receive` are separate, so that a caller can have several requests in flight, to one
+broker or to several. After any error the connection is closed and never used again: a late
+response would be taken for the response to another request.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import logging
 from collections import deque
 from typing import NamedTuple, TypeVar
 
-from kafka_protocol.client.broker.api_versions import bring_up
+from kafka_protocol.client.broker.api_versions import negotiate_versions
 from kafka_protocol.client.broker.authenticate import authenticate
-from kafka_protocol.client.broker.connection import Wire
-from kafka_protocol.client.clock import Deadline, pause
+from kafka_protocol.client.broker.connection import BrokerConnection
+from kafka_protocol.client.clock import Deadline, sleep_ms
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.network.transport import ClosedByPeerError
 from kafka_protocol.errors import (
@@ -33,32 +33,29 @@ R = TypeVar("R", bound=Response)
 
 _log = logging.getLogger(__name__)
 
-# Brokers that serve that version of Fetch answer at once, and say how long not to ask again;
-# older ones have waited before they answered (KIP-219).
-_FETCH_OF_THROTTLED_CLIENTS = 8
+# Brokers that serve this version of Fetch respond at once, and the client must wait for
+# throttle_time_ms; older brokers have waited before they responded (KIP-219).
+_CLIENT_THROTTLES_FROM_FETCH = 8
 
 
-class Sent(NamedTuple):
-    """A request on its way."""
+class SentRequest(NamedTuple):
+    """A request in flight."""
 
     broker: Broker
     correlation_id: int
 
 
 class Broker:
-    """A broker that is connected, that knows its versions and who the client is.
+    """A connected broker whose versions are known and which has authenticated the client.
 
-    Args:
-        address: Where it listens.
-        node_id: Its number; None while only its bootstrap address is known.
-        config: Client id, limits and time-outs.
-        deadline: When bringing it up must be done.
+    `node_id` is None while only its bootstrap address is known. By the deadline it must be ready
+    for requests.
 
     Raises:
-        BrokerConnectionError: Nobody accepts, or the connection closed at once.
-        KafkaTimeoutError: It accepted and then said nothing.
-        ProtocolError: It is no Kafka broker, or speaks TLS.
-        AuthenticationError: One side refuses the other; TlsError where it is about TLS.
+        BrokerConnectionError: The connection is refused, or closed at once.
+        KafkaTimeoutError: The broker accepted and then did not respond.
+        ProtocolError: It is not a Kafka broker, or it expects TLS.
+        AuthenticationError: One side refuses the other; TlsError if that happens in TLS.
     """
 
     def __init__(
@@ -68,54 +65,56 @@ class Broker:
         self.node_id = node_id
         self._config = config
         self.is_closed = False
-        wire = Wire(address, config, deadline)
+        connection = BrokerConnection(address, config, deadline)
         waited_ms = deadline.remaining_ms
         try:
-            self._wire = bring_up(wire, lambda: Wire(address, config, deadline), config, deadline)
+            self._connection = negotiate_versions(
+                connection, lambda: BrokerConnection(address, config, deadline), config, deadline
+            )
         except KafkaTimeoutError as error:
-            raise _no_answer(f"ApiVersions to {self}", waited_ms) from error
+            raise _no_response(f"ApiVersions to {self}", waited_ms) from error
         except KafkaError as error:
-            raise _named(error, f"ApiVersions to {self}") from error
-        # Answers that came before anybody waited for them, with their correlation ids.
-        self._early: deque[tuple[int, Response]] = deque()
+            raise _with_context(error, f"ApiVersions to {self}") from error
+        # Responses read before a renewal of the session, with their correlation ids.
+        self._early_responses: deque[tuple[int, Response]] = deque()
         self._throttled = Deadline.after(0)
         self._authenticate(deadline)
 
     def __repr__(self) -> str:
-        return f"<Broker {self}, {self._wire!r}>"
+        return f"<Broker {self}, {self._connection!r}>"
 
     def __str__(self) -> str:
-        who = "bootstrap server" if self.node_id is None else f"broker {self.node_id}"
-        return f"{who} ({self.address})"
+        role = "bootstrap server" if self.node_id is None else f"broker {self.node_id}"
+        return f"{role} ({self.address})"
 
     @property
     def in_flight(self) -> int:
-        """How many requests wait for an answer."""
-        return self._wire.connection.in_flight + len(self._early)
+        """The number of requests whose response has not been received."""
+        return self._connection.protocol.in_flight + len(self._early_responses)
 
     @property
-    def has_answered(self) -> bool:
-        """Whether `receive` would find an answer, or the beginning of one. Never waits."""
-        return self.is_closed or bool(self._early) or self._wire.has_come
+    def has_response(self) -> bool:
+        """Whether `receive` would find a response, or the start of one, or fail. Never waits."""
+        return self.is_closed or bool(self._early_responses) or self._connection.has_buffered_data
 
     @property
     def is_throttled(self) -> bool:
-        """Whether a quota was exceeded here, so that `send` would wait."""
+        """Whether `send` would wait because the client exceeded a quota."""
         return not self._throttled.has_passed
 
     @property
     def versions(self) -> BrokerVersions:
-        """What the broker serves."""
-        versions = self._wire.connection.versions
+        """The API versions that the broker serves."""
+        versions = self._connection.protocol.versions
         if versions is None:
             raise ProtocolError(f"{self} has not negotiated")
         return versions
 
     def choose(self, request: type[Request], needed: VersionRange | None = None) -> int:
-        """The version that `send` would write a request in.
+        """Return the version in which `send` would write a request.
 
         Raises:
-            UnsupportedVersionError: There is none; names the broker.
+            UnsupportedVersionError: No common version. Names the broker.
         """
         try:
             return self.versions.choose(request, needed)
@@ -124,57 +123,48 @@ class Broker:
 
     def send(
         self, request: Request, deadline: Deadline, needed: VersionRange | None = None
-    ) -> Sent:
-        """Write a request; what is returned gets its answer from `receive`.
-
-        Where the broker throttles the client, for a quota that was exceeded, it waits first.
-
-        Args:
-            request: What to ask.
-            deadline: When the write must be done.
-            needed: The versions that can carry it, where not all can.
+    ) -> SentRequest:
+        """Write a request in one of the `needed` versions, after any throttling for a quota.
 
         Raises:
-            BrokerConnectionError, KafkaTimeoutError: The broker is closed then.
-            AuthenticationError: Likewise; the session had to be renewed.
+            BrokerConnectionError, KafkaTimeoutError: The broker is then closed.
+            AuthenticationError: The renewal of the session failed; the broker is then closed.
             UnsupportedVersionError: Nothing was sent.
         """
-        self._wait_for_quota(request, deadline)
-        limit = deadline.or_sooner(self._config.request_timeout_ms)
+        self._wait_while_throttled(request, deadline)
+        limit = deadline.capped_at(self._config.request_timeout_ms)
         self._renew_session(limit)
         try:
-            return Sent(self, self._wire.send(request, limit, needed=needed))
+            return SentRequest(self, self._connection.send(request, limit, needed=needed))
         except UnsupportedVersionError as error:
             raise UnsupportedVersionError(f"{self}: {error}") from error
         except EncodeError:
             raise
         except KafkaError as error:
             self.close()
-            raise _named(error, f"{request.api_name} to {self}") from error
+            raise _with_context(error, f"{request.api_name} to {self}") from error
 
-    def receive(self, sent: Sent, kind: type[R], deadline: Deadline) -> R:
-        """Wait for the answer to a request. Answers are taken in the order of the requests.
+    def receive(self, sent: SentRequest, kind: type[R], deadline: Deadline) -> R:
+        """Wait for the response to a request, for request.timeout.ms at the most.
 
-        Args:
-            sent: What `send` returned.
-            kind: The answer's class.
-            deadline: When to stop waiting; at most request.timeout.ms are waited.
+        Responses come in the order of the requests.
 
         Raises:
-            BrokerConnectionError, KafkaTimeoutError, ProtocolError: The broker is closed then.
+            BrokerConnectionError, KafkaTimeoutError, ProtocolError: The broker is then closed.
         """
-        due = self._early[0][0] if self._early else self._wire.connection.due
-        if due != sent.correlation_id:
-            # Two that share a connection, or a connection that was made anew in between.
+        early = self._early_responses
+        expected = early[0][0] if early else self._connection.protocol.expected_correlation_id
+        if expected != sent.correlation_id:
+            # Two callers share the connection, or it was opened again in between.
             self.close()
-            raise BrokerConnectionError(f"{kind.api_name} to {self}: its answer is not due")
-        if self._early:
-            _, response = self._early.popleft()
+            raise BrokerConnectionError(f"{kind.api_name} to {self}: its response is not the next")
+        if early:
+            _, response = early.popleft()
         else:
-            response = self._next(f"{kind.api_name} to {self}", deadline)
+            response = self._receive_next(f"{kind.api_name} to {self}", deadline)
         if not isinstance(response, kind):
             self.close()
-            raise ProtocolError(f"{self}: {type(response).__name__} came, {kind.__name__} was due")
+            raise ProtocolError(f"{self}: {type(response).__name__}, not {kind.__name__}, came")
         return response
 
     def request(
@@ -184,41 +174,40 @@ class Broker:
         deadline: Deadline,
         needed: VersionRange | None = None,
     ) -> R:
-        """Send, and wait for the answer."""
+        """Send a request, and wait for its response."""
         return self.receive(self.send(request, deadline, needed), kind, deadline)
 
     def close(self) -> None:
         """Close the connection; safe to call again."""
         if not self.is_closed:
-            self._wire.close()
+            self._connection.close()
             self.is_closed = True
 
-    def _next(self, what: str, deadline: Deadline) -> Response:
-        """The answer that is due, from the wire."""
-        limit = deadline.or_sooner(self._config.request_timeout_ms)
+    def _receive_next(self, context: str, deadline: Deadline) -> Response:
+        limit = deadline.capped_at(self._config.request_timeout_ms)
         waited_ms = limit.remaining_ms
         try:
-            response = self._wire.receive(limit)
+            response = self._connection.receive(limit)
         except KafkaTimeoutError as error:
             self.close()
-            raise _no_answer(what, waited_ms) from error
+            raise _no_response(context, waited_ms) from error
         except KafkaError as error:
             self.close()
-            raise _named(error, what, self._hint(error)) from error
-        self._note_quota(response)
+            raise _with_context(error, context, self._hint(error)) from error
+        self._note_throttling(response)
         return response
 
-    def _note_quota(self, response: Response) -> None:
+    def _note_throttling(self, response: Response) -> None:
         throttle_ms = getattr(response, "throttle_time_ms", 0)
         if throttle_ms <= 0:
             return
         served = self.versions.range_of(FetchRequest)
-        if served is not None and served.highest >= _FETCH_OF_THROTTLED_CLIENTS:
+        if served is not None and served.highest >= _CLIENT_THROTTLES_FROM_FETCH:
             _log.debug("%s throttles this client for %d ms, for a quota", self, throttle_ms)
             self._throttled = Deadline.after(throttle_ms)
 
-    def _wait_for_quota(self, request: Request, deadline: Deadline) -> None:
-        """The broker does not read from this connection before that (KIP-219)."""
+    def _wait_while_throttled(self, request: Request, deadline: Deadline) -> None:
+        """Wait: the broker does not read from a throttled connection (KIP-219)."""
         if not self.is_throttled:
             return
         throttled_ms, left_ms = self._throttled.remaining_ms, deadline.remaining_ms
@@ -228,45 +217,48 @@ class Broker:
                 f"{throttled_ms:.0f} ms, for a quota that was exceeded, and {left_ms:.0f} ms are "
                 "left"
             )
-        pause(throttled_ms)
+        sleep_ms(throttled_ms)
 
     def _authenticate(self, deadline: Deadline) -> None:
-        what = f"SASL to {self}"
+        context = f"SASL to {self}"
         waited_ms = deadline.remaining_ms
         try:
-            self._renew_at = authenticate(self._wire, self._config.security, deadline)
+            self._renew_at = authenticate(self._connection, self._config.security, deadline)
         except KafkaTimeoutError as error:
             self.close()
-            raise _no_answer(what, waited_ms) from error
+            raise _no_response(context, waited_ms) from error
         except KafkaError as error:
             self.close()
-            raise _named(error, what) from error
+            raise _with_context(error, context) from error
 
     def _renew_session(self, deadline: Deadline) -> None:
-        """Authenticate again before the broker ends the session, with nothing in flight (KIP-368).
+        """Authenticate again before the broker ends the session (KIP-368).
 
-        What is in flight is answered first, and kept for whoever asked.
+        No request may be in flight then: the pending responses are read first, and kept.
         """
         if self._renew_at is None or not self._renew_at.has_passed:
             return
-        while self._wire.connection.in_flight:
-            due = self._wire.connection.due
-            self._early.append((due, self._next(f"the requests before SASL to {self}", deadline)))
+        protocol = self._connection.protocol
+        while protocol.in_flight:
+            correlation_id = protocol.expected_correlation_id
+            response = self._receive_next(f"the requests before SASL to {self}", deadline)
+            self._early_responses.append((correlation_id, response))
         self._authenticate(deadline)
 
     def _hint(self, error: KafkaError) -> str:
-        """A listener that wants SASL answers ApiVersions, and cuts off whatever comes next."""
-        if self._wire.connection.answered <= 1 and isinstance(error, ClosedByPeerError):
-            return ", at the first request after ApiVersions; does this listener want SASL?"
+        # A listener that expects SASL serves ApiVersions, and closes on any other request.
+        is_first = self._connection.protocol.received_responses <= 1
+        if is_first and isinstance(error, ClosedByPeerError):
+            return ", at the first request after ApiVersions; does this listener expect SASL?"
         return ""
 
 
-def _no_answer(what: str, waited_ms: float) -> KafkaTimeoutError:
-    return KafkaTimeoutError(f"{what}: no answer within {waited_ms:.0f} ms")
+def _no_response(context: str, waited_ms: float) -> KafkaTimeoutError:
+    return KafkaTimeoutError(f"{context}: no response within {waited_ms:.0f} ms")
 
 
-def _named(error: KafkaError, what: str, hint: str = "") -> KafkaError:
-    """The same kind of error, with the API and the broker in front."""
+def _with_context(error: KafkaError, context: str, hint: str = "") -> KafkaError:
+    """The same kind of error, whose text starts with the API and the broker."""
     if isinstance(error, BrokerConnectionError | KafkaTimeoutError | ProtocolError):
-        return type(error)(f"{what}: {error}{hint}")
+        return type(error)(f"{context}: {error}{hint}")
     return error

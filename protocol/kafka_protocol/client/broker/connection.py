@@ -1,39 +1,34 @@
-"""A connection to a broker: the transport, and the conversation on it, in one hand.
+"""Joins a transport and a protocol `Connection`.
 
-The join of the two halves and nothing more: no retries, no names for errors, no choice of
-versions. `bring_up` makes one usable, `broker` asks for what its callers want.
+No retries, no context for errors and no choice of versions enter here: `api_versions` and `broker`
+add them.
 """
 
 from __future__ import annotations
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address, ClientConfig
-from kafka_protocol.client.network.transport import connect
+from kafka_protocol.client.network.connect import connect
 from kafka_protocol.connection import Connection
 from kafka_protocol.schema import Request, Response, VersionRange
 
 
-class Wire:
-    """A connected stream on which requests and responses are exchanged.
-
-    Args:
-        address: Where to connect to.
-        config: Client id and limits.
-        deadline: When it must be connected.
+class BrokerConnection:
+    """A connected stream that carries requests and responses.
 
     Raises:
-        BrokerConnectionError, KafkaTimeoutError: Nobody accepts.
-        TlsError: It does, and TLS does not come about.
+        BrokerConnectionError, KafkaTimeoutError: The connection cannot be opened.
+        TlsError: It was opened, and the TLS handshake failed.
         KafkaConfigError: A file that TLS needs cannot be used.
     """
 
     def __init__(self, address: Address, config: ClientConfig, deadline: Deadline) -> None:
         self.address = address
         self.transport = connect(address, config.security, deadline)
-        self.connection = Connection(config.client_id, config.max_response_bytes)
+        self.protocol = Connection(config.client_id, config.max_response_bytes)
 
     def __repr__(self) -> str:
-        return f"<Wire {self.transport!r}, {self.connection!r}>"
+        return f"<BrokerConnection {self.transport!r}, {self.protocol!r}>"
 
     def send(
         self,
@@ -43,7 +38,7 @@ class Wire:
         version: int | None = None,
         needed: VersionRange | None = None,
     ) -> int:
-        """Write a request in a version, or in the highest common one of those that are needed.
+        """Write a request in `version`, or else in the highest common one of those in `needed`.
 
         Returns:
             Its correlation id.
@@ -52,31 +47,31 @@ class Wire:
             EncodeError, UnsupportedVersionError: Nothing was sent.
             BrokerConnectionError, KafkaTimeoutError: How much was sent is unknown.
         """
-        pieces = self.connection.send(request, version=version, needed=needed)
-        correlation_id = self.connection.newest
+        pieces = self.protocol.send(request, version=version, needed=needed)
+        correlation_id = self.protocol.last_correlation_id
         self.transport.write(pieces, deadline)
         return correlation_id
 
     def receive(self, deadline: Deadline) -> Response:
-        """The answer that is due next. After a time-out it can be waited for again.
+        """Wait for the next response; can be repeated after a time-out.
 
         Raises:
-            ProtocolError: What came is no such answer.
-            BrokerConnectionError, KafkaTimeoutError: Nothing came.
+            ProtocolError: The bytes received are not that response.
+            BrokerConnectionError, KafkaTimeoutError: No whole response was received.
         """
-        while (response := self.connection.next_response()) is None:
-            room = self.connection.room
-            if room is not None:
-                self.connection.received(self.transport.read_into(room, deadline))
+        while (response := self.protocol.next_response()) is None:
+            buffer = self.protocol.receive_buffer
+            if buffer is not None:
+                self.protocol.bytes_received(self.transport.read_into(buffer, deadline))
             else:
-                data = self.transport.read(self.connection.missing_bytes, deadline)
-                self.connection.receive_data(data)
+                data = self.transport.read(self.protocol.missing_bytes, deadline)
+                self.protocol.receive_data(data)
         return response
 
     @property
-    def has_come(self) -> bool:
-        """Whether at least a part of the next answer is there. Never waits."""
-        return self.connection.has_come or self.transport.has_come
+    def has_buffered_data(self) -> bool:
+        """Whether at least a part of the next response can be read. Never waits."""
+        return self.protocol.has_buffered_data or self.transport.has_buffered_data
 
     def close(self) -> None:
         """Close the connection; safe to call again."""

@@ -1,13 +1,12 @@
-"""From options to a conversation of a mechanism: which credentials go where.
+"""Makes the conversation of a SASL mechanism from its options.
 
-Only who uses SASL imports this room: what stands behind the mechanisms (HTTP, Unicode's tables)
-takes longer to import than all the rest of the client.
+Imported only where SASL is used: the mechanisms' imports (HTTP, Unicode tables) take longer than
+those of the rest of the client.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Final, Literal
 
 from kafka_protocol.auth.aws_msk_iam import AwsMskIam
@@ -23,72 +22,43 @@ from kafka_protocol.client.config.security_options import SecurityOptions
 
 
 def conversation_for(security: SecurityOptions, host: str, deadline: Deadline) -> Conversation:
-    """A conversation that shows a broker who the client is.
+    """Make a conversation that authenticates the client to a broker.
 
-    Args:
-        security: The mechanism and its credentials, checked.
-        host: The broker's host name.
-        deadline: When a token must be here, for OAUTHBEARER.
+    By the deadline the token for OAUTHBEARER must have been received.
 
     Raises:
-        AuthenticationError: No token could be had.
-        BrokerConnectionError, KafkaTimeoutError, TlsError, ProtocolError: From a token's endpoint.
-        KafkaConfigError: A token's callback cannot be imported.
+        AuthenticationError: No token was received.
+        BrokerConnectionError, KafkaTimeoutError, TlsError, ProtocolError: From a token endpoint.
+        KafkaConfigError: A token callback cannot be imported.
     """
     return _CONVERSATIONS[security.mechanism or ""](security, host, deadline)
 
 
 def forget(security: SecurityOptions) -> None:
-    """Drop what was kept of credentials that were refused."""
+    """Drop the cached token for these credentials, because a broker refused it."""
     forget_token(security)
 
 
-def _plain(security: SecurityOptions, _host: str, _deadline: Deadline) -> Conversation:
-    return Plain(security.username or "", security.password or Secret(""))
-
-
-def _scram(
-    hash_name: Literal["sha256", "sha512"],
-    security: SecurityOptions,
-    _host: str,
-    _deadline: Deadline,
-) -> Conversation:
-    return Scram(
-        hash_name,
-        security.username or "",
-        security.password or Secret(""),
-        token_auth=security.scram_tokenauth,
-    )
-
-
-def _oauthbearer(security: SecurityOptions, _host: str, deadline: Deadline) -> Conversation:
-    return OAuthBearer(token_for(security, deadline), dict(security.oauth_extensions))
-
-
-def _aws_msk_iam(security: SecurityOptions, host: str, _deadline: Deadline) -> Conversation:
-    return AwsMskIam(
-        host,
-        region=security.aws_region,
-        profile=security.aws_profile,
-        role_arn=security.aws_role_arn,
-        role_session_name=security.aws_role_session_name,
-    )
-
-
-def _gssapi(security: SecurityOptions, host: str, _deadline: Deadline) -> Conversation:
-    return Gssapi(
-        security.kerberos_service_name,
-        host,
-        principal=security.kerberos_principal,
-        keytab=security.kerberos_keytab,
-    )
-
-
 _CONVERSATIONS: Final[Mapping[str, Callable[[SecurityOptions, str, Deadline], Conversation]]] = {
-    "PLAIN": _plain,
-    "SCRAM-SHA-256": partial(_scram, "sha256"),
-    "SCRAM-SHA-512": partial(_scram, "sha512"),
-    "OAUTHBEARER": _oauthbearer,
-    "AWS_MSK_IAM": _aws_msk_iam,
-    "GSSAPI": _gssapi,
+    "PLAIN": lambda given, _host, _deadline: Plain(*_user_and_password(given)),
+    "SCRAM-SHA-256": lambda given, _host, _deadline: _scram("sha256", given),
+    "SCRAM-SHA-512": lambda given, _host, _deadline: _scram("sha512", given),
+    "OAUTHBEARER": lambda given, _host, deadline: OAuthBearer(
+        token_for(given, deadline), dict(given.oauth_extensions)
+    ),
+    "AWS_MSK_IAM": lambda given, host, _deadline: AwsMskIam(
+        host, given.aws_region, given.aws_profile, given.aws_role_arn, given.aws_role_session_name
+    ),
+    "GSSAPI": lambda given, host, _deadline: Gssapi(
+        given.kerberos_service_name, host, given.kerberos_principal, given.kerberos_keytab
+    ),
 }
+
+
+def _user_and_password(security: SecurityOptions) -> tuple[str, Secret]:
+    return security.username or "", security.password or Secret("")
+
+
+def _scram(hash_name: Literal["sha256", "sha512"], security: SecurityOptions) -> Conversation:
+    credentials = _user_and_password(security)
+    return Scram(hash_name, *credentials, token_auth=security.scram_tokenauth)

@@ -1,29 +1,26 @@
-"""Topics: created, deleted, and how one is configured. Not an admin client."""
+"""Create a topic, delete one, read one of its configurations. Not an admin client."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.errors import BrokerError, KafkaError
+from kafka_protocol.errors import BrokerError
 from kafka_protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from kafka_protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
-from kafka_protocol.messages.describe_configs import (
-    DescribeConfigsRequest,
-    DescribeConfigsResponse,
-)
+from kafka_protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
 from kafka_protocol.schema import Request
-
-T = TypeVar("T")
 
 _CreatableTopic = CreateTopicsRequest.CreatableTopic
 
+_TOPIC: Final = 2  # a resource type of DescribeConfigs
+
 
 class NewTopic(NamedTuple):
-    """What a topic is to be; `configs` are Kafka's topic configurations."""
+    """A topic to create; `configs` are Kafka's topic configurations."""
 
     name: str
     partitions: int = 1
@@ -35,7 +32,7 @@ def create_topic(cluster: Cluster, new: NewTopic, deadline: Deadline) -> None:
     """Create a topic and return when brokers know it.
 
     Raises:
-        BrokerError: The cluster refused; TOPIC_ALREADY_EXISTS, for one.
+        BrokerError: The cluster refused, for example with TOPIC_ALREADY_EXISTS.
         BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
     """
     topic = _CreatableTopic(
@@ -48,53 +45,49 @@ def create_topic(cluster: Cluster, new: NewTopic, deadline: Deadline) -> None:
         ],
     )
 
-    def ask(controller: Broker) -> None:
+    def create(controller: Broker) -> None:
         request = CreateTopicsRequest(
             topics=[topic], timeout_ms=deadline.broker_timeout_ms(cluster.config)
         )
         response = controller.request(request, CreateTopicsResponse, deadline)
-        for answer in response.topics:
-            _check(
-                answer.error_code,
-                f"CreateTopics {new.name!r} on {controller}",
-                answer.error_message,
-            )
+        for result in response.topics:
+            context = f"CreateTopics {new.name!r} on {controller}"
+            _check(result.error_code, context, result.error_message)
 
-    _with_controller(cluster, CreateTopicsRequest, ask, deadline)
+    _with_controller(cluster, CreateTopicsRequest, create, deadline)
     cluster.settled_topics([new.name], deadline)
 
 
 def delete_topic(cluster: Cluster, name: str, deadline: Deadline) -> None:
-    """Delete a topic; brokers may go on serving it for a moment.
+    """Delete a topic; brokers may serve it for a moment longer.
 
     Raises:
         BrokerError: The cluster refused, or has no such topic.
         BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
     """
 
-    def ask(controller: Broker) -> None:
-        # Below v6 names stand in a list of their own; a version ignores what it lacks.
-        versions = controller.choose(DeleteTopicsRequest)
+    def delete(controller: Broker) -> None:
+        # Below v6 the names are in another field.
+        version = controller.choose(DeleteTopicsRequest)
         request = DeleteTopicsRequest(
-            topics=[DeleteTopicsRequest.DeleteTopicState(name=name)] if versions >= 6 else [],
+            topics=[DeleteTopicsRequest.DeleteTopicState(name=name)] if version >= 6 else [],
             topic_names=[name],
             timeout_ms=deadline.broker_timeout_ms(cluster.config),
         )
         response = controller.request(request, DeleteTopicsResponse, deadline)
-        for answer in response.responses:
-            _check(
-                answer.error_code, f"DeleteTopics {name!r} on {controller}", answer.error_message
-            )
+        for result in response.responses:
+            context = f"DeleteTopics {name!r} on {controller}"
+            _check(result.error_code, context, result.error_message)
 
-    _with_controller(cluster, DeleteTopicsRequest, ask, deadline)
+    _with_controller(cluster, DeleteTopicsRequest, delete, deadline)
     cluster.forget(name)
 
 
 def topic_config(cluster: Cluster, topic: str, name: str, deadline: Deadline) -> str | None:
-    """What one of a topic's configurations is set to; None where it has no such one.
+    """The value of one configuration of a topic; None where brokers know no such configuration.
 
     Raises:
-        BrokerError: There is no such topic, or the principal lacks DESCRIBE_CONFIGS on it.
+        BrokerError: The topic does not exist, or the principal lacks DESCRIBE_CONFIGS on it.
         UnsupportedVersionError: The brokers are older than 0.11.
         BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
     """
@@ -106,30 +99,23 @@ def topic_config(cluster: Cluster, topic: str, name: str, deadline: Deadline) ->
         ]
     )
 
-    def ask(broker: Broker, setup: Deadline) -> str | None:
+    def describe(broker: Broker, setup: Deadline) -> str | None:
         response = broker.request(request, DescribeConfigsResponse, setup)
-        for answer in response.results:
+        for result in response.results:
             context = f"DescribeConfigs of topic {topic!r} on {broker}"
-            _check(answer.error_code, context, answer.error_message)
-        found = (config for answer in response.results for config in answer.configs)
+            _check(result.error_code, context, result.error_message)
+        found = (config for result in response.results for config in result.configs)
         return next((config.value for config in found if config.name == name), None)
 
-    return cluster.ask_anyone(ask, deadline)
-
-
-_TOPIC: Final = 2  # a resource type of DescribeConfigs
+    return cluster.with_any_broker(describe, deadline)
 
 
 def _with_controller(
-    cluster: Cluster, request: type[Request], ask: Callable[[Broker], T], deadline: Deadline
-) -> T:
-    """Ask the controller, again where it moved or could not be reached."""
+    cluster: Cluster, request: type[Request], call: Callable[[Broker], None], deadline: Deadline
+) -> None:
+    """Call with the controller; again where it moved or could not be reached."""
     retry = Retry(cluster.config, deadline, cluster.config.connection_setup_timeout_ms)
-    while True:
-        try:
-            return ask(cluster.controller(request, deadline))
-        except KafkaError as error:
-            retry.wait_after(error)
+    retry.until_done(lambda: call(cluster.controller(request, deadline)))
 
 
 def _check(code: int, context: str, message: str | None) -> None:

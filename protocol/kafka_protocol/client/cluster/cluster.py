@@ -1,9 +1,8 @@
 """The brokers of one cluster: bootstrap, metadata, leaders, and connections kept open.
 
-Metadata is asked for when it is needed and cached; an error that says it is old throws the topic
-out of the cache, and the next look asks again. Retries belong to the callers (`offsets`, `fetch`,
-`produce`), with one exception: the first contact, which `metadata` tries until brokers have been
-unreachable for too long.
+Metadata is requested when it is needed, and cached. An error that shows it to be stale removes the
+topic from the cache, so the next use requests it again. Only requests about the cluster itself are
+retried here (metadata, coordinators); ListOffsets, Fetch and Produce are retried by their modules.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from kafka_protocol.client.cluster.metadata import (
     NO_LEADER,
     Leader,
     Topic,
-    ask_metadata,
     find_coordinators,
+    request_metadata,
     topic_of,
     unknown_topic,
     why_no_leader,
@@ -45,26 +44,22 @@ from kafka_protocol.topic_partition import TopicPartition
 
 T = TypeVar("T")
 
-# How long a topic may be unknown before it counts as missing: brokers learn of a new one, and
-# elect its leaders, within a second or two.
+# How long a topic may be unknown before it counts as missing, in ms: brokers learn of a new topic,
+# and elect its leaders, within a second or two.
 TOPIC_GRACE_MS = 3_000
 
 
 class Cluster:
-    """A cluster, reached through its bootstrap servers. Not for several threads at once.
-
-    Args:
-        config: Where to begin, limits and time-outs.
-    """
+    """A cluster, reached through its bootstrap servers. Not thread-safe."""
 
     def __init__(self, config: ClientConfig) -> None:
         self.config = config
-        self._addresses: dict[int, Address] = {}  # as metadata advertises them
+        self._addresses: dict[int, Address] = {}  # by node id, from metadata
         self._topics: dict[str, Topic] = {}
         self._newest = NewestLeaders(config.topic_propagation_max_ms)
         self._brokers: dict[int, Broker] = {}
         self._bootstrap: Broker | None = None
-        self._replaced: list[Broker] = []  # whose last answers are waited for
+        self._replaced: list[Broker] = []  # still in use for their last responses
 
     def __repr__(self) -> str:
         return (
@@ -74,11 +69,7 @@ class Cluster:
 
     def close(self) -> None:
         """Close every connection."""
-        for broker in [
-            *self._brokers.values(),
-            *self._replaced,
-            *filter(None, [self._bootstrap]),
-        ]:
+        for broker in [*self._brokers.values(), *self._replaced, *filter(None, [self._bootstrap])]:
             broker.close()
         self._brokers.clear()
         self._replaced.clear()
@@ -89,49 +80,40 @@ class Cluster:
     def topics(
         self, names: Collection[str] | None, deadline: Deadline, *, create: bool = False
     ) -> dict[str, Topic]:
-        """Ask for topics, whatever the cache holds.
+        """Request the metadata of topics (None for all of them), whatever the cache holds.
 
-        Args:
-            names: Which topics; None for all of them.
-            deadline: When to give up.
-            create: Whether a broker with auto.create.topics.enable may create what is missing.
+        With `create`, a broker with auto.create.topics.enable may create missing topics.
 
         Returns:
-            Every topic that was named, or all there are. One that does not exist has an error code.
+            Every named topic, or all topics. A topic that does not exist has an error code.
 
         Raises:
-            BrokerConnectionError: No broker can be reached. Lists every address and why.
-            KafkaTimeoutError: A broker accepted and did not answer in time.
+            BrokerConnectionError: No broker can be reached. Lists every address and its error.
+            KafkaTimeoutError: A broker accepted and did not respond in time.
         """
         retry = Retry(self.config, deadline, self.config.connection_setup_timeout_ms)
-        while True:
-            try:
-                response = self._ask_for_topics(names, deadline, create=create)
-            except KafkaError as error:
-                retry.wait_after(error)
-                continue
-            known = self._learn(response)
-            return known if names is None else {n: known.get(n) or unknown_topic(n) for n in names}
+        request = partial(self._request_topics, names, deadline, create=create)
+        known = self._update(retry.until_done(request))
+        return known if names is None else {n: known.get(n) or unknown_topic(n) for n in names}
 
     def settled_topics(
         self, names: Collection[str], deadline: Deadline, *, create: bool = False
     ) -> dict[str, Topic]:
-        """Ask for topics until no answer is one that may pass, or for TOPIC_GRACE_MS.
+        """Request topics until none has a retriable error, or for TOPIC_GRACE_MS.
 
-        A topic that was created a moment ago is unknown to some brokers, or has no leader yet.
-        `create` is as for `topics`.
+        Some brokers do not know a new topic yet, or it has no leader yet. `create` as for `topics`.
 
         Returns:
-            Every topic that was named. One that still does not exist has an error code.
+            Every named topic. A topic that still does not exist has an error code.
 
         Raises:
             BrokerConnectionError, KafkaTimeoutError: As from `topics`.
         """
         topics = self.topics(names, deadline, create=create)
-        retry = Retry(self.config, deadline.or_sooner(TOPIC_GRACE_MS), TOPIC_GRACE_MS)
-        while passing := [t for t in topics.values() if ErrorCode.lookup(t.error_code).retriable]:
+        retry = Retry(self.config, deadline.capped_at(TOPIC_GRACE_MS), TOPIC_GRACE_MS)
+        while unsettled := [t for t in topics.values() if ErrorCode.lookup(t.error_code).retriable]:
             try:
-                retry.wait_after(BrokerError(passing[0].error_code, "Metadata"))
+                retry.wait_if_retriable(BrokerError(unsettled[0].error_code, "Metadata"))
             except BrokerError:
                 break
             try:
@@ -139,11 +121,11 @@ class Cluster:
             except KafkaError:
                 if not deadline.has_passed:
                     raise
-                break  # what was said before stands
+                break  # the previous response counts
         return topics
 
     def leader(self, topic_partition: TopicPartition, deadline: Deadline) -> tuple[Leader, Topic]:
-        """Who leads a partition, from the cache where that is known.
+        """The leader of a partition and its topic, from the cache where possible.
 
         Raises:
             BrokerError: The topic or the partition does not exist, or has no leader now.
@@ -158,35 +140,41 @@ class Cluster:
         return leader, topic
 
     def forget(self, topic: str) -> None:
-        """Ask for a topic's metadata anew the next time it is needed."""
+        """Remove a topic from the cached metadata."""
         self._topics.pop(topic, None)
 
-    def forget_after(self, error: KafkaError, topic: str) -> None:
-        """Forget what an error says is old: a topic's leaders."""
-        is_old = isinstance(error, BrokerError) and error.error.refresh is Refresh.METADATA
-        if is_old or isinstance(error, BrokerConnectionError | KafkaTimeoutError | ProtocolError):
+    def forget_if_stale(self, error: KafkaError, topic: str) -> None:
+        """Forget a topic if its leaders in the cache may have caused this error."""
+        is_stale = isinstance(error, BrokerError) and error.error.refresh is Refresh.METADATA
+        if is_stale or isinstance(error, BrokerConnectionError | KafkaTimeoutError | ProtocolError):
             self.forget(topic)
 
-    def _ask_for_topics(
+    def _request_topics(
         self, names: Collection[str] | None, deadline: Deadline, *, create: bool = False
     ) -> MetadataResponse:
-        return self.ask_anyone(
-            lambda broker, setup: ask_metadata(broker, names, setup, create=create), deadline
+        return self.with_any_broker(
+            lambda broker, setup: request_metadata(broker, names, setup, create=create), deadline
         )
 
-    def ask_anyone(self, ask: Callable[[Broker, Deadline], T], deadline: Deadline) -> T:
-        """The first answer of any broker; what went wrong with each of them where none answers."""
-        setup = deadline.or_sooner(self.config.connection_setup_timeout_ms)
+    def with_any_broker(self, call: Callable[[Broker, Deadline], T], deadline: Deadline) -> T:
+        """Call with one broker after the other, until a call succeeds.
+
+        Raises:
+            AuthenticationError: A broker refuses the client's identity.
+            KafkaError: The first error, where no call's error is retriable.
+            BrokerConnectionError: No call succeeded; names the error of each.
+        """
+        setup = deadline.capped_at(self.config.connection_setup_timeout_ms)
         errors: list[KafkaError] = []
         candidates = self._candidates()
         for i, reach in enumerate(candidates):
             left = len(candidates) - i
             try:
-                broker = reach(setup.or_sooner(setup.remaining_ms / left))
-                # One that is silent leaves half of the time to the others; a slow one has enough.
-                return ask(broker, setup.or_sooner(setup.remaining_ms / min(left, 2)))
+                broker = reach(setup.capped_at(setup.remaining_ms / left))
+                # A silent broker leaves half of the time to the others; a slow one has enough.
+                return call(broker, setup.capped_at(setup.remaining_ms / min(left, 2)))
             except KafkaError as error:
-                # Every broker knows the same users, and counts the failures of each.
+                # Every broker has the same users, and counts failed logins.
                 if isinstance(error, AuthenticationError) and not isinstance(error, TlsError):
                     raise
                 errors.append(error)
@@ -202,19 +190,19 @@ class Cluster:
     def _candidates(self) -> list[Callable[[Deadline], Broker]]:
         """How to reach brokers: connected ones, then advertised ones, then bootstrap servers."""
         connected = [b for b in self._brokers.values() if not b.is_closed and not b.in_flight]
-        random.shuffle(connected)  # one of them may be behind the others
+        random.shuffle(connected)  # one may have older metadata than the others
         if self._bootstrap is not None and not self._bootstrap.is_closed:
             connected.append(self._bootstrap)
         places: list[tuple[int | None, Address]] = [*self._addresses.items()]
         random.shuffle(places)
         places += [(None, address) for address in self.config.bootstrap_servers]
         return [
-            *(partial(_already, broker) for broker in connected),
+            *(partial(_connected, broker) for broker in connected),
             *(partial(self._connect, address, node_id) for node_id, address in places),
         ]
 
-    def _learn(self, response: MetadataResponse) -> dict[str, Topic]:
-        if response.brokers:  # a broker that is starting knows of none
+    def _update(self, response: MetadataResponse) -> dict[str, Topic]:
+        if response.brokers:  # a broker that is starting lists none
             self._addresses = {b.node_id: Address(b.host, b.port) for b in response.brokers}
             self._drop_moved_brokers()
         topics = {t.name: topic_of(t) for t in response.topics if t.name is not None}
@@ -228,10 +216,10 @@ class Cluster:
     # --- Connections -----------------------------------------------------------------------------
 
     def broker(self, node_id: int, deadline: Deadline) -> Broker:
-        """A connection to the broker with this number, kept for the next time.
+        """A connection to a broker, kept for the next call.
 
         Raises:
-            BrokerConnectionError: It cannot be reached where it says that it listens.
+            BrokerConnectionError: The broker cannot be reached at its advertised address.
         """
         broker = self._brokers.get(node_id)
         if broker is not None and not broker.is_closed:
@@ -239,7 +227,7 @@ class Cluster:
         address = self._addresses.get(node_id)
         if address is None:
             raise BrokerConnectionError(f"broker {node_id} is not known to the cluster any more")
-        setup = deadline.or_sooner(self.config.connection_setup_timeout_ms)
+        setup = deadline.capped_at(self.config.connection_setup_timeout_ms)
         try:
             return self._connect(address, node_id, setup)
         except (BrokerConnectionError, KafkaTimeoutError) as error:
@@ -261,44 +249,40 @@ class Cluster:
         return broker
 
     def _close_idle(self, replaced: list[Broker]) -> None:
-        """Close connections whose place others took, but for those with an answer to come."""
+        """Close replaced connections, but for those with a response to come."""
         for broker in replaced:
             if not broker.in_flight:
                 broker.close()
         self._replaced = [broker for broker in replaced if not broker.is_closed]
 
     def common_versions(self, deadline: Deadline) -> BrokerVersions:
-        """What every broker of the cluster serves; `features` says what that is enough for.
+        """The API versions that every broker of the cluster serves.
 
         Raises:
-            BrokerConnectionError: One of them cannot be reached.
+            BrokerConnectionError: A broker cannot be reached.
         """
-        self._learn(self._ask_for_topics([], deadline))
+        self._update(self._request_topics([], deadline))
         if not self._addresses:
-            # Kafka 0.8 names its brokers once there is a topic; who answered is one of them.
-            return self.ask_anyone(lambda broker, _: broker.versions, deadline)
+            # Kafka 0.8 lists no brokers before it has a topic.
+            return self.with_any_broker(lambda broker, _: broker.versions, deadline)
         brokers = [self.broker(node_id, deadline) for node_id in sorted(self._addresses)]
         return common_versions(broker.versions for broker in brokers)
 
     def controller(self, request: type[Request], deadline: Deadline) -> Broker:
-        """A connection to the broker that creates and deletes topics.
-
-        Args:
-            request: What it is to be asked.
-            deadline: When to give up.
+        """A connection to the broker that creates and deletes topics, for this request.
 
         Raises:
-            UnsupportedVersionError: The brokers are too old for that.
-            BrokerError: None is elected at the moment.
-            BrokerConnectionError: It cannot be reached.
+            UnsupportedVersionError: The brokers are too old for the request.
+            BrokerError: No controller is elected now.
+            BrokerConnectionError: The controller cannot be reached.
         """
 
-        def ask(broker: Broker, setup: Deadline) -> MetadataResponse:
+        def find(broker: Broker, setup: Deadline) -> MetadataResponse:
             broker.choose(request)
-            return ask_metadata(broker, [], setup)
+            return request_metadata(broker, [], setup)
 
-        response = self.ask_anyone(ask, deadline)
-        self._learn(response)
+        response = self.with_any_broker(find, deadline)
+        self._update(response)
         if response.controller_id == NO_LEADER:
             raise BrokerError(ErrorCode.NOT_CONTROLLER, "Metadata of the controller")
         return self.broker(response.controller_id, deadline)
@@ -306,22 +290,19 @@ class Cluster:
     def coordinators(
         self, kind: int, keys: Collection[str], deadline: Deadline
     ) -> dict[str, Broker | KafkaError]:
-        """Connections to the brokers that mind groups, or transactional ids.
+        """Connections to the coordinators of groups, or of transactional ids.
 
-        Args:
-            kind: GROUP or TRANSACTION, as in `messages.find_coordinator`.
-            keys: The groups or ids.
-            deadline: When to give up.
+        `kind` is GROUP or TRANSACTION, as in `messages.find_coordinator`.
 
         Returns:
-            For each key its coordinator, or why there is none: nobody minds it at the moment, it
-            may not be described, or the broker cannot be reached.
+            For each key its coordinator, or an error: it has none now, the principal may not
+            describe it, or the coordinator cannot be reached.
 
         Raises:
-            BrokerConnectionError, KafkaTimeoutError: Nobody can be asked.
+            BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
             UnsupportedVersionError: The brokers are too old for transactions.
         """
-        found = self.ask_anyone(partial(find_coordinators, kind, keys), deadline)
+        found = self.with_any_broker(partial(find_coordinators, kind, keys), deadline)
         named = {each.node_id: each.address for each in found.values() if each.error is None}
         self._addresses.update(named)
         self._drop_moved_brokers()
@@ -334,34 +315,24 @@ class Cluster:
         except KafkaError as error:
             return error
 
-    def ask_coordinator(
-        self,
-        kind: int,
-        key: str,
-        ask: Callable[[Broker], T],
-        deadline: Deadline,
-        retry: Retry,
+    def with_coordinator(
+        self, kind: int, key: str, call: Callable[[Broker], T], deadline: Deadline, retry: Retry
     ) -> T:
-        """Ask a coordinator, again where it moved, is loading, or could not be reached.
+        """Call with a coordinator; again where it moved, is loading, or could not be reached.
 
-        Args:
-            kind: GROUP or TRANSACTION.
-            key: The group or id.
-            ask: What to ask; has to be safe to ask again.
-            deadline: When to give up.
-            retry: How long to wait between tries, and when there are none any more.
+        `call` must be safe to repeat. `retry` has the waits between tries, and their end.
 
         Raises:
-            KafkaError: What `ask` raised, or why there is no coordinator.
+            KafkaError: The error of `call`, or of the search for the coordinator.
         """
-        while True:
-            try:
-                coordinator = self.coordinators(kind, [key], deadline)[key]
-                if isinstance(coordinator, KafkaError):
-                    raise coordinator
-                return ask(coordinator)
-            except KafkaError as error:
-                retry.wait_after(error)
+
+        def find_and_call() -> T:
+            coordinator = self.coordinators(kind, [key], deadline)[key]
+            if isinstance(coordinator, KafkaError):
+                raise coordinator
+            return call(coordinator)
+
+        return retry.until_done(find_and_call)
 
     def _drop_moved_brokers(self) -> None:
         for node_id, broker in [*self._brokers.items()]:
@@ -370,5 +341,5 @@ class Cluster:
                 del self._brokers[node_id]
 
 
-def _already(broker: Broker, _deadline: Deadline) -> Broker:
+def _connected(broker: Broker, _deadline: Deadline) -> Broker:
     return broker

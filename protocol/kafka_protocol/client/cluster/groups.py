@@ -1,8 +1,7 @@
-"""The offsets that groups commit: read and written by someone who is no member of the group.
+"""Committed offsets of consumer groups, read and written without being a member.
 
-A query keeps its own offsets; what is committed here is for others, such as lag tools, and what is
-read here is where others stood. The group's coordinator is found, and found again where it moved.
-ZooKeeper's offsets (version 0 of both APIs) are neither read nor written.
+A query keeps its own offsets; those committed here are for other programs, such as lag tools. No
+group membership, and no offsets in ZooKeeper (version 0 of both APIs).
 """
 
 from __future__ import annotations
@@ -22,18 +21,17 @@ from kafka_protocol.topic_partition import TopicPartition, by_topic
 
 T = TypeVar("T")
 
-# v0 speaks of ZooKeeper; v10 speaks of topics by id only.
+# v0 is about ZooKeeper; v10 has topic ids only.
 _BY_NAME: Final = VersionRange(1, 9)
-# The first version of OffsetFetch that asks for several groups at once, in other fields (KIP-709).
+# The first version of OffsetFetch with several groups in one request, in other fields (KIP-709).
 _MANY_GROUPS: Final = 8
 
-# Of a group whose members, if it has any, are not asked.
 _NO_GENERATION: Final = -1
 _NO_OFFSET: Final = -1
 
 _OneGroup = OffsetFetchResponse.OffsetFetchResponseTopic
 _OneOfMany = OffsetFetchResponse.OffsetFetchResponseGroup.OffsetFetchResponseTopics
-_PartitionAnswer: TypeAlias = (
+_PartitionOffset: TypeAlias = (
     "_OneGroup.OffsetFetchResponsePartition | _OneOfMany.OffsetFetchResponsePartitions"
 )
 
@@ -41,63 +39,50 @@ _PartitionAnswer: TypeAlias = (
 def committed_offsets(
     cluster: Cluster, group_id: str, partitions: Collection[TopicPartition], deadline: Deadline
 ) -> dict[TopicPartition, int]:
-    """The offsets that a group has committed.
+    """The offset that a group has committed (the next to read), of each partition that has one.
 
-    Args:
-        cluster: Whom to ask.
-        group_id: The group; one that nobody has heard of has committed nothing.
-        partitions: Of which partitions.
-        deadline: When to give up.
-
-    Returns:
-        The offset to go on at, for each partition that the group has committed one for.
+    An unknown group has no offsets.
 
     Raises:
         BrokerError: The group or a topic may not be read.
         BrokerConnectionError, KafkaTimeoutError: The coordinator cannot be reached.
     """
 
-    def ask(coordinator: Broker) -> dict[TopicPartition, int]:
+    def fetch(coordinator: Broker) -> dict[TopicPartition, int]:
         version = coordinator.choose(OffsetFetchRequest, _BY_NAME)
         request = _fetch_request(group_id, partitions, version)
         response = coordinator.request(request, OffsetFetchResponse, deadline, _BY_NAME)
         context = f"OffsetFetch of group {group_id!r} to {coordinator}"
-        answered = _answered(response, group_id, version, context)
-        _check(answered.error_code, context)
-        answers: dict[TopicPartition, _PartitionAnswer] = {
+        group = _group_in(response, group_id, version, context)
+        _check(group.error_code, context)
+        found: dict[TopicPartition, _PartitionOffset] = {
             TopicPartition(topic.name, partition.partition_index): partition
-            for topic in answered.topics
+            for topic in group.topics
             for partition in topic.partitions
         }
         offsets = {}
         for topic_partition in partitions:
-            if topic_partition not in answers:
-                raise OutOfStepError(f"{context}: the answer lacks {topic_partition}")
-            answer = answers[topic_partition]
-            # Below v2 a group without offsets is an unknown partition.
-            if answer.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                _check(answer.error_code, f"{context} for {topic_partition}")
-                offsets[topic_partition] = answer.committed_offset
+            if topic_partition not in found:
+                raise OutOfStepError(f"{context}: the response lacks {topic_partition}")
+            partition = found[topic_partition]
+            # Below v2 this error also means that the group has no offset for the partition.
+            if partition.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                _check(partition.error_code, f"{context} for {topic_partition}")
+                offsets[topic_partition] = partition.committed_offset
         return {tp: offset for tp, offset in offsets.items() if offset != _NO_OFFSET}
 
-    return _with_coordinator(cluster, group_id, ask, deadline)
+    return _with_coordinator(cluster, group_id, fetch, deadline)
 
 
 def commit_offsets(
     cluster: Cluster, group_id: str, offsets: Mapping[TopicPartition, int], deadline: Deadline
 ) -> None:
-    """Commit offsets for a group that has no members at the moment.
-
-    Args:
-        cluster: Whom to tell.
-        group_id: The group.
-        offsets: For each partition the offset to go on at, which is behind the last one read.
-        deadline: When to give up.
+    """Commit offsets (the next to read of each partition) for a group that has no members now.
 
     Raises:
-        BrokerError: The group has members (UNKNOWN_MEMBER_ID), or may not be written.
-        BrokerConnectionError, KafkaTimeoutError: The coordinator cannot be reached; whether the
-            offsets were committed is unknown.
+        BrokerError: The group has members (UNKNOWN_MEMBER_ID), or the principal may not write it.
+        BrokerConnectionError, KafkaTimeoutError: The coordinator cannot be reached. The offsets may
+            be committed.
     """
     topics = [
         OffsetCommitRequest.OffsetCommitRequestTopic(
@@ -115,9 +100,9 @@ def commit_offsets(
         group_id=group_id, generation_id_or_member_epoch=_NO_GENERATION, topics=topics
     )
 
-    def ask(coordinator: Broker) -> None:
+    def commit(coordinator: Broker) -> None:
         response = coordinator.request(request, OffsetCommitResponse, deadline, _BY_NAME)
-        answers = {
+        codes = {
             TopicPartition(topic.name, partition.partition_index): partition.error_code
             for topic in response.topics
             for partition in topic.partitions
@@ -127,18 +112,18 @@ def commit_offsets(
                 f"OffsetCommit of group {group_id!r} for {topic_partition} at offset "
                 f"{offsets[topic_partition]} to {coordinator}"
             )
-            if topic_partition not in answers:
-                raise OutOfStepError(f"{context}: the answer lacks the partition")
-            _check(answers[topic_partition], context)
+            if topic_partition not in codes:
+                raise OutOfStepError(f"{context}: the response lacks the partition")
+            _check(codes[topic_partition], context)
 
-    _with_coordinator(cluster, group_id, ask, deadline)
+    _with_coordinator(cluster, group_id, commit, deadline)
 
 
 def _with_coordinator(
-    cluster: Cluster, group_id: str, ask: Callable[[Broker], T], deadline: Deadline
+    cluster: Cluster, group_id: str, call: Callable[[Broker], T], deadline: Deadline
 ) -> T:
     retry = Retry(cluster.config, deadline, cluster.config.connection_setup_timeout_ms)
-    return cluster.ask_coordinator(GROUP, group_id, ask, deadline, retry)
+    return cluster.with_coordinator(GROUP, group_id, call, deadline, retry)
 
 
 def _fetch_request(
@@ -157,15 +142,15 @@ def _fetch_request(
     return OffsetFetchRequest(groups=[Group(group_id=group_id, topics=group_topics)])
 
 
-def _answered(
+def _group_in(
     response: OffsetFetchResponse, group_id: str, version: int, context: str
 ) -> OffsetFetchResponse | OffsetFetchResponse.OffsetFetchResponseGroup:
-    """The group's answer, in whichever of the two layouts it is."""
+    """The group's part of a response, in either of the two layouts."""
     if version < _MANY_GROUPS:
         return response
     groups = [group for group in response.groups if group.group_id == group_id]
     if not groups:
-        raise OutOfStepError(f"{context}: the answer lacks the group")
+        raise OutOfStepError(f"{context}: the response lacks the group")
     return groups[0]
 
 

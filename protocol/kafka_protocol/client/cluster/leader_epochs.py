@@ -1,7 +1,7 @@
-"""The newest leader of each partition that any broker told, so that older word is not believed.
+"""The newest known leader of each partition, so that older metadata does not replace it.
 
-Brokers hear of a new leader at different times; a leader's epoch says which word is newer
-(KIP-320). No requests are made here.
+Brokers learn of a new leader at different times; the higher leader epoch is the newer (KIP-320).
+No requests here.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ _NO_EPOCH = -1
 class _Known(NamedTuple):
     topic_id: uuid.UUID
     partitions: Mapping[int, Leader]
-    believed_until: Deadline
+    valid_until: Deadline
 
 
 class NewestLeaders:
-    """What is known of leaders, topic by topic.
+    """The newest known leaders of each topic.
 
     Args:
-        propagation_ms: How long word of a topic may take. Where brokers tell no topic ids, a
-            topic that was created anew has older epochs for good, so after that time they count.
+        propagation_ms: How long all brokers take to learn of a topic. Without topic ids, a topic
+            that was re-created has older epochs for good, so after this time they are accepted.
     """
 
     def __init__(self, propagation_ms: int) -> None:
@@ -38,18 +38,18 @@ class NewestLeaders:
         return f"<NewestLeaders of {len(self._known)} topics>"
 
     def merge(self, topic: Topic) -> Topic:
-        """What a broker says of a topic, but for leaders that are older than what is known."""
+        """The topic as a broker describes it, with known leaders where those have newer epochs."""
         known = self._known.get(topic.name)
         if known is not None and _is_same(known, topic):
-            older = {
+            newer = {
                 number: before
                 for number, leader in topic.partitions.items()
                 if (before := known.partitions.get(number)) is not None
                 and _NO_EPOCH < leader.epoch < before.epoch
             }
-            if older:
-                # Kept as it was, so that the time goes on in which it is believed.
-                return topic._replace(partitions={**topic.partitions, **older})
+            if newer:
+                # `known` stays as it is, so that its time goes on.
+                return topic._replace(partitions={**topic.partitions, **newer})
         until = Deadline.after(self._propagation_ms)
         self._known[topic.name] = _Known(topic.topic_id, topic.partitions, until)
         return topic
@@ -58,4 +58,4 @@ class NewestLeaders:
 def _is_same(known: _Known, topic: Topic) -> bool:
     if known.topic_id != topic.topic_id:
         return False
-    return has_topic_id(topic) or not known.believed_until.has_passed
+    return has_topic_id(topic) or not known.valid_until.has_passed

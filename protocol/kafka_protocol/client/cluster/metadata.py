@@ -1,7 +1,6 @@
-"""What brokers are asked about the cluster, and what their answers mean: topics, coordinators.
+"""Metadata and FindCoordinator: one request to one broker, in whatever version it speaks.
 
-One question to one broker each, in whatever version it speaks. Whom to ask, what to keep and when
-to ask again is `cluster`'s business.
+`cluster` chooses the broker, caches the results and retries; nothing of that here.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ NO_LEADER: Final = -1
 
 
 class Leader(NamedTuple):
-    """Who leads a partition, since which epoch (-1 where brokers do not say)."""
+    """The node id of a partition's leader, and its leader epoch (-1 from old brokers)."""
 
     node_id: int
     epoch: int
 
 
 class Topic(NamedTuple):
-    """What metadata says about a topic; `partitions` may lack a leader (NO_LEADER)."""
+    """A topic in metadata. A partition without a leader has NO_LEADER."""
 
     name: str
     topic_id: uuid.UUID
@@ -45,55 +44,52 @@ class Topic(NamedTuple):
     partitions: Mapping[int, Leader]
 
 
-# From that version on one request finds several coordinators (KIP-699).
+# From this version on, one request finds several coordinators (KIP-699).
 _MANY_COORDINATORS: Final = 4
-# Below that version a broker with auto.create.topics.enable creates what it is asked for.
-_LEAVES_TOPICS_ALONE: Final = 4
+# Below this version, a broker with auto.create.topics.enable creates every topic in the request.
+_FIRST_WITHOUT_CREATION: Final = 4
 
 
-def ask_metadata(
+def request_metadata(
     broker: Broker, names: Collection[str] | None, deadline: Deadline, *, create: bool = False
 ) -> MetadataResponse:
-    """Ask for topics by name, or for all of them.
+    """Send Metadata for topics by name, or for all of them (None).
 
     Raises:
         BrokerError: The broker refused.
     """
-    request = _metadata_request(names, create, broker.choose(MetadataRequest))
+    version = broker.choose(MetadataRequest)
+    if names and not create and version < _FIRST_WITHOUT_CREATION:
+        names = None  # all topics, of which the caller picks: reading must not create any
+    named = [MetadataRequest.MetadataRequestTopic(name=name) for name in sorted(names or ())]
+    request = MetadataRequest(
+        topics=None if names is None and version > 0 else named,
+        # Without names nothing is created; and below v4 this must have its default.
+        allow_auto_topic_creation=create or not names,
+    )
     response = broker.request(request, MetadataResponse, deadline)
     if response.error_code:
         raise BrokerError(response.error_code, f"Metadata to {broker}")
     return response
 
 
-def _metadata_request(names: Collection[str] | None, create: bool, version: int) -> MetadataRequest:
-    if names and not create and version < _LEAVES_TOPICS_ALONE:
-        names = None  # all of them, of which the caller picks: reading must not create
-    named = [MetadataRequest.MetadataRequestTopic(name=name) for name in sorted(names or ())]
-    return MetadataRequest(
-        topics=None if names is None and version > 0 else named,
-        # Where no topic is named, there is none to create.
-        allow_auto_topic_creation=create or not names,
-    )
-
-
 class Coordinator(NamedTuple):
-    """The broker that minds a group or a transactional id, or why there is none."""
+    """The coordinator of a group or a transactional id, or the error in its place."""
 
     node_id: int
     address: Address
     error: BrokerError | None
 
 
-_WHAT: Final = {GROUP: "group", TRANSACTION: "transactional id"}
+_KEY_NAMES: Final = {GROUP: "group", TRANSACTION: "transactional id"}
 
 # Version 0 knows groups only (KIP-98).
-_KNOW_THE_KIND: Final = {
+_VERSIONS: Final = {
     GROUP: FindCoordinatorRequest.versions,
     TRANSACTION: VersionRange(1, FindCoordinatorRequest.versions.highest),
 }
 
-_LACKING: Final[Mapping[int, str]] = {
+_MISSING_ACLS: Final[Mapping[int, str]] = {
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "grant the principal DESCRIBE on the group",
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: (
         "grant the principal DESCRIBE and WRITE on the transactional id"
@@ -104,65 +100,64 @@ _LACKING: Final[Mapping[int, str]] = {
 def find_coordinators(
     kind: int, keys: Collection[str], broker: Broker, deadline: Deadline
 ) -> dict[str, Coordinator]:
-    """Ask for the coordinators of groups, or of transactional ids.
-
-    Args:
-        kind: GROUP or TRANSACTION.
-        keys: The groups or ids.
-        broker: Whom to ask.
-        deadline: When to stop waiting.
-
-    Returns:
-        One for each key.
+    """Find the coordinator of each group (GROUP), or of each transactional id (TRANSACTION).
 
     Raises:
-        OutOfStepError: The answer lacks one of them.
+        OutOfStepError: The response lacks a key.
         UnsupportedVersionError: The broker is older than transactions.
     """
-    needed = _KNOW_THE_KIND[kind]
-    is_one_each = broker.choose(FindCoordinatorRequest, needed) < _MANY_COORDINATORS
-    if is_one_each:
+    needed = _VERSIONS[kind]
+    has_one_each = broker.choose(FindCoordinatorRequest, needed) < _MANY_COORDINATORS
+    if has_one_each:
         requests = [FindCoordinatorRequest(key=key, key_type=kind) for key in keys]
     else:
         requests = [FindCoordinatorRequest(coordinator_keys=[*keys], key_type=kind)]
     sent = [broker.send(request, deadline, needed) for request in requests]
-    answers = [broker.receive(each, FindCoordinatorResponse, deadline) for each in sent]
+    responses = [broker.receive(each, FindCoordinatorResponse, deadline) for each in sent]
     found: Mapping[str, FindCoordinatorResponse | FindCoordinatorResponse.Coordinator]
-    if is_one_each:
-        found = dict(zip(keys, answers, strict=True))
+    if has_one_each:
+        found = dict(zip(keys, responses, strict=True))
     else:
-        found = {each.key: each for answer in answers for each in answer.coordinators}
-    return {key: _coordinator(found.get(key), f"{_WHAT[kind]} {key!r}", broker) for key in keys}
+        found = {each.key: each for response in responses for each in response.coordinators}
+    return {
+        key: _coordinator(found.get(key), f"{_KEY_NAMES[kind]} {key!r}", broker) for key in keys
+    }
 
 
 def _coordinator(
-    answer: FindCoordinatorResponse | FindCoordinatorResponse.Coordinator | None,
-    of_what: str,
+    found: FindCoordinatorResponse | FindCoordinatorResponse.Coordinator | None,
+    key: str,
     broker: Broker,
 ) -> Coordinator:
-    context = f"FindCoordinator of {of_what} to {broker}"
-    if answer is None:
-        raise OutOfStepError(f"{context}: the answer lacks it")
-    code = answer.error_code
-    said = filter(None, (answer.error_message, _LACKING.get(code)))
-    error = BrokerError(code, context, "; ".join(said) or None) if code else None
-    return Coordinator(answer.node_id, Address(answer.host, answer.port), error)
+    context = f"FindCoordinator of {key} to {broker}"
+    if found is None:
+        raise OutOfStepError(f"{context}: the response lacks it")
+    code = found.error_code
+    details = filter(None, (found.error_message, _MISSING_ACLS.get(code)))
+    error = BrokerError(code, context, "; ".join(details) or None) if code else None
+    return Coordinator(found.node_id, Address(found.host, found.port), error)
 
 
 def unknown_topic(name: str) -> Topic:
-    """A topic that a broker was asked for and did not mention."""
-    return Topic(name, ZERO_UUID, False, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, {})
-
-
-def topic_of(answer: MetadataResponse.MetadataResponseTopic) -> Topic:
-    """The topic of an answer."""
+    """A topic that a request named and the response lacks."""
     return Topic(
-        name=answer.name or "",
-        topic_id=answer.topic_id,
-        is_internal=answer.is_internal,
-        error_code=answer.error_code,
+        name,
+        ZERO_UUID,
+        is_internal=False,
+        error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        partitions={},
+    )
+
+
+def topic_of(found: MetadataResponse.MetadataResponseTopic) -> Topic:
+    """The topic in a response."""
+    return Topic(
+        name=found.name or "",
+        topic_id=found.topic_id,
+        is_internal=found.is_internal,
+        error_code=found.error_code,
         partitions={
-            p.partition_index: Leader(p.leader_id, p.leader_epoch) for p in answer.partitions
+            p.partition_index: Leader(p.leader_id, p.leader_epoch) for p in found.partitions
         },
     )
 
@@ -177,5 +172,5 @@ def why_no_leader(topic: Topic, topic_partition: TopicPartition) -> int:
 
 
 def has_topic_id(topic: Topic) -> bool:
-    """Whether the brokers told the topic's id (Kafka 2.8 and later, KIP-516)."""
+    """Whether metadata has the topic's id (Kafka 2.8 and later, KIP-516)."""
     return topic.topic_id != ZERO_UUID

@@ -1,7 +1,7 @@
-"""How an option is declared, and read from text. Which options there are is said elsewhere.
+"""Declares an option, and reads its value from text. No I/O.
 
-`config` and `security_options` are tables of such declarations: a field of a frozen dataclass
-whose metadata holds Kafka's name, how its text is read, and what it means. No I/O.
+An option is a field of a frozen dataclass; its metadata holds Kafka's name, the parser and the
+description. The options themselves are in `client` and `security_options`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ def option(
     """Declare an option.
 
     Args:
-        name: Kafka's name for it, that of the Java clients where they have one.
-        parse: Makes a value of its text; a ValueError says what is wrong with it. `Secret` keeps
-            the text out of errors, too.
-        default: The value where nothing is given.
-        doc: What it means.
-        aliases: Other clients' names for it.
+        name: The name in Kafka's Java clients, if they have the option.
+        parse: Makes the value from its text; raises ValueError with the reason. `Secret` also
+            keeps the text out of errors.
+        default: The value if the option is not given.
+        doc: The description, for docs/options.md.
+        aliases: The names in other clients.
     """
     metadata = {"name": name, "parse": parse, "doc": doc, "aliases": aliases}
     return field(default=default, metadata=metadata)
@@ -37,17 +37,15 @@ def names_of(declared: Field[Any]) -> tuple[str, ...]:
 
 
 def declared_in(table: type[Any]) -> dict[str, Field[Any]]:
-    """The options of a table by name; aliases are names, too."""
+    """The options of a table by name, including aliases."""
     options = [declared for declared in fields(table) if declared.metadata]
     return {name: declared for declared in options for name in names_of(declared)}
 
 
 def read_options(table: type[Any], options: Mapping[str, str]) -> dict[str, Any]:
-    """The values of a table's fields, from text.
+    """Read the values of a table's fields from texts by name, without `kafka.`.
 
-    Args:
-        table: A dataclass of options.
-        options: Names of that table only, without `kafka.`.
+    All names must be in the table, which is a dataclass of options.
 
     Raises:
         KafkaConfigError: A value cannot be used, or an option is given under two names.
@@ -59,31 +57,32 @@ def read_options(table: type[Any], options: Mapping[str, str]) -> dict[str, Any]
         declared = known[name]
         if declared.name in given:
             raise KafkaConfigError(
-                f"Options {shown([given[declared.name], name])} are two names of the same: keep one"
+                f"Options {quoted([given[declared.name], name])} are two names of one option: "
+                "keep one"
             )
         given[declared.name] = name
-        values[declared.name] = _parsed(name, text, declared.metadata["parse"])
+        values[declared.name] = _parse(name, text, declared.metadata["parse"])
     return values
 
 
-def _parsed(name: str, text: str, parse: Callable[[str], Any]) -> Any:
+def _parse(name: str, text: str, parse: Callable[[str], Any]) -> Any:
     try:
         return parse(text)
     except ValueError as error:
         raise KafkaConfigError(f"Option 'kafka.{name}' has the value {text!r}: {error}") from None
 
 
-def shown(names: Iterable[str]) -> str:
-    """Names of options, as errors show them."""
+def quoted(names: Iterable[str]) -> str:
+    """The names of options for an error text."""
     return " and ".join(f"'kafka.{name}'" for name in names)
 
 
-# Not all that int() takes. Twelve digits are enough for every bound there is.
+# Stricter than int(). Twelve digits are enough for all bounds.
 _WHOLE_NUMBER: Final = re.compile(r"\s*[+-]?[0-9]{1,12}\s*")
 
 
 def integer(lowest: int, highest: int = 2**31 - 1) -> Callable[[str], int]:
-    """For whole numbers between two bounds."""
+    """A parser for whole numbers between two bounds, inclusive."""
 
     def parse(text: str) -> int:
         if not _WHOLE_NUMBER.fullmatch(text):
@@ -97,7 +96,7 @@ def integer(lowest: int, highest: int = 2**31 - 1) -> Callable[[str], int]:
 
 
 def boolean(text: str) -> bool:
-    """For true and false."""
+    """Parse true or false."""
     value = {"true": True, "false": False}.get(text.strip().lower())
     if value is None:
         raise ValueError("it must be true or false")
@@ -105,8 +104,8 @@ def boolean(text: str) -> bool:
 
 
 def one_of(*accepted: str) -> Callable[[str], str]:
-    """For a closed set of words, matched without regard to case, kept as they are given here."""
-    by_key = {word.lower(): word for word in accepted}
+    """A parser for a set of values, matched without case; returns the value as spelled here."""
+    by_key = {value.lower(): value for value in accepted}
 
     def parse(text: str) -> str:
         value = by_key.get(text.strip().lower())
@@ -118,7 +117,7 @@ def one_of(*accepted: str) -> Callable[[str], str]:
 
 
 def only(*accepted: str) -> Callable[[str], str]:
-    """For options of which only some values, all with one meaning, are there so far."""
+    """A parser for options that support only some values, all with the meaning of the first."""
 
     def parse(text: str) -> str:
         value = text.strip().lower()

@@ -1,7 +1,7 @@
 """Reads the "kafka.ssl.*" and "kafka.sasl.*" options, and checks them together.
 
-What contradicts itself, or lacks a part, is refused here, before anything connects; so is what
-would look secure and not be. No I/O, and no secret in an error.
+Refuses contradictory and incomplete options before any connection is opened, and options that
+look secure without an effect. No I/O, and no secret in an error.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from kafka_protocol.auth.jaas import credentials_of, parse_jaas
 from kafka_protocol.auth.secret import Secret
-from kafka_protocol.client.config.option import names_of, read_options, shown
+from kafka_protocol.client.config.option import names_of, quoted, read_options
 from kafka_protocol.client.config.security_options import MECHANISMS, SecurityOptions
 from kafka_protocol.errors import KafkaConfigError
 
@@ -22,13 +22,10 @@ _log = logging.getLogger(__name__)
 
 
 def read_security(options: Mapping[str, str]) -> SecurityOptions:
-    """Read and check the options of `SecurityOptions`.
-
-    Args:
-        options: Names of that table only, without `kafka.`.
+    """Read and check the options of `SecurityOptions` from texts by name, without `kafka.`.
 
     Raises:
-        KafkaConfigError: A value cannot be used, a part is missing, or two contradict.
+        KafkaConfigError: A value cannot be used, an option is missing, or two contradict.
     """
     values = read_options(SecurityOptions, options)
     jaas = values.pop("jaas_config", None)
@@ -44,7 +41,7 @@ def read_security(options: Mapping[str, str]) -> SecurityOptions:
 def _credentials_in(jaas: Secret, mechanism: str | None) -> dict[str, Any]:
     if mechanism is None:
         raise KafkaConfigError(
-            "Option 'kafka.sasl.mechanism' must be specified beside kafka.sasl.jaas.config: "
+            "Option 'kafka.sasl.mechanism' must be specified with kafka.sasl.jaas.config: "
             f"one of {', '.join(MECHANISMS)}"
         )
     return read_options(SecurityOptions, credentials_of(parse_jaas(jaas), mechanism))
@@ -53,14 +50,14 @@ def _credentials_in(jaas: Secret, mechanism: str | None) -> dict[str, Any]:
 def _with_credentials(values: dict[str, Any], credentials: dict[str, Any]) -> dict[str, Any]:
     for name in credentials.keys() & values.keys():
         raise KafkaConfigError(
-            f"Options 'kafka.sasl.jaas.config' and {_shown(name)} say the same: keep one"
+            f"Options 'kafka.sasl.jaas.config' and {_quoted(name)} set the same value: keep one"
         )
     return values | credentials
 
 
 _FIELDS: Final = {declared.name: declared for declared in fields(SecurityOptions)}
 
-# One of them, never both: which would win?
+# Pairs of which only one may be given.
 _EXCLUSIVE: Final = (
     ("truststore_location", "truststore_certificates"),
     ("keystore_location", "keystore_key"),
@@ -73,8 +70,8 @@ _EXCLUSIVE: Final = (
 )
 _USER_AND_PASSWORD: Final = ("username", "password")
 _CLIENT_CREDENTIALS: Final = ("token_endpoint_url", "oauth_client_id", "oauth_client_secret")
-# What a mechanism cannot do without; a token's callback stands for all that OAUTHBEARER needs.
-_NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
+# The options that a mechanism requires. A token callback replaces all those of OAUTHBEARER.
+_REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "PLAIN": _USER_AND_PASSWORD,
     "SCRAM-SHA-256": _USER_AND_PASSWORD,
     "SCRAM-SHA-512": _USER_AND_PASSWORD,
@@ -84,19 +81,19 @@ _NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def _shown(*field_names: str) -> str:
-    return shown(names_of(_FIELDS[name])[0] for name in field_names)
+def _quoted(*field_names: str) -> str:
+    return quoted(names_of(_FIELDS[name])[0] for name in field_names)
 
 
 def _check_protocol(security: SecurityOptions) -> None:
-    """Whoever sets a trust store or a password believes that it is used."""
+    """Refuse options without effect: a user who sets a trust store expects that it is used."""
     used = {"ssl.": security.uses_tls, "sasl.": security.uses_sasl}
     for prefix in (prefix for prefix, is_used in used.items() if not is_used):
         for name, declared in _FIELDS.items():
             is_default = getattr(security, name) == declared.default
             if declared.metadata["name"].startswith(prefix) and not is_default:
                 raise KafkaConfigError(
-                    f"Option {_shown(name)} is set, and has no effect while "
+                    f"Option {_quoted(name)} is set, and has no effect while "
                     f"kafka.security.protocol is {security.protocol}: "
                     f"set that to {'SSL or SASL_SSL' if prefix == 'ssl.' else 'SASL_SSL'}"
                 )
@@ -105,7 +102,7 @@ def _check_protocol(security: SecurityOptions) -> None:
 def _check_exclusive(security: SecurityOptions) -> None:
     for first, second in _EXCLUSIVE:
         if getattr(security, first) is not None and getattr(security, second) is not None:
-            raise KafkaConfigError(f"Options {_shown(first, second)} exclude each other: keep one")
+            raise KafkaConfigError(f"Options {_quoted(first, second)} exclude each other: keep one")
 
 
 def _check_client_key(security: SecurityOptions) -> None:
@@ -114,14 +111,14 @@ def _check_client_key(security: SecurityOptions) -> None:
     if has_key and chain is None:
         raise KafkaConfigError(
             "A private key is given without its certificate: set "
-            f"{_shown('keystore_certificate_chain')}, too"
+            f"{_quoted('keystore_certificate_chain')}, too"
         )
     if chain is not None and not has_key:
         raise KafkaConfigError(
-            f"A client's certificate is given without its key: set {_shown('keystore_key')}, too"
+            f"A client's certificate is given without its key: set {_quoted('keystore_key')}, too"
         )
     if security.key_password is not None and not (has_key or security.keystore_location):
-        raise KafkaConfigError(f"Option {_shown('key_password')} is set, and no private key is")
+        raise KafkaConfigError(f"Option {_quoted('key_password')} is set, and no private key is")
 
 
 def _check_mechanism(security: SecurityOptions) -> None:
@@ -134,12 +131,12 @@ def _check_mechanism(security: SecurityOptions) -> None:
         )
     if security.mechanism == "OAUTHBEARER" and security.token_callback is not None:
         return
-    needed = _NEEDED[security.mechanism]
-    missing = [name for name in needed if getattr(security, name) is None]
+    required = _REQUIRED[security.mechanism]
+    missing = [name for name in required if getattr(security, name) is None]
     if missing:
         raise KafkaConfigError(
-            f"Options {_shown(*missing)} must be specified for {security.mechanism} "
-            "(or kafka.sasl.jaas.config with the same)"
+            f"Options {_quoted(*missing)} must be specified for {security.mechanism} "
+            "(or kafka.sasl.jaas.config with the same values)"
         )
 
 
@@ -152,9 +149,9 @@ def _check_token_endpoint(security: SecurityOptions) -> None:
     except ValueError:
         is_usable = False
     if not is_usable or url.username is not None:
-        # Without the value: there may be a password in it.
+        # Without the value, which may contain a password.
         raise KafkaConfigError(
-            f"Option {_shown('token_endpoint_url')} must be https://host/path, without a user"
+            f"Option {_quoted('token_endpoint_url')} must be https://host/path, without a user"
         )
 
 
@@ -171,14 +168,14 @@ def _warn(security: SecurityOptions) -> None:
     if security.uses_tls and not security.endpoint_identification:
         _log.warning(
             "kafka.ssl.endpoint.identification.algorithm is empty: any certificate of a trusted "
-            "authority passes for any broker."
+            "authority is accepted for any broker."
         )
     if security.protocol == "SASL_PLAINTEXT" and security.mechanism in ("PLAIN", "OAUTHBEARER"):
         _log.warning(
-            "%s over SASL_PLAINTEXT shows the credentials to the network.", security.mechanism
+            "%s over SASL_PLAINTEXT sends the credentials unencrypted.", security.mechanism
         )
     if (security.token_endpoint_url or "").startswith("http:"):
         _log.warning(
-            "kafka.sasl.oauthbearer.token.endpoint.url is http: the client's secret is shown to "
-            "the network."
+            "kafka.sasl.oauthbearer.token.endpoint.url is http: the client's secret is sent "
+            "unencrypted."
         )

@@ -1,13 +1,13 @@
 """The "kafka.ssl.*" and "kafka.sasl.*" options as one frozen, typed value.
 
-Names and meanings are those of Kafka's Java clients, librdkafka's are aliases. Each value is read
-by itself here; `security` checks them together. Nothing is read from files. Secrets are kept as
-`Secret`, and appear in no error.
+Names and meanings are those of Kafka's Java clients; librdkafka's names are aliases. Each value is
+read separately here; `security_checks` checks them together. No files are read. Secrets are
+`Secret` values, and never appear in errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,18 +22,18 @@ TLS_VERSIONS: Final = ("TLSv1.2", "TLSv1.3")
 _OLD_TLS_VERSIONS: Final = ("TLSv1", "TLSv1.1")
 
 CONVERT_TRUST_STORE: Final = (
-    "key stores of Java are not read: convert it, with `keytool -exportcert -rfc -alias ALIAS "
+    "key stores of Java are not read: convert it with `keytool -exportcert -rfc -alias ALIAS "
     "-keystore FILE -file ca.pem` or `openssl pkcs12 -in FILE.p12 -nokeys -out ca.pem`, and set "
     "kafka.ssl.truststore.type to PEM"
 )
 CONVERT_KEY_STORE: Final = (
-    "key stores of Java are not read: convert it, with `keytool -importkeystore -srckeystore FILE "
+    "key stores of Java are not read: convert it with `keytool -importkeystore -srckeystore FILE "
     "-destkeystore FILE.p12 -deststoretype PKCS12` and `openssl pkcs12 -in FILE.p12 -out key.pem`, "
     "and set kafka.ssl.keystore.type to PEM"
 )
 _JAVA_STORES: Final = (".jks", ".jceks", ".p12", ".pfx", ".pkcs12", ".bcfks")
 
-# Java classes that people bring along, and whose work is done here by sasl.mechanism.
+# Java classes in existing jobs; here sasl.mechanism replaces them.
 _KNOWN_HANDLERS: Final = frozenset(
     {
         "OAuthBearerLoginCallbackHandler",
@@ -83,14 +83,14 @@ def _extensions(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _hostname_check(text: str) -> str:
-    # Java writes the empty text, librdkafka "none".
+    # Java uses the empty text, librdkafka "none".
     return one_of("https", "")("" if text.strip().lower() == "none" else text)
 
 
 def _handler_class(text: str) -> str:
     if text.strip().rpartition(".")[2] not in _KNOWN_HANDLERS:
         raise ValueError(
-            "Java classes cannot be loaded; a function in Python that returns a token is named in "
+            "Java classes cannot be loaded; name a Python function that returns a token in "
             "kafka.sasl.oauthbearer.token.callback"
         )
     return text.strip()
@@ -106,13 +106,13 @@ def _token_callback(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecurityOptions:
-    """How to prove who is who. Each field is one option; its metadata holds name and meaning."""
+    """The options of TLS and SASL. Each field is one option; its metadata has name and meaning."""
 
     protocol: str = option(
         "security.protocol",
         one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
         "PLAINTEXT",
-        "How to talk to brokers: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.",
+        "The protocol of the listener: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.",
     )
     truststore_type: str = option(
         "ssl.truststore.type", _pem(CONVERT_TRUST_STORE), "PEM", "Only `PEM` is read."
@@ -121,8 +121,8 @@ class SecurityOptions:
         "ssl.truststore.location",
         _pem_file(CONVERT_TRUST_STORE),
         None,
-        "The authorities to trust: a PEM file, or a folder as `openssl rehash` makes it, at that "
-        "place on every machine. Without it, those of the system.",
+        "The authorities to trust: a PEM file, or a folder made by `openssl rehash`, at the same "
+        "path on every machine. The default is the system's authorities.",
         ("ssl.ca.location",),
     )
     truststore_certificates: str | None = option(
@@ -144,7 +144,7 @@ class SecurityOptions:
         "ssl.keystore.certificate.chain",
         str,
         None,
-        "The client's certificate, and those between it and the authority, as PEM text.",
+        "The client's certificate and its intermediate certificates, as PEM text.",
         ("ssl.certificate.pem",),
     )
     key_location: str | None = option(
@@ -163,25 +163,25 @@ class SecurityOptions:
         "ssl.endpoint.identification.algorithm",
         _hostname_check,
         "https",
-        "`https` compares the broker's host name with its certificate; empty does not.",
+        "`https` compares the broker's host name with its certificate; an empty value does not.",
     )
     enabled_protocols: tuple[str, ...] = option(
         "ssl.enabled.protocols",
         _tls_versions,
         TLS_VERSIONS,
-        "The versions of TLS; below 1.2 there is none.",
+        "The allowed versions of TLS; those below 1.2 are never used.",
     )
     tls_protocol: str = option(
         "ssl.protocol",
         one_of("TLS", *TLS_VERSIONS),
         "TLSv1.3",
-        "`TLSv1.2` keeps to that version.",
+        "`TLSv1.2` allows only that version.",
     )
     cipher_suites: tuple[str, ...] = option(
         "ssl.cipher.suites",
         _list,
         (),
-        "The cipher suites, by the names of Java or of OpenSSL; the safe ones where empty.",
+        "The allowed cipher suites, with Java's or OpenSSL's names. Empty: OpenSSL's safe ones.",
     )
     mechanism: str | None = option(
         "sasl.mechanism",
@@ -194,7 +194,7 @@ class SecurityOptions:
         "sasl.jaas.config",
         Secret,
         None,
-        "Credentials in Java's form; the login modules that come with Kafka, and MSK's.",
+        "Credentials in Java's format; for the login modules of Kafka and of MSK.",
     )
     username: str | None = option(
         "sasl.username", str, None, "The user, for `PLAIN` and `SCRAM-*`."
@@ -212,14 +212,14 @@ class SecurityOptions:
         "sasl.oauthbearer.token.callback",
         _token_callback,
         None,
-        "A Python function `package.module:function` without arguments that returns a token's "
-        "text; called for each authentication, on every machine.",
+        "A Python function without arguments that returns a token as `str`, as "
+        "`package.module:function`; called for each authentication, on every machine.",
     )
     token_endpoint_url: str | None = option(
         "sasl.oauthbearer.token.endpoint.url",
         str,
         None,
-        "Where to get a token with the client's credentials (OIDC).",
+        "The URL that returns a token for the client's credentials (OIDC).",
     )
     oauth_client_id: str | None = option(
         "sasl.oauthbearer.client.credentials.client.id",
@@ -236,28 +236,28 @@ class SecurityOptions:
         ("sasl.oauthbearer.client.secret",),
     )
     oauth_scope: str | None = option(
-        "sasl.oauthbearer.scope", str, None, "The scope to ask for, where the endpoint wants one."
+        "sasl.oauthbearer.scope", str, None, "The scope to request, if the endpoint needs one."
     )
     oauth_header_urlencode: bool = option(
         "sasl.oauthbearer.header.urlencode",
         boolean,
         False,
-        "Whether id and secret are URL-encoded in the endpoint's header, as RFC 6749 has it.",
+        "Whether id and secret are URL-encoded in the request's header, as in RFC 6749.",
     )
     oauth_extensions: tuple[tuple[str, str], ...] = option(
         "sasl.oauthbearer.extensions",
         _extensions,
         (),
-        "What to tell the broker beside the token: `name=value,name=value` (KIP-342).",
+        "Extensions to send to the broker with the token: `name=value,name=value` (KIP-342).",
     )
     oauth_method: str | None = option(
-        "sasl.oauthbearer.method", only("oidc"), None, "Only `oidc`, which needs no saying."
+        "sasl.oauthbearer.method", only("oidc"), None, "Only `oidc`, which is the default."
     )
     https_ca_location: str | None = option(
         "https.ca.location",
         _pem_file(CONVERT_TRUST_STORE),
         None,
-        "The authorities to trust at the token endpoint; those of the system where not given.",
+        "The authorities to trust for the token endpoint. The default is the system's authorities.",
     )
     kerberos_service_name: str = option(
         "sasl.kerberos.service.name", str, "kafka", "The first part of the brokers' principal."
@@ -276,68 +276,24 @@ class SecurityOptions:
     )
     aws_role_arn: str | None = option("sasl.aws.role.arn", str, None, "A role to assume.")
     aws_role_session_name: str | None = option(
-        "sasl.aws.role.session.name", str, None, "The session's name, for a role to assume."
+        "sasl.aws.role.session.name", str, None, "The session name for the assumed role."
     )
     login_handler: str | None = option(
         "sasl.login.callback.handler.class",
         _handler_class,
         None,
-        "Accepted for the classes of Kafka and MSK; what they do is done anyway.",
+        "Accepted without effect for the classes of Kafka and MSK, which pykafka replaces.",
     )
     client_handler: str | None = option(
-        "sasl.client.callback.handler.class", _handler_class, None, "Likewise."
+        "sasl.client.callback.handler.class", _handler_class, None, "As for the login handler."
     )
 
     @property
     def uses_tls(self) -> bool:
-        """Whether connections are encrypted, and brokers show certificates."""
+        """Whether connections use TLS."""
         return self.protocol in ("SSL", "SASL_SSL")
 
     @property
     def uses_sasl(self) -> bool:
-        """Whether the client authenticates itself by a SASL mechanism."""
+        """Whether the client authenticates with a SASL mechanism."""
         return self.protocol in ("SASL_PLAINTEXT", "SASL_SSL")
-
-
-# Of the Java clients' machinery, or the broker's: nothing here to tune.
-SECURITY_WITHOUT_EFFECT: Final = frozenset(
-    {
-        "sasl.kerberos.kinit.cmd",
-        "sasl.kerberos.min.time.before.relogin",
-        "sasl.kerberos.ticket.renew.jitter",
-        "sasl.kerberos.ticket.renew.window.factor",
-        "sasl.login.connect.timeout.ms",
-        "sasl.login.read.timeout.ms",
-        "sasl.login.refresh.buffer.seconds",
-        "sasl.login.refresh.min.period.seconds",
-        "sasl.login.refresh.window.factor",
-        "sasl.login.refresh.window.jitter",
-        "sasl.login.retry.backoff.max.ms",
-        "sasl.login.retry.backoff.ms",
-        "sasl.oauthbearer.clock.skew.seconds",
-        "sasl.oauthbearer.expected.audience",
-        "sasl.oauthbearer.expected.issuer",
-        "sasl.oauthbearer.jwks.endpoint.url",
-        "sasl.oauthbearer.scope.claim.name",
-        "sasl.oauthbearer.sub.claim.name",
-        "ssl.keymanager.algorithm",
-        "ssl.provider",
-        "ssl.secure.random.implementation",
-        "ssl.trustmanager.algorithm",
-    }
-)
-
-# Known, refused, and what to do instead. Their values are never looked at.
-SECURITY_REFUSED: Final[Mapping[str, str]] = {
-    "ssl.truststore.password": f"PEM has no such password; {CONVERT_TRUST_STORE}",
-    "ssl.keystore.password": (
-        f"a private key in PEM has its password in kafka.ssl.key.password; {CONVERT_KEY_STORE}"
-    ),
-    "ssl.engine.factory.class": "Java classes cannot be loaded; name PEM files instead",
-    "sasl.login.class": "Java classes cannot be loaded",
-    "sasl.oauthbearer.jwt.retriever.class": (
-        "Java classes cannot be loaded; a function in Python that returns a token is named in "
-        "kafka.sasl.oauthbearer.token.callback"
-    ),
-    "enable.ssl.certificate.verification": "certificates are always verified",
-}

@@ -1,6 +1,6 @@
-"""What a read can find gone for good: errors that say where it stood, so that a caller can go on.
+"""Errors for data that is gone, each with the position of the read, so that a caller can continue.
 
-Types only. Who finds out is `fetch` and `presence`; whether to go on without it, the caller.
+Types only: `fetch` and `topic_identity` raise them.
 """
 
 from __future__ import annotations
@@ -12,14 +12,7 @@ from kafka_protocol.topic_partition import TopicPartition
 
 
 class OffsetOutOfRangeError(KafkaError):
-    """An offset is not, or no longer, in the log.
-
-    Args:
-        topic_partition: Where.
-        offset: What was asked for.
-        earliest: The first offset that is there.
-        latest: The offset behind the last one that is there.
-    """
+    """An offset is not, or no longer, in the log: from `earliest` on, below `latest`."""
 
     def __init__(
         self, topic_partition: TopicPartition, offset: int, earliest: int, latest: int
@@ -40,10 +33,8 @@ class OffsetOutOfRangeError(KafkaError):
 class TopicGoneError(DataLossError):
     """A topic or a partition was deleted, or its topic was deleted and re-created.
 
-    Args:
-        topic_partition: What was read.
-        offset: The first offset that was not handed out.
-        what: What became of it, after the words "Topic-partition t-0".
+    `offset` is the first that was not yielded, and `what` the rest of a sentence that begins
+    "Topic-partition t-0".
     """
 
     def __init__(self, topic_partition: TopicPartition, offset: int, what: str) -> None:
@@ -60,23 +51,23 @@ class TopicGoneError(DataLossError):
 
 
 class EpochEnd(NamedTuple):
-    """A leader's epoch, and the offset behind its last record."""
+    """A leader epoch, and the offset behind its last record."""
 
     epoch: int
     end_offset: int
 
 
 class LogTruncatedError(DataLossError):
-    """The log was cut back behind the read, which an unclean election does (KIP-320).
+    """The log was truncated to below the position, as by an unclean leader election (KIP-320).
 
-    What was handed out from `truncated_to` on is no longer in the log; other records may stand
-    there. Who goes on at `offset` meets nothing twice, and misses those.
+    Records yielded from `truncated_to` on are no longer in the log; others may have their offsets.
+    A read that continues at `offset` gets no offset twice, and misses those others.
 
     Args:
-        topic_partition: Where.
-        offset: The first offset that was not handed out.
-        epoch: Of the last batch that was read.
-        agreed: The last epoch of the leader that the read knows too, and where it ends.
+        topic_partition: The partition.
+        offset: The first offset that was not yielded.
+        epoch: The leader epoch of the last batch that was read.
+        agreed: The last epoch that the leader and the read have in common, and its end.
     """
 
     def __init__(

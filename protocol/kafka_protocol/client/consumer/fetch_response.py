@@ -1,7 +1,7 @@
-"""The answer to a Fetch -> the batches that are wanted of it, and where the read goes on.
+"""A Fetch response -> the batches of the requested range, and the next position of the read.
 
-Nothing in an answer is believed before it is checked: its parts may be those of another partition,
-cut short, misplaced, damaged or rolled back. No I/O, no retries, and nothing is unpacked.
+Everything is checked first: batches may be of another partition, incomplete, misplaced, damaged or
+of an aborted transaction. No I/O, no retries, no decompression.
 """
 
 from __future__ import annotations
@@ -21,80 +21,64 @@ PartitionData: TypeAlias = FetchResponse.FetchableTopicResponse.PartitionData
 UNKNOWN_EPOCH: Final = -1
 
 
-class Cut(NamedTuple):
-    """What an answer is to a read.
+class TakenBatches(NamedTuple):
+    """The batches taken from one Fetch response, and where to continue."""
 
-    Attributes:
-        batches: Those that hold a part of the range.
-        position: The next offset of the read.
-        epoch: The leader's, of the last batch; UNKNOWN_EPOCH where it does not say.
-        is_empty: Whether not one whole batch came.
-        doubt: An error to raise if it happens again and again.
-    """
-
-    batches: Sequence[RecordBatch]
-    position: int
-    epoch: int
-    is_empty: bool
-    doubt: CorruptRecordError | None = None
+    batches: Sequence[RecordBatch]  # those that hold a part of the range
+    position: int  # the next offset of the read
+    epoch: int  # the leader epoch of the last batch; UNKNOWN_EPOCH in the old formats
+    is_empty: bool  # whether the response has no complete batch
+    # The error to raise if a batch stays at or behind the high watermark.
+    misplaced: CorruptRecordError | None = None
 
 
 def partition_data(
     response: FetchResponse, topic_partition: TopicPartition, topic_id: uuid.UUID, context: str
 ) -> PartitionData:
-    """The part of an answer that is about a partition; an empty one where a quota was exceeded.
+    """The data of one partition in a response; empty where a quota was exceeded.
 
-    Args:
-        response: The answer.
-        topic_partition: What was asked for.
-        topic_id: Likewise; from v13 on answers have no names.
-        context: What was asked of whom, for errors.
+    From v13 on responses have topic ids and no names. `context` is API, partition and broker.
 
     Raises:
-        BrokerError: The answer, or that part, is an error.
-        OutOfStepError: It is not there.
+        BrokerError: The response, or the data, has an error code.
+        OutOfStepError: The response lacks the partition.
     """
     if response.error_code:
         raise BrokerError(response.error_code, context)
     if response.throttle_time_ms > 0 and not response.responses:
-        return PartitionData()  # brokers since 2.0 hand out nothing at all then (KIP-219)
-    answers = [
+        return PartitionData()  # as brokers since 2.0 respond over a quota (KIP-219)
+    found = [
         data
         for topic in response.responses
         if (topic.topic == topic_partition.topic if topic.topic else topic.topic_id == topic_id)
         for data in topic.partitions
         if data.partition_index == topic_partition.partition
     ]
-    if not answers:
-        raise OutOfStepError(f"{context}: the answer lacks the partition")
-    if answers[0].error_code:
-        raise BrokerError(answers[0].error_code, context)
-    return answers[0]
+    if not found:
+        raise OutOfStepError(f"{context}: the response lacks the partition")
+    if found[0].error_code:
+        raise BrokerError(found[0].error_code, context)
+    return found[0]
 
 
-def cut(data: PartitionData, rest: OffsetRange, *, check_crcs: bool) -> Cut:
-    """Take the batches out of an answer, and leave what is in them packed.
-
-    Args:
-        data: What came.
-        rest: What is left of the range; it begins where the read stands.
-        check_crcs: Whether to verify checksums.
+def take_batches(data: PartitionData, rest: OffsetRange, *, check_crcs: bool) -> TakenBatches:
+    """Take the batches of a range, from the position of the read on; payloads stay compressed.
 
     Raises:
-        CorruptRecordError: A batch is damaged. Nothing of the answer is to be used then.
+        CorruptRecordError: A batch is damaged. Nothing of the response may be used.
     """
     try:
-        return _cut(data, rest, check_crcs=check_crcs)
+        return _take_batches(data, rest, check_crcs=check_crcs)
     except CorruptRecordError as error:
         raise CorruptRecordError(
             error.reason, offset=error.offset, topic_partition=rest.topic_partition
         ) from error
 
 
-def _cut(data: PartitionData, rest: OffsetRange, *, check_crcs: bool) -> Cut:
+def _take_batches(data: PartitionData, rest: OffsetRange, *, check_crcs: bool) -> TakenBatches:
     position, epoch = rest.from_offset, UNKNOWN_EPOCH
     wanted: list[RecordBatch] = []
-    is_empty, doubt = True, None
+    is_empty, misplaced = True, None
     hidden = AbortedTransactions(
         AbortedTransaction(aborted.producer_id, aborted.first_offset)
         for aborted in data.aborted_transactions or ()
@@ -102,16 +86,20 @@ def _cut(data: PartitionData, rest: OffsetRange, *, check_crcs: bool) -> Cut:
     for batch in read_batches(memoryview(data.records or b""), rest.until_offset):
         is_empty = False
         header = batch.header
-        doubt = _refuse_misplaced(header.stated_offset, data, rest, position)
-        if doubt is not None:
+        # No checksum covers the offset of a batch, so it is compared with other known offsets.
+        if rest.from_offset < position and header.stated_offset < position:
+            raise _misplaced(header.stated_offset, data, rest, position)
+        if header.stated_offset >= data.high_watermark:
+            # Brokers read the high watermark before the log: the next response has a later one.
+            misplaced = _misplaced(header.stated_offset, data, rest, position)
             break
         if header.base_offset >= rest.until_offset:
-            # Compaction took what was left of the range; what follows nobody asked for.
+            # Compaction removed the rest of the range.
             position = rest.until_offset
             break
         if check_crcs:
             check_crc(batch)
-        is_hidden = hidden.hides(batch)
+        is_hidden = hidden.advance(batch)
         if header.next_offset <= position:
             continue
         if not is_hidden:
@@ -119,29 +107,17 @@ def _cut(data: PartitionData, rest: OffsetRange, *, check_crcs: bool) -> Cut:
         position = header.next_offset
         epoch = header.partition_leader_epoch if isinstance(header, BatchHeader) else UNKNOWN_EPOCH
         if position >= rest.until_offset:
-            # What follows can be newer than the high watermark that the answer states.
+            # Batches behind the range can be newer than the high watermark of the response.
             break
-    return Cut(wanted, position, epoch, is_empty, doubt)
+    return TakenBatches(wanted, position, epoch, is_empty, misplaced)
 
 
-def _refuse_misplaced(
+def _misplaced(
     offset: int, data: PartitionData, rest: OffsetRange, position: int
-) -> CorruptRecordError | None:
-    """No checksum covers a batch's offset, so it is held against what is known otherwise.
-
-    Returns:
-        An error to raise if it happens again and again: a broker notes its high watermark before
-        it reads its log, so the next answer has a later one.
-    """
-    goes_back = position > rest.from_offset and offset < position
-    if not goes_back and offset < data.high_watermark:
-        return None
-    error = CorruptRecordError(
+) -> CorruptRecordError:
+    return CorruptRecordError(
         f"a batch begins there, while the read is at offset {position} and the high watermark at "
         f"{data.high_watermark}",
         offset=offset,
         topic_partition=rest.topic_partition,
     )
-    if goes_back:
-        raise error
-    return error

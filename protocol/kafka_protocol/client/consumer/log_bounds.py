@@ -1,4 +1,4 @@
-"""Where the log of one partition begins and ends now, if it still is the log that was planned."""
+"""The bounds of one partition's log, with or without a check that its topic is the planned one."""
 
 from __future__ import annotations
 
@@ -8,52 +8,56 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.metadata import Topic
 from kafka_protocol.client.consumer.list_offsets import list_positions
-from kafka_protocol.client.consumer.topic_identity import Presence, is_doubtful
+from kafka_protocol.client.consumer.topic_identity import TopicIdentity, is_unknown_topic
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_protocol.topic_partition import LogBounds, TopicPartition
 
 
-def ends_of_log(
+def list_log_bounds(
+    cluster: Cluster, topic_partition: TopicPartition, deadline: Deadline
+) -> LogBounds:
+    """The first offset of a log and the one behind its last.
+
+    Under isolation.level=read_committed, the latest is the last stable offset.
+
+    Raises:
+        KafkaError: As from `list_offsets`.
+    """
+    positions = (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP)
+    found = list_positions(cluster, {topic_partition: positions}, deadline)[topic_partition]
+    earliest, latest = (found[position] for position in positions)
+    # Two requests: in between, retention may have deleted records.
+    return LogBounds(earliest, max(earliest, latest))
+
+
+def list_log_bounds_of_topic(
     cluster: Cluster, topic_partition: TopicPartition, topic_id: uuid.UUID | None
 ) -> LogBounds:
-    """Ask for both ends of a log.
+    """The bounds of a log, if its topic has the expected id; None or ZERO_UUID accept any.
 
-    An empty log is never fetched from, so whether it is the right one is asked for here.
-
-    Args:
-        cluster: Whom to ask.
-        topic_partition: Whose log.
-        topic_id: The id that the topic must have; None or ZERO_UUID: any.
-
-    Returns:
-        The ends; under isolation.level=read_committed the latest is the last stable offset.
+    An empty log is never fetched from, so the topic is checked here.
 
     Raises:
         TopicGoneError: The partition is unknown to the brokers for
             topic.metadata.propagation.max.ms, or its topic has another id.
-        BrokerError: It may not be read, or stays without a leader.
+        BrokerError: The principal may not read it, or it stays without a leader.
         BrokerConnectionError, KafkaTimeoutError: Its leader cannot be reached.
     """
-    presence = Presence(cluster.config, topic_partition, topic_id)
-    positions = (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP)
+    identity = TopicIdentity(cluster.config, topic_partition, topic_id)
     while True:
         deadline = Deadline.after(cluster.config.api_timeout_ms)
         try:
-            presence.check(_ask_for_topic(cluster, topic_partition, deadline))
-            found = list_positions(cluster, {topic_partition: positions}, deadline)
+            identity.check(_request_topic(cluster, topic_partition, deadline))
+            return list_log_bounds(cluster, topic_partition, deadline)
         except KafkaError as error:
-            if not is_doubtful(error):
+            if not is_unknown_topic(error):
                 raise
-            presence.wait_after(error, 0)
-        else:
-            earliest, latest = (found[topic_partition][position] for position in positions)
-            # The two are not of the same moment: the log may have lost its head in between.
-            return LogBounds(earliest, max(earliest, latest))
+            identity.wait_after(error, 0)
 
 
-def _ask_for_topic(cluster: Cluster, topic_partition: TopicPartition, deadline: Deadline) -> Topic:
-    """What brokers say now; what is cached may be older than the plan."""
+def _request_topic(cluster: Cluster, topic_partition: TopicPartition, deadline: Deadline) -> Topic:
+    """The topic from a new Metadata response; the cache may be older than the plan."""
     topic = cluster.topics([topic_partition.topic], deadline)[topic_partition.topic]
     lacks_it = not topic.error_code and topic_partition.partition not in topic.partitions
     if lacks_it or topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:

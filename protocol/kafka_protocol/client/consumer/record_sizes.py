@@ -1,122 +1,111 @@
-"""How large the next records of many partitions are, estimated by a look at a few of each.
+"""The size of the next records of many partitions, estimated from a sample of each.
 
-One small Fetch per leader, all in flight together, and more only for partitions that an answer had
-no room for. Headers of batches are read, and nothing else.
+One small Fetch per leader, all in flight together; again only for partitions that the response
+had no room for. Reads the headers of batches, and decompresses nothing.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from kafka_protocol.client.broker.broker import Sent
+from kafka_protocol.client.broker.broker import SentRequest
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.cluster.metadata import Leader, Topic, has_topic_id
+from kafka_protocol.client.cluster.exchange import Leaders, exchange, group_by_leader
+from kafka_protocol.client.cluster.metadata import has_topic_id
 from kafka_protocol.client.consumer.fetch import FETCH_BY_NAME
 from kafka_protocol.client.consumer.fetch_response import partition_data
-from kafka_protocol.client.consumer.list_offsets import may_pass
+from kafka_protocol.client.consumer.list_offsets import can_retry_read
 from kafka_protocol.errors import KafkaError
 from kafka_protocol.messages.fetch import ISOLATION_LEVELS, FetchRequest, FetchResponse
 from kafka_protocol.records.batch import HEADER_BYTES, BatchHeader, RecordBatch, read_batches
 from kafka_protocol.topic_partition import TopicPartition
 
-# How much to look at in each partition; brokers since 0.10.1 hand out one batch at the least.
+# The sample of each partition, in bytes; brokers since 0.10.1 send at least one whole batch.
 _SAMPLE_BYTES: Final = 16_384
 
 
 def bytes_per_offset(
     cluster: Cluster, offsets: Mapping[TopicPartition, int], deadline: Deadline
 ) -> dict[TopicPartition, float]:
-    """Estimate how large the records are that come next.
-
-    Args:
-        cluster: Whom to ask.
-        offsets: Where to look in each partition. There should be a record.
-        deadline: When to give up.
+    """Estimate the size of the next records of partitions, from a sample at these offsets.
 
     Returns:
-        For each partition, how many bytes an offset takes in the log, so compressed, with its
-        share of its batch. 0 where nothing came.
+        For each partition the bytes per offset in the log, so compressed, with a share of the
+        batch's header. 0 where no record came.
 
     Raises:
-        BrokerError: A partition does not exist, may not be read, stays without a leader, or does
-            not hold the offset.
+        BrokerError: A partition does not exist, the principal may not read it, it stays without a
+            leader, or its log does not hold the offset.
         BrokerConnectionError, KafkaTimeoutError: A leader cannot be reached.
-        CorruptRecordError: What came is no batch.
+        CorruptRecordError: The response holds no valid batch.
     """
     sizes: dict[TopicPartition, float] = {}
     retry = Retry(cluster.config, deadline, cluster.config.connection_setup_timeout_ms)
     while rest := {tp: offset for tp, offset in offsets.items() if tp not in sizes}:
         try:
-            round_ = _ask_leaders(cluster, rest, deadline)
+            found = _fetch_samples(cluster, rest, deadline)
         except KafkaError as error:
             for topic in {tp.topic for tp in rest}:
-                cluster.forget_after(error, topic)
-            if not may_pass(error):
+                cluster.forget_if_stale(error, topic)
+            if not can_retry_read(error):
                 raise
             retry.wait(error)
             continue
-        sizes |= round_.sizes
-        if not round_.sizes and not round_.is_throttled:
+        sizes |= found.sizes
+        if not found.sizes and not found.is_throttled:
             return sizes | dict.fromkeys(rest, 0.0)
     return sizes
 
 
-class _Round(NamedTuple):
-    """What one question to each leader brought: an answer has room for some, or for none."""
+class _Sizes(NamedTuple):
+    """The sizes from one response of each leader, which may lack partitions for want of room."""
 
     sizes: dict[TopicPartition, float]
     is_throttled: bool
 
 
-def _ask_leaders(
+def _fetch_samples(
     cluster: Cluster, offsets: Mapping[TopicPartition, int], deadline: Deadline
-) -> _Round:
-    by_node: dict[int, list[_Look]] = defaultdict(list)
-    for tp, offset in offsets.items():
-        leader, topic = cluster.leader(tp, deadline)
-        by_node[leader.node_id].append(_Look(tp, offset, leader, topic))
-    asked: list[tuple[Sent, list[_Look]]] = []
-    for node_id, looks in by_node.items():
-        needed = (
-            FetchRequest.versions if all(has_topic_id(x.topic) for x in looks) else FETCH_BY_NAME
-        )
+) -> _Sizes:
+    leaders, errors = group_by_leader(cluster, offsets, deadline)
+    for no_leader in errors.values():
+        raise no_leader
+
+    def send(node_id: int) -> SentRequest:
+        led = leaders[node_id]
+        have_ids = all(has_topic_id(topic) for _, topic in led.values())
+        needed = FetchRequest.versions if have_ids else FETCH_BY_NAME
         broker = cluster.broker(node_id, deadline)
-        asked.append((broker.send(_request(cluster, looks), deadline, needed), looks))
+        return broker.send(_request(cluster, offsets, led), deadline, needed)
+
+    exchanged = exchange(leaders, send, FetchResponse, deadline)
+    for error in (exchanged.unsent | exchanged.unanswered).values():
+        raise error
     sizes, is_throttled = {}, False
-    for sent, looks in asked:
-        response = sent.broker.receive(sent, FetchResponse, deadline)
+    for node_id, (broker, response) in exchanged.responses.items():
         is_throttled |= response.throttle_time_ms > 0
-        for tp, offset, _, topic in looks:
-            context = f"Fetch of {tp} at offset {offset} to {sent.broker}"
+        for tp, (_, topic) in leaders[node_id].items():
+            context = f"Fetch of {tp} at offset {offsets[tp]} to {broker}"
             data = partition_data(response, tp, topic.topic_id, context)
             if data.records:
-                sizes[tp] = _bytes_per_offset(memoryview(data.records), offset)
-    return _Round(sizes, is_throttled)
+                sizes[tp] = _bytes_per_offset(memoryview(data.records), offsets[tp])
+    return _Sizes(sizes, is_throttled)
 
 
-class _Look(NamedTuple):
-    """What to look at, and whom to ask."""
-
-    topic_partition: TopicPartition
-    offset: int
-    leader: Leader
-    topic: Topic
-
-
-def _request(cluster: Cluster, looks: Iterable[_Look]) -> FetchRequest:
+def _request(cluster: Cluster, offsets: Mapping[TopicPartition, int], led: Leaders) -> FetchRequest:
     topics: dict[str, FetchRequest.FetchTopic] = {}
-    for (name, number), offset, leader, topic in looks:
-        asked = topics.setdefault(
-            name, FetchRequest.FetchTopic(topic=name, topic_id=topic.topic_id, partitions=[])
+    for topic_partition, (leader, topic) in led.items():
+        fetched = topics.setdefault(
+            topic.name,
+            FetchRequest.FetchTopic(topic=topic.name, topic_id=topic.topic_id, partitions=[]),
         )
-        asked.partitions.append(
+        fetched.partitions.append(
             FetchRequest.FetchTopic.FetchPartition(
-                partition=number,
+                partition=topic_partition.partition,
                 current_leader_epoch=leader.epoch,
-                fetch_offset=offset,
+                fetch_offset=offsets[topic_partition],
                 partition_max_bytes=_SAMPLE_BYTES,
             )
         )
@@ -132,7 +121,7 @@ def _request(cluster: Cluster, looks: Iterable[_Look]) -> FetchRequest:
 def _bytes_per_offset(records: memoryview, offset: int) -> float:
     batches = [*read_batches(records)]
     if not batches:
-        # Not one is whole: then the first record may be as large as that.
+        # No complete batch: the first record may be as large as all of it.
         return float(len(records))
     first = batches[0].header
     # The headers of the old formats do not say where a batch begins.
@@ -141,6 +130,6 @@ def _bytes_per_offset(records: memoryview, offset: int) -> float:
 
 
 def _size(batch: RecordBatch) -> int:
-    """The bytes of a batch; only the new format's payload is without the header."""
-    in_front = HEADER_BYTES if isinstance(batch.header, BatchHeader) else 0
-    return in_front + len(batch.payload)
+    """The bytes of a batch; in the old formats the payload includes the header."""
+    header_bytes = HEADER_BYTES if isinstance(batch.header, BatchHeader) else 0
+    return header_bytes + len(batch.payload)

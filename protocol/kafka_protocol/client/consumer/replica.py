@@ -1,7 +1,7 @@
-"""Which replica of a partition to fetch from: the leader, or the one that it names (KIP-392).
+"""Which replica of a partition to fetch from: the leader, or its preferred replica (KIP-392).
 
-A choice and nothing more: no requests are made here. The leader's word is the only one that counts
-for what is missing; a follower may lag behind, so whatever goes wrong there sends the read back.
+No requests here. A follower may lag behind the leader, so after any error of a follower the read
+returns to the leader, which alone can report lost data.
 """
 
 from __future__ import annotations
@@ -14,21 +14,16 @@ from kafka_protocol.topic_partition import TopicPartition
 
 _log = logging.getLogger(__name__)
 
-# How long to stay with a replica before the leader is asked whether it is still the best one: what
-# metadata.max.age.ms is to the Java client.
+# How long to fetch from a preferred replica before the leader may name another, in ms: the default
+# of Java's metadata.max.age.ms, which has this role there.
 _LEASE_MS: Final = 5 * 60_000
 
-# How long to stay with the leader after a replica that was of no use.
+# How long to fetch from the leader after a preferred replica failed, in ms.
 _SHUN_MS: Final = 60_000
 
 
 class ReadReplica:
-    """Whom one read of a partition asks.
-
-    Args:
-        topic_partition: What is read.
-        rack: `client.rack`; empty where none was given.
-    """
+    """The broker that one read of a partition fetches from. `rack` is `client.rack`, or empty."""
 
     def __init__(self, topic_partition: TopicPartition, rack: str) -> None:
         self._topic_partition = topic_partition
@@ -42,43 +37,38 @@ class ReadReplica:
 
     @property
     def is_leader(self) -> bool:
-        """Whether the leader is asked."""
+        """Whether the read fetches from the leader."""
         return self._preferred is None
 
     @property
     def rack(self) -> str:
-        """What to tell the leader: without a rack it hands out the records itself."""
+        """The rack for requests; empty for a while after a failure, so the leader sends records."""
         return self._rack if self._shunned.has_passed else ""
 
     def choose(self, leader: int) -> int:
-        """The broker to ask, by its number; `leader` is the leader's."""
+        """The node id of the broker to fetch from; `leader` is the leader's."""
         if self._preferred == leader or self._lease.has_passed:
             self._preferred = None
         return leader if self._preferred is None else self._preferred
 
-    def follow(self, preferred: int, answered: int | None) -> bool:
-        """Hear whom an answer names.
+    def follow(self, preferred: int, responder: int | None) -> bool:
+        """Adopt a response's preferred replica (negative for none), unless it is the responder.
 
-        Args:
-            preferred: The `preferred_read_replica` of the answer, negative for none.
-            answered: Who answered.
-
-        Returns:
-            Whether to ask somebody else now.
+        Returns whether the next Fetch goes to another broker.
         """
-        if preferred < 0 or preferred == answered:
+        if preferred < 0 or preferred == responder:
             return False
         if not self.is_leader or not self._shunned.has_passed:
             return False
         _log.debug(
-            "%s is read from broker %d, as its leader asks", self._topic_partition, preferred
+            "%s is read from broker %d, its preferred replica", self._topic_partition, preferred
         )
         self._preferred = preferred
         self._lease = Deadline.after(_LEASE_MS)
         return True
 
     def leave(self, why: object) -> None:
-        """Go back to the leader, and do not ask it for a replica for a while."""
+        """Return to the leader, and accept no preferred replica for a while."""
         _log.debug("%s is read from its leader again: %s", self._topic_partition, why)
         self._preferred = None
         self._shunned = Deadline.after(_SHUN_MS)

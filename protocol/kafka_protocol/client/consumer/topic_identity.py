@@ -1,7 +1,8 @@
-"""Whether a topic that is read is still there, and still the same one.
+"""Whether a topic still exists, and is still the topic that a read began with.
 
-Brokers hear of new and of deleted topics at different times, so one broker's word is not enough:
-what is unknown is asked for until word has had time to spread. No requests are made here.
+Brokers learn of created and deleted topics at different times, so one response proves nothing: a
+topic is gone when it is unknown for topic.metadata.propagation.max.ms, and re-created when several
+responses in a row have another id. No requests here.
 """
 
 from __future__ import annotations
@@ -25,22 +26,41 @@ _UNKNOWN: Final = frozenset(
     }
 )
 
-# How many answers in a row must tell another id. A cache, or one broker for a moment, may be older
-# than the id; with the back-off between them they take well under a second.
-_WORDS_FOR_ANOTHER: Final = 3
+# How many responses in a row must have another topic id. A cache, or one broker for a moment, may
+# be older than the id; with the back-off between them they take well under a second.
+_RESPONSES_WITH_ANOTHER_ID: Final = 3
 
 
 class AnotherTopicError(KafkaError):
-    """Metadata tells another id than the one that is read: one of the two is old."""
+    """Metadata has another topic id than the read: one of the two is stale."""
 
 
-class Presence:
-    """What brokers say about the topic of one read, and for how long.
+class AnotherIdCounter:
+    """Counts metadata responses in a row with another topic id, until that id is believed.
 
-    Args:
-        config: For the back-off, and for how long word of a topic may take.
-        topic_partition: What is read.
-        topic_id: The id that the topic must have; None or ZERO_UUID: the first that is told.
+    From the first of them to the last, at least `min_ms` have to pass.
+    """
+
+    def __init__(self, min_ms: float = 0) -> None:
+        self._min_ms = min_ms
+        self.reset()
+
+    def reset(self) -> None:
+        """Note a response with the expected id."""
+        self._count = 0
+
+    def add(self) -> bool:
+        """Note a response with another id; returns whether that id is believed now."""
+        if self._count == 0:
+            self._not_before = Deadline.after(self._min_ms)
+        self._count += 1
+        return self._count >= _RESPONSES_WITH_ANOTHER_ID and self._not_before.has_passed
+
+
+class TopicIdentity:
+    """The expected id of the topic of one read, and for how long brokers have contradicted it.
+
+    With None or ZERO_UUID, the first id in metadata is expected.
     """
 
     def __init__(
@@ -49,26 +69,27 @@ class Presence:
         self.topic_id = topic_id or ZERO_UUID
         self._config = config
         self._topic_partition = topic_partition
-        self.confirmed()
+        self._another_id = AnotherIdCounter()
+        self._retry: Retry | None = None
 
     def __repr__(self) -> str:
-        return f"<Presence of {self._topic_partition}, id {self.topic_id}>"
+        return f"<TopicIdentity of {self._topic_partition}, id {self.topic_id}>"
 
     @property
     def has_id(self) -> bool:
-        """Whether the topic can be asked for by its id."""
+        """Whether an id is expected, so that requests can name the topic by it."""
         return self.topic_id != ZERO_UUID
 
-    def confirmed(self) -> None:
-        """A leader answered for the topic."""
-        self._retry: Retry | None = None
-        self._others = 0
+    def mark_confirmed(self) -> None:
+        """Note that a leader responded for the topic."""
+        self._retry = None
+        self._another_id.reset()
 
     def check(self, topic: Topic) -> None:
-        """Compare with what metadata says; brokers below 2.8 tell no ids.
+        """Compare with metadata, which has no ids below Kafka 2.8. Adopts the first id.
 
         Raises:
-            AnotherTopicError: It is another topic of the same name.
+            AnotherTopicError: Metadata has another topic of the same name.
         """
         if not has_topic_id(topic):
             return
@@ -78,37 +99,31 @@ class Presence:
                 f"{self.topic_id} is read"
             )
         self.topic_id = topic.topic_id
-        self._others = 0
+        self._another_id.reset()
 
     def wait_after(self, error: KafkaError, offset: int) -> None:
-        """Wait before brokers are asked again.
-
-        Args:
-            error: One that `is_doubtful`.
-            offset: Where the read stands.
+        """Wait before the next try, after an error for which `is_unknown_topic` is true.
 
         Raises:
-            TopicGoneError: Word of the topic had time enough to spread.
+            TopicGoneError: The topic is gone or re-created, as described for the module.
         """
         if self._retry is None:
             propagation_ms = self._config.topic_propagation_max_ms
             self._retry = Retry(self._config, Deadline.after(propagation_ms), propagation_ms)
-        if isinstance(error, AnotherTopicError):
-            self._others += 1
-            if self._others >= _WORDS_FOR_ANOTHER:
-                raise self._gone(offset, "was deleted and its topic re-created") from error
+        if isinstance(error, AnotherTopicError) and self._another_id.add():
+            raise self._gone(offset, "was deleted and its topic re-created") from error
         try:
             self._retry.wait(error)
         except KafkaError:
-            waited = f"{self._config.topic_propagation_max_ms} ms"
-            what = f"is unknown to the brokers for {waited}, so it was deleted"
+            waited_ms = self._config.topic_propagation_max_ms
+            what = f"is unknown to the brokers for {waited_ms} ms, so it was deleted"
             raise self._gone(offset, what) from error
 
     def _gone(self, offset: int, what: str) -> TopicGoneError:
         return TopicGoneError(self._topic_partition, offset, what)
 
 
-def is_doubtful(error: KafkaError) -> bool:
-    """Whether an error says that the topic is not there, or that it is another one."""
+def is_unknown_topic(error: KafkaError) -> bool:
+    """Whether an error means that the topic does not exist, or is another topic."""
     is_unknown = isinstance(error, BrokerError) and error.error in _UNKNOWN
     return is_unknown or isinstance(error, AnotherTopicError)

@@ -1,6 +1,6 @@
-"""One POST over our own streams, for token endpoints: every byte within one deadline.
+"""One HTTP POST over our own transports, for token endpoints, with one deadline for all of it.
 
-`http.client` parses the answer. Redirects are not followed, since the request holds credentials.
+`http.client` parses the response. Redirects are not followed: the request holds credentials.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.client.config.security_options import SecurityOptions
-from kafka_protocol.client.network.transport import ClosedByPeerError, Transport, connect
+from kafka_protocol.client.network.connect import connect
+from kafka_protocol.client.network.transport import ClosedByPeerError, Transport
 from kafka_protocol.errors import ProtocolError, TlsError
 
 if TYPE_CHECKING:
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
     from kafka_protocol.client.clock import Deadline
 
 _MAX_BODY_BYTES: Final = 1024 * 1024
-# With its head, and what chunks cost.
-_MAX_ANSWER_BYTES: Final = _MAX_BODY_BYTES + 256 * 1024
+# With its headers, and the sizes of chunks.
+_MAX_RESPONSE_BYTES: Final = _MAX_BODY_BYTES + 256 * 1024
 _PORTS: Final = {"http": 80, "https": 443}
 
 
-class Answer(NamedTuple):
-    """What came back."""
+class HttpResponse(NamedTuple):
+    """The status code and the body of a response."""
 
     status: int
     body: bytes
@@ -37,20 +38,16 @@ class Answer(NamedTuple):
 
 def post(
     url: str, headers: Mapping[str, str], body: bytes, ca_location: str | None, deadline: Deadline
-) -> Answer:
-    """Send a request, and read the whole answer.
+) -> HttpResponse:
+    """Send a request to an http or https URL without a user, and read the whole response.
 
-    Args:
-        url: http or https, without a user.
-        headers: What to send beside Host, Content-Length and Connection.
-        body: What to post.
-        ca_location: The authorities to trust; those of the system where None.
-        deadline: When the answer must be there.
+    `headers` are all but Host, Content-Length and Connection. `ca_location` has the authorities to
+    trust; None for those of the system.
 
     Raises:
-        BrokerConnectionError, KafkaTimeoutError: Nobody answers, or not in time.
-        TlsError: Who answers cannot be trusted.
-        ProtocolError: The answer is not HTTP, or longer than 1 MiB.
+        BrokerConnectionError, KafkaTimeoutError: No response, or not in time.
+        TlsError: The server cannot be trusted.
+        ProtocolError: The response is not HTTP, or longer than 1 MiB.
     """
     parts = urlsplit(url)
     address = Address(parts.hostname or "", parts.port or _PORTS[parts.scheme])
@@ -65,7 +62,7 @@ def post(
         }
         head = [f"POST {target} HTTP/1.1", *(f"{name}: {value}" for name, value in lines.items())]
         transport.write(["\r\n".join([*head, "", ""]).encode() + body], deadline)
-        return _read_answer(transport, address, deadline)
+        return _read_response(transport, address, deadline)
     finally:
         transport.close()
 
@@ -83,40 +80,36 @@ def _connect(
         ) from error
 
 
-def _read_answer(transport: Transport, address: Address, deadline: Deadline) -> Answer:
+def _read_response(transport: Transport, address: Address, deadline: Deadline) -> HttpResponse:
     stream = _Stream(transport, deadline)
-    # All that it asks of a socket is `makefile`.
+    # The only method that it calls on a socket is `makefile`.
     response = http.client.HTTPResponse(cast(socket.socket, stream), method="POST")
     try:
         response.begin()
         body = response.read(_MAX_BODY_BYTES + 1)
     except (http.client.HTTPException, ValueError) as error:
-        raise ProtocolError(f"{address}: the answer is not HTTP: {type(error).__name__}") from error
+        kind = type(error).__name__
+        raise ProtocolError(f"{address}: the response is not HTTP: {kind}") from error
     finally:
         response.close()
     if len(body) > _MAX_BODY_BYTES:
-        raise ProtocolError(f"{address}: the answer is longer than {_MAX_BODY_BYTES} bytes")
-    if response.length:  # what Content-Length announced and did not come
-        raise ClosedByPeerError(f"{address} closed the connection in the middle of its answer")
-    return Answer(response.status, body)
+        raise ProtocolError(f"{address}: the response is longer than {_MAX_BODY_BYTES} bytes")
+    if response.length:  # the bytes of Content-Length that were not received
+        raise ClosedByPeerError(f"{address} closed the connection in the middle of its response")
+    return HttpResponse(response.status, body)
 
 
 class _Stream(io.RawIOBase):
-    """A transport as a file, which ends where the peer closes.
-
-    Args:
-        transport: What to read from.
-        deadline: For all reads together.
-    """
+    """A transport as a file that ends when the peer closes."""
 
     def __init__(self, transport: Transport, deadline: Deadline) -> None:
         self._transport = transport
         self._deadline = deadline
         self._rest = b""
-        self._left = _MAX_ANSWER_BYTES
+        self._left = _MAX_RESPONSE_BYTES
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        """What `http.client` reads from."""
+        """Return the file that `http.client` reads from."""
         return io.BufferedReader(self)
 
     def readable(self) -> bool:
@@ -124,7 +117,7 @@ class _Stream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """Read what is there, at least one byte; 0 at the end."""
+        """Read the bytes that are available, at least one; 0 at the end."""
         view = memoryview(buffer).cast("B")
         if not self._rest:
             try:
@@ -133,8 +126,8 @@ class _Stream(io.RawIOBase):
                 return 0
             self._left -= len(self._rest)
             if self._left < 0:
-                # Whatever the answer says of its own length.
-                raise ProtocolError(f"the answer is longer than {_MAX_ANSWER_BYTES} bytes")
+                # Whatever its Content-Length is.
+                raise ProtocolError(f"the response is longer than {_MAX_RESPONSE_BYTES} bytes")
         size = min(len(view), len(self._rest))
         view[:size] = self._rest[:size]
         self._rest = self._rest[size:]

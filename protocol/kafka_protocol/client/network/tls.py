@@ -1,7 +1,7 @@
-"""TLS as the options ask for it, and its errors in words. No socket is touched here.
+"""Makes an SSL context from the options, and error texts from OpenSSL's errors. No sockets.
 
-Never below TLS 1.2, never without the broker's certificate being verified, never back to
-plaintext. PEM only: `ssl` of the standard library reads nothing else.
+Never below TLS 1.2, never without verification of the broker's certificate, no fallback to
+plaintext. PEM only: the standard library's `ssl` reads no other format.
 """
 
 from __future__ import annotations
@@ -17,43 +17,40 @@ from kafka_protocol.client.config.security_options import (
     CONVERT_TRUST_STORE,
     SecurityOptions,
 )
-from kafka_protocol.client.network.pem import is_binary, on_disk, with_lines
+from kafka_protocol.client.network.pem import is_binary, temporary_file, with_line_breaks
 from kafka_protocol.errors import KafkaConfigError, TlsError
 
 if TYPE_CHECKING:
     from kafka_protocol.client.config.client import Address
 
-_VERSIONS: Final = {
-    "TLSv1.2": ssl.TLSVersion.TLSv1_2,
-    "TLSv1.3": ssl.TLSVersion.TLSv1_3,
-}
+_VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _TLS_1_3_SUITE: Final = re.compile(r"TLS_(AES|CHACHA20)_\w+")
 _JAVA_SUITE: Final = re.compile(r"TLS_(?P<exchange>\w+)_WITH_(?P<cipher>\w+)_(?P<hash>SHA\d*)")
 
 
 def client_context(security: SecurityOptions) -> ssl.SSLContext:
-    """How to speak TLS with brokers. Files are read anew each time, so that new ones count.
+    """Make the context for a connection. Files are read each time, so replaced ones are used.
 
     Raises:
-        KafkaConfigError: A file cannot be read, or is not what its option says. Names the option.
+        KafkaConfigError: A file cannot be read, or has the wrong content. Names the option.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # verifies certificates and host names
     context.check_hostname = bool(security.endpoint_identification)
     _limit_versions(context, security)
     _limit_ciphers(context, security.cipher_suites)
-    _trust(context, security)
-    _identify(context, security)
+    _load_trusted(context, security)
+    _load_own_certificate(context, security)
     return context
 
 
 def check_suite(suite: str, security: SecurityOptions, address: Address) -> None:
-    """Refuse a suite that is not wanted: Python cannot choose among those of TLS 1.3.
+    """Check the suite after the handshake: Python cannot restrict those of TLS 1.3 before.
 
     Raises:
-        TlsError: kafka.ssl.cipher.suites does not list it.
+        TlsError: kafka.ssl.cipher.suites does not list the suite.
     """
-    wanted = security.cipher_suites
-    if wanted and _TLS_1_3_SUITE.fullmatch(suite) and suite not in wanted:
+    allowed = security.cipher_suites
+    if allowed and _TLS_1_3_SUITE.fullmatch(suite) and suite not in allowed:
         raise TlsError(
             f"{address}: the broker chose the cipher suite {suite}, and kafka.ssl.cipher.suites "
             "does not list it"
@@ -90,7 +87,7 @@ def _limit_ciphers(context: ssl.SSLContext, suites: tuple[str, ...]) -> None:
 
 
 def _openssl_name(suite: str) -> str:
-    """OpenSSL's name for what Java and the RFCs call TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256."""
+    """OpenSSL's name for a name of Java and the RFCs: TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256."""
     match = _JAVA_SUITE.fullmatch(suite)
     if match is None:
         return suite
@@ -100,28 +97,25 @@ def _openssl_name(suite: str) -> str:
     return "-".join(parts).replace("_", "-")
 
 
-def _trust(context: ssl.SSLContext, security: SecurityOptions) -> None:
+def _load_trusted(context: ssl.SSLContext, security: SecurityOptions) -> None:
     location, text = security.truststore_location, security.truststore_certificates
     if location is None and text is None:
         context.load_default_certs()
         return
-    # As in Java, whatever is in the trust store is trusted, a broker's own certificate as well.
+    # As in Java, every certificate in the trust store is trusted, also a broker's own.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if text is not None:
         try:
-            context.load_verify_locations(cadata=with_lines(text))
+            context.load_verify_locations(cadata=with_line_breaks(text))
         except (ssl.SSLError, TypeError) as error:  # TypeError: it is not ASCII
             raise _unusable("ssl.truststore.certificates", "it holds no certificate") from error
     elif location is not None:
-        load_authorities(context, location, "ssl.truststore.location")
+        _load_authorities(context, location)
 
 
-def load_authorities(context: ssl.SSLContext, location: str, option: str) -> None:
-    """Trust the authorities in a PEM file, or in a folder that is made for OpenSSL.
-
-    Raises:
-        KafkaConfigError: It cannot be read, or holds none. Names the option.
-    """
+def _load_authorities(context: ssl.SSLContext, location: str) -> None:
+    """Trust the authorities in a PEM file, or in a folder made by `openssl rehash`."""
+    option = "ssl.truststore.location"
     try:
         if Path(location).is_dir():
             context.load_verify_locations(capath=location)
@@ -135,8 +129,7 @@ def load_authorities(context: ssl.SSLContext, location: str, option: str) -> Non
         raise _unusable(option, f"{location}: {error.strerror or error}") from error
 
 
-def _identify(context: ssl.SSLContext, security: SecurityOptions) -> None:
-    """Load the client's own certificate, where one is given."""
+def _load_own_certificate(context: ssl.SSLContext, security: SecurityOptions) -> None:
     chain_file = security.keystore_location or security.certificate_location
     key_file = security.keystore_location or security.key_location
     for option, file in (
@@ -149,9 +142,11 @@ def _identify(context: ssl.SSLContext, security: SecurityOptions) -> None:
     with ExitStack() as files:
         try:
             if security.keystore_certificate_chain is not None:
-                chain_file = files.enter_context(on_disk(security.keystore_certificate_chain))
+                chain_file = files.enter_context(
+                    temporary_file(security.keystore_certificate_chain)
+                )
             if security.keystore_key is not None:
-                key_file = files.enter_context(on_disk(security.keystore_key.reveal()))
+                key_file = files.enter_context(temporary_file(security.keystore_key.reveal()))
         except OSError as error:
             raise KafkaConfigError(
                 "Options 'kafka.ssl.keystore.key' and 'kafka.ssl.keystore.certificate.chain' need "
@@ -174,7 +169,7 @@ def _load_chain(
     context: ssl.SSLContext, chain_file: str, key_file: str | None, security: SecurityOptions
 ) -> None:
     def password() -> str:
-        # Without one OpenSSL would ask whoever sits at the terminal.
+        # Without this OpenSSL would prompt for the password on the terminal.
         if security.key_password is None:
             raise KafkaConfigError("The private key is encrypted: set kafka.ssl.key.password")
         return security.key_password.reveal()
@@ -183,12 +178,12 @@ def _load_chain(
         context.load_cert_chain(chain_file, key_file, password)
     except ssl.SSLError as error:
         raise KafkaConfigError(
-            f"The client's certificate cannot be used: {_why_not(error, security)}"
+            f"The client's certificate cannot be used: {_chain_error(error, security)}"
         ) from error
 
 
-def _why_not(error: ssl.SSLError, security: SecurityOptions) -> str:
-    # OpenSSL says the rest to nobody: all else is "PEM lib" to Python.
+def _chain_error(error: ssl.SSLError, security: SecurityOptions) -> str:
+    # Python shows all other reasons of OpenSSL as "PEM lib".
     if error.reason == "KEY_VALUES_MISMATCH":
         return "the private key does not belong to the certificate"
     if security.key_password is not None:
@@ -224,35 +219,33 @@ _OTHER_HOST: Final = (
 _VERIFICATION: Final = {
     9: "its certificate is not valid yet; check the clocks",
     10: "its certificate has expired",
-    18: _UNTRUSTED,
-    19: _UNTRUSTED,
-    20: _UNTRUSTED,
-    21: _UNTRUSTED,
-    62: _OTHER_HOST,
-    64: _OTHER_HOST,
+    **dict.fromkeys((18, 19, 20, 21), _UNTRUSTED),
+    **dict.fromkeys((62, 64), _OTHER_HOST),
 }
-# What OpenSSL says by itself, and what the other side says in an alert, without "..._ALERT_".
-_REASONS: Final = {
-    "WRONG_VERSION_NUMBER": _NO_TLS,
-    "RECORD_LAYER_FAILURE": _NO_TLS,
-    "HTTP_REQUEST": _NO_TLS,
-    "PACKET_LENGTH_TOO_LONG": _NO_TLS,
-    "UNSUPPORTED_PROTOCOL": _NO_COMMON_VERSION,
-    "PROTOCOL_VERSION": _NO_COMMON_VERSION,
+# The alerts, without "..._ALERT_", with which the peer may refuse the client's certificate.
+_REFUSALS: Final = {
     "HANDSHAKE_FAILURE": (
-        "the two share no cipher suite (kafka.ssl.cipher.suites), or it wants a client's "
+        "the two share no cipher suite (kafka.ssl.cipher.suites), or it needs a client's "
         f"certificate: {_SET_CLIENT_CERTIFICATE}"
     ),
-    "CERTIFICATE_REQUIRED": f"it wants a client's certificate: {_SET_CLIENT_CERTIFICATE}",
-    "BAD_CERTIFICATE": f"it wants another client's certificate, or any: {_SET_CLIENT_CERTIFICATE}",
+    "CERTIFICATE_REQUIRED": f"it needs a client's certificate: {_SET_CLIENT_CERTIFICATE}",
+    "BAD_CERTIFICATE": f"it needs a client's certificate or another: {_SET_CLIENT_CERTIFICATE}",
     "CERTIFICATE_UNKNOWN": f"it refused the client's certificate: {_SET_CLIENT_CERTIFICATE}",
     "UNKNOWN_CA": f"it does not trust the client's certificate: {_SET_CLIENT_CERTIFICATE}",
     "CERTIFICATE_EXPIRED": f"the client's certificate has expired: {_SET_CLIENT_CERTIFICATE}",
 }
+# OpenSSL's own reasons, and those in an alert of the peer.
+_REASONS: Final = {
+    **dict.fromkeys(("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST"), _NO_TLS),
+    "PACKET_LENGTH_TOO_LONG": _NO_TLS,
+    "UNSUPPORTED_PROTOCOL": _NO_COMMON_VERSION,
+    "PROTOCOL_VERSION": _NO_COMMON_VERSION,
+    **_REFUSALS,
+}
 
 
 def tls_error(error: ssl.SSLError, address: Address) -> TlsError:
-    """What went wrong, in a sentence that names the host and the option to look at."""
+    """Make an error whose text names the host and the option to check."""
     if isinstance(error, ssl.SSLCertVerificationError):
         reason = _VERIFICATION.get(error.verify_code, error.verify_message)
         return TlsError(f"{address} cannot be trusted: {reason}")
@@ -260,25 +253,15 @@ def tls_error(error: ssl.SSLError, address: Address) -> TlsError:
     return TlsError(f"{address}: no TLS connection: {_REASONS.get(code, code)}")
 
 
-# What the other side says of the client's certificate; with TLS 1.3 only after the handshake.
-_LATE: Final = frozenset(
-    {
-        "HANDSHAKE_FAILURE",
-        "CERTIFICATE_REQUIRED",
-        "BAD_CERTIFICATE",
-        "CERTIFICATE_UNKNOWN",
-        "UNKNOWN_CA",
-        "CERTIFICATE_EXPIRED",
-        "CERTIFICATE_REVOKED",
-        "UNSUPPORTED_CERTIFICATE",
-        "ACCESS_DENIED",
-    }
+# With TLS 1.3 they come after the handshake.
+_CERTIFICATE_ALERTS: Final = frozenset(
+    {*_REFUSALS, "CERTIFICATE_REVOKED", "UNSUPPORTED_CERTIFICATE", "ACCESS_DENIED"}
 )
 
 
-def late_refusal(error: OSError, address: Address) -> TlsError | None:
-    """The refusal of the client's certificate that an error is, if it is one."""
+def certificate_refusal(error: OSError, address: Address) -> TlsError | None:
+    """The error for a refusal of the client's certificate; None for another error."""
     if not isinstance(error, ssl.SSLError):
         return None
     code = (error.reason or "").rpartition("ALERT_")[2]
-    return tls_error(error, address) if code in _LATE else None
+    return tls_error(error, address) if code in _CERTIFICATE_ALERTS else None

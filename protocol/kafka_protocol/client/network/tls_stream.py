@@ -1,6 +1,6 @@
-"""TLS on a connected socket. Imported by those who use TLS only: `ssl` takes a while to import.
+"""TLS on a connected socket. Imported only where TLS is used, because `ssl` is slow to import.
 
-What the options mean, and errors in words, stand in `tls`.
+The meaning of the options and the error texts are in `tls`.
 """
 
 from __future__ import annotations
@@ -12,25 +12,30 @@ from typing import Final
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.client.config.security_options import SecurityOptions
-from kafka_protocol.client.network.tls import check_suite, client_context, late_refusal, tls_error
-from kafka_protocol.client.network.transport import ClosedByPeerError, Transport, broken
+from kafka_protocol.client.network.tls import (
+    certificate_refusal,
+    check_suite,
+    client_context,
+    tls_error,
+)
+from kafka_protocol.client.network.transport import ClosedByPeerError, Transport, tcp_error
 from kafka_protocol.errors import BrokerConnectionError, KafkaError, KafkaTimeoutError
 
-# TLS hands out one record at a time, of 16 KiB at the most, whatever is asked for.
+# TLS returns at most one record of 16 KiB per read.
 _MAX_READ_BYTES: Final = 16 * 1024
 
-# The ways in which the other side goes away without a word.
+# The errors of a peer that closes without a TLS alert.
 _RESETS: Final = (ConnectionResetError, BrokenPipeError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 
 
-def secured(
+def start_tls(
     sock: socket.socket, address: Address, security: SecurityOptions, deadline: Deadline
 ) -> Transport:
-    """TLS on a socket, which is closed where that fails.
+    """Start TLS on a socket, which is closed if that fails.
 
     Raises:
         KafkaTimeoutError: The handshake did not end in time.
-        ClosedByPeerError: The other side closed instead.
+        ClosedByPeerError: The peer closed the connection during the handshake.
         TlsError: The two sides cannot agree, or one does not trust the other.
         KafkaConfigError: A file that TLS needs cannot be used.
     """
@@ -50,9 +55,9 @@ def secured(
 def _explain(error: OSError, address: Address) -> KafkaError:
     if isinstance(error, _RESETS):
         return ClosedByPeerError(f"{address} reset the connection")
-    # TLS 1.3 tells after the handshake what a broker thinks of the client's certificate. All else
-    # that goes wrong by then may pass, as a broken connection does.
-    return late_refusal(error, address) or broken(error, address)
+    # With TLS 1.3 a broker refuses the client's certificate only after the handshake. All other
+    # errors at that point are retriable, like those of a broken connection.
+    return certificate_refusal(error, address) or tcp_error(error, address)
 
 
 def _handshake(
@@ -62,7 +67,7 @@ def _handshake(
     waited_ms = deadline.remaining_ms
     try:
         sock.settimeout(max(0.001, waited_ms / 1000))
-        # A certificate names hosts without the root's dot, and addresses without a zone.
+        # Certificates name hosts without the final dot, and IP addresses without a zone.
         return context.wrap_socket(sock, server_hostname=address.host.rstrip(".").split("%")[0])
     except TimeoutError:
         raise KafkaTimeoutError(
@@ -70,7 +75,7 @@ def _handshake(
             f"listener speak TLS? kafka.security.protocol is {security.protocol}"
         ) from None
     except _RESETS as error:
-        # This may pass: a broker that goes down does the same.
+        # Retriable: a broker that is going down does the same.
         raise ClosedByPeerError(
             f"{address} closed the connection in the TLS handshake; does this listener speak TLS? "
             f"kafka.security.protocol is {security.protocol}"

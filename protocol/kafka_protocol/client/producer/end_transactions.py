@@ -1,7 +1,7 @@
-"""Transactions that are to end, many at once: are they open still, and what became of each.
+"""Commit or abort transactions, or check that they are open: many at once.
 
-The requests to each coordinator go out together. Who asks may be another process than the one
-that wrote.
+All requests are in flight together. The process may be another one than the writer's. Never begins
+a transaction, nor writes.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, NamedTuple
 
-from kafka_protocol.client.broker.broker import Sent
+from kafka_protocol.client.broker.broker import Broker, SentRequest
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.cluster.exchange import exchange
 from kafka_protocol.client.producer.transactions import (
     ADD_VERSIONS,
     NOT_OPEN,
     OutcomeUnknownError,
     Transaction,
-    explained,
-    join_request,
-    patient_retry,
+    add_partitions_request,
+    explain,
+    retry_until,
 )
 from kafka_protocol.errors import (
     BrokerConnectionError,
@@ -30,41 +30,59 @@ from kafka_protocol.errors import (
     KafkaTimeoutError,
     ProtocolError,
 )
-from kafka_protocol.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
+from kafka_protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+)
 from kafka_protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from kafka_protocol.messages.find_coordinator import TRANSACTION
 from kafka_protocol.schema import Request, Response, VersionRange
 from kafka_protocol.topic_partition import TopicPartition
 
-# Those of transactions of version 1: from 5 on the broker raises the epoch (KIP-890).
+# The versions of transactions of version 1: from 5 on the broker raises the epoch (KIP-890).
 _END_VERSIONS: Final = VersionRange(0, 4)
 
+# After these errors a request that could not be sent may have arrived all the same.
+_MAYBE_SENT: Final = (BrokerConnectionError, KafkaTimeoutError, ProtocolError)
 
-def end(cluster: Cluster, transaction: Transaction, committed: bool, deadline: Deadline) -> None:
-    """Commit a transaction, or abort it. Safe to repeat in the same way, by whomever.
+# With these errors a coordinator says that the request had no effect. Not so with NOT_COORDINATOR
+# and COORDINATOR_NOT_AVAILABLE: the decision may be in its log, for the next coordinator to find.
+_NO_EFFECT: Final = frozenset(
+    {
+        *NOT_OPEN,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.CONCURRENT_TRANSACTIONS,
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        ErrorCode.TRANSACTION_ABORTABLE,
+    }
+)
 
-    Not for one that no partition joined, which brokers take for none.
+
+def end(cluster: Cluster, transaction: Transaction, deadline: Deadline, *, committed: bool) -> None:
+    """Commit or abort a transaction. Safe to repeat in the same way, in any process.
+
+    Not for a transaction without partitions, which brokers do not know.
 
     Raises:
-        KafkaError: It is not known to be done; as from `end_all`.
+        KafkaError: As returned by `end_all`.
     """
-    error = end_all(cluster, [transaction], committed, deadline)[transaction]
+    error = end_all(cluster, [transaction], deadline, committed=committed)[transaction]
     if error is not None:
         raise error
 
 
 def end_all(
-    cluster: Cluster, transactions: Collection[Transaction], committed: bool, deadline: Deadline
+    cluster: Cluster, transactions: Collection[Transaction], deadline: Deadline, *, committed: bool
 ) -> dict[Transaction, KafkaError | None]:
-    """End many transactions in the same way.
+    """Commit or abort many transactions.
 
     Returns:
-        For each None where its coordinator said so: it is decided for good, and seen soon. Else
+        None for each where the coordinator confirmed it: it is final, and soon visible. Otherwise
 
-        * `TransactionFencedError`: nothing was done, for it was not open any more. Who ended it in
-          an earlier call may have done so in the same way.
-        * `OutcomeUnknownError`: no answer came before the deadline, or one that leaves it open.
-        * another `KafkaError`: nothing was done, for example since the principal may not.
+        * `TransactionFencedError`: no effect, since it was not open. An earlier call may have ended
+          it in the same way.
+        * `OutcomeUnknownError`: no response before the deadline, or an inconclusive one.
+        * another `KafkaError`: no effect, for example since the principal lacks an ACL.
     """
 
     def request(transaction: Transaction) -> EndTxnRequest:
@@ -75,150 +93,120 @@ def end_all(
             committed=committed,
         )
 
-    def code(response: EndTxnResponse) -> int:
-        return response.error_code
-
-    how = "commit" if committed else "abort"
-    question = _Question(f"EndTxn to {how}", request, EndTxnResponse, _END_VERSIONS, code)
-    outcomes, in_doubt = _ask_until_answered(cluster, transactions, question, deadline)
+    name = f"EndTxn to {'commit' if committed else 'abort'}"
+    api = _Api(name, request, EndTxnResponse, _END_VERSIONS, lambda response: response.error_code)
+    errors, in_doubt = _send_until_settled(cluster, transactions, api, deadline)
     return {
-        # Fenced, say, after an answer that was lost: it may have been ended before it was fenced.
+        # A fenced one, for example, may have been ended by a try without a response.
         each: _unknown(each, error) if error is not None and each in in_doubt else error
-        for each, error in outcomes.items()
+        for each, error in errors.items()
     }
 
 
-def are_open(
-    cluster: Cluster, joined: Mapping[Transaction, TopicPartition], deadline: Deadline
+def check_open(
+    cluster: Cluster, partitions: Mapping[Transaction, TopicPartition], deadline: Deadline
 ) -> dict[Transaction, KafkaError | None]:
-    """Whether transactions can be committed still. Brokers of every release can be asked that.
+    """Check whether transactions are open, by AddPartitionsToTxn, which every release has.
 
-    Args:
-        cluster: Whom to ask.
-        joined: The transactions, each with a partition that joined it.
-        deadline: When to give up.
+    Each comes with a partition that was added to it before.
 
     Returns:
-        For each None where it is open; else `TransactionFencedError`, or why that is not known.
+        None for each that is open; otherwise `TransactionFencedError`, or the error of the check.
     """
+
+    def request(transaction: Transaction) -> AddPartitionsToTxnRequest:
+        return add_partitions_request(transaction, [partitions[transaction]])
 
     def code(response: AddPartitionsToTxnResponse) -> int:
         topics = response.results_by_topic_v3_and_below
         codes = [result.partition_error_code for t in topics for result in t.results_by_partition]
         return max(codes, default=int(ErrorCode.UNKNOWN_SERVER_ERROR))
 
-    question = _Question(
-        "AddPartitionsToTxn, again, to",
-        lambda transaction: join_request(transaction, [joined[transaction]]),
-        AddPartitionsToTxnResponse,
-        ADD_VERSIONS,
-        code,
-    )
-    return _ask_until_answered(cluster, joined, question, deadline)[0]
+    name = "AddPartitionsToTxn, again, to"
+    api = _Api(name, request, AddPartitionsToTxnResponse, ADD_VERSIONS, code)
+    return _send_until_settled(cluster, partitions, api, deadline)[0]
 
 
-class _Question(NamedTuple):
-    """What is asked of each transaction: how it begins in messages, and how to ask and to read."""
+class _Api(NamedTuple):
+    """A request for each transaction, and the error code in its response."""
 
-    name: str
+    name: str  # the beginning of error texts
     request: Callable[[Transaction], Request]
     response: type[Response]
     versions: VersionRange
     code: Callable[[Any], int]
 
 
-class _Answer(NamedTuple):
-    """What a question came to; after some errors what it asks for may be done all the same."""
+class _Result(NamedTuple):
+    """The result of one try; after some errors the request may have had its effect."""
 
     error: KafkaError | None
     may_be_done: bool = False
 
 
-def _ask_until_answered(
-    cluster: Cluster, transactions: Collection[Transaction], question: _Question, deadline: Deadline
+def _send_until_settled(
+    cluster: Cluster, transactions: Collection[Transaction], api: _Api, deadline: Deadline
 ) -> tuple[dict[Transaction, KafkaError | None], set[Transaction]]:
-    """The answers, and for whom an earlier try may have had its effect."""
-    outcomes: dict[Transaction, KafkaError | None] = {}
+    """The final errors, and the transactions for which an earlier try may have had its effect."""
+    errors: dict[Transaction, KafkaError | None] = {}
     in_doubt: set[Transaction] = set()
     left = [*dict.fromkeys(transactions)]
-    retry = patient_retry(cluster.config, deadline)
+    retry = retry_until(deadline, cluster.config)
     while left:
-        answers = _ask_once(cluster, left, question, deadline)
-        in_doubt |= {each for each, answer in answers.items() if answer.may_be_done}
-        again = {each: a.error for each, a in answers.items() if a.error and a.error.retriable}
-        for each in answers.keys() - again.keys():
-            outcomes[each] = _told(each, answers[each].error, cluster.config)
+        results = _send_once(cluster, left, api, deadline)
+        in_doubt |= {each for each, result in results.items() if result.may_be_done}
+        again = {each: r.error for each, r in results.items() if r.error and r.error.retriable}
+        for each in results.keys() - again.keys():
+            error = results[each].error
+            errors[each] = error and explain(error, each, cluster.config)
         try:
             if again:
-                retry.wait_after_any([*again.values()])
+                retry.wait_if_all_retriable([*again.values()])
         except KafkaError:
             in_doubt |= again.keys()
-            return outcomes | again, in_doubt
+            return errors | again, in_doubt
         left = [*again]
-    return outcomes, in_doubt
+    return errors, in_doubt
 
 
-def _ask_once(
-    cluster: Cluster, transactions: Collection[Transaction], question: _Question, deadline: Deadline
-) -> dict[Transaction, _Answer]:
+def _send_once(
+    cluster: Cluster, transactions: Collection[Transaction], api: _Api, deadline: Deadline
+) -> dict[Transaction, _Result]:
     ids = {transaction.transactional_id for transaction in transactions}
     try:
         coordinators = cluster.coordinators(TRANSACTION, ids, deadline)
     except KafkaError as error:
-        return {transaction: _Answer(error) for transaction in transactions}
-    answers: dict[Transaction, _Answer] = {}
-    sent: dict[Transaction, Sent] = {}
+        return {transaction: _Result(error) for transaction in transactions}
+    results: dict[Transaction, _Result] = {}
+    reached: dict[Transaction, Broker] = {}
     for transaction in transactions:
         coordinator = coordinators[transaction.transactional_id]
         if isinstance(coordinator, KafkaError):
-            answers[transaction] = _Answer(coordinator)
-            continue
-        try:
-            request = question.request(transaction)
-            sent[transaction] = coordinator.send(request, deadline, question.versions)
-        except KafkaError as error:
-            answers[transaction] = _Answer(error, isinstance(error, _LOST))
-    for transaction, each in sent.items():
-        answers[transaction] = _answer(each, transaction, question, deadline)
-    return answers
+            results[transaction] = _Result(coordinator)
+        else:
+            reached[transaction] = coordinator
+
+    def send(transaction: Transaction) -> SentRequest:
+        return reached[transaction].send(api.request(transaction), deadline, api.versions)
+
+    exchanged = exchange(reached, send, api.response, deadline)
+    for transaction, unsent in exchanged.unsent.items():
+        results[transaction] = _Result(unsent, isinstance(unsent, _MAYBE_SENT))
+    for transaction, unanswered in exchanged.unanswered.items():
+        results[transaction] = _Result(unanswered, may_be_done=True)
+    for transaction, (broker, response) in exchanged.responses.items():
+        results[transaction] = _result(api, transaction, broker, api.code(response))
+    return {transaction: results[transaction] for transaction in transactions}
 
 
-def _answer(
-    sent: Sent, transaction: Transaction, question: _Question, deadline: Deadline
-) -> _Answer:
-    try:
-        code = question.code(sent.broker.receive(sent, question.response, deadline))
-    except KafkaError as error:
-        return _Answer(error, may_be_done=True)
+def _result(api: _Api, transaction: Transaction, broker: Broker, code: int) -> _Result:
     if not code:
-        return _Answer(None)
-    refusal = BrokerError(code, f"{question.name} {transaction} to {sent.broker}")
-    return _Answer(refusal, refusal.error not in _NOTHING_DONE)
-
-
-def _told(
-    transaction: Transaction, error: KafkaError | None, config: ClientConfig
-) -> KafkaError | None:
-    return None if error is None else explained(error, transaction, config)
+        return _Result(None)
+    error = BrokerError(code, f"{api.name} {transaction} to {broker}")
+    return _Result(error, error.error not in _NO_EFFECT)
 
 
 def _unknown(transaction: Transaction, error: KafkaError) -> OutcomeUnknownError:
     return OutcomeUnknownError(
-        f"{error}. What became of {transaction} is not known: end it again in the same way"
+        f"{error}. The outcome of {transaction} is unknown: end it again in the same way"
     )
-
-
-# After these nobody knows whether a request got there.
-_LOST: Final = (BrokerConnectionError, KafkaTimeoutError, ProtocolError)
-
-# With these a coordinator says that the request had no effect. Not so with NOT_COORDINATOR and
-# COORDINATOR_NOT_AVAILABLE: the decision may be in its log, for the next coordinator to find.
-_NOTHING_DONE: Final = frozenset(
-    {
-        *NOT_OPEN,
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        ErrorCode.CONCURRENT_TRANSACTIONS,
-        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-        ErrorCode.TRANSACTION_ABORTABLE,
-    }
-)

@@ -24,15 +24,15 @@ from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.records.splitting import split_batch
 from kafka_protocol.schema import VersionRange
 
-# The versions that carry records of each magic. Brokers refuse another one (KIP-32, KIP-98).
-CARRIERS: Final = {
+# The versions of Produce for records of each magic. Brokers refuse any other (KIP-32, KIP-98).
+VERSIONS_OF_MAGIC: Final = {
     0: VersionRange(0, 1),
     1: VersionRange(2, 2),
     2: VersionRange(3, ProduceRequest.versions.highest),
 }
-_CARRY_ZSTD: Final = VersionRange(7, ProduceRequest.versions.highest)  # KIP-110
+_VERSIONS_OF_ZSTD: Final = VersionRange(7, ProduceRequest.versions.highest)  # KIP-110
 
-# With these a broker says that it appended nothing. After all others it may have.
+# After these errors the broker appended nothing. After all others it may have.
 _NOTHING_APPENDED: Final = frozenset(
     {
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -49,93 +49,76 @@ _NOTHING_APPENDED: Final = frozenset(
 
 @dataclass(slots=True, eq=False)
 class Batch:
-    """A batch, until it is acknowledged.
-
-    Attributes:
-        data: As it is sent.
-        is_in_doubt: Whether it was sent, and nobody said what became of it.
-        deadline: Until when it has to be there; None before the first try.
-    """
+    """A batch to send, until it is acknowledged."""
 
     data: bytes
-    is_in_doubt: bool = False
-    deadline: Deadline | None = None
+    may_be_appended: bool = False  # whether a try was sent of which the outcome is unknown
+    deadline: Deadline | None = None  # the end of its delivery time; None before the first try
 
     @property
-    def carriers(self) -> VersionRange:
-        """The versions of Produce that can carry it."""
+    def versions(self) -> VersionRange:
+        """The versions of Produce that can carry the batch."""
         magic = self.data[MAGIC_AT]
         is_zstd = magic == MAGIC and header_of(self.data).codec == CompressionCodec.ZSTD
-        return _CARRY_ZSTD if is_zstd else CARRIERS[magic]
+        return _VERSIONS_OF_ZSTD if is_zstd else VERSIONS_OF_MAGIC[magic]
 
 
 @dataclass(slots=True)
-class Line:
-    """What waits, what is under way, and what came back of one partition.
-
-    Attributes:
-        waiting: What is to be sent.
-        sent: What a leader has been sent and has not answered.
-        node_id: That leader.
-        is_known_there: Whether it has acknowledged a batch. Until then it takes any sequence for
-            the first (but for transactions of KIP-890), so one batch alone may be under way.
-        returned: What was refused or lost, while answers to other batches are still to come.
-        next_sequence: That of the next record that is added; 0 where nobody counts.
-        retry: Of the batch that is the first now, once it failed.
-        failures: How often that was.
-        is_transactional: Whether a marker is to decide about what is written.
-    """
+class PartitionQueue:
+    """The batches of one partition: waiting, in flight to its leader, and returned."""
 
     waiting: deque[Batch] = field(default_factory=deque)
-    sent: deque[Batch] = field(default_factory=deque)
-    node_id: int = -1
-    is_known_there: bool = False
-    returned: list[Batch] = field(default_factory=list)
-    next_sequence: int = 0
-    retry: Retry | None = None
-    failures: int = 0
+    in_flight: deque[Batch] = field(default_factory=deque)
+    node_id: int = -1  # the leader that they were sent to
+    # Whether that leader has acknowledged a batch. Before that, it accepts any sequence as the
+    # first (but for transactions of KIP-890), so only one batch may be in flight.
+    is_known_to_leader: bool = False
+    returned: list[Batch] = field(default_factory=list)  # failed, and others are still in flight
+    next_sequence: int = 0  # of the next record; stays 0 without a producer id
+    retry: Retry | None = None  # the back-off of the first batch, once it failed
+    failures: int = 0  # of the first batch
     is_transactional: bool = False
 
     def add(self, contents: BatchContents | bytes, producer: ProducerId | None) -> int:
-        """Take a batch in line; returns its size in bytes."""
-        data = self._stamped(contents, producer)
+        """Append a batch to those waiting; returns its size in bytes."""
+        data = self._numbered(contents, producer)
         self.waiting.append(Batch(data))
         return len(data)
 
     def may_send_to(self, node_id: int) -> bool:
-        """Whether one more batch under way to that leader is no danger to their order."""
-        is_counted_there = self.is_known_there and self.node_id == node_id
-        return not self.sent or (bool(self.next_sequence) and is_counted_there)
+        """Whether one more batch in flight to that leader cannot change the order."""
+        checks_sequences = self.is_known_to_leader and self.node_id == node_id
+        return not self.in_flight or (bool(self.next_sequence) and checks_sequences)
 
-    def send_first(self, node_id: int) -> None:
-        """Note that the first batch is under way."""
-        self.is_known_there &= node_id == self.node_id
+    def mark_first_sent(self, node_id: int) -> None:
+        """Move the first waiting batch to those in flight."""
+        self.is_known_to_leader &= node_id == self.node_id
         self.node_id = node_id
-        self.sent.append(self.waiting.popleft())
+        self.in_flight.append(self.waiting.popleft())
 
     def acknowledge_first(self) -> int:
-        """Note that the oldest batch under way is there; returns its size in bytes."""
+        """Remove the oldest batch in flight; returns its size in bytes."""
         self.retry, self.failures = None, 0
-        self.is_known_there = True
-        return len(self.sent.popleft().data)
+        self.is_known_to_leader = True
+        return len(self.in_flight.popleft().data)
 
     def return_first(self, error: KafkaError) -> None:
-        """Note that the oldest batch under way was refused, or that nobody knows."""
-        batch = self.sent.popleft()
-        is_known = isinstance(error, BrokerError) and error.error in _NOTHING_APPENDED
-        batch.is_in_doubt |= not is_known
+        """Move the oldest batch in flight, which failed, to those returned."""
+        batch = self.in_flight.popleft()
+        is_appended_nowhere = isinstance(error, BrokerError) and error.error in _NOTHING_APPENDED
+        batch.may_be_appended |= not is_appended_nowhere
         self.returned.append(batch)
 
-    def restore(self) -> None:
-        """Put everything that came back in front again."""
+    def requeue_returned(self) -> None:
+        """Put the returned batches in front of those waiting."""
         self.waiting.extendleft(reversed(self.returned))
         self.returned.clear()
 
     def split_first(self, producer: ProducerId | None, level: int | None = None) -> int | None:
-        """Make two of the first batch, compressed at a level, with the time that it has left.
+        """Replace the first batch by its two halves, compressed at a level, with its deadline.
 
         Returns:
-            How many bytes that adds; None for a single record, which stays.
+            The bytes that this adds; None for a single record, which stays.
         """
         batch = self.waiting[0]
         halves = split_batch(batch.data, level)
@@ -145,22 +128,23 @@ class Line:
         following = self.next_sequence
         if producer is not None:
             self.next_sequence = header_of(batch.data).base_sequence
-        stamped = [replace(batch, data=self._stamped(half, producer)) for half in halves]
+        numbered = [replace(batch, data=self._numbered(half, producer)) for half in halves]
         self.next_sequence = following
-        self.waiting.extendleft(reversed(stamped))
-        return sum(len(half.data) for half in stamped) - len(batch.data)
+        self.waiting.extendleft(reversed(numbered))
+        return sum(len(half.data) for half in numbered) - len(batch.data)
 
     def renumber(self, producer: ProducerId) -> None:
-        """Begin with sequence 0 as another producer."""
+        """Give the waiting batches another producer id, and sequences from 0 on."""
         self.next_sequence = 0
-        self.is_known_there = False
+        self.is_known_to_leader = False
         for batch in self.waiting:
-            batch.data = self._stamped(batch.data, producer)
+            batch.data = self._numbered(batch.data, producer)
 
-    def _stamped(self, batch: BatchContents | bytes, producer: ProducerId | None) -> bytes:
+    def _numbered(self, batch: BatchContents | bytes, producer: ProducerId | None) -> bytes:
+        """The batch with the producer's id and the next sequence."""
         if producer is None:
             return batch if isinstance(batch, bytes) else build_batch(batch)
         contents = contents_of(batch) if isinstance(batch, bytes) else batch
-        who = Producer(*producer, self.next_sequence, self.is_transactional)
+        numbered = Producer(*producer, self.next_sequence, is_transactional=self.is_transactional)
         self.next_sequence = sequence_after(self.next_sequence, contents.records_count)
-        return build_batch(contents._replace(producer=who))
+        return build_batch(contents._replace(producer=numbered))

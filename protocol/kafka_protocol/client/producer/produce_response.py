@@ -1,4 +1,4 @@
-"""The answer to a Produce -> what became of each partition's batch."""
+"""A Produce response -> the outcome of each partition's batch. No I/O, no retries."""
 
 from __future__ import annotations
 
@@ -15,54 +15,46 @@ _PartitionResponse = ProduceResponse.TopicProduceResponse.PartitionProduceRespon
 
 _SUCCESSES: Final = (
     ErrorCode.NONE,
-    ErrorCode.DUPLICATE_SEQUENCE_NUMBER,  # the first copy is there
+    ErrorCode.DUPLICATE_SEQUENCE_NUMBER,  # an earlier try was appended
 )
 
 
-class Verdict(NamedTuple):
-    """What became of a batch.
-
-    Attributes:
-        topic_partition: Where it was to go.
-        refusal: Why it is not there; None if it is.
-        base_offset: That of its first record; -1 where the broker does not tell.
-    """
+class Outcome(NamedTuple):
+    """Whether the batch of a partition was appended."""
 
     topic_partition: TopicPartition
-    refusal: KafkaError | None
-    base_offset: int
+    error: KafkaError | None  # why the batch is not acknowledged; None if it is
+    base_offset: int  # of its first record; -1 where the broker does not return it
 
 
-def verdicts(
+def outcomes(
     response: ProduceResponse, broker: Broker, topics: Mapping[TopicPartition, Topic]
-) -> Iterator[Verdict]:
-    """For each partition that was written to, what became of its batch."""
+) -> Iterator[Outcome]:
+    """The outcome of the batch of each requested partition."""
     names = {topic.topic_id: topic.name for topic in topics.values()}
-    answers: dict[TopicPartition, _PartitionResponse] = {}
+    results: dict[TopicPartition, _PartitionResponse] = {}
     for topic in response.responses:
-        for answer in topic.partition_responses:
-            tp = TopicPartition(topic.name or names.get(topic.topic_id, ""), answer.index)
-            if tp not in answers or answer.error_code:  # of two verdicts the refusal counts
-                answers[tp] = answer
+        for result in topic.partition_responses:
+            tp = TopicPartition(topic.name or names.get(topic.topic_id, ""), result.index)
+            if tp not in results or result.error_code:  # an error outweighs a success
+                results[tp] = result
     for tp in topics:
         context = f"Produce to {tp} on {broker}"
-        if tp in answers:
-            yield Verdict(tp, _refusal(answers[tp], context), answers[tp].base_offset)
+        if tp in results:
+            yield Outcome(tp, _error(results[tp], context), results[tp].base_offset)
         else:
-            yield Verdict(tp, OutOfStepError(f"{context}: the answer lacks the partition"), -1)
+            yield Outcome(tp, OutOfStepError(f"{context}: the response lacks the partition"), -1)
 
 
-def _refusal(answer: _PartitionResponse, context: str) -> KafkaError | None:
-    if answer.error_code in _SUCCESSES:
+def _error(result: _PartitionResponse, context: str) -> KafkaError | None:
+    if result.error_code in _SUCCESSES:
         return None
-    said = [answer.error_message] if answer.error_message else []
-    said += _record_errors(answer.record_errors)
-    return BrokerError(answer.error_code, context, "; ".join(said) or None)
+    details = [result.error_message] if result.error_message else []
+    details += _record_errors(result.record_errors)
+    return BrokerError(result.error_code, context, "; ".join(details) or None)
 
 
-def _record_errors(
-    errors: Iterable[_PartitionResponse.BatchIndexAndErrorMessage],
-) -> list[str]:
+def _record_errors(errors: Iterable[_PartitionResponse.BatchIndexAndErrorMessage]) -> list[str]:
     return [
         f"record {error.batch_index} of the batch: {error.batch_index_error_message}"
         for error in list(errors)[:3]

@@ -1,77 +1,84 @@
-"""An id for a producer, from which brokers tell a batch that comes twice (KIP-98)."""
+"""Producer ids, by which brokers recognise a batch that arrives twice (KIP-98): InitProducerId."""
 
 from __future__ import annotations
 
 import logging
 from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import Address
-from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
-from kafka_protocol.messages.init_producer_id import (
-    InitProducerIdRequest,
-    InitProducerIdResponse,
-)
+from kafka_protocol.errors import BrokerError, ErrorCode
+from kafka_protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 log = logging.getLogger(__name__)
 
+# Java's value for a producer without transactions.
+_NO_TIMEOUT: Final = 2**31 - 1
 
-class ProducerId(NamedTuple):
-    """Who writes, and in which of its lives."""
-
-    producer_id: int
-    epoch: int
-
-
-def new_producer_id(cluster: Cluster, deadline: Deadline) -> ProducerId:
-    """An id that nobody has had, for a producer without transactions.
-
-    Raises:
-        BrokerError: The principal may not have one: IDEMPOTENT_WRITE is lacking, which brokers
-            below 2.8 want.
-        UnsupportedVersionError: The brokers are older than 0.11.
-        BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
-    """
-
-    def ask(broker: Broker, setup: Deadline) -> tuple[InitProducerIdResponse, str]:
-        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=_NO_TIMEOUT)
-        return broker.request(request, InitProducerIdResponse, setup), str(broker)
-
-    retry = Retry(cluster.config, deadline, cluster.config.max_block_ms)
-    while True:
-        try:
-            answer, broker = cluster.ask_anyone(ask, deadline)
-            if answer.error_code:
-                raise BrokerError(
-                    answer.error_code,
-                    f"InitProducerId to {broker}",
-                    _ADVICE.get(answer.error_code),
-                )
-        except KafkaError as error:
-            retry.wait_after(error)
-        else:
-            return ProducerId(answer.producer_id, answer.producer_epoch)
-
-
-@cache
-def tell_that_there_is_none(brokers: tuple[Address, ...]) -> None:
-    """Once in a process, for a producer that should have an id."""
-    log.warning(
-        "Brokers of %s are older than Kafka 0.11 and know no producer ids: a batch whose answer is "
-        "lost is written again and may be there twice",
-        ", ".join(map(str, brokers)),
-    )
-
-
-# Java's for a producer without transactions.
-_NO_TIMEOUT = 2**31 - 1
-
-_ADVICE: dict[int, str] = {
+_ADVICE: Final[dict[int, str]] = {
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: (
         "brokers below 2.8 want the operation IDEMPOTENT_WRITE on the cluster: grant it, or set "
         "kafka.enable.idempotence=false"
     )
 }
+
+
+class ProducerId(NamedTuple):
+    """The id of a producer, and its epoch."""
+
+    producer_id: int
+    epoch: int
+
+
+def init_producer_id(
+    broker: Broker,
+    deadline: Deadline,
+    transactional_id: str | None = None,
+    transaction_timeout_ms: int = _NO_TIMEOUT,
+) -> ProducerId | BrokerError:
+    """Send InitProducerId to any broker, or to the coordinator of a transactional id.
+
+    Returns:
+        A producer id, or the error in the response.
+    """
+    request = InitProducerIdRequest(
+        transactional_id=transactional_id, transaction_timeout_ms=transaction_timeout_ms
+    )
+    response = broker.request(request, InitProducerIdResponse, deadline)
+    if response.error_code:
+        owner = "" if transactional_id is None else f" for transactional id {transactional_id!r}"
+        context = f"InitProducerId{owner} to {broker}"
+        return BrokerError(response.error_code, context, _ADVICE.get(response.error_code))
+    return ProducerId(response.producer_id, response.producer_epoch)
+
+
+def new_producer_id(cluster: Cluster, deadline: Deadline) -> ProducerId:
+    """A new id, for a producer without transactions.
+
+    Raises:
+        BrokerError: The principal lacks IDEMPOTENT_WRITE, which brokers below 2.8 want.
+        UnsupportedVersionError: The brokers are older than 0.11.
+        BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
+    """
+    retry = Retry(cluster.config, deadline, cluster.config.max_block_ms)
+
+    def request() -> ProducerId:
+        found = cluster.with_any_broker(init_producer_id, deadline)
+        if isinstance(found, BrokerError):
+            raise found
+        return found
+
+    return retry.until_done(request)
+
+
+@cache
+def warn_of_missing_ids(brokers: tuple[Address, ...]) -> None:
+    """Warn once in a process, for a producer that should have an id."""
+    log.warning(
+        "Brokers of %s are older than Kafka 0.11 and have no producer ids: a batch whose response "
+        "is lost is written again, so it may be in the topic twice",
+        ", ".join(map(str, brokers)),
+    )

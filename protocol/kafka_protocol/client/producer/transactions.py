@@ -1,10 +1,10 @@
-"""Transactions: begun, and joined by partitions, at their coordinator (KIP-98).
+"""Begin a transaction at its coordinator, and add partitions to it (KIP-98).
 
-Each begins with an InitProducerId of its own, so each has an epoch of its own, and whoever had the
-id before is fenced. What comes late, an EndTxn above all, is of an older epoch then and touches no
-later transaction. That is what transactions of version 2 do on the broker (KIP-890); so version 1
-is spoken to all brokers, and is safe with old ones too. Who writes in a transaction is `produce`,
-how one ends says `transaction_ends`.
+Each transaction begins with InitProducerId, so each has its own epoch, and fences the id's earlier
+owner. A late request, such as an EndTxn, then has an older epoch and cannot affect a later
+transaction. Transactions of version 2 (KIP-890) do this on the broker; version 1 with an epoch each
+is as safe, also with old brokers, so only version 1 is used here. Neither writes records
+(`producer`) nor ends transactions (`end_transactions`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline, Retry, now_ms
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.client.producer.producer_id import ProducerId
+from kafka_protocol.client.producer.producer_id import ProducerId, init_producer_id
 from kafka_protocol.errors import (
     BrokerError,
     ErrorCode,
@@ -31,43 +31,32 @@ from kafka_protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
 )
 from kafka_protocol.messages.find_coordinator import TRANSACTION
-from kafka_protocol.messages.init_producer_id import (
-    InitProducerIdRequest,
-    InitProducerIdResponse,
-)
 from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition, by_topic
 
 T = TypeVar("T")
 
-# Those of transactions of version 1. From Produce 12 on the broker adds the partition itself
+# The versions of transactions of version 1. From Produce 12 on the broker adds the partition itself
 # (KIP-890); AddPartitionsToTxn 4 is for brokers.
 PRODUCE_VERSIONS: Final = VersionRange(3, 11)
 ADD_VERSIONS: Final = VersionRange(0, 3)
 
-# How long to wait for the end of the transaction before at first: its markers are written by then,
-# most of the time. Java's for the same.
+# The first wait for the end of the previous transaction, in ms: most of the time its markers are
+# written by then. Java's value.
 _FIRST_PAUSE_MS: Final = 20
 
 
 class Transaction(NamedTuple):
-    """A transaction that was begun. Travels between processes; any of them may end it.
+    """A begun transaction. It is pickled between processes; any of them may end it."""
 
-    Attributes:
-        transactional_id: Whose transactions follow each other, one open at a time.
-        producer_id: Who writes.
-        epoch: In which of its lives: no other transaction of that id has it.
-        begun_ms: When it was begun, in ms since 1970; for messages.
-    """
-
-    transactional_id: str
+    transactional_id: str  # has at most one open transaction
     producer_id: int
-    epoch: int
-    begun_ms: int
+    epoch: int  # of the producer; no other transaction of the id has it
+    begun_ms: int  # since 1970, for error texts
 
     @property
     def producer(self) -> ProducerId:
-        """Whose batches are its own."""
+        """The id and epoch in its batches."""
         return ProducerId(self.producer_id, self.epoch)
 
     def __str__(self) -> str:
@@ -75,10 +64,9 @@ class Transaction(NamedTuple):
 
 
 class TransactionFencedError(KafkaError):
-    """A transaction is not its owner's any more: another one took the id over, or it was ended.
+    """A transaction is no longer open: a later one began with the id, or it was ended.
 
-    Nothing that is asked of it has any effect; what it wrote is rolled back, unless it was
-    committed before.
+    The request had no effect. Its records are aborted, unless it was committed before.
 
     Args:
         reason: One sentence, with the transactional id.
@@ -95,25 +83,20 @@ class TransactionFencedError(KafkaError):
 
 
 class OutcomeUnknownError(KafkaError):
-    """Whether a transaction was ended, and how, is not known. It may still be, by a late request.
+    """The outcome of a transaction is unknown. A late request may still end it.
 
-    Ending it again in the same way is safe, and so is to begin another one with the same id.
+    It is safe to end it again in the same way, or to begin another one with the same id.
     """
 
 
 def begin(cluster: Cluster, transactional_id: str, deadline: Deadline) -> Transaction:
-    """Begin a transaction; aborts what is open under the id, and fences whoever had it.
-
-    Args:
-        cluster: Where to write.
-        transactional_id: Whose transaction.
-        deadline: When to give up.
+    """Begin a transaction; aborts an open one of the id, and fences the id's earlier owner.
 
     Raises:
         KafkaConfigError: Idempotence is off.
-        TransactionFencedError: Somebody else began one at the same time.
+        TransactionFencedError: Another transaction of the id began at the same time.
         BrokerError: The principal may not use the id; kafka.transaction.timeout.ms is more than
-            the brokers allow; or the transaction before is still being ended at the deadline.
+            the brokers allow; or the previous transaction is still being ended at the deadline.
         UnsupportedVersionError: The brokers are older than 0.11.
         BrokerConnectionError, KafkaTimeoutError: The coordinator cannot be reached.
     """
@@ -123,27 +106,21 @@ def begin(cluster: Cluster, transactional_id: str, deadline: Deadline) -> Transa
             "Transactions need idempotence: do not set kafka.enable.idempotence, kafka.acks, "
             "kafka.retries and kafka.max.in.flight.requests.per.connection to what switches it off"
         )
-    request = InitProducerIdRequest(
-        transactional_id=transactional_id, transaction_timeout_ms=config.transaction_timeout_ms
-    )
 
-    def ask(coordinator: Broker) -> Transaction:
+    def init(coordinator: Broker) -> Transaction:
         begun_ms = now_ms()
-        response = coordinator.request(request, InitProducerIdResponse, deadline)
-        context = f"InitProducerId for transactional id {transactional_id!r} to {coordinator}"
-        refusal = BrokerError(response.error_code, context)
-        if refusal.error in NOT_OPEN:
-            raise TransactionFencedError(
-                f"{refusal}: somebody else began a transaction at the same time",
-                may_have_timed_out=False,
-            )
-        if refusal.code:
-            raise _advised(refusal, config)
-        return Transaction(
-            transactional_id, response.producer_id, response.producer_epoch, begun_ms
+        found = init_producer_id(
+            coordinator, deadline, transactional_id, config.transaction_timeout_ms
         )
+        if isinstance(found, ProducerId):
+            return Transaction(transactional_id, *found, begun_ms)
+        if found.error in NOT_OPEN:
+            raise TransactionFencedError(
+                f"{found}: another transaction began at the same time", may_have_timed_out=False
+            )
+        raise _with_advice(found, config)
 
-    return _ask_coordinator(cluster, transactional_id, ask, deadline)
+    return _with_coordinator(cluster, transactional_id, init, deadline)
 
 
 def add_partitions(
@@ -152,16 +129,16 @@ def add_partitions(
     partitions: Collection[TopicPartition],
     deadline: Deadline,
 ) -> None:
-    """Let partitions join a transaction, all or none; necessary before the first write to each.
+    """Add partitions to a transaction, all or none; needed before the first batch for each.
 
     Raises:
-        TransactionFencedError: It is not open any more.
-        BrokerError: A partition does not exist, or may not be written to.
+        TransactionFencedError: It is no longer open.
+        BrokerError: A partition does not exist, or the principal may not write to it.
         BrokerConnectionError, KafkaTimeoutError: The coordinator cannot be reached.
     """
-    request = join_request(transaction, partitions)
+    request = add_partitions_request(transaction, partitions)
 
-    def ask(coordinator: Broker) -> None:
+    def add(coordinator: Broker) -> None:
         response = coordinator.request(request, AddPartitionsToTxnResponse, deadline, ADD_VERSIONS)
         codes = {
             TopicPartition(topic.name, result.partition_index): result.partition_error_code
@@ -171,39 +148,39 @@ def add_partitions(
         context = f"to {transaction} to {coordinator}"
         for each in partitions:
             if each not in codes:
-                raise OutOfStepError(f"AddPartitionsToTxn {context}: the answer lacks {each}")
+                raise OutOfStepError(f"AddPartitionsToTxn {context}: the response lacks {each}")
         for each, code in codes.items():
-            # One that failed keeps the others out, and says why itself.
+            # One partition's error keeps the others out: report that one.
             if code not in (ErrorCode.NONE, ErrorCode.OPERATION_NOT_ATTEMPTED):
                 refusal = BrokerError(code, f"AddPartitionsToTxn of {each} {context}")
-                raise explained(refusal, transaction, cluster.config)
+                raise explain(refusal, transaction, cluster.config)
         if any(codes.values()):
             raise OutOfStepError(f"AddPartitionsToTxn {context}: nothing was added, for no reason")
 
-    _ask_coordinator(cluster, transaction.transactional_id, ask, deadline)
+    _with_coordinator(cluster, transaction.transactional_id, add, deadline)
 
 
-def join_request(
+def add_partitions_request(
     transaction: Transaction, partitions: Collection[TopicPartition]
 ) -> AddPartitionsToTxnRequest:
-    """What `add_partitions` sends. Those that have joined may be named again."""
+    """The request of `add_partitions`. Partitions that were added before may be repeated."""
     return AddPartitionsToTxnRequest(
         v3_and_below_transactional_id=transaction.transactional_id,
         v3_and_below_producer_id=transaction.producer_id,
         v3_and_below_producer_epoch=transaction.epoch,
         v3_and_below_topics=[
-            AddPartitionsToTxnTopic(name=topic, partitions=[each.partition for each in joining])
-            for topic, joining in by_topic(sorted(partitions)).items()
+            AddPartitionsToTxnTopic(name=topic, partitions=[each.partition for each in added])
+            for topic, added in by_topic(sorted(partitions)).items()
         ],
     )
 
 
-def explained(error: KafkaError, transaction: Transaction, config: ClientConfig) -> KafkaError:
-    """The same failure, with what it means for a transaction."""
+def explain(error: KafkaError, transaction: Transaction, config: ClientConfig) -> KafkaError:
+    """The same error, with its meaning for a transaction, and advice."""
     if not isinstance(error, BrokerError):
         return error
     if error.error not in NOT_OPEN:
-        return _advised(error, config)
+        return _with_advice(error, config)
     open_ms = now_ms() - transaction.begun_ms
     if open_ms < config.transaction_timeout_ms:
         return TransactionFencedError(
@@ -218,23 +195,23 @@ def explained(error: KafkaError, transaction: Transaction, config: ClientConfig)
     )
 
 
-def _advised(error: BrokerError, config: ClientConfig) -> BrokerError:
+def _with_advice(error: BrokerError, config: ClientConfig) -> BrokerError:
     advice = _ADVICE.get(error.error)
     if advice is None:
         return error
-    said = filter(None, (error.broker_message, advice.format(config.transaction_timeout_ms)))
-    return BrokerError(error.code, error.context, "; ".join(said))
+    details = filter(None, (error.broker_message, advice.format(config.transaction_timeout_ms)))
+    return BrokerError(error.code, error.context, "; ".join(details))
 
 
-def _ask_coordinator(
-    cluster: Cluster, transactional_id: str, ask: Callable[[Broker], T], deadline: Deadline
+def _with_coordinator(
+    cluster: Cluster, transactional_id: str, call: Callable[[Broker], T], deadline: Deadline
 ) -> T:
-    retry = patient_retry(cluster.config, deadline)
-    return cluster.ask_coordinator(TRANSACTION, transactional_id, ask, deadline, retry)
+    retry = retry_until(deadline, cluster.config)
+    return cluster.with_coordinator(TRANSACTION, transactional_id, call, deadline, retry)
 
 
-def patient_retry(config: ClientConfig, deadline: Deadline) -> Retry:
-    """Tries for as long as there is time: what was written already is worth a wait."""
+def retry_until(deadline: Deadline, config: ClientConfig) -> Retry:
+    """Retries until the deadline, however long brokers are unreachable: a failure costs a task."""
     sooner = replace(config, retry_backoff_ms=min(config.retry_backoff_ms, _FIRST_PAUSE_MS))
     return Retry(sooner, deadline, deadline.remaining_ms)
 
@@ -244,11 +221,11 @@ _FENCED: Final = (
     "was open"
 )
 
-# Why a transaction that is younger than its time-out is not open.
+# Why a transaction is not open although its time-out has not passed.
 NOT_OPEN: Final[Mapping[ErrorCode, str]] = {
     ErrorCode.INVALID_PRODUCER_EPOCH: _FENCED,
     ErrorCode.PRODUCER_FENCED: _FENCED,
-    ErrorCode.INVALID_TXN_STATE: "it was ended before, or no partition has joined it",
+    ErrorCode.INVALID_TXN_STATE: "it was ended before, or has no partitions",
     ErrorCode.INVALID_PRODUCER_ID_MAPPING: (
         "another attempt has used the same id since, or brokers have forgotten it, as they do "
         "after transactional.id.expiration.ms"
@@ -266,7 +243,7 @@ _ADVICE: Final[Mapping[ErrorCode, str]] = {
         "grant the principal DESCRIBE and WRITE on the transactional id"
     ),
     ErrorCode.CONCURRENT_TRANSACTIONS: (
-        "the transaction before is still being ended: check that the brokers that hold its "
+        "the previous transaction is still being ended: check that the brokers that hold its "
         "partitions are up"
     ),
     ErrorCode.TRANSACTION_ABORTABLE: _TO_BE_ABORTED,

@@ -1,4 +1,4 @@
-"""Which credentials go where, and who pays for the rooms behind the mechanisms."""
+"""SASL conversations from options; without SASL their modules are not loaded."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ def options(mechanism: str) -> SecurityOptions:
         ("GSSAPI", Gssapi),
     ],
 )
-def test_each_mechanism_has_its_conversation(mechanism: str, kind: type[object]) -> None:
+def test_each_mechanism_makes_its_conversation(mechanism: str, kind: type[object]) -> None:
     conversation = conversation_for(options(mechanism), HOST, SOON)
     assert isinstance(conversation, kind)
     assert not conversation.is_done
     assert PASSWORD not in repr(conversation)
 
 
-def test_every_mechanism_is_there() -> None:
+def test_all_mechanisms_have_a_conversation() -> None:
     assert tuple(_CONVERSATIONS) == MECHANISMS
 
 
-def test_first_tokens_hold_the_credentials() -> None:
+def test_first_tokens_contain_the_credentials() -> None:
     password = PASSWORD.encode()
     assert conversation_for(options("PLAIN"), HOST, SOON).first() == b"\0alice\0" + password
     assert conversation_for(options("SCRAM-SHA-512"), HOST, SOON).first().startswith(b"n,,n=alice,")
@@ -68,13 +68,13 @@ def test_first_tokens_hold_the_credentials() -> None:
 
 
 def test_a_refused_token_is_forgotten() -> None:
-    oauth._kept[options("OAUTHBEARER")] = oauth._Kept(Secret("t"), SOON)
+    oauth._cache[options("OAUTHBEARER")] = oauth._CachedToken(Secret("t"), SOON)
     forget(options("OAUTHBEARER"))
-    assert options("OAUTHBEARER") not in oauth._kept
+    assert options("OAUTHBEARER") not in oauth._cache
 
 
-def test_who_has_no_sasl_does_not_pay_for_it() -> None:
-    """Spark starts Python processes all the time."""
+def test_without_sasl_its_modules_are_not_loaded() -> None:
+    """Spark often starts Python processes."""
     code = (
         "import sys, kafka_protocol.client.cluster.cluster as _\n"
         "print([m for m in ('http.client', 'email', 'stringprep', 'kafka_protocol.auth.scram') "

@@ -1,10 +1,9 @@
-"""Bootstrap and metadata: one bad address, or one bad partition, does not spoil the others."""
+"""Bootstrap and metadata: a bad address or partition does not affect the others."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -32,48 +31,38 @@ from kafka_protocol.schema import Request
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes import faults
 from tests.fakes.broker import Handler, ScriptedBroker, versions_of
-from tests.fakes.cluster import ScriptedCluster
-from tests.protocol.client.broker.test_broker import stranger
+from tests.fakes.cluster import ScriptedCluster, cluster_of
+from tests.fakes.tls import foreign_server
 
 Topic = MetadataResponse.MetadataResponseTopic
+RequestedTopic = MetadataRequest.MetadataRequestTopic
+OffsetsTopic = ListOffsetsResponse.ListOffsetsTopicResponse
 HTTP = b"HTTP/1.1 400 Bad Request\r\n\r\n"
 
 
-@contextmanager
-def cluster_of(*addresses: Address, setup_ms: int = 2_000) -> Iterator[Cluster]:
-    cluster = Cluster(
-        ClientConfig(
-            bootstrap_servers=addresses,
-            retry_backoff_ms=1,
-            retry_backoff_max_ms=10,
-            connection_setup_timeout_ms=setup_ms,
-        )
-    )
-    try:
-        yield cluster
-    finally:
-        cluster.close()
+def broker_at(address: Address) -> MetadataResponse.MetadataResponseBroker:
+    return MetadataResponse.MetadataResponseBroker(node_id=1, host=address.host, port=address.port)
 
 
-def answering(response: MetadataResponse) -> ScriptedBroker:
+def responding_with(response: MetadataResponse) -> ScriptedBroker:
     return ScriptedBroker({MetadataRequest: lambda _request, _version: response})
 
 
-def test_fault_01_a_stranger_among_the_bootstrap_servers() -> None:
+def test_fault_01_one_bootstrap_server_is_no_kafka() -> None:
     topic = Topic(name="t")
-    with stranger(HTTP) as http, answering(MetadataResponse(topics=[topic])) as good:
+    with foreign_server(HTTP) as http, responding_with(MetadataResponse(topics=[topic])) as good:
         with cluster_of(http, good.address) as cluster:
             assert [*cluster.topics(["t"], Deadline.after(5_000))] == ["t"]
 
 
-def test_fault_03_nothing_but_strangers() -> None:
-    with stranger(HTTP) as http, cluster_of(http) as cluster:
+def test_fault_03_no_bootstrap_server_is_kafka() -> None:
+    with foreign_server(HTTP) as http, cluster_of(http) as cluster:
         with pytest.raises(ProtocolError, match="an HTTP server answered"):
             cluster.topics(["t"], Deadline.after(5_000))
 
 
 def test_fault_05_silent_servers_share_the_time() -> None:
-    """However many there are, planning waits for all of them together."""
+    """Together they take no longer than one time-out."""
     with ExitStack() as stack:
         silent = [
             stack.enter_context(ScriptedBroker({MetadataRequest: lambda _r, _v: None}))
@@ -91,57 +80,52 @@ def test_fault_05_silent_servers_share_the_time() -> None:
         assert all(str(broker.address) in str(e.value) for broker in silent)
 
 
-def test_a_topic_that_stays_unknown_is_told_after_a_grace() -> None:
+def test_an_unknown_topic_is_reported_after_the_grace_time() -> None:
     missing = Topic(name="t", error_code=int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-    with answering(MetadataResponse(topics=[missing])) as fake, cluster_of(fake.address) as cluster:
+    with (
+        responding_with(MetadataResponse(topics=[missing])) as fake,
+        cluster_of(fake.address) as cluster,
+    ):
         found = cluster.settled_topics(["t"], Deadline.after(100))
         assert found["t"].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         assert len(fake.requests) > 2
 
 
-def test_fault_18_a_leaderless_partition_is_waited_for_and_costs_few_requests() -> None:
-    """The others are asked meanwhile; the whole is told when the time is up."""
+def test_fault_18_waiting_for_a_leader_takes_few_requests() -> None:
 
     def list_offsets_of(request: ListOffsetsRequest, _version: int) -> ListOffsetsResponse:
-        answer = ListOffsetsResponse.ListOffsetsTopicResponse
         partitions = [
-            answer.ListOffsetsPartitionResponse(partition_index=p.partition_index, offset=9)
+            OffsetsTopic.ListOffsetsPartitionResponse(partition_index=p.partition_index, offset=9)
             for p in request.topics[0].partitions
         ]
-        return ListOffsetsResponse(topics=[answer(name="t", partitions=partitions)])
+        return ListOffsetsResponse(topics=[OffsetsTopic(name="t", partitions=partitions)])
 
     def metadata(_request: MetadataRequest, _version: int) -> MetadataResponse:
-        address = fake.address
-        row = Topic.MetadataResponsePartition
-        lost = 0 if len(fake.requests) > 8 else 1
+        no_leader_from = 4 if len(fake.requests) <= 8 else 8
+        partitions = [
+            Topic.MetadataResponsePartition(
+                partition_index=number, leader_id=1 if number < no_leader_from else -1
+            )
+            for number in range(8)
+        ]
         return MetadataResponse(
-            brokers=[
-                MetadataResponse.MetadataResponseBroker(
-                    node_id=1, host=address.host, port=address.port
-                )
-            ],
-            topics=[
-                Topic(
-                    name="t",
-                    partitions=[
-                        row(partition_index=number, leader_id=-1 if number >= 4 and lost else 1)
-                        for number in range(8)
-                    ],
-                )
-            ],
+            brokers=[broker_at(fake.address)], topics=[Topic(name="t", partitions=partitions)]
         )
 
-    handlers = {MetadataRequest: metadata, ListOffsetsRequest: list_offsets_of}
+    handlers: dict[type[Request], Handler] = {
+        MetadataRequest: metadata,
+        ListOffsetsRequest: list_offsets_of,
+    }
     wanted = {TopicPartition("t", number): -1 for number in range(8)}
     with ScriptedBroker(handlers) as fake, cluster_of(fake.address) as cluster:
         assert list_offsets(cluster, wanted, Deadline.after(5_000)) == dict.fromkeys(wanted, 9)
         assert len(fake.requests) < 30
 
 
-def test_no_leader_is_told_by_name() -> None:
-    row = Topic.MetadataResponsePartition(leader_id=-1)
-    response = MetadataResponse(topics=[Topic(name="t", partitions=[row])])
-    with answering(response) as fake, cluster_of(fake.address) as cluster:
+def test_a_missing_leader_names_the_partition() -> None:
+    partition = Topic.MetadataResponsePartition(leader_id=-1)
+    response = MetadataResponse(topics=[Topic(name="t", partitions=[partition])])
+    with responding_with(response) as fake, cluster_of(fake.address) as cluster:
         with pytest.raises(BrokerError, match=r"Metadata of t-0: .*LEADER_NOT_AVAILABLE"):
             cluster.leader(TopicPartition("t", 0), Deadline.after(1_000))
         with pytest.raises(BrokerError, match=r"Metadata of t-1: .*UNKNOWN_TOPIC_OR_PARTITION"):
@@ -151,14 +135,12 @@ def test_no_leader_is_told_by_name() -> None:
 @pytest.mark.parametrize(
     ("version", "topics"), [(0, []), (1, None), (3, None)], ids=["v0", "v1", "v3"]
 )
-def test_reading_creates_no_topic_on_a_broker_that_would(
-    version: int, topics: list[object] | None
-) -> None:
-    """Below v4 a broker creates what it is asked for by name, so it is asked for everything."""
-    there = MetadataResponse(topics=[Topic(name="other"), Topic(name="t")])
+def test_reading_never_creates_a_topic(version: int, topics: list[RequestedTopic] | None) -> None:
+    """Below v4 a broker creates the topics in the request, so all topics are requested."""
+    existing = MetadataResponse(topics=[Topic(name="other"), Topic(name="t")])
     handlers: dict[type[Request], Handler] = {
         ApiVersionsRequest: lambda _r, _v: versions_of(MetadataRequest, highest=version),
-        MetadataRequest: lambda _r, _v: there,
+        MetadataRequest: lambda _r, _v: existing,
     }
     with ScriptedBroker(handlers) as fake, cluster_of(fake.address) as cluster:
         found = cluster.topics(["t", "missing"], Deadline.after(5_000))
@@ -168,12 +150,12 @@ def test_reading_creates_no_topic_on_a_broker_that_would(
         }
         assert fake.requests[-1] == (MetadataRequest(topics=topics), version)
         cluster.topics(["t"], Deadline.after(5_000), create=True)
-        by_name = MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name="t")])
+        by_name = MetadataRequest(topics=[RequestedTopic(name="t")])
         assert fake.requests[-1] == (by_name, version)
 
 
-def test_fault_22_a_topic_that_a_broker_leaves_out_is_unknown() -> None:
-    with answering(MetadataResponse()) as fake, cluster_of(fake.address) as cluster:
+def test_fault_22_a_topic_missing_in_metadata_is_unknown() -> None:
+    with responding_with(MetadataResponse()) as fake, cluster_of(fake.address) as cluster:
         found = cluster.topics(["t"], Deadline.after(5_000))
         assert found["t"].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         with pytest.raises(BrokerError, match=r"Metadata of t-0.*UNKNOWN_TOPIC_OR_PARTITION"):
@@ -187,8 +169,9 @@ def test_fault_22_a_topic_that_a_broker_leaves_out_is_unknown() -> None:
         (MAX_TIMESTAMP, 6, "Kafka 3.0 or newer"),
         (LATEST_TIERED_TIMESTAMP, 8, "Kafka 3.9 or newer"),
     ],
+    ids=["timestamp", "max timestamp", "latest tiered"],
 )
-def test_a_broker_that_is_too_old_for_a_position(position: int, version: int, remedy: str) -> None:
+def test_a_broker_too_old_for_a_position(position: int, version: int, remedy: str) -> None:
     with leading(version) as fake, cluster_of(fake.address) as cluster:
         with pytest.raises(UnsupportedVersionError, match=remedy):
             list_offsets(cluster, {TopicPartition("t", 0): position}, Deadline.after(5_000))
@@ -196,26 +179,20 @@ def test_a_broker_that_is_too_old_for_a_position(position: int, version: int, re
 
 
 @pytest.mark.parametrize(("version", "isolation_level"), [(0, 0), (1, 0), (2, 1), (11, 1)])
-def test_the_last_stable_offset_where_there_is_one(version: int, isolation_level: int) -> None:
+def test_read_committed_is_sent_from_v2_on(version: int, isolation_level: int) -> None:
     with leading(version) as fake:
-        options = {
-            "bootstrap.servers": str(fake.address),
-            "isolation.level": "read_committed",
-        }
-        cluster = Cluster(ClientConfig.from_options(options))
-        try:
+        options = {"bootstrap.servers": str(fake.address), "isolation.level": "read_committed"}
+        with closing(Cluster(ClientConfig.from_options(options))) as cluster:
             latest = {TopicPartition("t", 0): LATEST_TIMESTAMP}
             found = list_offsets(cluster, latest, Deadline.after(5_000))
-        finally:
-            cluster.close()
         assert [*found.values()] == [7]
-        asked, _ = fake.requests[-1]
-        assert isinstance(asked, ListOffsetsRequest)
-        assert asked.isolation_level == isolation_level
+        request, _ = fake.requests[-1]
+        assert isinstance(request, ListOffsetsRequest)
+        assert request.isolation_level == isolation_level
 
 
-def test_a_connection_whose_place_another_takes_is_closed_when_its_last_answer_came() -> None:
-    """Whoever was asked refuses, so that the same node is asked on a new connection."""
+def test_a_replaced_connection_closes_after_its_last_response() -> None:
+    """An error of the connected node leads to a new connection to the same node."""
     soon = Deadline.after(5_000)
     refusal = faults.refusing_all(ErrorCode.REBOOTSTRAP_REQUIRED)
     with ScriptedCluster() as cluster, ExitStack() as stack:
@@ -223,7 +200,7 @@ def test_a_connection_whose_place_another_takes_is_closed_when_its_last_answer_c
         stack.callback(client.close)
         client.topics([], soon)
         idle = client.broker(1, soon)
-        cluster.spoil(MetadataRequest, faults.only(2, refusal))  # there, and as bootstrap server
+        cluster.spoil(MetadataRequest, faults.only(2, refusal))  # as node, and as bootstrap server
         client.topics([], soon)
         busy = client.broker(1, soon)
         assert busy is not idle
@@ -239,14 +216,13 @@ def test_a_connection_whose_place_another_takes_is_closed_when_its_last_answer_c
 
 
 def leading(version: int) -> ScriptedBroker:
-    """A broker that leads t-0 and speaks ListOffsets up to a version."""
+    """A broker that leads t-0 and serves ListOffsets up to a version."""
     partition = Topic.MetadataResponsePartition(partition_index=0, leader_id=1)
-    Answer = ListOffsetsResponse.ListOffsetsTopicResponse
-    answer = Answer.ListOffsetsPartitionResponse(partition_index=0)
+    result = OffsetsTopic.ListOffsetsPartitionResponse(partition_index=0)
     if version == 0:
-        answer.old_style_offsets = [7]
+        result.old_style_offsets = [7]
     else:
-        answer.offset = 7
+        result.offset = 7
 
     def versions(_request: ApiVersionsRequest, _version: int) -> ApiVersionsResponse:
         offered = versions_of(MetadataRequest, ListOffsetsRequest)
@@ -254,42 +230,41 @@ def leading(version: int) -> ScriptedBroker:
         return offered
 
     def metadata(_request: MetadataRequest, _version: int) -> MetadataResponse:
-        here = MetadataResponse.MetadataResponseBroker(
-            node_id=1, host=fake.address.host, port=fake.address.port
+        return MetadataResponse(
+            brokers=[broker_at(fake.address)], topics=[Topic(name="t", partitions=[partition])]
         )
-        return MetadataResponse(brokers=[here], topics=[Topic(name="t", partitions=[partition])])
 
     fake = ScriptedBroker(
         {
             ApiVersionsRequest: versions,
             MetadataRequest: metadata,
             ListOffsetsRequest: lambda _r, _v: ListOffsetsResponse(
-                topics=[Answer(name="t", partitions=[answer])]
+                topics=[OffsetsTopic(name="t", partitions=[result])]
             ),
         }
     )
     return fake
 
 
-def test_fault_05_a_kept_connection_that_is_dead_leaves_time_for_the_others() -> None:
-    asked = 0
+def test_fault_05_a_dead_connection_leaves_time_for_others() -> None:
+    requests = 0
 
     def once(_request: MetadataRequest, _version: int) -> MetadataResponse | None:
-        nonlocal asked
-        asked += 1
-        return MetadataResponse(topics=[Topic(name="t")]) if asked == 1 else None
+        nonlocal requests
+        requests += 1
+        return MetadataResponse(topics=[Topic(name="t")]) if requests == 1 else None
 
     with (
         ScriptedBroker({MetadataRequest: once}) as dying,
-        answering(MetadataResponse(topics=[Topic(name="t")])) as healthy,
+        responding_with(MetadataResponse(topics=[Topic(name="t")])) as healthy,
         cluster_of(dying.address, healthy.address) as cluster,
     ):
         cluster.topics(["t"], Deadline.after(5_000))
         assert [*cluster.topics(["t"], Deadline.after(5_000))] == ["t"]
-        assert asked >= 2
+        assert requests >= 2
 
 
-def test_a_broker_that_knows_of_no_brokers_is_not_believed() -> None:
+def test_metadata_without_brokers_keeps_the_known_ones() -> None:
     with leading(11) as fake, cluster_of(fake.address) as cluster:
         leader, _ = cluster.leader(TopicPartition("t", 0), Deadline.after(5_000))
         broker = cluster.broker(leader.node_id, Deadline.after(5_000))
@@ -299,14 +274,14 @@ def test_a_broker_that_knows_of_no_brokers_is_not_believed() -> None:
         assert cluster.broker(leader.node_id, Deadline.after(5_000)) is broker
 
 
-def test_fault_13_versions_of_a_cluster_that_names_no_brokers() -> None:
-    """As Kafka 0.8 does before there is a topic."""
-    with answering(MetadataResponse()) as fake, cluster_of(fake.address) as cluster:
+def test_fault_13_versions_of_a_cluster_that_lists_no_brokers() -> None:
+    """As Kafka 0.8 before it has a topic."""
+    with responding_with(MetadataResponse()) as fake, cluster_of(fake.address) as cluster:
         versions = cluster.common_versions(Deadline.after(5_000))
         assert versions.range_of(MetadataRequest) == MetadataRequest.versions
 
 
-def test_a_slow_broker_has_time_to_answer_however_many_others_there_are() -> None:
+def test_a_slow_broker_has_time_beside_dead_ones() -> None:
     def slow(_request: MetadataRequest, _version: int) -> MetadataResponse:
         time.sleep(0.4)
         return MetadataResponse(topics=[Topic(name="t")])

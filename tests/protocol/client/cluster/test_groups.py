@@ -1,4 +1,4 @@
-"""Offsets of groups, against a coordinator that leaves out what it was asked for."""
+"""Offsets of groups, with a coordinator whose response lacks them."""
 
 from __future__ import annotations
 
@@ -11,23 +11,20 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.groups import commit_offsets, committed_offsets
 from kafka_protocol.errors import OutOfStepError
 from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafka_protocol.messages.find_coordinator import (
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-)
+from kafka_protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kafka_protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kafka_protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from kafka_protocol.schema import Request, Response
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes.broker import Handler, ScriptedBroker, versions_of
-from tests.protocol.client.cluster.test_cluster import cluster_of
+from tests.fakes.cluster import cluster_of
 
 PARTITION = TopicPartition("t", 0)
 Group = OffsetFetchResponse.OffsetFetchResponseGroup
 
 
 @contextmanager
-def coordinator(kind: type[Request], answer: Response, highest: int) -> Iterator[ScriptedBroker]:
+def coordinator(kind: type[Request], response: Response, highest: int) -> Iterator[ScriptedBroker]:
     def versions(_request: ApiVersionsRequest, _version: int) -> ApiVersionsResponse:
         offered = versions_of(FindCoordinatorRequest, kind)
         offered.api_keys[-1].max_version = highest
@@ -42,33 +39,34 @@ def coordinator(kind: type[Request], answer: Response, highest: int) -> Iterator
     handlers: dict[type[Request], Handler] = {
         ApiVersionsRequest: versions,
         FindCoordinatorRequest: find,
-        kind: lambda _request, _version: answer,
+        kind: lambda _request, _version: response,
     }
     with ScriptedBroker(handlers) as fake:
         yield fake
 
 
 @pytest.mark.parametrize(
-    ("highest", "answer", "reason"),
+    ("highest", "response", "reason"),
     [
         (7, OffsetFetchResponse(), "lacks t-0"),
         (9, OffsetFetchResponse(), "lacks the group"),
         (9, OffsetFetchResponse(groups=[Group(group_id="other")]), "lacks the group"),
         (9, OffsetFetchResponse(groups=[Group(group_id="g")]), "lacks t-0"),
     ],
+    ids=["v7", "no group", "another group", "no partition"],
 )
-def test_fault_39_an_offset_that_is_left_out_is_not_taken_for_none(
-    highest: int, answer: OffsetFetchResponse, reason: str
+def test_fault_39_a_missing_offset_is_an_error(
+    highest: int, response: OffsetFetchResponse, reason: str
 ) -> None:
     with (
-        coordinator(OffsetFetchRequest, answer, highest) as fake,
+        coordinator(OffsetFetchRequest, response, highest) as fake,
         cluster_of(fake.address, setup_ms=200) as cluster,
     ):
         with pytest.raises(OutOfStepError, match=reason):
             committed_offsets(cluster, "g", [PARTITION], Deadline.after(300))
 
 
-def test_fault_39_a_commit_that_is_left_out_is_not_taken_for_done() -> None:
+def test_fault_39_a_missing_commit_result_is_an_error() -> None:
     with (
         coordinator(OffsetCommitRequest, OffsetCommitResponse(), 9) as fake,
         cluster_of(fake.address, setup_ms=200) as cluster,

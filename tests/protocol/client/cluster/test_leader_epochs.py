@@ -1,4 +1,4 @@
-"""Older word of leaders, and logs that an election cut back."""
+"""Stale leaders in metadata, and logs truncated by an election."""
 
 from __future__ import annotations
 
@@ -28,24 +28,22 @@ from kafka_protocol.topic_partition import OffsetRange
 from tests.fakes import faults
 from tests.fakes.broker import Handler
 from tests.fakes.cluster import ScriptedCluster
-from tests.fakes.reading import PARTITION, one_partition, read
+from tests.fakes.reading import ABC, IN_THREE, PARTITION, one_partition, read
 
 SOON_MS = 5_000
-ABC = [(0, b"a"), (1, b"b"), (2, b"c")]
-IN_THREE = ((b"a",), (b"b",), (b"c",))
 ID = uuid.UUID(int=1)
 
 
 def topic(*epochs: int, topic_id: uuid.UUID = ID) -> Topic:
-    """The leader of each epoch is the node of that number."""
+    """A topic with one partition for each epoch; the leader's node id is the epoch."""
     leaders = {number: Leader(epoch, epoch) for number, epoch in enumerate(epochs)}
     return Topic("t", topic_id, False, 0, leaders)
 
 
-# --- Which word is newer -------------------------------------------------------------------------
+# --- Metadata ------------------------------------------------------------------------------------
 
 
-def test_fault_17_older_epochs_are_refused_partition_by_partition() -> None:
+def test_fault_17_older_epochs_are_ignored_by_partition() -> None:
     newest = NewestLeaders(60_000)
     assert newest.merge(topic(5, 5, 5)) == topic(5, 5, 5)
     assert newest.merge(topic(4, 5, 6)) == topic(5, 5, 5)._replace(
@@ -55,37 +53,37 @@ def test_fault_17_older_epochs_are_refused_partition_by_partition() -> None:
     assert newest.merge(topic(5, 6, 7, 0)).partitions[0] == Leader(6, 6)
 
 
-def test_fault_17_the_same_epoch_is_news() -> None:
-    """A partition loses its leader and gets it back in one epoch, as brokers may tell it."""
+def test_fault_17_the_same_epoch_is_accepted() -> None:
+    """A partition may lose its leader and get it back in the same epoch."""
     newest = NewestLeaders(60_000)
     newest.merge(topic(5))
     none = topic(5)._replace(partitions={0: Leader(-1, 5)})
     assert newest.merge(none) == none
 
 
-def test_fault_17_and_24_another_topic_has_epochs_of_its_own() -> None:
+def test_fault_17_and_24_another_topic_id_resets_the_epochs() -> None:
     newest = NewestLeaders(60_000)
     newest.merge(topic(5))
-    anew = topic(0, topic_id=uuid.UUID(int=2))
-    assert newest.merge(anew) == anew
+    recreated = topic(0, topic_id=uuid.UUID(int=2))
+    assert newest.merge(recreated) == recreated
 
 
-def test_fault_17_brokers_that_tell_no_epochs_are_believed() -> None:
+def test_fault_17_metadata_without_epochs_is_accepted() -> None:
     newest = NewestLeaders(60_000)
     newest.merge(topic(5))
-    untold = topic(5)._replace(partitions={0: Leader(7, -1)})
-    assert newest.merge(untold) == untold
+    no_epochs = topic(5)._replace(partitions={0: Leader(7, -1)})
+    assert newest.merge(no_epochs) == no_epochs
 
 
 @pytest.mark.parametrize(("propagation_ms", "epoch"), [(0, 0), (60_000, 5)])
-def test_fault_17_without_ids_older_word_counts_in_the_end(propagation_ms: int, epoch: int) -> None:
-    """The topic was created anew, for all that is known."""
+def test_fault_17_without_ids_older_epochs_count_later(propagation_ms: int, epoch: int) -> None:
+    """The topic may have been re-created."""
     newest = NewestLeaders(propagation_ms)
     newest.merge(topic(5, topic_id=ZERO_UUID))
     assert newest.merge(topic(0, topic_id=ZERO_UUID)).partitions[0].epoch == epoch
 
 
-def test_fault_17_metadata_with_an_older_epoch_does_not_move_a_leader_back() -> None:
+def test_fault_17_stale_metadata_does_not_move_a_leader() -> None:
     with one_partition(*IN_THREE, nodes=2) as (cluster, client):
         cluster.move_leader(PARTITION, 2)
         client.topics(["t"], Deadline.after(SOON_MS))
@@ -101,7 +99,7 @@ def test_fault_17_metadata_with_an_older_epoch_does_not_move_a_leader_back() -> 
 
 
 @pytest.mark.parametrize("versions", [9, 11, 12, 18])
-def test_fault_17_a_leader_that_has_not_heard_of_its_epoch_is_asked_again(versions: int) -> None:
+def test_fault_17_leader_epoch_errors_are_retried(versions: int) -> None:
     with one_partition(*IN_THREE) as (cluster, client):
         cluster.offer(FetchRequest, VersionRange(0, versions))
         cluster.push_errors(FetchRequest, *[ErrorCode.UNKNOWN_LEADER_EPOCH] * 3)
@@ -109,7 +107,7 @@ def test_fault_17_a_leader_that_has_not_heard_of_its_epoch_is_asked_again(versio
         assert read(client, 0, 3) == ABC
 
 
-# --- Logs that were cut back ---------------------------------------------------------------------
+# --- Truncated logs ------------------------------------------------------------------------------
 
 
 def values_of(fetched: Fetched) -> list[tuple[int, bytes | None]]:
@@ -117,7 +115,7 @@ def values_of(fetched: Fetched) -> list[tuple[int, bytes | None]]:
 
 
 def half_read(cluster: ScriptedCluster, range_: Iterator[Fetched]) -> list[bytes | None]:
-    """Read on to the end of what is there, and then elect a replica that has only one record."""
+    """Read once, and then elect a replica that has only one record."""
     found = values_of(next(range_))
     partition = cluster.partition(PARTITION)
     partition.log.truncate(1)
@@ -127,9 +125,9 @@ def half_read(cluster: ScriptedCluster, range_: Iterator[Fetched]) -> list[bytes
     return [value for _, value in found]
 
 
-def test_fault_20_a_log_that_an_unclean_election_cut_back() -> None:
-    """Without the comparison of epochs the read would go on at 3 as if nothing had happened."""
-    with one_partition((b"a",), (b"b",), (b"c",)) as (cluster, client):
+def test_fault_20_an_unclean_election_truncates_the_log() -> None:
+    """Without a comparison of epochs the read would continue at 3."""
+    with one_partition(*IN_THREE) as (cluster, client):
         range_ = fetch_range(client, OffsetRange(PARTITION, 0, 4), SOON_MS)
         found = half_read(cluster, range_)
         with pytest.raises(LogTruncatedError, match="truncated to offset 1") as caught:
@@ -139,11 +137,11 @@ def test_fault_20_a_log_that_an_unclean_election_cut_back() -> None:
         assert found == [b"a", b"b", b"c"][: len(found)]
         assert (error.offset, error.truncated_to) == (len(found), 1)
         assert (error.epoch, error.agreed.epoch) == (0, 0)
-        # Whoever goes on without what was lost meets nothing twice.
+        # A read that continues gets no offset twice.
         assert read(client, error.offset, 4) == [(3, b"z")]
 
 
-def test_fault_20_epochs_that_go_on_are_no_truncation() -> None:
+def test_fault_20_growing_epochs_are_no_truncation() -> None:
     with one_partition(max_partition_fetch_bytes=1, nodes=3) as (cluster, client):
         for number in range(9):
             cluster.append(PARTITION, b"%d" % number)
@@ -157,7 +155,7 @@ def test_fault_20_epochs_that_go_on_are_no_truncation() -> None:
 
 
 @pytest.mark.parametrize("version", [4, 9, 11])
-def test_fault_20_below_v12_no_epoch_of_a_record_is_compared(version: int) -> None:
+def test_fault_20_below_v12_epochs_are_not_compared(version: int) -> None:
     with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
         cluster.offer(FetchRequest, VersionRange(0, version))
         assert read(client, 0, 3) == ABC
@@ -180,14 +178,14 @@ def diverging(response: FetchResponse) -> None:
     data.diverging_epoch.epoch, data.diverging_epoch.end_offset = 0, 0
 
 
-def test_fault_20_a_truncation_that_one_answer_tells_is_asked_about_again() -> None:
+def test_fault_20_one_response_does_not_prove_truncation() -> None:
     with one_partition(*IN_THREE) as (cluster, client):
         cluster.spoil(FetchRequest, faults.only(1, faults.changed(diverging)))
         assert read(client, 0, 3) == ABC
         assert len(cluster.asked(MetadataRequest)) == 2
 
 
-def test_fault_20_an_epoch_that_a_leader_cannot_know_is_not_sent() -> None:
+def test_fault_20_an_epoch_above_the_leader_s_is_not_sent() -> None:
     """No checksum covers the epoch in a batch."""
     with one_partition(max_partition_fetch_bytes=1) as (cluster, client):
         log = cluster.log(PARTITION)
@@ -200,15 +198,15 @@ def test_fault_20_an_epoch_that_a_leader_cannot_know_is_not_sent() -> None:
             assert request.topics[0].partitions[0].last_fetched_epoch == -1
 
 
-def test_fault_20_a_leader_without_epochs_says_out_of_range() -> None:
-    """Its log does hold the offset, so it is asked once more without an epoch."""
+def test_fault_20_out_of_range_from_a_leader_without_epochs() -> None:
+    """Its log holds the offset, so the next Fetch has no epoch."""
 
     def unable(handler: Handler) -> Handler:
         refuse = faults.refusing(ErrorCode.OFFSET_OUT_OF_RANGE)(handler)
 
         def fetch(request: FetchRequest, version: int) -> Any:
-            knows = request.topics[0].partitions[0].last_fetched_epoch >= 0
-            return (refuse if knows else handler)(request, version)
+            has_epoch = request.topics[0].partitions[0].last_fetched_epoch >= 0
+            return (refuse if has_epoch else handler)(request, version)
 
         return fetch
 

@@ -1,4 +1,4 @@
-"""Every option of Java's consumer and producer is decided on: taken, without effect, or refused."""
+"""Every option of Java's consumer and producer is accepted, without effect, or refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.protocol.kafka_jar import BEFORE_4, CURRENT, KafkaJar
 
 SERVERS = {"bootstrap.servers": "localhost:9092"}
 
-# As of Kafka 4.3.1; a test compares them with its jar.
+# Of Kafka 4.3.1; a test compares them with its jar.
 OF_BOTH: Final = """
     bootstrap.servers client.dns.lookup client.id config.providers connections.max.idle.ms
     enable.metrics.push interceptor.classes metadata.max.age.ms
@@ -73,8 +73,8 @@ OF_THE_CONSUMER: Final = """
     session.timeout.ms share.acknowledgement.mode share.acquire.mode value.deserializer
 """
 
-# Of releases before that one; jobs bring them along.
-GONE: Final = """
+# Of older releases; existing jobs still set them.
+REMOVED: Final = """
     auto.include.jmx.reporter internal.leave.group.on.close
 """
 
@@ -83,8 +83,8 @@ def listed(*texts: str) -> set[str]:
     return {name for text in texts for name in text.split()}
 
 
-@pytest.mark.parametrize("name", sorted(listed(OF_BOTH, OF_THE_PRODUCER, OF_THE_CONSUMER, GONE)))
-def test_is_decided_on(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(listed(OF_BOTH, OF_THE_PRODUCER, OF_THE_CONSUMER, REMOVED)))
+def test_option_is_known(name: str) -> None:
     try:
         ClientConfig.from_options(SERVERS | {name: "1"})
     except KafkaConfigError as error:
@@ -112,9 +112,9 @@ def test_the_lists_are_those_of_kafka(kafka_jar: Callable[[str], KafkaJar]) -> N
     assert names(options, "consumer") == listed(OF_BOTH, OF_THE_CONSUMER)
 
 
-def test_what_older_releases_have_besides(kafka_jar: Callable[[str], KafkaJar]) -> None:
+def test_options_that_only_older_releases_have(kafka_jar: Callable[[str], KafkaJar]) -> None:
     options = {option.name for option in java_options(kafka_jar(BEFORE_4))}
-    assert options - listed(OF_BOTH, OF_THE_PRODUCER, OF_THE_CONSUMER) == listed(GONE)
+    assert options - listed(OF_BOTH, OF_THE_PRODUCER, OF_THE_CONSUMER) == listed(REMOVED)
 
 
 def test_defaults_of_the_producer_are_javas(kafka_jar: Callable[[str], KafkaJar]) -> None:

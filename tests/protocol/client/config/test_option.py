@@ -1,4 +1,4 @@
-"""How options are declared, and read from text."""
+"""Declaring options, and reading them from text."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ from tests.secret_check import PASSWORD
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    size: int = option("max.size", integer(1, 9), 5, "How much.", ("size.max", "size"))
-    password: Secret | None = option("password", Secret, None, "Who knows.")
-    inner: str = "no option"
+    size: int = option("max.size", integer(1, 9), 5, "A size.", ("size.max", "size"))
+    password: Secret | None = option("password", Secret, None, "A password.")
+    inner: str = "not an option"
 
 
-def test_names_and_aliases_lead_to_the_same_field() -> None:
+def test_name_and_aliases_set_the_same_field() -> None:
     assert list(declared_in(Table)) == ["max.size", "size.max", "size", "password"]
     for name in ("max.size", "size.max", "size"):
         assert read_options(Table, {name: " 7 "}) == {"size": 7}
 
 
-def test_nothing_given_leaves_the_defaults() -> None:
+def test_defaults() -> None:
     assert Table(**read_options(Table, {})) == Table()
 
 
-def test_two_names_for_one_option() -> None:
+def test_one_option_under_two_names() -> None:
     with pytest.raises(KafkaConfigError, match=r"^Options 'kafka\.size' and 'kafka\.max\.size'"):
         read_options(Table, {"size": "1", "max.size": "1"})
 
 
-def test_a_bad_value_is_shown() -> None:
+def test_the_error_shows_a_bad_value() -> None:
     with pytest.raises(
         KafkaConfigError, match=r"^Option 'kafka\.size' has the value '10': it must be from 1 to 9"
     ):
         read_options(Table, {"size": "10"})
 
 
-def test_a_secret_is_not() -> None:
+def test_a_secret_is_not_shown() -> None:
     values = read_options(Table, {"password": PASSWORD})
     assert values["password"].reveal() == PASSWORD
     assert PASSWORD not in repr(Table(**values))
@@ -66,8 +66,9 @@ def test_a_secret_is_not() -> None:
         (one_of("https", ""), " ", ""),
         (only("all", "-1"), "-1", "all"),
     ],
+    ids=["integer", "true", "false", "one of", "empty", "only"],
 )
-def test_words_are_matched_without_case_or_spaces(parse: Any, text: str, value: object) -> None:
+def test_values_match_without_case_or_spaces(parse: Any, text: str, value: object) -> None:
     assert parse(text) == value
 
 
@@ -81,7 +82,8 @@ def test_words_are_matched_without_case_or_spaces(parse: Any, text: str, value: 
         (one_of("a", "b"), "c"),
         (only("all"), "1"),
     ],
+    ids=["too low", "too high", "not whole", "not boolean", "not one of", "not only"],
 )
-def test_what_does_not_fit(parse: Any, text: str) -> None:
+def test_refused_values(parse: Any, text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse(text)

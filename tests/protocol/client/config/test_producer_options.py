@@ -1,4 +1,4 @@
-"""Options of the producer: what each takes, and how they go together, as in Java."""
+"""The producer's options: their values, and how they depend on each other, as in Java."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.config.java_names import PRODUCER_WITHOUT_EFFECT
 from kafka_protocol.client.config.option import declared_in
-from kafka_protocol.client.config.producer_options import PRODUCER_WITHOUT_EFFECT
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.records.compression import Compression, CompressionCodec
 
 SERVERS = {"bootstrap.servers": "localhost:9092"}
 LARGEST = 2**31 - 1
 
-# Each option that is a number, with the least and the most that it takes.
+# The numeric options, with their lowest and highest value.
 NUMBERS = {
     "batch.size": (1, LARGEST),
     "compression.gzip.level": (-1, 9),
@@ -31,7 +31,7 @@ NUMBERS = {
     "retries": (0, LARGEST),
     "transaction.timeout.ms": (1, LARGEST),
 }
-NO_NUMBERS = (
+NOT_NUMBERS = (
     *("", " ", "\t\n", "-", "1.5", "1e3", "0x10", "1_000", "1 000", "\u0663", "all"),
     "9" * 5_000,
 )
@@ -45,7 +45,7 @@ def value_of(name: str, options: Mapping[str, str]) -> object:
     return getattr(config_of(options), declared_in(ClientConfig)[name].name)
 
 
-def test_defaults_that_are_ours() -> None:
+def test_defaults_that_differ_from_java() -> None:
     assert value_of("max.request.size", {}) == 16 * 1024 * 1024
     assert value_of("batch.size", {}) == 1_000_000
 
@@ -53,7 +53,7 @@ def test_defaults_that_are_ours() -> None:
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers_at_their_bounds(name: str) -> None:
     lowest, highest = NUMBERS[name]
-    # What else would not go together with the bounds.
+    # Options that would contradict the bounds.
     others = {"request.timeout.ms": "1", "max.request.size": str(LARGEST)}
     others |= {"enable.idempotence": "false"}
     assert value_of(name, others | {name: f" {lowest} "}) == lowest
@@ -67,22 +67,22 @@ def test_numbers_at_their_bounds(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-def test_what_is_no_number(name: str) -> None:
+def test_values_that_are_not_numbers(name: str) -> None:
     lowest, highest = NUMBERS[name]
     expected = f"it must be a whole number from {lowest} to {highest}"
-    for text in NO_NUMBERS:
+    for text in NOT_NUMBERS:
         with pytest.raises(KafkaConfigError) as caught:
             config_of({name: text})
         assert str(caught.value) == f"Option 'kafka.{name}' has the value {text!r}: {expected}"
 
 
-def test_gzip_without_any_effort_is_no_level() -> None:
+def test_gzip_level_0_is_refused() -> None:
     with pytest.raises(KafkaConfigError, match=r"gzip\.level' has the value '0': .* 1 to 9, or -1"):
         config_of({"compression.gzip.level": "0"})
 
 
 @pytest.mark.parametrize("text", ["", " ", "brotli", "uncompressed", "producer", "1", "gzip,lz4"])
-def test_codecs_that_there_are_not(text: str) -> None:
+def test_unknown_codecs(text: str) -> None:
     with pytest.raises(
         KafkaConfigError,
         match=r"^Option 'kafka\.compression\.type' has .* one of none, gzip, snappy, lz4, zstd$",
@@ -99,7 +99,7 @@ def test_codecs_that_there_are_not(text: str) -> None:
         ({"compression.type": " gzip", "compression.gzip.level": "9"}, (CompressionCodec.GZIP, 9)),
         ({"compression.type": "lz4"}, (CompressionCodec.LZ4, None)),
         ({"compression.type": "lz4", "compression.lz4.level": "8"}, (CompressionCodec.LZ4, 8)),
-        # Java's default is a name for the fast method, also where it is given.
+        # Java's default level means the fast method, even if it is given.
         ({"compression.type": "lz4", "compression.lz4.level": "9"}, (CompressionCodec.LZ4, None)),
         ({"compression.type": "zstd"}, (CompressionCodec.ZSTD, 3)),
         ({"compression.type": "zstd", "compression.zstd.level": "-5"}, (CompressionCodec.ZSTD, -5)),
@@ -107,6 +107,7 @@ def test_codecs_that_there_are_not(text: str) -> None:
         ({"compression.type": "zstd", "compression.gzip.level": "9"}, (CompressionCodec.ZSTD, 3)),
         ({"compression.gzip.level": "9"}, (CompressionCodec.NONE, None)),
     ],
+    ids=lambda value: ",".join(map(str, value)) or "default",
 )
 def test_codec_and_level_together(
     options: dict[str, str], compression: tuple[CompressionCodec, int | None]
@@ -124,7 +125,7 @@ def test_acks(text: str, acks: int) -> None:
 @pytest.mark.parametrize(
     "text", ["", " ", "2", "-2", "+1", "01", "1.0", "none", "leader", "9" * 99]
 )
-def test_acks_that_there_are_not(text: str) -> None:
+def test_unknown_acks(text: str) -> None:
     with pytest.raises(KafkaConfigError) as caught:
         config_of({"acks": text})
     expected = "it must be all, -1 or 1"
@@ -144,7 +145,7 @@ def test_acks_0_is_refused_with_the_reason() -> None:
     retries=st.sampled_from([None, "0", "1", "5"]),
     in_flight=st.sampled_from([None, "1", "5", "6", "100"]),
 )
-def test_idempotence_and_what_it_needs(
+def test_idempotence_and_the_options_it_needs(
     idempotence: str | None, acks: str | None, retries: str | None, in_flight: str | None
 ) -> None:
     options = {
@@ -153,17 +154,17 @@ def test_idempotence_and_what_it_needs(
         "retries": retries,
         "max.in.flight.requests.per.connection": in_flight,
     }
-    given_options = {name: text for name, text in options.items() if text is not None}
+    given = {name: text for name, text in options.items() if text is not None}
     is_possible = acks != "1" and retries != "0" and in_flight not in ("6", "100")
     if idempotence == "true" and not is_possible:
         with pytest.raises(KafkaConfigError, match=r"^Option 'kafka\.enable\.idempotence' needs "):
-            config_of(given_options)
+            config_of(given)
     else:
         is_enabled = is_possible and idempotence != "false"
-        assert config_of(given_options).enable_idempotence is is_enabled
+        assert config_of(given).enable_idempotence is is_enabled
 
 
-def test_idempotence_that_cannot_be_says_all_that_it_needs() -> None:
+def test_the_error_names_all_that_idempotence_needs() -> None:
     with pytest.raises(
         KafkaConfigError,
         match=r"needs kafka\.acks=all and kafka\.retries of at least 1 and "
@@ -179,7 +180,7 @@ def test_idempotence_that_cannot_be_says_all_that_it_needs() -> None:
         )
 
 
-def test_idempotence_is_turned_off_with_one_line(caplog: pytest.LogCaptureFixture) -> None:
+def test_idempotence_is_turned_off_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         assert config_of({"acks": "1", "retries": "0"}).enable_idempotence is False
     (line,) = caplog.messages
@@ -190,7 +191,7 @@ def test_idempotence_is_turned_off_with_one_line(caplog: pytest.LogCaptureFixtur
 @pytest.mark.parametrize(
     "options", [{}, {"enable.idempotence": "false", "acks": "1"}, {"enable.idempotence": "true"}]
 )
-def test_idempotence_as_it_was_asked_for_is_no_news(
+def test_idempotence_as_given_or_as_default_is_not_logged(
     options: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     config_of(options)
@@ -205,7 +206,7 @@ def test_idempotence_is_true_or_false(text: str) -> None:
         config_of({"enable.idempotence": text})
 
 
-def test_delivery_leaves_time_for_a_request() -> None:
+def test_delivery_timeout_is_not_below_the_request_timeout() -> None:
     with pytest.raises(
         KafkaConfigError,
         match=r"^Option 'kafka\.delivery\.timeout\.ms' \(29999\) must not be below "
@@ -216,7 +217,7 @@ def test_delivery_leaves_time_for_a_request() -> None:
     assert config_of(both).delivery_timeout_ms == 500
 
 
-def test_delivery_goes_with_a_long_request_where_it_is_not_given() -> None:
+def test_default_delivery_timeout_grows_with_the_request_timeout() -> None:
     assert config_of({"request.timeout.ms": "180000"}).delivery_timeout_ms == 180_000
 
 
@@ -226,7 +227,7 @@ def test_no_batch_is_larger_than_a_request() -> None:
 
 
 @pytest.mark.parametrize("name", ["transactional.id", "transaction.two.phase.commit.enable"])
-def test_transactions_are_asked_for_by_another_option(name: str) -> None:
+def test_transactions_need_the_option_delivery_guarantee(name: str) -> None:
     with pytest.raises(
         KafkaConfigError,
         match=rf"^Option 'kafka\.{name}' is not supported: .*deliveryGuarantee=exactly_once",
@@ -235,6 +236,6 @@ def test_transactions_are_asked_for_by_another_option(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PRODUCER_WITHOUT_EFFECT))
-def test_without_effect(name: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_options_without_effect(name: str, caplog: pytest.LogCaptureFixture) -> None:
     assert config_of({name: "anything"}) == config_of({})
     assert caplog.messages == [f"The option kafka.{name} has no effect in pykafka."]

@@ -1,4 +1,4 @@
-"""The options of TLS and SASL: what is understood, what is refused, and in which words."""
+"""The options of TLS and SASL: accepted values, refused values, and error texts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_protocol.auth.secret import Secret
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.config.java_names import REFUSED, WITHOUT_EFFECT
 from kafka_protocol.client.config.option import declared_in
 from kafka_protocol.client.config.security_checks import read_security
-from kafka_protocol.client.config.security_options import (
-    SECURITY_REFUSED,
-    SECURITY_WITHOUT_EFFECT,
-    SecurityOptions,
-)
+from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.errors import KafkaConfigError
 from tests.secret_check import PASSWORD
 
@@ -111,15 +109,11 @@ def jaas(mechanism: str, text: str) -> dict[str, str]:
                 "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true "
                 "keyTab='/k' principal='p@R' serviceName=kfk;",
             ),
-            {
-                "kerberos_keytab": "/k",
-                "kerberos_principal": "p@R",
-                "kerberos_service_name": "kfk",
-            },
+            {"kerberos_keytab": "/k", "kerberos_principal": "p@R", "kerberos_service_name": "kfk"},
         ),
     ],
 )
-def test_what_is_understood(options: dict[str, str], fields: dict[str, object]) -> None:
+def test_accepted_options(options: dict[str, str], fields: dict[str, object]) -> None:
     security = read_security(options)
     assert {name: getattr(security, name) for name in fields} == fields
     assert PASSWORD not in repr(security)
@@ -135,7 +129,7 @@ def test_what_is_understood(options: dict[str, str], fields: dict[str, object]) 
         (SSL | {"ssl.keystore.type": "PKCS12"}, r"keytool -importkeystore .*openssl pkcs12"),
         (SSL | {"ssl.truststore.location": "/a.JKS"}, "key stores of Java are not read"),
         (SSL | {"ssl.keystore.location": "/a.p12"}, "key stores of Java are not read"),
-        # what is no value
+        # values that are not supported
         (SSL | {"ssl.enabled.protocols": "TLSv1.1"}, r"TLSv1\.2 and TLSv1\.3 are supported"),
         (SSL | {"ssl.enabled.protocols": "TLSv1.2,TLSv9"}, r"TLSv1\.2 and TLSv1\.3 are supported"),
         (SSL | {"ssl.protocol": "SSLv3"}, r"must be one of TLS, TLSv1\.2, TLSv1\.3"),
@@ -148,17 +142,17 @@ def test_what_is_understood(options: dict[str, str], fields: dict[str, object]) 
             TOKEN | {"sasl.login.callback.handler.class": "com.example.Handler"},
             r"'com\.example\.Handler': Java classes cannot be loaded; .*token\.callback",
         ),
-        # what has no effect, and looks as if it had
+        # options without effect
         ({"ssl.ca.location": "/ca.pem"}, r"while kafka\.security\.protocol is PLAINTEXT: set"),
         ({"sasl.username": "u"}, r"while kafka\.security\.protocol is PLAINTEXT: set that to SASL"),
         (SSL | {"sasl.mechanism": "PLAIN"}, r"while kafka\.security\.protocol is SSL: set that"),
-        # one of two
+        # pairs that exclude each other
         (SSL | {"ssl.ca.location": "/a", "ssl.ca.pem": "P"}, "exclude each other"),
         (SSL | KEY | CHAIN | {"ssl.keystore.location": "/k"}, "exclude each other"),
         (SSL | KEY | CHAIN | {"ssl.key.location": "/k"}, "exclude each other"),
-        (USER | {"sasl.mechanisms": "PLAIN"}, "two names of the same"),
+        (USER | {"sasl.mechanisms": "PLAIN"}, "two names of one option"),
         (ENDPOINT | {"sasl.oauthbearer.token.callback": "a:b"}, "exclude each other"),
-        # half of a pair
+        # missing options
         (SSL | KEY, r"without its certificate: set 'kafka\.ssl\.keystore\.certificate\.chain'"),
         (SSL | CHAIN, r"without its key: set 'kafka\.ssl\.keystore\.key'"),
         (SSL | {"ssl.key.password": PASSWORD}, r"key\.password' is set, and no private key is"),
@@ -168,7 +162,7 @@ def test_what_is_understood(options: dict[str, str], fields: dict[str, object]) 
             r"'kafka\.sasl\.username' and 'kafka\.sasl\.password'",
         ),
         (TOKEN, r"'kafka\.sasl\.oauthbearer\.token\.endpoint\.url' and .*client\.secret' must be"),
-        (SASL | {"sasl.jaas.config": PASSWORD}, r"'kafka\.sasl\.mechanism' must be specified be"),
+        (SASL | {"sasl.jaas.config": PASSWORD}, r"'kafka\.sasl\.mechanism' must be specified wi"),
         # JAAS
         (jaas("PLAIN", PASSWORD), r"'kafka\.sasl\.jaas\.config' lacks its semicolon"),
         (
@@ -177,7 +171,7 @@ def test_what_is_understood(options: dict[str, str], fields: dict[str, object]) 
         ),
         (
             USER | jaas("PLAIN", f"{KAFKA}.plain.PlainLoginModule required password='x';"),
-            r"'kafka\.sasl\.jaas\.config' and 'kafka\.sasl\.password' say the same",
+            r"'kafka\.sasl\.jaas\.config' and 'kafka\.sasl\.password' set the same value",
         ),
         # token endpoints
         *(
@@ -193,7 +187,7 @@ def test_what_is_understood(options: dict[str, str], fields: dict[str, object]) 
         ),
     ],
 )
-def test_what_is_refused(options: dict[str, str], reason: str) -> None:
+def test_refused_options(options: dict[str, str], reason: str) -> None:
     with pytest.raises(KafkaConfigError, match=reason) as caught:
         read_security(options)
     assert PASSWORD not in str(caught.value)
@@ -203,11 +197,11 @@ def test_what_is_refused(options: dict[str, str], reason: str) -> None:
     ("options", "warning"),
     [
         (SSL | {"ssl.endpoint.identification.algorithm": ""}, "any certificate of a trusted"),
-        (USER | {"security.protocol": "SASL_PLAINTEXT"}, "shows the credentials to the network"),
-        (ENDPOINT | {"sasl.oauthbearer.token.endpoint.url": "http://idp/"}, "secret is shown to"),
+        (USER | {"security.protocol": "SASL_PLAINTEXT"}, "sends the credentials unencrypted"),
+        (ENDPOINT | {"sasl.oauthbearer.token.endpoint.url": "http://idp/"}, "secret is sent"),
     ],
 )
-def test_what_is_understood_with_a_warning(
+def test_options_accepted_with_a_warning(
     options: dict[str, str], warning: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
@@ -215,18 +209,18 @@ def test_what_is_understood_with_a_warning(
     assert warning in caplog.text
 
 
-def test_what_is_safe_gives_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_safe_options_give_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         for options in ({}, SSL, USER, ENDPOINT):
             read_security(options)
     assert not caplog.records
 
 
-def test_no_name_means_two_things() -> None:
-    understood = set(declared_in(SecurityOptions))
-    assert not understood & SECURITY_WITHOUT_EFFECT
-    assert not understood & SECURITY_REFUSED.keys()
-    assert not SECURITY_WITHOUT_EFFECT & SECURITY_REFUSED.keys()
+def test_no_name_is_in_two_lists() -> None:
+    accepted = {*declared_in(SecurityOptions), *declared_in(ClientConfig)}
+    assert not accepted & WITHOUT_EFFECT
+    assert not accepted & REFUSED.keys()
+    assert not WITHOUT_EFFECT & REFUSED.keys()
 
 
 NAMES = st.sampled_from(sorted(declared_in(SecurityOptions)))
@@ -237,7 +231,7 @@ VALUES: Any = st.one_of(
 
 
 @given(st.dictionaries(NAMES, VALUES, max_size=8))
-def test_nothing_but_our_own_errors_comes_out(options: dict[str, str]) -> None:
+def test_any_options_raise_only_config_errors(options: dict[str, str]) -> None:
     try:
         read_security(options)
     except KafkaConfigError as error:

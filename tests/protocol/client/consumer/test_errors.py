@@ -1,4 +1,4 @@
-"""Errors of what is gone: they travel between processes, and say what to do."""
+"""Errors for lost data: they can be pickled, and name the cure."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ PARTITION = TopicPartition("t", 0)
         TopicGoneError(PARTITION, 5, "was deleted"),
         LogTruncatedError(PARTITION, 5, 7, EpochEnd(6, 3)),
     ],
+    ids=lambda error: type(error).__name__,
 )
-def test_errors_keep_what_they_know_on_their_way_to_another_process(error: Exception) -> None:
+def test_errors_keep_their_attributes_when_pickled(error: Exception) -> None:
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is type(error)
     assert str(copy) == str(error)
     assert vars(copy) == vars(error)
 
 
-def test_a_truncated_log_is_told_with_offsets_and_epochs() -> None:
+def test_the_truncation_error_names_offsets_and_epochs() -> None:
     error = LogTruncatedError(PARTITION, 5, 7, EpochEnd(6, 3))
     assert (error.offset, error.truncated_to, error.epoch) == (5, 3, 7)
     text = str(error)

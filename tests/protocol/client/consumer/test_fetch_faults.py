@@ -1,6 +1,6 @@
-"""Faults of reads: what a leader answers to Fetch and ListOffsets, and what a client makes of it.
+"""Faults of reads: wrong or incomplete responses of a leader to Fetch and ListOffsets.
 
-Against scripted brokers that lead and keep logs as real ones do, so that each fault stands alone.
+With scripted brokers that lead and keep logs as real ones do, one fault at a time.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import crc32c
 import pytest
 
 from kafka_protocol.client.broker import broker
@@ -26,24 +25,32 @@ from kafka_protocol.errors import (
     ProtocolError,
 )
 from kafka_protocol.messages.fetch import FINAL_SESSION_EPOCH, FetchRequest, FetchResponse
-from kafka_protocol.messages.list_offsets import (
-    LATEST_TIMESTAMP,
-    ListOffsetsRequest,
-)
+from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP, ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.records.transactions import ABORT
 from kafka_protocol.schema import Request, VersionRange
 from kafka_protocol.topic_partition import OffsetRange
 from tests.fakes import faults
-from tests.fakes.log import Log, batch_of, in_transaction
-from tests.fakes.reading import PARTITION, one_partition, read, write
+from tests.fakes.fetch_cases import (
+    SESSION_ERRORS,
+    headless,
+    hole,
+    hollow,
+    no_partition,
+    nothing,
+    only_another_topic,
+    other_partition_first,
+    other_topic_first,
+    short,
+    topic_twice,
+    transactions,
+    twice,
+)
+from tests.fakes.log import batch_of, in_transaction
+from tests.fakes.reading import ABC, IN_THREE, PARTITION, one_partition, read, write
 
 SOON_MS = 5_000
-COMMIT = 1
-ABC = [(0, b"a"), (1, b"b"), (2, b"c")]
-
-Topic = FetchResponse.FetchableTopicResponse
 
 
 def offset_of(client: Cluster, position: int) -> int:
@@ -53,17 +60,11 @@ def offset_of(client: Cluster, position: int) -> int:
 # --- Batches that are cut, or too large ----------------------------------------------------------
 
 
-def test_fault_29_last_batch_cut_at_every_byte() -> None:
-    """Whatever came whole is kept, and the rest is fetched again."""
+def test_fault_29_the_last_batch_is_cut_at_every_byte() -> None:
+    """Complete batches are used, and the rest is fetched again."""
     cuts: list[int] = []
-
-    def cut(response: FetchResponse) -> None:
-        data = response.responses[0].partitions[0]
-        if cuts:
-            data.records = (data.records or b"")[: cuts.pop()]
-
     with one_partition((b"a", b"b"), (b"c",)) as (cluster, client):
-        cluster.spoil(FetchRequest, faults.changed(cut))
+        cluster.spoil(FetchRequest, faults.records_cut_at(cuts))
         for length in range(len(batch_of(b"a", b"b") + batch_of(b"c"))):
             cuts.append(length)
             assert read(client, 0, 3) == ABC
@@ -71,8 +72,8 @@ def test_fault_29_last_batch_cut_at_every_byte() -> None:
 
 
 @pytest.mark.parametrize("version", [2, 3, 18])
-def test_fault_29_and_30_answers_of_few_bytes(version: int) -> None:
-    """Below v3 a batch that is larger than that comes cut; from there on the first comes whole."""
+def test_fault_29_and_30_responses_of_few_bytes(version: int) -> None:
+    """Below v3 a larger batch is cut; from v3 on the first one is complete."""
     values = [(b"%d" % number * 50,) for number in range(8)]
     with one_partition(*values, max_partition_fetch_bytes=100) as (cluster, client):
         cluster.offer(FetchRequest, VersionRange(0, version))
@@ -84,7 +85,7 @@ def test_fault_29_and_30_answers_of_few_bytes(version: int) -> None:
         assert sizes == ({100, 200} if version < 3 else {100})
 
 
-def test_fault_30_a_batch_that_does_not_fit_in_any_answer() -> None:
+def test_fault_30_a_batch_too_large_for_any_response() -> None:
     with one_partition(
         (b"a",), (b"b" * 5_000,), max_partition_fetch_bytes=500, max_response_bytes=3_000
     ) as (cluster, client):
@@ -98,37 +99,6 @@ def test_fault_30_a_batch_that_does_not_fit_in_any_answer() -> None:
 
 
 # --- Gaps ----------------------------------------------------------------------------------------
-
-
-def compacted(batch: bytes, *, last_offset_delta: int, is_empty: bool = False) -> bytes:
-    """What the cleaner leaves: the offsets of a batch, with fewer records."""
-    count = b"\0\0\0\0" if is_empty else batch[57:61]
-    payload = b"" if is_empty else batch[61:]
-    covered = batch[21:23] + last_offset_delta.to_bytes(4, "big") + batch[27:57] + count + payload
-    length = (9 + len(covered)).to_bytes(4, "big")
-    return batch[:8] + length + batch[12:17] + crc32c.crc32c(covered).to_bytes(4, "big") + covered
-
-
-def hole(log: Log) -> None:
-    """3 to 9 are gone, with their batches."""
-    log.append_at(0, batch_of(b"a", b"b", b"c"))
-    log.append_at(10, batch_of(b"k"))
-
-
-def headless(log: Log) -> None:
-    """0 to 4 are gone, and the log begins at 0 all the same."""
-    log.append_at(5, batch_of(b"f"))
-
-
-def short(log: Log) -> None:
-    """3 and 4 are gone out of the last batch."""
-    log.append_at(0, compacted(batch_of(b"a", b"b", b"c"), last_offset_delta=4))
-
-
-def hollow(log: Log) -> None:
-    """Of the last batch only the header is left."""
-    log.append_at(0, batch_of(b"a", b"b", b"c"))
-    log.append_at(3, compacted(batch_of(b"d"), last_offset_delta=6, is_empty=True))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +119,7 @@ def hollow(log: Log) -> None:
         (hollow, 9, 10, b""),
     ],
 )
-def test_fault_34_a_range_over_gaps_ends_at_its_end(
+def test_fault_34_a_range_with_gaps_is_read_to_its_end(
     make: Any, start: int, until: int, values: bytes
 ) -> None:
     for max_bytes in (1, 10_000):
@@ -160,8 +130,8 @@ def test_fault_34_a_range_over_gaps_ends_at_its_end(
             assert len(cluster.asked(FetchRequest)) <= 2
 
 
-def test_fault_34_offsets_that_never_come_are_waited_for_and_not_spun_for() -> None:
-    """The log ends before the range does, as where a follower took over that had less."""
+def test_fault_34_missing_offsets_are_not_polled_in_a_loop() -> None:
+    """The log ends before the range, as after the election of a follower that lagged."""
     with one_partition((b"a",), retry_backoff_ms=20) as (cluster, client):
         with pytest.raises(OffsetOutOfRangeError, match=r"offset 1 of t-0 .* holds \[0, 1\)"):
             read(client, 0, 5, idle_ms=200)
@@ -171,28 +141,8 @@ def test_fault_34_offsets_that_never_come_are_waited_for_and_not_spun_for() -> N
 # --- Transactions --------------------------------------------------------------------------------
 
 
-def transactions(log: Log) -> list[tuple[int, bytes]]:
-    """Three producers at the same time; returns what is committed, or was never in one."""
-    log.append(in_transaction(1, b"a0", b"a1"))  # 0, 1
-    log.append(in_transaction(2, b"b0"))  # 2
-    log.append(batch_of(b"plain"))  # 3
-    log.append(in_transaction(1, b"a2"))  # 4
-    log.end_transaction(1, 0, ABORT)  # 5
-    log.append(in_transaction(1, b"c0"))  # 6: the same producer once more
-    log.append(in_transaction(2, b"b1"))  # 7
-    log.end_transaction(2, 2, COMMIT)  # 8
-    log.end_transaction(1, 6, COMMIT)  # 9
-    log.end_transaction(3, 10, ABORT)  # 10: of a transaction without records
-    log.append(in_transaction(2, b"d0", b"d1", b"d2"))  # 11 to 13
-    log.end_transaction(2, 11, ABORT)  # 14
-    log.append(batch_of(b"end"))  # 15
-    return [(2, b"b0"), (3, b"plain"), (6, b"c0"), (7, b"b1"), (15, b"end")]
-
-
 @pytest.mark.parametrize("max_bytes", [1, 150, 10_000])
-def test_fault_35_aborted_records_are_hidden_wherever_a_read_begins_and_ends(
-    max_bytes: int,
-) -> None:
+def test_fault_35_aborted_records_are_hidden_in_every_range(max_bytes: int) -> None:
     with one_partition(isolation_level="read_committed", max_partition_fetch_bytes=max_bytes) as (
         cluster,
         client,
@@ -204,15 +154,15 @@ def test_fault_35_aborted_records_are_hidden_wherever_a_read_begins_and_ends(
                 assert read(client, start, until) == expected
 
 
-def test_fault_35_read_uncommitted_sees_everything_but_markers() -> None:
+def test_fault_35_read_uncommitted_hides_only_markers() -> None:
     with one_partition() as (cluster, client):
         transactions(cluster.log(PARTITION))
         offsets = [offset for offset, _ in read(client, 0, 16)]
         assert offsets == [0, 1, 2, 3, 4, 6, 7, 11, 12, 13, 15]
 
 
-def test_fault_35_answers_of_aborted_records_only_are_progress() -> None:
-    """None of them is paused for, and together they may take longer than the idle time-out."""
+def test_fault_35_responses_with_aborted_records_are_progress() -> None:
+    """None leads to a pause, and together they may take longer than the idle time-out."""
     with one_partition(
         isolation_level="read_committed", max_partition_fetch_bytes=1, retry_backoff_ms=500
     ) as (cluster, client):
@@ -226,11 +176,8 @@ def test_fault_35_answers_of_aborted_records_only_are_progress() -> None:
         assert len(cluster.asked(FetchRequest)) == 42
 
 
-def test_fault_36_an_open_transaction_hides_what_follows_it() -> None:
-    with one_partition((b"a",), (b"b",), (b"c",), isolation_level="read_committed") as (
-        cluster,
-        client,
-    ):
+def test_fault_36_an_open_transaction_hides_later_records() -> None:
+    with one_partition(*IN_THREE, isolation_level="read_committed") as (cluster, client):
         log = cluster.log(PARTITION)
         log.first_unstable_offset = 1
         assert offset_of(client, LATEST_TIMESTAMP) == 1
@@ -244,11 +191,8 @@ def test_fault_36_an_open_transaction_hides_what_follows_it() -> None:
         assert levels == {1}
 
 
-def test_fault_36_who_waits_for_an_open_transaction_is_told_so() -> None:
-    with one_partition(*((value,) for _, value in ABC), isolation_level="read_committed") as (
-        cluster,
-        client,
-    ):
+def test_fault_36_the_time_out_names_the_open_transaction() -> None:
+    with one_partition(*IN_THREE, isolation_level="read_committed") as (cluster, client):
         cluster.log(PARTITION).first_unstable_offset = 1
         with pytest.raises(
             KafkaTimeoutError,
@@ -262,7 +206,7 @@ def test_fault_36_who_waits_for_an_open_transaction_is_told_so() -> None:
 
 
 def test_fault_36_read_uncommitted_sees_open_transactions() -> None:
-    with one_partition((b"a",), (b"b",), (b"c",)) as (cluster, client):
+    with one_partition(*IN_THREE) as (cluster, client):
         cluster.log(PARTITION).first_unstable_offset = 1
         assert offset_of(client, LATEST_TIMESTAMP) == 3
         assert read(client, 0, 3) == ABC
@@ -270,19 +214,10 @@ def test_fault_36_read_uncommitted_sees_open_transactions() -> None:
 
 # --- Sessions ------------------------------------------------------------------------------------
 
-SESSION_ERRORS = [
-    ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
-    ErrorCode.INVALID_FETCH_SESSION_EPOCH,
-    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
-]
-
 
 @pytest.mark.parametrize("error", SESSION_ERRORS)
-def test_fault_38_session_errors_are_answered_with_a_full_fetch(error: ErrorCode) -> None:
-    with one_partition((b"a",), (b"b",), (b"c",), max_partition_fetch_bytes=1) as (
-        cluster,
-        client,
-    ):
+def test_fault_38_session_errors_lead_to_a_full_fetch(error: ErrorCode) -> None:
+    with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
         fine, broken = faults.only(0, faults.closing), faults.only(2, faults.refusing_all(error))
         cluster.spoil(FetchRequest, lambda handler: faults.in_turn(handler, broken(handler)))
         cluster.spoil(FetchRequest, fine)
@@ -292,72 +227,31 @@ def test_fault_38_session_errors_are_answered_with_a_full_fetch(error: ErrorCode
             assert len(request.topics) == 1
 
 
-def test_fault_38_a_session_that_a_broker_hands_out_unasked_is_not_joined() -> None:
+def test_fault_38_an_unrequested_session_is_ignored() -> None:
     def hand_out(response: FetchResponse) -> None:
         response.session_id = 77
 
-    with one_partition((b"a",), (b"b",), (b"c",), max_partition_fetch_bytes=1) as (
-        cluster,
-        client,
-    ):
+    with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
         cluster.spoil(FetchRequest, faults.changed(hand_out))
         assert read(client, 0, 3) == ABC
 
 
-# --- Answers of the wrong parts ------------------------------------------------------------------
-
-
-def twice(response: FetchResponse) -> None:
-    response.responses[0].partitions *= 2
-
-
-def topic_twice(response: FetchResponse) -> None:
-    response.responses *= 2
-
-
-def other_partition_first(response: FetchResponse) -> None:
-    Data = Topic.PartitionData
-    other = Data(partition_index=1, high_watermark=9, records=batch_of(b"no"))
-    response.responses[0].partitions.insert(0, other)
-
-
-def other_topic_first(response: FetchResponse) -> None:
-    """The same partition of a topic that nobody asked for."""
-    other = Topic(topic="other")
-    other.topic_id = response.responses[0].topic_id.__class__(int=99)
-    other.partitions = [Topic.PartitionData(high_watermark=9, records=batch_of(b"no", b"no"))]
-    response.responses.insert(0, other)
+# --- Responses with wrong parts ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", [4, 12, 13, 18])
 @pytest.mark.parametrize("change", [twice, topic_twice, other_partition_first, other_topic_first])
-def test_fault_39_what_was_not_asked_for_is_left_out(change: Any, version: int) -> None:
-    with one_partition((b"a",), (b"b",), (b"c",), max_partition_fetch_bytes=1) as (
-        cluster,
-        client,
-    ):
+def test_fault_39_unrequested_data_is_ignored(change: Any, version: int) -> None:
+    with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
         cluster.offer(FetchRequest, VersionRange(0, version))
         cluster.offer(MetadataRequest, VersionRange(0, 9 if version < 13 else 13))
         cluster.spoil(FetchRequest, faults.changed(change))
         assert read(client, 0, 3) == ABC
 
 
-def nothing(response: FetchResponse) -> None:
-    response.responses.clear()
-
-
-def no_partition(response: FetchResponse) -> None:
-    response.responses[0].partitions.clear()
-
-
-def only_another_topic(response: FetchResponse) -> None:
-    other_topic_first(response)
-    del response.responses[1]
-
-
 @pytest.mark.parametrize("change", [nothing, no_partition, only_another_topic])
-def test_fault_39_what_is_left_out_is_asked_for_again(change: Any) -> None:
-    with one_partition((b"a",), (b"b",), (b"c",), retry_backoff_ms=5) as (cluster, client):
+def test_fault_39_a_missing_partition_is_fetched_again(change: Any) -> None:
+    with one_partition(*IN_THREE, retry_backoff_ms=5) as (cluster, client):
         cluster.spoil(FetchRequest, faults.only(3, faults.changed(change)))
         assert read(client, 0, 3) == ABC
         cluster.spoil(FetchRequest, faults.changed(change))
@@ -368,40 +262,40 @@ def test_fault_39_what_is_left_out_is_asked_for_again(change: Any) -> None:
 
 
 @pytest.mark.parametrize("batches", [1, 3])
-def test_fault_39_rounds_without_progress_come_to_an_end(batches: int) -> None:
-    """All batches of all answers are behind the read."""
+def test_fault_39_responses_without_progress_end_in_an_error(batches: int) -> None:
+    """All batches of all responses are before the position."""
 
     def old(response: FetchResponse) -> None:
         data = response.responses[0].partitions[0]
         data.records = batch_of(b"a") * batches
 
-    with one_partition((b"a",), (b"b",), (b"c",)) as (cluster, client):
+    with one_partition(*IN_THREE) as (cluster, client):
         cluster.spoil(FetchRequest, faults.changed(old))
         with pytest.raises(ProtocolError):
             read(client, 1, 3)
         assert len(cluster.asked(FetchRequest)) <= 10
 
 
-# --- Errors that pass ----------------------------------------------------------------------------
+# --- Temporary errors ----------------------------------------------------------------------------
 
-PASSING = [
+TEMPORARY = [
     ErrorCode.KAFKA_STORAGE_ERROR,
     ErrorCode.UNKNOWN_SERVER_ERROR,
     ErrorCode.OFFSET_NOT_AVAILABLE,
 ]
 
 
-@pytest.mark.parametrize("error", PASSING)
+@pytest.mark.parametrize("error", TEMPORARY)
 @pytest.mark.parametrize("kind", [FetchRequest, ListOffsetsRequest])
-def test_fault_40_what_passes_is_asked_for_again(kind: type[Request], error: ErrorCode) -> None:
-    with one_partition((b"a",), (b"b",), (b"c",)) as (cluster, client):
+def test_fault_40_temporary_errors_are_retried(kind: type[Request], error: ErrorCode) -> None:
+    with one_partition(*IN_THREE) as (cluster, client):
         cluster.push_errors(kind, *[error] * 3)
         assert read(client, 0, offset_of(client, LATEST_TIMESTAMP)) == ABC
         assert len(cluster.asked(kind)) == 4
 
 
-@pytest.mark.parametrize("error", PASSING)
-def test_fault_40_what_does_not_pass_is_given_up_at_the_deadline(error: ErrorCode) -> None:
+@pytest.mark.parametrize("error", TEMPORARY)
+def test_fault_40_lasting_errors_end_at_the_deadline(error: ErrorCode) -> None:
     with one_partition((b"a",), retry_backoff_ms=10, retry_backoff_max_ms=40) as (cluster, client):
         cluster.spoil(FetchRequest, faults.refusing(error))
         cluster.spoil(ListOffsetsRequest, faults.refusing(error))
@@ -416,7 +310,7 @@ def test_fault_40_what_does_not_pass_is_given_up_at_the_deadline(error: ErrorCod
 
 
 @pytest.mark.parametrize("error", [ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER])
-def test_fault_40_and_43_a_batch_that_was_refused_is_written_once(error: ErrorCode) -> None:
+def test_fault_40_and_43_a_refused_batch_is_written_once(error: ErrorCode) -> None:
     with one_partition() as (cluster, client):
         cluster.push_errors(ProduceRequest, error, error)
         write(client, b"a", b"b")
@@ -425,10 +319,9 @@ def test_fault_40_and_43_a_batch_that_was_refused_is_written_once(error: ErrorCo
 
 
 @pytest.mark.parametrize(
-    "error",
-    [ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER, *SESSION_ERRORS],
+    "error", [ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER, *SESSION_ERRORS]
 )
-def test_fault_40_an_error_of_the_whole_answer_makes_no_hot_loop(error: ErrorCode) -> None:
+def test_fault_40_a_response_error_is_not_retried_in_a_loop(error: ErrorCode) -> None:
     with one_partition((b"a",), retry_backoff_ms=20, retry_backoff_max_ms=40) as (cluster, client):
         cluster.spoil(FetchRequest, faults.refusing_all(error))
         with pytest.raises(BrokerError, match=error.name):
@@ -449,11 +342,8 @@ def throttling(ms: int) -> faults.Fault:
 def test_fault_41_a_throttled_read_waits_and_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the same connection, before each request but the first."""
     pauses: list[float] = []
-    monkeypatch.setattr(broker, "pause", pauses.append)
-    with one_partition(*((value,) for _, value in ABC), max_partition_fetch_bytes=1) as (
-        cluster,
-        client,
-    ):
+    monkeypatch.setattr(broker, "sleep_ms", pauses.append)
+    with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
         cluster.spoil(FetchRequest, throttling(5_000))
         assert read(client, 0, 3, idle_ms=10_000) == ABC
         assert [round(ms, -3) for ms in pauses] == [5_000, 5_000]
@@ -461,15 +351,12 @@ def test_fault_41_a_throttled_read_waits_and_is_complete(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(("version", "waits"), [(7, False), (8, True)])
-def test_fault_41_brokers_below_2_0_have_waited_themselves(
+def test_fault_41_below_2_0_the_broker_waits_itself(
     version: int, waits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr(broker, "pause", pauses.append)
-    with one_partition(*((value,) for _, value in ABC), max_partition_fetch_bytes=1) as (
-        cluster,
-        client,
-    ):
+    monkeypatch.setattr(broker, "sleep_ms", pauses.append)
+    with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
         cluster.offer(FetchRequest, VersionRange(0, version))
         cluster.spoil(FetchRequest, throttling(5_000))
         assert read(client, 0, 3, idle_ms=10_000) == ABC
@@ -477,7 +364,7 @@ def test_fault_41_brokers_below_2_0_have_waited_themselves(
 
 
 def over_quota(ms: int) -> faults.Fault:
-    """What brokers since 2.0 do: they say how long, and hand out nothing."""
+    """The response of brokers since 2.0: a throttle time, and no topics."""
 
     def change(response: FetchResponse) -> None:
         response.throttle_time_ms = ms
@@ -487,27 +374,24 @@ def over_quota(ms: int) -> faults.Fault:
 
 
 @pytest.mark.parametrize("rack", ["", "here"])
-def test_fault_41_an_answer_of_a_throttle_time_only_is_no_error(
+def test_fault_41_a_response_with_only_a_throttle_time(
     rack: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr(broker, "pause", pauses.append)
-    with one_partition(*((value,) for _, value in ABC), nodes=2, client_rack=rack) as (
-        cluster,
-        client,
-    ):
+    monkeypatch.setattr(broker, "sleep_ms", pauses.append)
+    with one_partition(*IN_THREE, nodes=2, client_rack=rack) as (cluster, client):
         partition = cluster.partition(PARTITION)
         partition.preferred, partition.followers[2] = 2, partition.log
         node = 2 if rack else 1
         cluster.spoil(FetchRequest, faults.only(3, over_quota(5_000)), node)
         assert read(client, 0, 3, idle_ms=10_000) == ABC
         assert [round(ms, -3) for ms in pauses] == [5_000] * 3
-        # It is no reason to ask another replica, or for metadata.
+        # No other replica, and no new metadata.
         assert [n for n, _, _ in cluster.asked(FetchRequest)].count(node) == 4
         assert len(cluster.asked(MetadataRequest)) == 1
 
 
-def test_fault_41_throttled_for_ever() -> None:
+def test_fault_41_throttled_until_the_time_out() -> None:
     with one_partition((b"a",)) as (cluster, client):
         cluster.spoil(FetchRequest, over_quota(10))
         with pytest.raises(KafkaError, match=r"Fetch to broker 1 .*throttles|Cannot fetch record"):
@@ -515,12 +399,9 @@ def test_fault_41_throttled_for_ever() -> None:
         assert len(cluster.asked(FetchRequest)) <= 12
 
 
-def test_fault_41_the_caller_gets_its_records_before_the_wait() -> None:
-    """Nothing is sent ahead then, so that decoding has the time."""
-    with one_partition(*((value,) for _, value in ABC), max_partition_fetch_bytes=1) as (
-        cluster,
-        client,
-    ):
+def test_fault_41_batches_are_yielded_before_the_wait() -> None:
+    """The next Fetch is not sent ahead, so that the caller can decode meanwhile."""
+    with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
         cluster.spoil(FetchRequest, throttling(60_000))
         range_ = fetch_range(client, OffsetRange(PARTITION, 0, 3), 100)
         assert len(next(range_).batches) == 1
@@ -533,23 +414,20 @@ def test_fault_41_the_caller_gets_its_records_before_the_wait() -> None:
 
 
 @pytest.mark.parametrize("replica", [2, 99, -5, 2**31 - 1])
-def test_fault_21_a_preferred_replica_that_nobody_knows(replica: int) -> None:
-    """No rack is told to brokers, so none of them should prefer another; the leader is asked on."""
+def test_fault_21_an_unknown_preferred_replica(replica: int) -> None:
+    """Without a rack no broker should name one; the leader stays the source."""
 
     def prefer(response: FetchResponse) -> None:
         data = response.responses[0].partitions[0]
         data.preferred_read_replica, data.records = replica, b""
 
-    with one_partition((b"a",), (b"b",), (b"c",)) as (cluster, client):
+    with one_partition(*IN_THREE) as (cluster, client):
         cluster.spoil(FetchRequest, faults.only(2, faults.changed(prefer)))
         assert read(client, 0, 3) == ABC
 
 
-def test_fault_17_a_leader_that_moved_is_not_believed_in_its_old_epoch() -> None:
-    with one_partition((b"a",), (b"b",), (b"c",), nodes=2, max_partition_fetch_bytes=1) as (
-        cluster,
-        client,
-    ):
+def test_fault_17_a_fetch_follows_the_leader_epoch() -> None:
+    with one_partition(*IN_THREE, nodes=2, max_partition_fetch_bytes=1) as (cluster, client):
         assert read(client, 0, 1) == ABC[:1]
         cluster.move_leader(PARTITION, 2)
         cluster.move_leader(PARTITION, 1)
@@ -563,14 +441,14 @@ def test_fault_17_a_leader_that_moved_is_not_believed_in_its_old_epoch() -> None
         assert epochs[-1] == 2
 
 
-def test_fault_16_a_leader_that_moves_between_two_answers() -> None:
-    """Again and again, and nothing comes twice or is left out."""
+def test_fault_16_the_leader_moves_between_responses() -> None:
+    """No record is lost or read twice."""
     with one_partition(nodes=3, max_partition_fetch_bytes=1) as (cluster, client):
         for number in range(12):
             cluster.append(PARTITION, b"%d" % number)
 
         def move(_response: FetchResponse) -> None:
-            # Another leader knows of it, and the batch that is on its way came from the one before.
+            # The batch in this response still comes from the previous leader.
             partition = cluster.partition(PARTITION)
             partition.leader = partition.leader % 3 + 1
             partition.leader_epoch += 1
@@ -579,11 +457,11 @@ def test_fault_16_a_leader_that_moves_between_two_answers() -> None:
         assert read(client, 0, 12) == [(n, b"%d" % n) for n in range(12)]
 
 
-# --- All of them ----------------------------------------------------------------------------------
+# --- All errors ----------------------------------------------------------------------------------
 
 
-def test_every_error_code_ends_a_read_with_an_error_of_ours_or_passes() -> None:
-    with one_partition((b"a",), (b"b",), (b"c",)) as (cluster, client):
+def test_every_error_code_is_raised_or_retried() -> None:
+    with one_partition(*IN_THREE) as (cluster, client):
         for error in ErrorCode:
             cluster.push_errors(FetchRequest, error)
             try:

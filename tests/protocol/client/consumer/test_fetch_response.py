@@ -1,4 +1,4 @@
-"""What an answer is to a read, without anybody who sends it; more of it is in `test_fetch`."""
+"""The batches taken from a Fetch response, without a broker; `test_fetch` has more."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 
 from kafka_protocol.client.consumer.fetch_response import (
     UNKNOWN_EPOCH,
-    Cut,
     PartitionData,
-    cut,
+    TakenBatches,
     partition_data,
+    take_batches,
 )
 from kafka_protocol.errors import BrokerError, CorruptRecordError, ErrorCode, OutOfStepError
 from kafka_protocol.messages.fetch import FetchResponse
@@ -33,10 +33,9 @@ def stored(*epochs: int) -> bytes:
     return log.read(0, log.end_offset, 10_000, first_whole=True)
 
 
-def cut_of(records: bytes, start: int, until: int, **data: int) -> Cut:
-    data = {"high_watermark": 100} | data
-    answer = PartitionData(records=records, **data)  # type: ignore[arg-type]
-    return cut(answer, OffsetRange(PARTITION, start, until), check_crcs=True)
+def taken_from(records: bytes, start: int, until: int, high_watermark: int = 100) -> TakenBatches:
+    partition = PartitionData(records=records, high_watermark=high_watermark)
+    return take_batches(partition, OffsetRange(PARTITION, start, until), check_crcs=True)
 
 
 @pytest.mark.parametrize(
@@ -50,36 +49,32 @@ def cut_of(records: bytes, start: int, until: int, **data: int) -> Cut:
         (4, 100, 6, 5, 1),
     ],
 )
-def test_a_read_goes_on_behind_the_last_batch_and_knows_its_epoch(
+def test_the_position_and_epoch_after_the_last_batch(
     start: int, until: int, position: int, epoch: int, count: int
 ) -> None:
-    found = cut_of(stored(1, 4, 5), start, until)
+    found = taken_from(stored(1, 4, 5), start, until)
     assert (found.position, found.epoch, len(found.batches)) == (position, epoch, count)
-    assert (found.is_empty, found.doubt) == (False, None)
+    assert (found.is_empty, found.misplaced) == (False, None)
 
 
-def test_fault_20_old_formats_know_no_epochs() -> None:
-    found = cut_of(encode_messages([Message(0, 1, None, b"a")], 1), 0, 1)
+def test_fault_20_old_formats_have_no_epochs() -> None:
+    found = taken_from(encode_messages([Message(0, 1, None, b"a")], 1), 0, 1)
     assert (found.position, found.epoch) == (1, UNKNOWN_EPOCH)
 
 
-def test_fault_29_nothing_whole() -> None:
+def test_fault_29_no_complete_batch() -> None:
     whole = stored(1)
     for length in range(len(whole)):
-        found = cut_of(whole[:length], 0, 2)
-        assert found == Cut([], 0, UNKNOWN_EPOCH, is_empty=True)
+        found = taken_from(whole[:length], 0, 2)
+        assert found == TakenBatches([], 0, UNKNOWN_EPOCH, is_empty=True)
 
 
-def test_fault_31_what_may_pass_and_what_may_not() -> None:
-    found = cut_of(stored(1, 1), 0, 4, high_watermark=2)
+def test_fault_31_misplaced_batches_are_an_error_now_or_later() -> None:
+    found = taken_from(stored(1, 1), 0, 4, high_watermark=2)
     assert (found.position, len(found.batches)) == (2, 1)
-    assert "of t-0 at offset 2: a batch begins there" in str(found.doubt)
+    assert "of t-0 at offset 2: a batch begins there" in str(found.misplaced)
     with pytest.raises(CorruptRecordError, match="of t-0 at offset 0: a batch begins there"):
-        cut_of(stored(1) * 2, 0, 4)
-
-
-def answer_of(*topics: FetchResponse.FetchableTopicResponse, **fields: int) -> FetchResponse:
-    return FetchResponse(responses=[*topics], **fields)  # type: ignore[arg-type]
+        taken_from(stored(1) * 2, 0, 4)
 
 
 @pytest.mark.parametrize(
@@ -89,22 +84,23 @@ def answer_of(*topics: FetchResponse.FetchableTopicResponse, **fields: int) -> F
         Topic(topic_id=uuid.UUID(int=8), partitions=[PartitionData()]),
         Topic(topic="t", partitions=[PartitionData(partition_index=1)]),
     ],
+    ids=["another name", "another id", "another partition"],
 )
-def test_fault_39_what_was_not_asked_for_is_no_answer(topic: Topic) -> None:
-    with pytest.raises(OutOfStepError, match="the question: the answer lacks the partition"):
-        partition_data(answer_of(topic), PARTITION, ID, "the question")
+def test_fault_39_other_topics_and_partitions_are_ignored(topic: Topic) -> None:
+    with pytest.raises(OutOfStepError, match="Fetch: the response lacks the partition"):
+        partition_data(FetchResponse(responses=[topic]), PARTITION, ID, "Fetch")
     data = PartitionData(high_watermark=5)
-    found = answer_of(topic, Topic(topic_id=ID, partitions=[data]))
-    assert partition_data(found, PARTITION, ID, "the question") is data
+    found = FetchResponse(responses=[topic, Topic(topic_id=ID, partitions=[data])])
+    assert partition_data(found, PARTITION, ID, "Fetch") is data
 
 
-def test_fault_40_errors_of_the_whole_and_of_the_part() -> None:
+def test_fault_40_errors_of_the_response_and_of_the_partition() -> None:
     refusal = int(ErrorCode.KAFKA_STORAGE_ERROR)
     part = Topic(topic="t", partitions=[PartitionData(error_code=refusal)])
-    for answer in (answer_of(part), answer_of(error_code=refusal)):
-        with pytest.raises(BrokerError, match=r"the question: .*KAFKA_STORAGE_ERROR"):
-            partition_data(answer, PARTITION, ID, "the question")
+    for response in (FetchResponse(responses=[part]), FetchResponse(error_code=refusal)):
+        with pytest.raises(BrokerError, match=r"Fetch: .*KAFKA_STORAGE_ERROR"):
+            partition_data(response, PARTITION, ID, "Fetch")
 
 
-def test_fault_41_nothing_at_all_over_quota() -> None:
-    assert not partition_data(answer_of(throttle_time_ms=1), PARTITION, ID, "").records
+def test_fault_41_an_empty_response_over_a_quota() -> None:
+    assert not partition_data(FetchResponse(throttle_time_ms=1), PARTITION, ID, "").records

@@ -1,7 +1,8 @@
-"""Faults of planning: what brokers say to ListOffsets and Metadata, and what is believed."""
+"""Faults of planning: wrong or incomplete responses to ListOffsets and Metadata."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -24,10 +25,9 @@ from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import START_MS
-from tests.fakes.reading import PARTITION, one_partition, read
+from tests.fakes.reading import ABC, IN_THREE, PARTITION, one_partition, read
 
 SOON_MS = 5_000
-ABC = [(0, b"a"), (1, b"b"), (2, b"c")]
 
 
 def offset_of(client: Cluster, position: int) -> int:
@@ -36,42 +36,41 @@ def offset_of(client: Cluster, position: int) -> int:
 
 # --- ListOffsets ---------------------------------------------------------------------------------
 
-Answer = ListOffsetsResponse.ListOffsetsTopicResponse
+Topic = ListOffsetsResponse.ListOffsetsTopicResponse
 
 
-def answering(offset: int) -> faults.Fault:
+def listing(offset: int) -> faults.Fault:
     def change(response: ListOffsetsResponse) -> None:
-        # Of none where it is asked, empty, whether it is there at all: on a slow machine.
         for topic in response.topics:
-            for answer in topic.partitions:
-                answer.offset, answer.old_style_offsets = offset, []
+            for result in topic.partitions:
+                result.offset, result.old_style_offsets = offset, []
 
     return faults.changed(change)
 
 
 @pytest.mark.parametrize("position", [EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, START_MS])
 @pytest.mark.parametrize("offset", [-(2**63), -2])
-def test_fault_39_offsets_below_0(position: int, offset: int) -> None:
+def test_fault_39_negative_offsets(position: int, offset: int) -> None:
     with one_partition((b"a",)) as (cluster, client):
-        cluster.spoil(ListOffsetsRequest, faults.only(2, answering(offset)))
+        cluster.spoil(ListOffsetsRequest, faults.only(2, listing(offset)))
         assert offset_of(client, position) == (1 if position == LATEST_TIMESTAMP else 0)
-        cluster.spoil(ListOffsetsRequest, answering(offset))
+        cluster.spoil(ListOffsetsRequest, listing(offset))
         with pytest.raises(ProtocolError, match=rf"ListOffsets of t-0 to broker 1 .*{offset}"):
             list_offsets(client, {PARTITION: position}, Deadline.after(50))
 
 
 @pytest.mark.parametrize("version", [0, 1, 11])
 @pytest.mark.parametrize("position", [EARLIEST_TIMESTAMP, LATEST_TIMESTAMP])
-def test_fault_39_an_end_of_a_log_that_is_not_there(position: int, version: int) -> None:
-    """-1 says that no record is that young; every log has a beginning and an end."""
+def test_fault_39_no_earliest_or_latest_offset(position: int, version: int) -> None:
+    """-1 means that there is no such record; every log has a first and a last offset."""
     with one_partition((b"a",)) as (cluster, client):
         cluster.offer(ListOffsetsRequest, VersionRange(0, version))
-        cluster.spoil(ListOffsetsRequest, answering(-1))
+        cluster.spoil(ListOffsetsRequest, listing(-1))
         with pytest.raises(ProtocolError, match=r"ListOffsets of t-0 to broker 1 "):
             list_offsets(client, {PARTITION: position}, Deadline.after(50))
 
 
-def test_no_record_is_that_young() -> None:
+def test_no_record_with_a_later_timestamp() -> None:
     with one_partition() as (_, client):
         assert offset_of(client, START_MS) == -1
         assert offset_of(client, MAX_TIMESTAMP) == -1
@@ -82,19 +81,19 @@ def omit(response: ListOffsetsResponse) -> None:
 
 
 def add_others(response: ListOffsetsResponse) -> None:
-    response.topics.insert(0, Answer(name="other", partitions=[*response.topics[0].partitions]))
-    response.topics[1].partitions.append(Answer.ListOffsetsPartitionResponse(partition_index=7))
+    response.topics.insert(0, Topic(name="other", partitions=[*response.topics[0].partitions]))
+    response.topics[1].partitions.append(Topic.ListOffsetsPartitionResponse(partition_index=7))
 
 
 @pytest.mark.parametrize("change", [omit, add_others])
-def test_fault_39_answers_to_list_offsets_of_the_wrong_parts(change: Any) -> None:
+def test_fault_39_list_offsets_with_wrong_partitions(change: Any) -> None:
     with one_partition((b"a",)) as (cluster, client):
         cluster.spoil(ListOffsetsRequest, faults.only(2, faults.changed(change)))
         assert offset_of(client, LATEST_TIMESTAMP) == 1
 
 
 @pytest.mark.parametrize("unknown", [TopicPartition("t", 7), TopicPartition("nowhere", 0)])
-def test_fault_23_a_partition_that_stays_unknown_is_given_up_long_before_the_deadline(
+def test_fault_23_an_unknown_partition_fails_before_the_deadline(
     monkeypatch: pytest.MonkeyPatch, unknown: TopicPartition
 ) -> None:
     monkeypatch.setattr(offsets, "TOPIC_GRACE_MS", 100)
@@ -104,13 +103,11 @@ def test_fault_23_a_partition_that_stays_unknown_is_given_up_long_before_the_dea
         with pytest.raises(BrokerError, match=f"{unknown}") as caught:
             list_offsets(client, wanted, deadline)
         assert caught.value.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        assert early.has_passed, "a topic that was created a moment ago has its time"
+        assert early.has_passed, "the grace time of a new topic"
         assert deadline.remaining_ms > 30_000
 
 
-def test_fault_23_a_leader_that_does_not_know_its_partition_any_more(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_fault_23_the_leader_no_longer_knows_the_partition(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offsets, "TOPIC_GRACE_MS", 100)
     with one_partition((b"a",)) as (cluster, client):
         cluster.spoil(ListOffsetsRequest, faults.refusing(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
@@ -120,17 +117,15 @@ def test_fault_23_a_leader_that_does_not_know_its_partition_any_more(
         assert deadline.remaining_ms > 30_000
 
 
-def test_fault_22_a_partition_that_is_unknown_for_a_moment_is_asked_for_again() -> None:
+def test_fault_22_a_briefly_unknown_partition_is_retried() -> None:
     with one_partition((b"a",)) as (cluster, client):
         unknown = faults.refusing(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         cluster.spoil(ListOffsetsRequest, faults.only(3, unknown))
         assert offset_of(client, LATEST_TIMESTAMP) == 1
 
 
-def test_fault_18_a_partition_without_a_leader_is_asked_for_until_the_deadline(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """It exists, so the grace for topics that may not is none of its business."""
+def test_fault_18_no_leader_is_retried_until_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The partition exists, so the grace time of unknown topics does not apply."""
     monkeypatch.setattr(offsets, "TOPIC_GRACE_MS", 20)
     with one_partition((b"a",)) as (cluster, client):
         cluster.move_leader(PARTITION, -1)
@@ -143,8 +138,8 @@ def test_fault_18_a_partition_without_a_leader_is_asked_for_until_the_deadline(
 # --- Several positions ---------------------------------------------------------------------------
 
 
-def test_several_positions_cost_requests_by_broker_and_by_position() -> None:
-    """However many partitions there are; and no request names a partition twice."""
+def test_several_positions_take_requests_by_broker_and_position() -> None:
+    """Whatever the number of partitions; and no request names a partition twice."""
     with ScriptedCluster(nodes=3) as cluster:
         cluster.add_topic("t", partitions=30)
         partitions = [TopicPartition("t", number) for number in range(30)]
@@ -152,11 +147,8 @@ def test_several_positions_cost_requests_by_broker_and_by_position() -> None:
             cluster.append(partition, b"a", b"b")
         wanted = {partition: [LATEST_TIMESTAMP, EARLIEST_TIMESTAMP] for partition in partitions}
         wanted[partitions[0]] = [START_MS, LATEST_TIMESTAMP, START_MS + 1, START_MS]
-        client = cluster.client()
-        try:
+        with closing(cluster.client()) as client:
             found = list_positions(client, wanted, Deadline.after(SOON_MS))
-        finally:
-            client.close()
         assert found.pop(partitions[0]) == {START_MS: 0, START_MS + 1: -1, LATEST_TIMESTAMP: 2}
         assert found == {
             partition: {
@@ -165,9 +157,9 @@ def test_several_positions_cost_requests_by_broker_and_by_position() -> None:
             }
             for partition in partitions[1:]
         }
-        asked = [request for _, request, _ in cluster.asked(ListOffsetsRequest)]
-        assert len(asked) == 3 + 3 + 1
-        for request in asked:
+        requests = [request for _, request, _ in cluster.asked(ListOffsetsRequest)]
+        assert len(requests) == 3 + 3 + 1
+        for request in requests:
             numbers = [row.partition_index for row in request.topics[0].partitions]
             assert len(numbers) == len(set(numbers))
 
@@ -177,14 +169,12 @@ def test_planning_ten_thousand_partitions_takes_few_requests() -> None:
         cluster.add_topic("t", partitions=10_000)
         client = cluster.client(connection_setup_timeout_ms=60_000)
         deadline = Deadline.after(60_000)
-        try:
+        with closing(client):
             numbers = client.topics(["t"], deadline)["t"].partitions
             wanted = {
                 TopicPartition("t", n): (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP) for n in numbers
             }
             found = list_positions(client, wanted, deadline)
-        finally:
-            client.close()
         assert len(found) == 10_000
         assert len(cluster.asked(MetadataRequest)) == 1
         assert len(cluster.asked(ListOffsetsRequest)) == 2 * 3
@@ -206,24 +196,24 @@ def doubled(response: MetadataResponse) -> None:
     response.topics[0].partitions *= 2
 
 
-def with_unasked_topic(response: MetadataResponse) -> None:
-    response.topics.append(MetadataResponse.MetadataResponseTopic(name="unasked"))
+def with_other_topic(response: MetadataResponse) -> None:
+    response.topics.append(MetadataResponse.MetadataResponseTopic(name="other"))
 
 
 def with_nameless_topic(response: MetadataResponse) -> None:
     response.topics.insert(0, MetadataResponse.MetadataResponseTopic(name=None))
 
 
-@pytest.mark.parametrize("change", [doubled, with_unasked_topic, with_nameless_topic])
-def test_fault_39_metadata_of_the_wrong_parts(change: Any) -> None:
-    with one_partition((b"a",), (b"b",), (b"c",)) as (cluster, client):
+@pytest.mark.parametrize("change", [doubled, with_other_topic, with_nameless_topic])
+def test_fault_39_metadata_with_wrong_topics(change: Any) -> None:
+    with one_partition(*IN_THREE) as (cluster, client):
         cluster.spoil(MetadataRequest, faults.changed(change))
         assert read(client, 0, 3) == ABC
         assert [*client.topics(["t"], Deadline.after(SOON_MS))] == ["t"]
 
 
-def test_fault_22_a_topic_that_is_left_out_for_a_moment_costs_no_record() -> None:
-    with one_partition((b"a",), (b"b",), (b"c",)) as (cluster, client):
+def test_fault_22_a_briefly_missing_topic_loses_no_record() -> None:
+    with one_partition(*IN_THREE) as (cluster, client):
         leave_out = faults.changed(lambda response: response.topics.clear())
         cluster.spoil(MetadataRequest, faults.only(3, leave_out))
         assert read(client, 0, 3) == ABC

@@ -1,6 +1,8 @@
-"""How large the next records are, estimated from scripted brokers' answers."""
+"""The estimated size of the next records, with scripted brokers."""
 
 from __future__ import annotations
+
+from contextlib import closing
 
 import pytest
 
@@ -27,7 +29,7 @@ SOON_MS = 5_000
 
 
 def sizes(client: Cluster, *, ms: float = SOON_MS, **offsets: int) -> list[float]:
-    """Of partitions of the topic t, by `p0`, `p1` and so on."""
+    """The sizes in partitions of the topic t, named `p0`, `p1` and so on."""
     wanted = {TopicPartition("t", int(name[1:])): at for name, at in offsets.items()}
     found = bytes_per_offset(client, wanted, Deadline.after(ms))
     assert found.keys() == wanted.keys()
@@ -39,8 +41,8 @@ def size(client: Cluster, offset: int = 0, *, ms: float = SOON_MS) -> float:
     return only
 
 
-def test_records_are_as_large_as_they_are_in_the_log() -> None:
-    """The header of a batch is a part of it: of one small record it is nearly all."""
+def test_sizes_are_those_in_the_log() -> None:
+    """The header of a batch counts: with one small record it is nearly all of it."""
     alone, many = batch_of(b"a"), batch_of(*[b"x" * 100] * 50)
     with one_partition() as (cluster, client):
         cluster.add_topic("t", partitions=2)
@@ -50,13 +52,13 @@ def test_records_are_as_large_as_they_are_in_the_log() -> None:
         assert sizes(client, p0=0, p1=0) == [len(alone), len(many) / 50]
 
 
-def test_the_records_that_come_next_count() -> None:
+def test_the_records_at_the_offset_count() -> None:
     with one_partition((b"x" * 5_000,), (b"a",)) as (_, client):
         assert size(client, 0) > 2_000
         assert size(client, 1) < 100
 
 
-def test_of_a_long_log_a_few_records_are_looked_at() -> None:
+def test_a_long_log_is_sampled() -> None:
     with one_partition(*[(b"x" * 1_000,)] * 40) as (cluster, client):
         assert size(client) == pytest.approx(1_000, rel=0.1)
         ((_, request, _),) = cluster.asked(FetchRequest)
@@ -65,37 +67,37 @@ def test_of_a_long_log_a_few_records_are_looked_at() -> None:
         assert request.max_wait_ms == 0
 
 
-def test_a_batch_that_is_larger_than_the_look_counts_whole_where_brokers_send_it_whole() -> None:
+def test_a_batch_larger_than_the_sample_counts_as_a_whole() -> None:
     with one_partition((b"x" * 50_000, b"y" * 50_000)) as (_, client):
         assert size(client) == pytest.approx(50_000, rel=0.01)
 
 
-def test_a_batch_of_which_a_part_came_counts_as_one_record() -> None:
-    """Brokers below 0.10.1 cut the first batch, too."""
+def test_an_incomplete_batch_counts_as_one_record() -> None:
+    """Brokers below 0.10.1 cut even the first batch."""
     with one_partition((b"x" * 50_000, b"y" * 50_000)) as (cluster, client):
         cluster.offer(FetchRequest, VersionRange(0, 2))
         assert size(client) == 16_384
 
 
-def test_offsets_that_compaction_took_count_as_well() -> None:
+def test_compacted_offsets_count() -> None:
     with one_partition((b"a" * 100,)) as (cluster, client):
         dense = size(client)
         cluster.log(PARTITION).append_at(9, batch_of(b"b" * 100))
         assert size(client) == pytest.approx(2 * dense / 10)
 
 
-def test_where_nothing_comes_the_size_is_0() -> None:
+def test_without_records_the_size_is_0() -> None:
     with one_partition((b"a",)) as (_, client):
         assert size(client, 1) == 0
 
 
-def test_no_partitions_cost_no_request() -> None:
+def test_no_partitions_take_no_request() -> None:
     with one_partition() as (cluster, client):
         assert bytes_per_offset(client, {}, Deadline.after(SOON_MS)) == {}
         assert cluster.asked(FetchRequest) == cluster.asked(MetadataRequest) == []
 
 
-def test_each_leader_is_asked_once_for_all_of_its_partitions() -> None:
+def test_each_leader_gets_one_request_for_all_partitions() -> None:
     with ScriptedCluster(nodes=3) as cluster:
         cluster.add_topic("t", partitions=30)
         cluster.add_topic("u", partitions=3)
@@ -104,11 +106,8 @@ def test_each_leader_is_asked_once_for_all_of_its_partitions() -> None:
         }
         for partition in wanted:
             cluster.append(partition, b"a" * (partition.partition + 1))
-        client = cluster.client()
-        try:
+        with closing(cluster.client()) as client:
             found = bytes_per_offset(client, wanted, Deadline.after(SOON_MS))
-        finally:
-            client.close()
         assert [node for node, _, _ in cluster.asked(FetchRequest)] == [1, 2, 3]
         first, last = found[TopicPartition("t", 0)], found[TopicPartition("t", 29)]
         assert last - first == 29
@@ -116,7 +115,7 @@ def test_each_leader_is_asked_once_for_all_of_its_partitions() -> None:
 
 
 @pytest.mark.parametrize("release", ["0.10.2", "2.7.0", "99"])
-def test_brokers_of_any_age_are_asked(release: str) -> None:
+def test_releases_of_any_age(release: str) -> None:
     with one_partition((b"a" * 100,), release=release) as (_, client):
         assert 100 < size(client) < 200
 
@@ -124,7 +123,7 @@ def test_brokers_of_any_age_are_asked(release: str) -> None:
 # --- Faults --------------------------------------------------------------------------------------
 
 
-def test_fault_16_a_leader_that_moved_is_found() -> None:
+def test_fault_16_a_new_leader_is_found() -> None:
     with one_partition((b"a",), nodes=2) as (cluster, client):
         before = size(client)
         cluster.move_leader(PARTITION, 2)
@@ -132,13 +131,13 @@ def test_fault_16_a_leader_that_moved_is_found() -> None:
 
 
 @pytest.mark.parametrize("error", [ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_SERVER_ERROR])
-def test_fault_17_what_passes_is_asked_for_again(error: ErrorCode) -> None:
+def test_fault_17_temporary_errors_are_retried(error: ErrorCode) -> None:
     with one_partition((b"a",)) as (cluster, client):
         cluster.push_errors(FetchRequest, error, error)
         assert size(client) > 0
 
 
-def test_fault_19_a_leader_that_stays_down_is_told() -> None:
+def test_fault_19_a_leader_that_stays_down_is_an_error() -> None:
     with one_partition((b"a",), nodes=2) as (cluster, client):
         size(client)
         cluster.stop(1)
@@ -146,14 +145,14 @@ def test_fault_19_a_leader_that_stays_down_is_told() -> None:
             size(client, ms=100)
 
 
-def test_fault_26_who_may_not_read_is_told_at_once() -> None:
+def test_fault_26_an_authorization_error_is_raised_at_once() -> None:
     with one_partition((b"a",)) as (cluster, client):
         cluster.push_errors(FetchRequest, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         with pytest.raises(BrokerError, match=r"Fetch of t-0 at offset 0 to broker 1 .*AUTHORIZ"):
             size(client)
 
 
-def test_fault_27_an_offset_that_is_not_in_the_log_is_told_at_once() -> None:
+def test_fault_27_an_offset_out_of_range_is_raised_at_once() -> None:
     with one_partition((b"a",), (b"b",)) as (cluster, client):
         cluster.log(PARTITION).delete_before(1)
         with pytest.raises(BrokerError, match="t-0 at offset 0") as caught:
@@ -161,24 +160,21 @@ def test_fault_27_an_offset_that_is_not_in_the_log_is_told_at_once() -> None:
         assert caught.value.error is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def test_what_one_leader_refuses_is_no_matter_to_the_next_question() -> None:
+def test_an_error_of_one_leader_does_not_affect_the_next_call() -> None:
     with ScriptedCluster(nodes=2) as cluster:
         cluster.add_topic("t", partitions=2)
         for number in range(2):
             cluster.append(TopicPartition("t", number), b"a")
-        client = cluster.client()
-        try:
+        with closing(cluster.client()) as client:
             before = sizes(client, p0=0, p1=0)
             for refused in ({"p0": 7, "p1": 0}, {"p0": 0, "p1": 7}):
                 with pytest.raises(BrokerError, match="OFFSET_OUT_OF_RANGE"):
                     sizes(client, **refused)
                 assert sizes(client, p0=0, p1=0) == before
-        finally:
-            client.close()
 
 
-def test_a_quota_that_is_exceeded_is_waited_for() -> None:
-    """Brokers hand out nothing then (KIP-219), which says nothing about how much there is."""
+def test_an_exceeded_quota_is_waited_for() -> None:
+    """A throttled response is empty (KIP-219), which does not mean a size of 0."""
 
     def throttle(response: FetchResponse) -> None:
         response.throttle_time_ms = 1
@@ -190,21 +186,18 @@ def test_a_quota_that_is_exceeded_is_waited_for() -> None:
         assert size(client) == before
 
 
-def test_partitions_that_an_answer_has_no_room_for_are_asked_for_again() -> None:
+def test_partitions_without_room_are_fetched_again() -> None:
     with ScriptedCluster() as cluster:
         cluster.add_topic("t", partitions=5)
         for number in range(5):
             cluster.append(TopicPartition("t", number), b"x" * 1_000)
-        client = cluster.client(max_response_bytes=4_000)
-        try:
+        with closing(cluster.client(max_response_bytes=4_000)) as client:
             found = sizes(client, p0=0, p1=0, p2=0, p3=0, p4=0)
-        finally:
-            client.close()
         assert found == pytest.approx([len(batch_of(b"x" * 1_000))] * 5, rel=0.2)
         assert 1 < len(cluster.asked(FetchRequest)) <= 5
 
 
-def test_fault_39_an_answer_without_the_partition() -> None:
+def test_fault_39_a_response_without_the_partition() -> None:
     def leave_out(response: FetchResponse) -> None:
         response.responses.clear()
 
@@ -214,7 +207,7 @@ def test_fault_39_an_answer_without_the_partition() -> None:
             size(client, ms=100)
 
 
-def test_fault_32_what_is_no_batch() -> None:
+def test_fault_32_bytes_that_are_no_batch() -> None:
     def spoil(response: FetchResponse) -> None:
         for topic in response.responses:
             for data in topic.partitions:

@@ -1,12 +1,14 @@
-"""Reading from the replica that the leader names, and the way back to the leader."""
+"""Reads from the preferred replica, and the return to the leader."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
 from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer import replica
 from kafka_protocol.client.consumer.fetch import OffsetOutOfRangeError
 from kafka_protocol.client.consumer.replica import ReadReplica
@@ -23,14 +25,14 @@ VALUES = [(number, b"%d" % number) for number in range(6)]
 BATCHES = [(value,) for _, value in VALUES]
 
 
-def nearby(**options: Any) -> Any:
-    """Three nodes, six records, and a client that says where it is."""
-    options = {"client_rack": "here", "max_partition_fetch_bytes": 1} | options
-    return one_partition(*BATCHES, nodes=3, **options)
+def nearby(**options: Any) -> AbstractContextManager[tuple[ScriptedCluster, Cluster]]:
+    """Three nodes, six records, and a client with a rack."""
+    given: dict[str, Any] = {"client_rack": "here", "max_partition_fetch_bytes": 1} | options
+    return one_partition(*BATCHES, nodes=3, **given)
 
 
 def prefer(cluster: ScriptedCluster, node: int = FOLLOWER, until: int = 6) -> Log:
-    """The leader names a node, which has the log up to an offset."""
+    """Let the leader name a node, which has the log up to an offset."""
     log = Log()
     for _, value in VALUES[:until]:
         log.append(batch_of(value))
@@ -40,50 +42,46 @@ def prefer(cluster: ScriptedCluster, node: int = FOLLOWER, until: int = 6) -> Lo
     return log
 
 
-def asked(cluster: ScriptedCluster) -> dict[int, list[int]]:
-    """Node -> the offsets that it was asked for."""
+def fetched(cluster: ScriptedCluster) -> dict[int, list[int]]:
+    """Node -> the offsets of its Fetch requests."""
     found: dict[int, list[int]] = {}
     for node, request, _ in cluster.asked(FetchRequest):
         found.setdefault(node, []).append(request.topics[0].partitions[0].fetch_offset)
     return found
 
 
-# --- Following -----------------------------------------------------------------------------------
+# --- To the preferred replica --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", [11, 12, 18])
-def test_the_replica_that_the_leader_names_is_read(version: int) -> None:
-    """At once, although the answer that names it has no records."""
+def test_the_preferred_replica_is_read(version: int) -> None:
+    """At once, although the leader's response has no records."""
     with nearby(retry_backoff_ms=60_000) as (cluster, client):
         cluster.offer(FetchRequest, VersionRange(0, version))
         prefer(cluster)
         assert read(client, 0, 6) == VALUES
-        assert asked(cluster) == {LEADER: [0], FOLLOWER: [0, 1, 2, 3, 4, 5]}
+        assert fetched(cluster) == {LEADER: [0], FOLLOWER: [0, 1, 2, 3, 4, 5]}
         for _, request, _ in cluster.asked(FetchRequest):
-            # A client, whomever it asks.
             assert (request.replica_id, request.replica_state.replica_id) == (-1, -1)
             assert request.rack_id == "here"
 
 
-def test_without_a_rack_the_leader_hands_out_everything() -> None:
+def test_without_a_rack_the_leader_is_read() -> None:
     with nearby(client_rack="") as (cluster, client):
         prefer(cluster)
         assert read(client, 0, 6) == VALUES
-        assert [*asked(cluster)] == [LEADER]
+        assert [*fetched(cluster)] == [LEADER]
 
 
-def test_below_v11_nobody_names_a_replica() -> None:
+def test_below_v11_the_leader_is_read() -> None:
     with nearby() as (cluster, client):
         cluster.offer(FetchRequest, VersionRange(0, 10))
         prefer(cluster)
         assert read(client, 0, 6) == VALUES
-        assert [*asked(cluster)] == [LEADER]
+        assert [*fetched(cluster)] == [LEADER]
 
 
-def test_a_lease_that_ends_brings_the_read_back_to_the_leader(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Which names the replica that is the best one by then."""
+def test_after_the_lease_the_leader_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replica, "_LEASE_MS", 0)
     choice = ReadReplica(PARTITION, "here")
     assert choice.follow(FOLLOWER, LEADER)
@@ -92,7 +90,7 @@ def test_a_lease_that_ends_brings_the_read_back_to_the_leader(
     assert choice.rack == "here"
 
 
-def test_a_replica_that_becomes_the_leader() -> None:
+def test_the_preferred_replica_becomes_the_leader() -> None:
     choice = ReadReplica(PARTITION, "here")
     assert choice.follow(FOLLOWER, LEADER)
     assert choice.choose(LEADER) == FOLLOWER
@@ -100,7 +98,7 @@ def test_a_replica_that_becomes_the_leader() -> None:
     assert choice.is_leader
 
 
-def test_who_left_a_replica_does_not_follow_at_once() -> None:
+def test_after_a_failure_no_replica_is_followed_for_a_while() -> None:
     choice = ReadReplica(PARTITION, "here")
     assert choice.follow(FOLLOWER, LEADER)
     assert not choice.follow(OTHER, FOLLOWER)
@@ -111,15 +109,15 @@ def test_who_left_a_replica_does_not_follow_at_once() -> None:
     assert repr(choice) == "<ReadReplica of t-0 at the leader>"
 
 
-# --- And back ------------------------------------------------------------------------------------
+# --- Back to the leader --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("replica_id", [99, 2**31 - 1])
-def test_fault_21_a_replica_that_is_in_no_metadata(replica_id: int) -> None:
+def test_fault_21_a_replica_missing_in_metadata(replica_id: int) -> None:
     with nearby(retry_backoff_ms=60_000) as (cluster, client):
         cluster.partition(PARTITION).preferred = replica_id
         assert read(client, 0, 6) == VALUES
-        assert asked(cluster) == {LEADER: [0, 0, 1, 2, 3, 4, 5]}
+        assert fetched(cluster) == {LEADER: [0, 0, 1, 2, 3, 4, 5]}
 
 
 def test_fault_21_a_replica_that_is_down() -> None:
@@ -130,7 +128,7 @@ def test_fault_21_a_replica_that_is_down() -> None:
         assert read(client, 0, 6) == VALUES
 
 
-def test_fault_21_a_replica_that_goes_down_while_it_is_read() -> None:
+def test_fault_21_a_replica_goes_down_during_a_read() -> None:
     with nearby() as (cluster, client):
         prefer(cluster)
         handler = cluster.nodes[FOLLOWER].broker.handlers[FetchRequest]
@@ -138,37 +136,30 @@ def test_fault_21_a_replica_that_goes_down_while_it_is_read() -> None:
             handler, handler, faults.closing(handler)
         )
         assert read(client, 0, 6) == VALUES
-        assert asked(cluster)[LEADER] == [0, 2, 3, 4, 5]
+        assert fetched(cluster)[LEADER] == [0, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize(
     "error",
-    [
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.OFFSET_NOT_AVAILABLE,
-        ErrorCode.OFFSET_OUT_OF_RANGE,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.UNKNOWN_TOPIC_ID,
-        ErrorCode.FENCED_LEADER_EPOCH,
-        ErrorCode.UNKNOWN_LEADER_EPOCH,
-        ErrorCode.KAFKA_STORAGE_ERROR,
-        ErrorCode.OFFSET_MOVED_TO_TIERED_STORAGE,
-        ErrorCode.UNKNOWN_SERVER_ERROR,
-    ],
+    faults.errors(
+        "NOT_LEADER_OR_FOLLOWER OFFSET_NOT_AVAILABLE OFFSET_OUT_OF_RANGE "
+        "UNKNOWN_TOPIC_OR_PARTITION UNKNOWN_TOPIC_ID FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH "
+        "KAFKA_STORAGE_ERROR OFFSET_MOVED_TO_TIERED_STORAGE UNKNOWN_SERVER_ERROR"
+    ),
 )
-def test_fault_21_whatever_a_replica_refuses_the_leader_is_asked_for(error: ErrorCode) -> None:
+def test_fault_21_after_a_replica_s_error_the_leader_is_read(error: ErrorCode) -> None:
     """From the same offset, and without a pause."""
     with nearby(retry_backoff_ms=60_000) as (cluster, client):
         prefer(cluster)
         cluster.spoil(FetchRequest, faults.refusing(error), FOLLOWER)
         assert read(client, 0, 6) == VALUES
-        assert asked(cluster) == {LEADER: [0, 0, 1, 2, 3, 4, 5], FOLLOWER: [0]}
+        assert fetched(cluster) == {LEADER: [0, 0, 1, 2, 3, 4, 5], FOLLOWER: [0]}
 
 
 @pytest.mark.parametrize("version", [11, 18])
 @pytest.mark.parametrize("lag", [3, 5])
-def test_fault_21_a_replica_that_lags_behind_loses_nothing(lag: int, version: int) -> None:
-    """Out of range, or a log that has less of an epoch: the leader knows better."""
+def test_fault_21_a_lagging_replica_loses_nothing(lag: int, version: int) -> None:
+    """Out of range, or a diverging epoch: the leader has the records."""
     with nearby(retry_backoff_ms=60_000) as (cluster, client):
         cluster.offer(FetchRequest, VersionRange(0, version))
         log = prefer(cluster, until=6)
@@ -179,20 +170,19 @@ def test_fault_21_a_replica_that_lags_behind_loses_nothing(lag: int, version: in
 
         cluster.spoil(FetchRequest, faults.changed(cut_back), FOLLOWER)
         assert read(client, 0, 6) == VALUES
-        # It had the record at 0, and was asked for the next one.
-        assert asked(cluster)[FOLLOWER][0] == 0
-        assert asked(cluster)[LEADER][-1] == 5
+        assert fetched(cluster)[FOLLOWER][0] == 0
+        assert fetched(cluster)[LEADER][-1] == 5
 
 
-def test_fault_21_a_replica_whose_high_watermark_is_behind_is_not_waited_for() -> None:
+def test_fault_21_a_low_high_watermark_returns_to_the_leader() -> None:
     with nearby(retry_backoff_ms=60_000) as (cluster, client):
         prefer(cluster, until=4)
         assert read(client, 0, 6) == VALUES
-        assert asked(cluster) == {LEADER: [0, 4, 5], FOLLOWER: [0, 1, 2, 3, 4]}
+        assert fetched(cluster) == {LEADER: [0, 4, 5], FOLLOWER: [0, 1, 2, 3, 4]}
 
 
-def test_fault_21_and_31_a_copy_that_is_damaged() -> None:
-    """The leader's may be whole; what was whole in the same answer does not come twice."""
+def test_fault_21_and_31_a_damaged_batch_on_a_replica() -> None:
+    """The leader's batch may be intact; no record is read twice."""
 
     def damage(response: FetchResponse) -> None:
         data = response.responses[0].partitions[0]
@@ -206,7 +196,7 @@ def test_fault_21_and_31_a_copy_that_is_damaged() -> None:
         assert read(client, 0, 6) == VALUES
 
 
-def test_fault_21_what_the_leader_says_is_final() -> None:
+def test_fault_21_out_of_range_from_the_leader_is_final() -> None:
     with nearby() as (cluster, client):
         prefer(cluster)
         cluster.log(PARTITION).delete_before(4)
@@ -216,8 +206,8 @@ def test_fault_21_what_the_leader_says_is_final() -> None:
 
 
 @pytest.mark.parametrize("replica_id", [LEADER, FOLLOWER, 99])
-def test_fault_21_a_leader_that_never_hands_out_anything(replica_id: int) -> None:
-    """Told a rack or not, it names a replica that has nothing either; and nobody spins."""
+def test_fault_21_a_leader_that_always_names_a_replica(replica_id: int) -> None:
+    """With or without a rack; and it is not polled in a loop."""
 
     def send_away(response: FetchResponse) -> None:
         data = response.responses[0].partitions[0]
@@ -230,7 +220,7 @@ def test_fault_21_a_leader_that_never_hands_out_anything(replica_id: int) -> Non
         assert len(cluster.asked(FetchRequest)) < 20
 
 
-def test_fault_26_what_a_replica_forbids_the_leader_forbids_too() -> None:
+def test_fault_26_the_leader_refuses_as_the_replica_did() -> None:
     with nearby() as (cluster, client):
         prefer(cluster)
         refusing = faults.refusing(ErrorCode.TOPIC_AUTHORIZATION_FAILED)

@@ -1,4 +1,4 @@
-"""Topics that are gone, or were created anew under their name, while they are read."""
+"""Topics that are deleted or re-created during a read."""
 
 from __future__ import annotations
 
@@ -17,50 +17,50 @@ from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import OffsetRange
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
-from tests.fakes.reading import PARTITION, one_partition, read
+from tests.fakes.reading import ABC, IN_THREE, PARTITION, one_partition, read
 
-ABC = [(0, b"a"), (1, b"b"), (2, b"c")]
-IN_THREE = ((b"a",), (b"b",), (b"c",))
 IDLE_MS = 60_000  # more than any of these tests may take
 
 # No ids at all; ids in metadata and names in Fetch; ids in both.
 BY_NAME, HALF, BY_ID = (9, 12), (12, 12), (13, 18)
-SPEAKING = pytest.mark.parametrize("versions", [BY_NAME, HALF, BY_ID])
+VERSIONS = pytest.mark.parametrize(
+    "versions", [BY_NAME, HALF, BY_ID], ids=["by name", "half", "by id"]
+)
 
 
-def speak(cluster: ScriptedCluster, versions: tuple[int, int]) -> None:
+def offer(cluster: ScriptedCluster, versions: tuple[int, int]) -> None:
     cluster.offer(MetadataRequest, VersionRange(0, versions[0]))
     cluster.offer(FetchRequest, VersionRange(0, versions[1]))
 
 
-def create_anew(cluster: ScriptedCluster, *values: bytes) -> uuid.UUID:
-    """A topic of the same name, with a batch; its epochs begin anew, too."""
+def recreate(cluster: ScriptedCluster, *values: bytes) -> uuid.UUID:
+    """Re-create the topic, with one batch; leader epochs begin with 0 again."""
     topic = cluster.add_topic(PARTITION.topic)
     cluster.append(PARTITION, *values)
     return topic.topic_id
 
 
-# --- Gone for a moment ---------------------------------------------------------------------------
+# --- Unknown for a moment ------------------------------------------------------------------------
 
 
-@SPEAKING
+@VERSIONS
 @pytest.mark.parametrize(
     "error", [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID]
 )
-def test_fault_22_a_stale_leader_s_word_is_not_believed(
+def test_fault_22_unknown_topic_errors_of_a_stale_leader(
     error: ErrorCode, versions: tuple[int, int]
 ) -> None:
-    """It may last longer than the idle time-out: a broker answered all the time."""
+    """They may last longer than the idle time-out."""
     with one_partition(*IN_THREE, retry_backoff_ms=20, max_partition_fetch_bytes=1) as (
         cluster,
         client,
     ):
-        speak(cluster, versions)
+        offer(cluster, versions)
         cluster.push_errors(FetchRequest, ErrorCode.NONE, *[error] * 6)
         assert read(client, 0, 3, idle_ms=50) == ABC
 
 
-def test_fault_22_a_partition_that_a_broker_omits_for_a_moment() -> None:
+def test_fault_22_a_partition_briefly_missing_in_metadata() -> None:
     def omit(response: MetadataResponse) -> None:
         response.topics[0].partitions.clear()
 
@@ -69,7 +69,7 @@ def test_fault_22_a_partition_that_a_broker_omits_for_a_moment() -> None:
         assert read(client, 0, 3, idle_ms=IDLE_MS) == ABC
 
 
-def test_fault_22_time_for_word_to_spread_begins_anew_with_each_answer() -> None:
+def test_fault_22_each_response_restarts_the_propagation_time() -> None:
     with one_partition(
         *IN_THREE, max_partition_fetch_bytes=1, retry_backoff_ms=40, topic_propagation_max_ms=150
     ) as (cluster, client):
@@ -79,7 +79,7 @@ def test_fault_22_time_for_word_to_spread_begins_anew_with_each_answer() -> None
         assert read(client, 0, 3, idle_ms=IDLE_MS) == ABC
 
 
-# --- Gone for good -------------------------------------------------------------------------------
+# --- Deleted -------------------------------------------------------------------------------------
 
 
 def deleted_under(client: Cluster, cluster: ScriptedCluster) -> TopicGoneError:
@@ -89,18 +89,18 @@ def deleted_under(client: Cluster, cluster: ScriptedCluster) -> TopicGoneError:
     del cluster.topics[PARTITION.topic]
     with pytest.raises(TopicGoneError) as caught:
         for _ in range_:
-            # The Fetch that was on its way may have been answered before.
+            # The response for the Fetch in flight may have come before.
             pass
     return caught.value
 
 
-@SPEAKING
-def test_fault_23_a_topic_that_is_deleted_while_it_is_read(versions: tuple[int, int]) -> None:
+@VERSIONS
+def test_fault_23_the_topic_is_deleted_during_a_read(versions: tuple[int, int]) -> None:
     with one_partition(*IN_THREE, max_partition_fetch_bytes=1, topic_propagation_max_ms=100) as (
         cluster,
         client,
     ):
-        speak(cluster, versions)
+        offer(cluster, versions)
         error = deleted_under(client, cluster)
         assert error.topic_partition == PARTITION
         assert 1 <= error.offset <= 2
@@ -111,7 +111,7 @@ def test_fault_23_a_topic_that_is_deleted_while_it_is_read(versions: tuple[int, 
         assert not error.retriable
 
 
-def test_fault_23_a_topic_that_is_deleted_before_it_is_read() -> None:
+def test_fault_23_the_topic_is_deleted_before_a_read() -> None:
     with one_partition(topic_propagation_max_ms=50) as (cluster, client):
         del cluster.topics[PARTITION.topic]
         with pytest.raises(TopicGoneError, match="read up to offset 7") as caught:
@@ -126,8 +126,8 @@ def test_fault_23_a_partition_that_no_longer_exists() -> None:
             read(client, 0, 3, idle_ms=IDLE_MS)
 
 
-def test_fault_23_brokers_that_disagree_for_good() -> None:
-    """Metadata knows the topic, and its leader does not: no answer, so it ends all the same."""
+def test_fault_23_metadata_and_leader_disagree_for_good() -> None:
+    """Metadata has the topic, and its leader does not know it."""
     with one_partition(*IN_THREE, topic_propagation_max_ms=100) as (cluster, client):
         refusing = faults.refusing(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         cluster.spoil(FetchRequest, refusing)
@@ -135,28 +135,28 @@ def test_fault_23_brokers_that_disagree_for_good() -> None:
             read(client, 0, 3, idle_ms=IDLE_MS)
 
 
-def test_fault_23_no_time_for_word_to_spread() -> None:
+def test_fault_23_a_propagation_time_of_0() -> None:
     with one_partition(*IN_THREE, topic_propagation_max_ms=0) as (cluster, client):
         cluster.push_errors(FetchRequest, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         with pytest.raises(TopicGoneError):
             read(client, 0, 3, idle_ms=IDLE_MS)
 
 
-# --- Another topic of the same name --------------------------------------------------------------
+# --- Re-created ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("versions", [HALF, BY_ID])
+@pytest.mark.parametrize("versions", [HALF, BY_ID], ids=["half", "by id"])
 @pytest.mark.parametrize("is_cached", [False, True])
-def test_fault_24_a_topic_that_was_created_anew_since_it_was_planned(
+def test_fault_24_the_topic_was_re_created_since_planning(
     versions: tuple[int, int], is_cached: bool
 ) -> None:
-    """At once, however long word of topics may take; and not one of its records is seen."""
+    """At once, whatever the propagation time; and none of its records is read."""
     with one_partition(*IN_THREE) as (cluster, client):
-        speak(cluster, versions)
+        offer(cluster, versions)
         planned = cluster.topics[PARTITION.topic].topic_id
         if is_cached:
             assert read(client, 0, 3, topic_id=planned) == ABC
-        created = create_anew(cluster, b"x", b"y", b"z")
+        created = recreate(cluster, b"x", b"y", b"z")
         with pytest.raises(TopicGoneError, match="re-created") as caught:
             read(client, 0, 3, idle_ms=IDLE_MS, topic_id=planned)
         assert isinstance(caught.value, DataLossError)
@@ -165,8 +165,8 @@ def test_fault_24_a_topic_that_was_created_anew_since_it_was_planned(
         assert read(client, 0, 3, topic_id=created) == [(0, b"x"), (1, b"y"), (2, b"z")]
 
 
-def test_fault_24_metadata_that_is_older_than_the_plan() -> None:
-    """What a task has cached, and what one broker says for a moment, may be of the topic before."""
+def test_fault_24_metadata_older_than_the_plan() -> None:
+    """The cache, or one broker for a moment, may have the previous topic."""
     with one_partition((b"x", b"y", b"z")) as (cluster, client):
         read(client, 0, 3)
         before = cluster.topics[PARTITION.topic]
@@ -183,7 +183,7 @@ def test_fault_24_metadata_that_is_older_than_the_plan() -> None:
 
 
 @pytest.mark.parametrize("error", [ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INCONSISTENT_TOPIC_ID])
-def test_fault_24_a_leader_that_does_not_know_the_id_yet(error: ErrorCode) -> None:
+def test_fault_24_the_leader_does_not_know_the_id_yet(error: ErrorCode) -> None:
     with one_partition(*IN_THREE) as (cluster, client):
         cluster.push_errors(FetchRequest, error, error)
         planned = cluster.topics[PARTITION.topic].topic_id
@@ -191,17 +191,17 @@ def test_fault_24_a_leader_that_does_not_know_the_id_yet(error: ErrorCode) -> No
 
 
 @pytest.mark.parametrize("topic_id", [None, ZERO_UUID])
-@SPEAKING
-def test_fault_24_without_an_id_the_first_one_counts(
+@VERSIONS
+def test_fault_24_without_an_id_the_first_id_counts(
     topic_id: uuid.UUID | None, versions: tuple[int, int]
 ) -> None:
     with one_partition(*IN_THREE) as (cluster, client):
-        speak(cluster, versions)
+        offer(cluster, versions)
         assert read(client, 0, 3, topic_id=topic_id) == ABC
 
 
-def test_fault_24_an_id_is_asked_for_where_one_broker_tells_none() -> None:
-    """While a cluster is upgraded, metadata may come from an older broker than the leader."""
+def test_fault_24_metadata_of_an_old_broker_has_no_id() -> None:
+    """During an upgrade, metadata may come from an older broker than the leader."""
 
     def hide(response: MetadataResponse) -> None:
         response.topics[0].topic_id = ZERO_UUID
@@ -210,16 +210,16 @@ def test_fault_24_an_id_is_asked_for_where_one_broker_tells_none() -> None:
         planned = cluster.topics[PARTITION.topic].topic_id
         cluster.spoil(MetadataRequest, faults.changed(hide))
         assert read(client, 0, 3, topic_id=planned) == ABC
-        create_anew(cluster, b"x", b"y", b"z")
+        recreate(cluster, b"x", b"y", b"z")
         with pytest.raises(TopicGoneError):
             read(client, 0, 3, idle_ms=IDLE_MS, topic_id=planned)
 
 
 @pytest.mark.parametrize("fetch", [11, 12])
-def test_fault_24_a_log_that_lacks_the_offset_may_be_another_topic_s(fetch: int) -> None:
-    """By name, the leader of the new topic says so, and its bounds are of no interest."""
+def test_fault_24_out_of_range_in_a_re_created_topic(fetch: int) -> None:
+    """A Fetch by name reaches the new topic, whose bounds do not matter."""
     with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
-        speak(cluster, (12, fetch))
+        offer(cluster, (12, fetch))
         range_ = fetch_range(client, OffsetRange(PARTITION, 0, 3), IDLE_MS)
         assert next(range_).batches
         cluster.add_topic(PARTITION.topic)

@@ -1,4 +1,4 @@
-"""One POST: what is sent, what may come back, and the deadline over all of it."""
+"""One HTTP POST: the request, possible responses, and the deadline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address
-from kafka_protocol.client.network.http_post import Answer, _read_answer, post
+from kafka_protocol.client.network.http_post import HttpResponse, _read_response, post
 from kafka_protocol.client.network.transport import ClosedByPeerError, Transport
 from kafka_protocol.errors import BrokerConnectionError, KafkaTimeoutError, ProtocolError, TlsError
 from tests.fakes.tls import authority_pem, listening, server_context
@@ -31,10 +31,10 @@ def read_request(sock: socket.socket) -> bytes:
 
 
 @contextmanager
-def answering(
+def responding(
     reply: bytes | Callable[[socket.socket], None], requests: list[bytes] | None = None
 ) -> Iterator[str]:
-    """A server that reads a request, answers, and closes."""
+    """A server that reads a request, sends `reply`, and closes."""
 
     def serve(sock: socket.socket) -> None:
         request = read_request(sock)
@@ -49,14 +49,14 @@ def answering(
         yield f"http://{address}"
 
 
-def post_to(url: str, ms: float = SOON, ca_location: str | None = None) -> Answer:
+def post_to(url: str, ms: float = SOON, ca_location: str | None = None) -> HttpResponse:
     return post(url, {"X-Test": "1"}, b"body", ca_location, Deadline.after(ms))
 
 
-def test_what_is_sent() -> None:
+def test_the_request() -> None:
     requests: list[bytes] = []
-    with answering(OK, requests) as url:
-        assert post_to(f"{url}/a/b?c=d") == Answer(200, b"{}")
+    with responding(OK, requests) as url:
+        assert post_to(f"{url}/a/b?c=d") == HttpResponse(200, b"{}")
     host = url.removeprefix("http://")
     assert requests == [
         b"POST /a/b?c=d HTTP/1.1\r\nHost: " + host.encode() + b"\r\nConnection: close\r\n"
@@ -65,27 +65,28 @@ def test_what_is_sent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "answer"),
+    ("reply", "response"),
     [
-        (OK, Answer(200, b"{}")),
-        (OK + b"more", Answer(200, b"{}")),
-        (b"HTTP/1.0 200 OK\r\n\r\nto the end", Answer(200, b"to the end")),
+        (OK, HttpResponse(200, b"{}")),
+        (OK + b"more", HttpResponse(200, b"{}")),
+        (b"HTTP/1.0 200 OK\r\n\r\nto the end", HttpResponse(200, b"to the end")),
         (
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
             b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
-            Answer(200, b"abcde"),
+            HttpResponse(200, b"abcde"),
         ),
-        (b"HTTP/1.1 100 Continue\r\n\r\n" + OK, Answer(200, b"{}")),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + OK, HttpResponse(200, b"{}")),
         (
             b"HTTP/1.1 302 Found\r\nLocation: http://x/\r\nContent-Length: 0\r\n\r\n",
-            Answer(302, b""),
+            HttpResponse(302, b""),
         ),
-        (b"HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n", Answer(401, b"")),
+        (b"HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n", HttpResponse(401, b"")),
     ],
+    ids=["200", "extra bytes", "no length", "chunked", "100", "302", "401"],
 )
-def test_answers(reply: bytes, answer: Answer) -> None:
-    with answering(reply) as url:
-        assert post_to(url) == answer
+def test_responses(reply: bytes, response: HttpResponse) -> None:
+    with responding(reply) as url:
+        assert post_to(url) == response
 
 
 @pytest.mark.parametrize(
@@ -96,20 +97,22 @@ def test_answers(reply: bytes, answer: Answer) -> None:
         (b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 200 + b"\r\n", "is not HTTP: HTTPException"),
         (b"HTTP/1.1 200 OK\r\n\r\n" + bytes(1024 * 1024 + 1), "is longer than 1048576 bytes"),
     ],
+    ids=["closed", "SSH", "too many headers", "too long"],
 )
-def test_what_is_no_answer(reply: bytes, reason: str) -> None:
-    with answering(reply) as url, pytest.raises(ProtocolError, match=reason):
+def test_replies_that_are_not_http_or_too_long(reply: bytes, reason: str) -> None:
+    with responding(reply) as url, pytest.raises(ProtocolError, match=reason):
         post_to(url)
 
 
-def test_an_answer_that_is_cut_short() -> None:
-    """Another try may get the rest."""
+def test_a_truncated_response_is_retriable() -> None:
     reply = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort"
-    with answering(reply) as url, pytest.raises(ClosedByPeerError, match="in the middle of its"):
-        post_to(url)
+    with responding(reply) as url:
+        with pytest.raises(ClosedByPeerError, match="in the middle of its") as caught:
+            post_to(url)
+    assert caught.value.retriable
 
 
-def test_drops_of_an_answer_end_with_the_deadline() -> None:
+def test_a_slow_response_ends_with_the_deadline() -> None:
     def trickle(sock: socket.socket) -> None:
         sock.settimeout(0.2)
         for _ in range(50):
@@ -120,7 +123,7 @@ def test_drops_of_an_answer_end_with_the_deadline() -> None:
             except TimeoutError:
                 continue
 
-    with answering(trickle) as url:
+    with responding(trickle) as url:
         started = time.monotonic()
         with pytest.raises(KafkaTimeoutError):
             post_to(url, ms=500)
@@ -137,12 +140,12 @@ def test_over_tls(tmp_path: Path) -> None:
 
     with listening(serve) as address:
         url = f"https://{address}"
-        assert post_to(url, ca_location=str(tmp_path / "ca.pem")) == Answer(200, b"{}")
+        assert post_to(url, ca_location=str(tmp_path / "ca.pem")) == HttpResponse(200, b"{}")
         with pytest.raises(TlsError, match=r"not trusted here.*kafka\.https\.ca\.location"):
             post_to(url)
 
 
-def test_nobody_there() -> None:
+def test_connection_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with pytest.raises(BrokerConnectionError, match="connection refused"):
@@ -150,7 +153,7 @@ def test_nobody_there() -> None:
 
 
 class _Bytes(Transport):
-    """A transport that gives bytes in pieces, and ends."""
+    """A transport that returns the data in pieces, then closes."""
 
     def __init__(self, data: bytes, piece: int) -> None:
         self._pieces = [data[i : i + piece] for i in range(0, len(data), piece)]
@@ -167,21 +170,21 @@ class _Bytes(Transport):
     ),
     st.integers(1, 300),
 )
-def test_nothing_but_our_own_errors_comes_out(data: bytes, piece: int) -> None:
+def test_any_bytes_raise_only_kafka_errors(data: bytes, piece: int) -> None:
     try:
-        _read_answer(_Bytes(data, piece), Address("idp", 1), Deadline.after(SOON))
+        _read_response(_Bytes(data, piece), Address("idp", 1), Deadline.after(SOON))
     except (ProtocolError, ClosedByPeerError) as error:
         assert str(error).startswith("idp:1")
 
 
 @given(st.integers(1, 60))
-def test_pieces_of_any_size_make_the_same_answer(piece: int) -> None:
-    answer = _read_answer(_Bytes(OK, piece), Address("idp", 1), Deadline.after(SOON))
-    assert answer == Answer(200, b"{}")
+def test_the_size_of_reads_makes_no_difference(piece: int) -> None:
+    response = _read_response(_Bytes(OK, piece), Address("idp", 1), Deadline.after(SOON))
+    assert response == HttpResponse(200, b"{}")
 
 
-def test_a_chunk_without_an_end_is_not_swallowed() -> None:
-    """`http.client` takes a chunk of -1 bytes for all that comes."""
+def test_an_endless_chunk_is_limited() -> None:
+    """`http.client` reads a chunk of -1 bytes to the end of the stream."""
 
     def flood(sock: socket.socket) -> None:
         sock.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n")
@@ -189,5 +192,5 @@ def test_a_chunk_without_an_end_is_not_swallowed() -> None:
             for _ in range(64):
                 sock.sendall(bytes(1024 * 1024))
 
-    with answering(flood) as url, pytest.raises(ProtocolError, match="longer than"):
+    with responding(flood) as url, pytest.raises(ProtocolError, match="longer than"):
         post_to(url)

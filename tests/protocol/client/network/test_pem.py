@@ -1,4 +1,4 @@
-"""PEM as options carry it, and as files."""
+"""PEM text in options, and PEM files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_protocol.client.network.pem import is_binary, on_disk, with_lines
+from kafka_protocol.client.network.pem import is_binary, temporary_file, with_line_breaks
 
 BLOCK = "-----BEGIN CERTIFICATE-----\nAAAA\nBBBB==\n-----END CERTIFICATE-----\n"
 HEADERS = (
@@ -32,28 +32,28 @@ HEADERS = (
     ids=["as it is", "escaped", "escaped CRLF", "CRLF", "one line", "padded"],
 )
 def test_lines_are_restored(text: str) -> None:
-    assert with_lines(text) == BLOCK
+    assert with_line_breaks(text) == BLOCK
 
 
 def test_several_blocks_stay_apart() -> None:
-    assert with_lines((BLOCK * 2).replace("\n", " ")).split() == (BLOCK * 2).split()
-    assert with_lines((BLOCK * 2).replace("\n", " ")).count("\n-----BEGIN") == 1
+    assert with_line_breaks((BLOCK * 2).replace("\n", " ")).split() == (BLOCK * 2).split()
+    assert with_line_breaks((BLOCK * 2).replace("\n", " ")).count("\n-----BEGIN") == 1
 
 
 def test_headers_keep_their_lines() -> None:
-    assert with_lines(HEADERS.replace("\n", "\\n")) == HEADERS
+    assert with_line_breaks(HEADERS.replace("\n", "\\n")) == HEADERS
 
 
 @given(st.text())
-def test_what_is_not_pem_passes(text: str) -> None:
-    assert with_lines(with_lines(text)) == with_lines(text)
+def test_restoring_lines_twice_changes_nothing(text: str) -> None:
+    assert with_line_breaks(with_line_breaks(text)) == with_line_breaks(text)
 
 
-def test_on_disk_is_for_this_user_and_for_now(
+def test_temporary_file_is_private_and_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with on_disk(BLOCK.replace("\n", "\\n")) as name:
+    with temporary_file(BLOCK.replace("\n", "\\n")) as name:
         assert Path(name).read_text() == BLOCK
         assert stat.S_IMODE(Path(name).stat().st_mode) == 0o600
         assert Path(name).parent == tmp_path
@@ -70,10 +70,9 @@ def test_on_disk_is_for_this_user_and_for_now(
         (b"0 is text, too", False),
         (b"", False),
     ],
+    ids=["JKS", "JCEKS", "DER", "PEM", "text", "empty"],
 )
-def test_binary_files_are_known_by_their_beginning(
-    tmp_path: Path, head: bytes, expected: bool
-) -> None:
+def test_binary_files_are_recognised(tmp_path: Path, head: bytes, expected: bool) -> None:
     file = tmp_path / "store"
     file.write_bytes(head)
     assert is_binary(str(file)) is expected

@@ -1,10 +1,11 @@
-"""TLS as options ask for it: contexts, files, and errors in words."""
+"""SSL contexts from options and files, and the texts of TLS errors."""
 
 from __future__ import annotations
 
 import ssl
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.serialization import (
@@ -32,8 +33,8 @@ ENCRYPTED_KEY = (
 )
 
 
-def context(**options: object) -> ssl.SSLContext:
-    return client_context(SecurityOptions(protocol="SSL", **options))  # type: ignore[arg-type]
+def context(**options: Any) -> ssl.SSLContext:
+    return client_context(SecurityOptions(protocol="SSL", **options))
 
 
 def files(folder: Path, **texts: str) -> dict[str, str]:
@@ -74,8 +75,9 @@ def test_without_host_names_certificates_are_still_verified() -> None:
         ({"cipher_suites": ("AES256-SHA",)}, "TLSv1_2", "TLSv1_2"),
         ({"cipher_suites": ("AES256-SHA", "TLS_AES_256_GCM_SHA384")}, "TLSv1_2", "TLSv1_3"),
     ],
+    ids=["only 1.3", "only 1.2", "protocol 1.2", "1.3 suite", "1.2 suite", "suites of both"],
 )
-def test_versions(options: dict[str, object], lowest: str, highest: str) -> None:
+def test_versions(options: dict[str, Any], lowest: str, highest: str) -> None:
     made = context(**options)
     assert (made.minimum_version.name, made.maximum_version.name) == (lowest, highest)
 
@@ -96,7 +98,7 @@ def test_no_version_left() -> None:
         ("ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"),
     ],
 )
-def test_cipher_suites_by_java_s_names(java: str, openssl: str) -> None:
+def test_cipher_suites_by_java_names(java: str, openssl: str) -> None:
     made = context(cipher_suites=(java,))
     names = [suite["name"] for suite in made.get_ciphers() if suite["protocol"] != "TLSv1.3"]
     assert names == [openssl]
@@ -107,7 +109,7 @@ def test_unknown_cipher_suites() -> None:
         context(cipher_suites=("SSL_NULL",))
 
 
-def test_suites_of_tls_1_3_are_compared_afterwards() -> None:
+def test_tls_1_3_suites_are_checked_after_the_handshake() -> None:
     security = SecurityOptions(protocol="SSL", cipher_suites=("TLS_AES_256_GCM_SHA384",))
     check_suite("TLS_AES_256_GCM_SHA384", security, BROKER)
     check_suite("ECDHE-RSA-AES128-GCM-SHA256", security, BROKER)
@@ -116,10 +118,10 @@ def test_suites_of_tls_1_3_are_compared_afterwards() -> None:
         check_suite("TLS_AES_128_GCM_SHA256", security, BROKER)
 
 
-# --- Whom to trust ------------------------------------------------------------------------------
+# --- Trusted authorities -------------------------------------------------------------------------
 
 
-def test_authorities_from_a_file_or_text_replace_the_system_s(tmp_path: Path) -> None:
+def test_given_authorities_replace_those_of_the_system(tmp_path: Path) -> None:
     file = files(tmp_path, ca=authority_pem())["ca"]
     for made in (
         context(truststore_location=file),
@@ -130,7 +132,7 @@ def test_authorities_from_a_file_or_text_replace_the_system_s(tmp_path: Path) ->
 
 
 def test_authorities_from_a_folder(tmp_path: Path) -> None:
-    assert subjects(context(truststore_location=str(tmp_path))) == []  # looked up when needed
+    assert subjects(context(truststore_location=str(tmp_path))) == []  # read later
 
 
 @pytest.mark.parametrize(
@@ -143,7 +145,9 @@ def test_authorities_from_a_folder(tmp_path: Path) -> None:
     ],
     ids=["JKS", "DER", "text", "key"],
 )
-def test_trust_stores_that_are_none(tmp_path: Path, content: bytes, reason: str) -> None:
+def test_trust_store_files_without_certificates(
+    tmp_path: Path, content: bytes, reason: str
+) -> None:
     (tmp_path / "store").write_bytes(content)
     with pytest.raises(
         KafkaConfigError, match=rf"^Option 'kafka\.ssl\.truststore\.location' .*{reason}"
@@ -156,13 +160,15 @@ def test_missing_trust_store(tmp_path: Path) -> None:
         context(truststore_location=str(tmp_path / "missing"))
 
 
-@pytest.mark.parametrize("text", ["", "nothing", "\N{SNOWMAN}", KEY])
-def test_trust_in_text_that_is_none(text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["", "nothing", "\N{SNOWMAN}", KEY], ids=["empty", "text", "not ASCII", "key"]
+)
+def test_trust_store_text_without_certificates(text: str) -> None:
     with pytest.raises(KafkaConfigError, match=r"truststore\.certificates' .*no certificate"):
         context(truststore_certificates=text)
 
 
-# --- Who we are ---------------------------------------------------------------------------------
+# --- The client certificate ----------------------------------------------------------------------
 
 
 def test_client_keys_in_every_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +186,7 @@ def test_client_keys_in_every_form(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         {"keystore_key": Secret(KEY), "certificate_location": named["chain"]},
     ):
         context(**options)
-    assert {file.name for file in tmp_path.iterdir()} == set(named)  # no key lies around
+    assert {file.name for file in tmp_path.iterdir()} == set(named)  # no temporary file is left
 
 
 OTHER_KEY = pem(certificate("other").private_key_pem)
@@ -202,8 +208,9 @@ OTHER_KEY = pem(certificate("other").private_key_pem)
         ({"keystore_key": Secret("nothing")}, "no private key with its certificate in PEM"),
         ({"keystore_certificate_chain": ""}, "no private key with its certificate in PEM"),
     ],
+    ids=["other key", "no password", "wrong password", "empty password", "no key", "no chain"],
 )
-def test_client_keys_that_cannot_be_used(options: dict[str, object], reason: str) -> None:
+def test_client_keys_that_cannot_be_used(options: dict[str, Any], reason: str) -> None:
     texts = {"keystore_key": Secret(KEY), "keystore_certificate_chain": CHAIN}
     with pytest.raises(KafkaConfigError, match=reason) as caught:
         context(**(texts | options))
@@ -219,10 +226,10 @@ def test_key_files_that_cannot_be_read(tmp_path: Path) -> None:
         context(keystore_location=str(tmp_path / "store"))
 
 
-# --- Errors in words ----------------------------------------------------------------------------
+# --- Error texts ---------------------------------------------------------------------------------
 
 
-def test_reasons_that_nobody_wrote_a_sentence_for_are_shown_as_they_are() -> None:
+def test_unknown_reasons_are_shown_unchanged() -> None:
     assert str(tls_error(ssl.SSLError("odd"), BROKER)) == (
         "broker:9093: no TLS connection: ('odd',)"
     )

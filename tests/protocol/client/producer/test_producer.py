@@ -1,15 +1,16 @@
-"""Writing: several requests under way, sequences, and batches that are too large."""
+"""Writing: several requests in flight, sequences, and batches that are too large."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_protocol.client.cluster.cluster import Cluster
@@ -17,8 +18,7 @@ from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
 from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_protocol.messages.produce import ProduceRequest
-from kafka_protocol.records.batch import BatchHeader, RecordBatch, read_batches, sequence_after
-from kafka_protocol.records.record import decode_records
+from kafka_protocol.records.batch import BatchHeader, sequence_after
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing.waiting import Deadline
 from tests.fakes import faults
@@ -31,22 +31,12 @@ UNLIMITED = 10**12
 SOON_SECONDS = 10
 
 
-def batches_of(cluster: ScriptedCluster, topic_partition: TopicPartition) -> list[RecordBatch]:
-    log = cluster.log(topic_partition)
-    stored = log.read(0, log.high_watermark, 10**9, first_whole=True)
-    return [*read_batches(memoryview(stored))]
-
-
 def values_of(cluster: ScriptedCluster, topic_partition: TopicPartition = PARTITION) -> list[bytes]:
-    return [
-        record.value or b""
-        for batch in batches_of(cluster, topic_partition)
-        for record in decode_records(batch)
-    ]
+    return cluster.log(topic_partition).values
 
 
 def headers_of(cluster: ScriptedCluster) -> list[BatchHeader]:
-    return [b.header for b in batches_of(cluster, PARTITION) if isinstance(b.header, BatchHeader)]
+    return cluster.log(PARTITION).data_headers
 
 
 def are_in_sequence(headers: list[BatchHeader]) -> bool:
@@ -60,21 +50,15 @@ def numbered(count: int, start: int = 0) -> list[bytes]:
     return [b"%d" % number for number in range(start, start + count)]
 
 
-# --- Several requests under way ------------------------------------------------------------------
+# --- Several requests in flight ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("options", "most"),
-    [
-        ({}, 5),
-        ({"max_in_flight": 2}, 2),
-        ({"enable_idempotence": False}, 1),
-    ],
-    ids=["by default", "as said", "without sequences"],
+    [({}, 5), ({"max_in_flight": 2}, 2), ({"enable_idempotence": False}, 1)],
+    ids=["default", "option", "without sequences"],
 )
-def test_so_many_batches_of_a_partition_are_under_way(
-    options: dict[str, object], most: int
-) -> None:
+def test_batches_of_a_partition_in_flight(options: dict[str, Any], most: int) -> None:
     with one_partition(**options) as (cluster, client):
         producer = Producer(client)
         producer.add(PARTITION, batch_of(b"0"))
@@ -91,19 +75,19 @@ def test_so_many_batches_of_a_partition_are_under_way(
 
 
 def held_until(release: threading.Event, handler: Handler) -> Handler:
-    def answer(request: Any, version: int) -> Any:
+    def handle(request: Any, version: int) -> Any:
         release.wait(SOON_SECONDS)
         return handler(request, version)
 
-    return answer
+    return handle
 
 
-def test_answers_that_came_make_room_without_anybody_waiting() -> None:
+def test_push_receives_arrived_responses_without_waiting() -> None:
     with ScriptedCluster(nodes=2) as cluster:
         cluster.add_topic("t", partitions=2)
         client = cluster.client()
         producer = Producer(client)
-        # One broker was asked first and does not answer; the other one does.
+        # The broker with the oldest request does not respond; the other one does.
         release = threading.Event()
         cluster.spoil(ProduceRequest, partial(held_until, release), node=1)
         for each in (PARTITION, TopicPartition("t", 1)):
@@ -124,13 +108,13 @@ def test_answers_that_came_make_room_without_anybody_waiting() -> None:
         client.close()
 
 
-def test_the_first_batch_of_a_partition_is_alone() -> None:
+def test_the_first_batch_of_a_partition_is_in_flight_alone() -> None:
     with one_partition() as (cluster, client):
         cluster.push_errors(ProduceRequest, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         producer = Producer(client)
         for value in numbered(3):
             producer.add(PARTITION, batch_of(value))
-        # A broker that does not know the producer takes the second batch for its first.
+        # A leader that does not know the producer would accept the second batch first.
         producer.flush()
         assert values_of(cluster) == numbered(3)
         assert are_in_sequence(headers_of(cluster))
@@ -139,11 +123,9 @@ def test_the_first_batch_of_a_partition_is_alone() -> None:
 @pytest.mark.parametrize(
     ("options", "requests"),
     [({}, 1), ({"max_request_bytes": 3 * len(batch_of(b"x"))}, 3)],
-    ids=["by default", "no larger than allowed"],
+    ids=["default", "kafka.max.request.size"],
 )
-def test_a_leader_gets_batches_of_all_its_partitions_together(
-    options: dict[str, int], requests: int
-) -> None:
+def test_one_request_has_batches_of_all_partitions(options: dict[str, int], requests: int) -> None:
     with ScriptedCluster(nodes=1) as cluster:
         cluster.add_topic("t", partitions=9)
         client = cluster.client(**options)
@@ -155,7 +137,7 @@ def test_a_leader_gets_batches_of_all_its_partitions_together(
         client.close()
 
 
-def test_what_is_abandoned_disturbs_nobody() -> None:
+def test_abandon_does_not_affect_the_next_producer() -> None:
     with one_partition() as (cluster, client):
         producer = Producer(client)
         producer.add(PARTITION, batch_of(b"a"))
@@ -168,7 +150,7 @@ def test_what_is_abandoned_disturbs_nobody() -> None:
 # --- Sequences -----------------------------------------------------------------------------------
 
 
-def test_batches_of_a_producer_have_its_id_and_are_numbered() -> None:
+def test_batches_have_the_producer_id_and_sequences() -> None:
     with one_partition() as (cluster, client):
         producer = Producer(client)
         for round_ in range(2):
@@ -181,7 +163,7 @@ def test_batches_of_a_producer_have_its_id_and_are_numbered() -> None:
         assert len({(header.producer_id, header.producer_epoch) for header in headers}) == 1
 
 
-def test_without_idempotence_nobody_is_named() -> None:
+def test_without_idempotence_batches_have_no_producer_id() -> None:
     with one_partition(enable_idempotence=False) as (cluster, client):
         write(client, b"a")
         assert headers_of(cluster)[0].producer_id == -1
@@ -202,14 +184,14 @@ LOSSES = {
 }
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=max(40, settings().max_examples * 2 // 5))
 @given(
     st.lists(st.sampled_from(PASSING), max_size=12),
     st.lists(st.sampled_from([*LOSSES]), max_size=12),
     st.sampled_from([0, 200, UNLIMITED]),
 )
-def test_fault_42_every_batch_is_there_once_and_in_order(
-    refusals: list[ErrorCode], losses: list[str], most_pending_bytes: int
+def test_fault_42_every_batch_is_written_once_and_in_order(
+    refusals: list[ErrorCode], losses: list[str], max_pending_bytes: int
 ) -> None:
     partitions = [TopicPartition("t", number) for number in range(3)]
     with ScriptedCluster(nodes=2) as cluster:
@@ -221,20 +203,18 @@ def test_fault_42_every_batch_is_there_once_and_in_order(
             lambda handler: faults.in_turn(*(LOSSES[loss](handler) for loss in losses), handler),
         )
         producer = Producer(client)
-        try:
+        with closing(client):
             for value in numbered(12):
                 for each in partitions:
                     producer.add(each, batch_of(value))
-                producer.push(most_pending_bytes)
+                producer.push(max_pending_bytes)
             producer.flush()
-        finally:
-            client.close()
         assert [values_of(cluster, each) for each in partitions] == [numbered(12)] * 3
 
 
 @pytest.fixture
 def forgetful() -> Iterator[tuple[ScriptedCluster, Cluster, Producer]]:
-    """Three batches are there, and the broker does not know any more who wrote them."""
+    """Three batches in the log, of a producer that the broker has forgotten."""
     with one_partition(request_timeout_ms=300, delivery_timeout_ms=2_000) as (cluster, client):
         producer = Producer(client)
         for value in numbered(3):
@@ -244,7 +224,7 @@ def forgetful() -> Iterator[tuple[ScriptedCluster, Cluster, Producer]]:
         yield cluster, client, producer
 
 
-def test_fault_45_a_producer_that_was_forgotten_begins_anew(
+def test_fault_45_a_forgotten_producer_gets_another_id(
     forgetful: tuple[ScriptedCluster, Cluster, Producer],
 ) -> None:
     cluster, _, producer = forgetful
@@ -256,7 +236,7 @@ def test_fault_45_a_producer_that_was_forgotten_begins_anew(
     assert len({header.producer_id for header in headers_of(cluster)}) == 2
 
 
-def test_fault_45_but_not_while_it_is_unknown_what_is_there(
+def test_fault_45_no_other_id_while_an_outcome_is_unknown(
     forgetful: tuple[ScriptedCluster, Cluster, Producer],
 ) -> None:
     cluster, _, producer = forgetful
@@ -267,21 +247,21 @@ def test_fault_45_but_not_while_it_is_unknown_what_is_there(
     assert values_of(cluster) == numbered(3)
 
 
-def test_fault_45_records_that_were_acknowledged_and_are_gone() -> None:
+def test_fault_45_acknowledged_records_are_lost() -> None:
     with one_partition() as (cluster, client):
         producer = Producer(client)
         producer.add(PARTITION, batch_of(b"a"))
         producer.flush()
         cluster.push_errors(ProduceRequest, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
         producer.add(PARTITION, batch_of(b"b"))
-        with pytest.raises(BrokerError, match=r"OUT_OF_ORDER.*write all of them again"):
+        with pytest.raises(BrokerError, match=r"OUT_OF_ORDER.*write all records again"):
             producer.flush()
 
 
 @pytest.mark.parametrize(
     "error", [ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED], ids=str
 )
-def test_fault_47_a_producer_that_is_fenced_writes_nothing_more(error: ErrorCode) -> None:
+def test_fault_47_a_fenced_producer_writes_nothing(error: ErrorCode) -> None:
     with one_partition() as (cluster, client):
         cluster.push_errors(ProduceRequest, error)
         with pytest.raises(BrokerError, match=error.name):
@@ -289,7 +269,7 @@ def test_fault_47_a_producer_that_is_fenced_writes_nothing_more(error: ErrorCode
         assert values_of(cluster) == []
 
 
-def test_who_may_not_have_an_id_is_told_what_to_grant() -> None:
+def test_a_refused_producer_id_names_the_acl() -> None:
     with one_partition() as (cluster, client):
         cluster.push_errors(InitProducerIdRequest, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         with pytest.raises(BrokerError, match=r"InitProducerId.*IDEMPOTENT_WRITE"):
@@ -300,7 +280,7 @@ def test_who_may_not_have_an_id_is_told_what_to_grant() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 64])
-def test_fault_44_a_batch_that_is_too_large_is_split(count: int) -> None:
+def test_fault_44_a_too_large_batch_is_split(count: int) -> None:
     with one_partition() as (cluster, client):
         cluster.partition(PARTITION).max_message_bytes = 300
         values = [value * 50 for value in numbered(count)]
@@ -313,7 +293,7 @@ def test_fault_44_a_batch_that_is_too_large_is_split(count: int) -> None:
         assert producer.pending_bytes == 0
 
 
-def test_fault_44_a_record_that_is_too_large_is_told_with_its_size() -> None:
+def test_fault_44_a_too_large_record_is_an_error_with_its_size() -> None:
     with one_partition() as (cluster, client):
         cluster.partition(PARTITION).max_message_bytes = 300
         with pytest.raises(KafkaError, match=r"t-0 on .* 1,07\d bytes.*max\.message\.bytes"):
@@ -321,10 +301,10 @@ def test_fault_44_a_record_that_is_too_large_is_told_with_its_size() -> None:
         assert values_of(cluster) == []
 
 
-# --- How often, and how long ---------------------------------------------------------------------
+# --- Limits of retries ---------------------------------------------------------------------------
 
 
-def test_retries_end_by_number() -> None:
+def test_the_option_retries_limits_the_tries() -> None:
     with one_partition(retries=2) as (cluster, client):
         cluster.push_errors(ProduceRequest, *[ErrorCode.NOT_ENOUGH_REPLICAS] * 9)
         with pytest.raises(BrokerError, match=r"NOT_ENOUGH_REPLICAS.*min\.insync\.replicas"):
@@ -332,7 +312,7 @@ def test_retries_end_by_number() -> None:
         assert len(cluster.asked(ProduceRequest)) == 3
 
 
-def test_fault_43_retries_end_by_time() -> None:
+def test_fault_43_the_delivery_time_limits_the_tries() -> None:
     with one_partition(delivery_timeout_ms=50) as (cluster, client):
         cluster.spoil(ProduceRequest, faults.refusing(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND))
         with pytest.raises(BrokerError, match=r"NOT_ENOUGH_REPLICAS.*min\.insync\.replicas"):

@@ -1,4 +1,4 @@
-"""Faults of transactions: fenced, timed out, coordinators that move, answers that are lost."""
+"""Faults of transactions: fencing, time-outs, moving coordinators, lost responses."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_protocol.client.broker.broker import Broker, Sent
+from kafka_protocol.client.broker.broker import Broker, SentRequest
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.producer.end_transactions import end, end_all
@@ -50,91 +50,82 @@ from tests.fakes.transactions import (
     State,
     TransactionalCluster,
     committed_values,
+    opened,
+    soon,
     transactional,
     write_in,
 )
 
 APIS = (InitProducerIdRequest, AddPartitionsToTxnRequest, EndTxnRequest)
-# Shorter than a client waits for an answer that does not come.
+# Shorter than request.timeout.ms.
 SHORT_MS = 60
 
 
-def soon() -> Deadline:
-    return Deadline.after(5_000)
-
-
 def quick(**options: Any) -> AbstractContextManager[tuple[TransactionalCluster, Cluster]]:
-    """A client that waits for no answer for long."""
+    """A cluster and a client with a short request.timeout.ms."""
     return transactional(**({"request_timeout_ms": 100} | options))
 
 
-def opened(client: Cluster, *values: bytes, name: str = "a") -> Transaction:
-    """A transaction with these values in it."""
-    transaction = begin(client, name, soon())
-    write_in(client, transaction, *values)
-    return transaction
-
-
-def whole(client: Cluster, *values: bytes) -> None:
-    """The same, committed."""
-    end(client, opened(client, *values), True, soon())
+def commit(client: Cluster, *values: bytes) -> None:
+    """Commit a transaction with these values."""
+    end(client, opened(client, *values), soon(), committed=True)
 
 
 class Late:
-    """Requests that seem lost and get there after all: when `arrive` is called."""
+    """Requests without a response, which take effect when `arrive` is called."""
 
     def __init__(self) -> None:
         self.is_on = True
-        self._under_way: list[Callable[[], object]] = []
+        self._delayed: list[Callable[[], object]] = []
 
     def __call__(self, handler: Handler) -> Handler:
         def handle(request: Any, version: int) -> Any:
             if not self.is_on:
                 return handler(request, version)
-            self._under_way.append(partial(handler, request, version))
+            self._delayed.append(partial(handler, request, version))
             return None
 
         return handle
 
     def arrive(self) -> int:
-        """Returns how many there were."""
+        """Let the delayed requests take effect; returns their number."""
         self.is_on = False
-        arrived, self._under_way = self._under_way, []
+        arrived, self._delayed = self._delayed, []
         for request in arrived:
             request()
         return len(arrived)
 
 
-# --- 45: sequences -------------------------------------------------------------------------------
+# --- Sequences -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "error", [ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID], ids=str
 )
-def test_fault_45_a_transaction_gets_no_other_producer(error: ErrorCode) -> None:
-    """What was written before would not be in it (librdkafka lost it so, in 1.8.2)."""
+def test_fault_45_a_transaction_gets_no_other_producer_id(error: ErrorCode) -> None:
+    """Earlier records would be lost (as in librdkafka 1.8.2)."""
     with transactional() as (cluster, client):
         transaction = opened(client, b"before")
         cluster.push_errors(ProduceRequest, error)
         with pytest.raises(BrokerError, match=rf"Produce to t-0 .*{error.name}.*to be aborted"):
             write_in(client, transaction, b"after")
         assert len(cluster.asked(InitProducerIdRequest)) == 1
-        end(client, transaction, False, soon())
+        end(client, transaction, soon(), committed=False)
         assert committed_values(client) == []
 
 
-# --- 47: fenced ----------------------------------------------------------------------------------
+# --- Fencing -------------------------------------------------------------------------------------
 
 
-def test_fault_47_who_is_fenced_writes_nothing_more_and_ends_nothing() -> None:
+def test_fault_47_a_fenced_transaction_cannot_write_or_end() -> None:
     with transactional(partitions=2) as (cluster, client):
         first = opened(client, b"zombie")
         second = opened(client, b"winner")
         length = cluster.log(PARTITION).end_offset
         for attempt in (
             lambda: write_in(client, first, b"zombie again"),
-            lambda: end(client, first, True, soon()),
-            lambda: end(client, first, False, soon()),
+            lambda: end(client, first, soon(), committed=True),
+            lambda: end(client, first, soon(), committed=False),
         ):
             with pytest.raises(TransactionFencedError, match=r"another attempt .*'a'") as caught:
                 attempt()
@@ -142,11 +133,11 @@ def test_fault_47_who_is_fenced_writes_nothing_more_and_ends_nothing() -> None:
             assert not caught.value.retriable
         assert cluster.log(PARTITION).end_offset == length
         assert cluster.transactions["a"].state is State.ONGOING
-        end(client, second, True, soon())
+        end(client, second, soon(), committed=True)
         assert committed_values(client) == [b"winner"]
 
 
-def test_fault_47_a_leader_says_it_too() -> None:
+def test_fault_47_a_leader_fences_too() -> None:
     with transactional() as (cluster, client):
         transaction = begin(client, "a", soon())
         producer = Producer(client, transaction)
@@ -170,9 +161,7 @@ FENCED = (
 )
 
 
-def answered(error: ErrorCode) -> Fault:
-    """Every partition's code, whatever it is called."""
-
+def adding_fails(error: ErrorCode) -> Fault:
     def change(response: AddPartitionsToTxnResponse) -> None:
         for topic in response.results_by_topic_v3_and_below:
             for result in topic.results_by_partition:
@@ -183,33 +172,33 @@ def answered(error: ErrorCode) -> Fault:
 
 @pytest.mark.parametrize("error", FENCED, ids=str)
 @pytest.mark.parametrize("kind", [ProduceRequest, AddPartitionsToTxnRequest, EndTxnRequest])
-def test_fault_47_no_such_answer_is_tried_again(kind: type[Request], error: ErrorCode) -> None:
+def test_fault_47_fencing_errors_are_not_retried(kind: type[Request], error: ErrorCode) -> None:
     with transactional() as (cluster, client):
         cluster.push_errors(kind, error)
         with pytest.raises(TransactionFencedError, match=rf"{kind.api_name} .*{error.name}.*'a'"):
-            whole(client, b"a")
+            commit(client, b"a")
         assert len(cluster.asked(kind)) == 1
         assert committed_values(client) == []
 
 
-def test_fault_47_two_that_begin_at_the_same_time() -> None:
+def test_fault_47_two_transactions_begin_at_the_same_time() -> None:
     with transactional() as (cluster, client):
         cluster.push_errors(InitProducerIdRequest, ErrorCode.PRODUCER_FENCED)
         with pytest.raises(TransactionFencedError, match=r"'a'.*at the same time"):
             begin(client, "a", soon())
 
 
-# --- 48: open for too long -----------------------------------------------------------------------
+# --- Time-outs -----------------------------------------------------------------------------------
 
 
-def test_fault_48_a_time_out_names_its_option_and_how_long_it_was_open() -> None:
+def test_fault_48_the_time_out_error_names_the_option_and_time() -> None:
     with transactional(transaction_timeout_ms=60_000) as (cluster, client):
         transaction = opened(client, b"a")
         cluster.time_out("a")
         old = transaction._replace(begun_ms=transaction.begun_ms - 75_000)
         for attempt in (
             lambda: write_in(client, old, b"b"),
-            lambda: end(client, old, True, soon()),
+            lambda: end(client, old, soon(), committed=True),
         ):
             with pytest.raises(
                 TransactionFencedError,
@@ -220,25 +209,25 @@ def test_fault_48_a_time_out_names_its_option_and_how_long_it_was_open() -> None
         assert committed_values(client) == []
 
 
-def test_fault_48_the_next_transaction_is_not_touched() -> None:
+def test_fault_48_the_next_transaction_is_not_affected() -> None:
     with transactional() as (cluster, client):
         opened(client, b"a")
         cluster.time_out("a")
-        whole(client, b"b")
+        commit(client, b"b")
         assert committed_values(client) == [b"b"]
 
 
-def test_a_broker_that_wants_an_abort() -> None:
+def test_the_broker_asks_for_an_abort() -> None:
     with transactional() as (cluster, client):
         cluster.push_errors(EndTxnRequest, ErrorCode.TRANSACTION_ABORTABLE)
         transaction = opened(client, b"a")
         with pytest.raises(BrokerError, match=r"TRANSACTION_ABORTABLE.*has to be aborted"):
-            end(client, transaction, True, soon())
-        end(client, transaction, False, soon())
+            end(client, transaction, soon(), committed=True)
+        end(client, transaction, soon(), committed=False)
         assert committed_values(client) == []
 
 
-# --- 49: coordinators ----------------------------------------------------------------------------
+# --- Coordinators --------------------------------------------------------------------------------
 
 PASSING = (
     ErrorCode.NOT_COORDINATOR,
@@ -250,21 +239,21 @@ PASSING = (
 
 @pytest.mark.parametrize("error", PASSING, ids=str)
 @pytest.mark.parametrize("kind", APIS)
-def test_fault_49_what_passes_is_waited_for(kind: type[Request], error: ErrorCode) -> None:
+def test_fault_49_temporary_errors_are_retried(kind: type[Request], error: ErrorCode) -> None:
     with transactional() as (cluster, client):
         cluster.push_errors(kind, error, error)
-        whole(client, b"a")
+        commit(client, b"a")
         assert len(cluster.asked(kind)) == 3
         assert committed_values(client) == [b"a"]
 
 
-def test_fault_49_a_coordinator_that_moves_is_found_again() -> None:
+def test_fault_49_a_new_coordinator_is_found() -> None:
     with transactional(nodes=3) as (cluster, client):
         transaction = begin(client, "a", soon())
         cluster.coordinators["a"] = 2
         write_in(client, transaction, b"a")
         cluster.coordinators["a"] = 3
-        end(client, transaction, True, soon())
+        end(client, transaction, soon(), committed=True)
         assert committed_values(client) == [b"a"]
         assert [cluster.asked(kind)[0][0] for kind in APIS] == [1, 2, 3]
 
@@ -274,20 +263,16 @@ def test_fault_49_a_coordinator_that_is_down_is_waited_for() -> None:
         transaction = opened(client, b"a")
         cluster.coordinators["a"] = 2
         cluster.stop(2)
-        back = threading.Timer(0.5, cluster.start, [2])
-        back.start()
-        try:
-            end(client, transaction, True, Deadline.after(20_000))
-        finally:
-            back.join()
+        with faults.later(0.5, cluster.start, 2):
+            end(client, transaction, Deadline.after(20_000), committed=True)
         assert committed_values(client) == [b"a"]
 
 
-def test_fault_49_one_that_is_half_ended_keeps_the_next_waiting() -> None:
+def test_fault_49_begin_waits_for_the_previous_end() -> None:
     with transactional() as (cluster, client):
         transaction = opened(client, b"a")
         cluster.holds_markers = True
-        end(client, transaction, True, soon())
+        end(client, transaction, soon(), committed=True)
         assert committed_values(client) == []
         with pytest.raises(BrokerError, match=r"CONCURRENT_TRANSACTIONS.*still being ended"):
             begin(client, "a", Deadline.after(SHORT_MS))
@@ -303,115 +288,111 @@ def test_fault_49_one_that_is_half_ended_keeps_the_next_waiting() -> None:
         assert committed_values(client) == [b"a"]
 
 
-def test_fault_49_to_commit_again_what_is_being_committed_waits_for_it() -> None:
+def test_fault_49_a_second_commit_waits_for_the_first() -> None:
     with transactional() as (cluster, client):
         transaction = opened(client, b"a")
         cluster.holds_markers = True
-        end(client, transaction, True, soon())
+        end(client, transaction, soon(), committed=True)
         with pytest.raises(OutcomeUnknownError, match="CONCURRENT_TRANSACTIONS"):
-            end(client, transaction, True, Deadline.after(SHORT_MS))
+            end(client, transaction, Deadline.after(SHORT_MS), committed=True)
         cluster.write_markers()
-        end(client, transaction, True, soon())
+        end(client, transaction, soon(), committed=True)
         assert committed_values(client) == [b"a"]
 
 
-def test_fault_39_a_coordinator_that_is_not_mentioned_is_asked_for_again() -> None:
+def test_fault_39_a_response_without_the_coordinator() -> None:
     with transactional() as (cluster, client):
         cluster.spoil(
-            FindCoordinatorRequest,
-            faults.only(1, faults.changed(lambda r: r.coordinators.clear())),
+            FindCoordinatorRequest, faults.only(1, faults.changed(lambda r: r.coordinators.clear()))
         )
-        whole(client, b"a")
+        commit(client, b"a")
         assert committed_values(client) == [b"a"]
         cluster.spoil(FindCoordinatorRequest, faults.changed(lambda r: r.coordinators.clear()))
         with pytest.raises(BrokerConnectionError, match=r"transactional id 'a'.*lacks it"):
             begin(client, "a", Deadline.after(SHORT_MS))
 
 
-def test_fault_39_a_partition_that_the_coordinator_does_not_mention_has_not_joined() -> None:
+def test_fault_39_a_response_without_the_added_partition() -> None:
     with transactional(partitions=2) as (cluster, client):
         cluster.spoil(
             AddPartitionsToTxnRequest,
             faults.only(1, faults.changed(lambda r: r.results_by_topic_v3_and_below.clear())),
         )
-        whole(client, b"a")
+        commit(client, b"a")
         assert len(cluster.asked(AddPartitionsToTxnRequest)) == 2
 
 
-def test_fault_39_partitions_that_were_not_added_for_no_reason_have_not_joined() -> None:
+def test_fault_39_partitions_not_added_without_a_reason() -> None:
     with transactional() as (cluster, client):
         cluster.spoil(
             AddPartitionsToTxnRequest,
-            faults.only(1, answered(ErrorCode.OPERATION_NOT_ATTEMPTED)),
+            faults.only(1, adding_fails(ErrorCode.OPERATION_NOT_ATTEMPTED)),
         )
-        whole(client, b"a")
+        commit(client, b"a")
         assert len(cluster.asked(AddPartitionsToTxnRequest)) == 2
 
 
-# --- 50: answers that are lost -------------------------------------------------------------------
-
-LOST = {
-    "cut": faults.cut_after(11),
-    "for another request": faults.misaddressed(),
-    "closed before": faults.closing,
-    "swallowed": faults.swallowed,
-}
+# --- Lost responses ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fault", LOST.values(), ids=LOST)
+@pytest.mark.parametrize("fault", faults.LOST.values(), ids=faults.LOST)
 @pytest.mark.parametrize("kind", APIS)
-def test_fault_50_a_lost_answer_is_asked_for_again(kind: type[Request], fault: Fault) -> None:
+def test_fault_50_a_lost_response_is_retried(kind: type[Request], fault: Fault) -> None:
     with quick() as (cluster, client):
         cluster.spoil(kind, faults.only(1, fault))
-        whole(client, b"a")
-        whole(client, b"b")
+        commit(client, b"a")
+        commit(client, b"b")
         assert committed_values(client) == [b"a", b"b"]
 
 
 @pytest.mark.parametrize(
     "fault",
-    [*LOST.values(), faults.refusing(ErrorCode.UNKNOWN_SERVER_ERROR), faults.refusing(31_000)],
-    ids=[*LOST, "UNKNOWN_SERVER_ERROR", "an error of the future"],
+    [
+        *faults.LOST.values(),
+        faults.refusing(ErrorCode.UNKNOWN_SERVER_ERROR),
+        faults.refusing(31_000),
+    ],
+    ids=[*faults.LOST, "UNKNOWN_SERVER_ERROR", "unknown code"],
 )
 @pytest.mark.parametrize("committed", [True, False])
-def test_fault_50_without_an_answer_nobody_knows(fault: Fault, committed: bool) -> None:
+def test_fault_50_without_a_response_the_outcome_is_unknown(fault: Fault, committed: bool) -> None:
     with quick() as (cluster, client):
         transaction = opened(client, b"a")
         cluster.spoil(EndTxnRequest, fault)
-        with pytest.raises(OutcomeUnknownError, match=r"'a'.*is not known"):
-            end(client, transaction, committed, Deadline.after(SHORT_MS))
+        with pytest.raises(OutcomeUnknownError, match=r"'a'.*is unknown"):
+            end(client, transaction, Deadline.after(SHORT_MS), committed=committed)
 
 
-def test_fault_50_a_coordinator_that_is_gone_is_no_success() -> None:
+def test_fault_50_the_coordinator_is_down() -> None:
     with transactional(nodes=2, connection_setup_timeout_ms=200) as (cluster, client):
         transaction = opened(client, b"a")
         cluster.coordinators["a"] = 2
         cluster.stop(2)
-        with pytest.raises(OutcomeUnknownError, match=r"'a'.*is not known"):
-            end(client, transaction, True, Deadline.after(SHORT_MS))
+        with pytest.raises(OutcomeUnknownError, match=r"'a'.*is unknown"):
+            end(client, transaction, Deadline.after(SHORT_MS), committed=True)
 
 
 @pytest.mark.parametrize("error", [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE])
-def test_fault_50_a_coordinator_that_resigns_may_have_decided(error: ErrorCode) -> None:
-    """The decision is in its log, it cannot say so any more, and another attempt takes over."""
+def test_fault_50_a_resigned_coordinator_may_have_decided(error: ErrorCode) -> None:
+    """It has logged the decision, does not respond, and another transaction begins."""
     with transactional() as (cluster, client):
         transaction = opened(client, b"a")
 
         def taken_over(handler: Handler) -> Handler:
             def handle(request: Any, version: int) -> Any:
-                answer = handler(request, version)
+                response = handler(request, version)
                 cluster.transactions["a"].epoch += 1
-                return answer
+                return response
 
             return faults.refusing(error)(handle)
 
         cluster.spoil(EndTxnRequest, faults.only(1, taken_over))
-        with pytest.raises(OutcomeUnknownError, match=r"PRODUCER_FENCED.*is not known"):
-            end(client, transaction, True, soon())
-        assert committed_values(client) == [b"a"]  # so "nothing was done" would be wrong
+        with pytest.raises(OutcomeUnknownError, match=r"PRODUCER_FENCED.*is unknown"):
+            end(client, transaction, soon(), committed=True)
+        assert committed_values(client) == [b"a"]  # so "no effect" would be wrong
 
 
-def test_fault_50_fenced_after_a_lost_answer_may_have_been_committed_before() -> None:
+def test_fault_50_fenced_after_a_lost_response_may_be_committed() -> None:
     with quick() as (cluster, client):
         transaction = opened(client, b"a")
         late = Late()
@@ -428,47 +409,45 @@ def test_fault_50_fenced_after_a_lost_answer_may_have_been_committed_before() ->
         elsewhere = cluster.client()
         cluster.spoil(EndTxnRequest, lambda handler: faults.in_turn(handler, meanwhile(handler)))
         with pytest.raises(OutcomeUnknownError, match="PRODUCER_FENCED"):
-            end(client, transaction, True, soon())
+            end(client, transaction, soon(), committed=True)
         elsewhere.close()
         assert committed_values(client) == [b"a"]
 
 
 @pytest.mark.parametrize("committed", [True, False])
-def test_fault_50_a_late_end_touches_no_later_transaction(committed: bool) -> None:
+def test_fault_50_a_late_end_does_not_affect_the_next(committed: bool) -> None:
     with quick() as (cluster, client):
         late = Late()
         cluster.spoil(EndTxnRequest, late)
         first = opened(client, b"first")
         with pytest.raises(OutcomeUnknownError):
-            end(client, first, committed, Deadline.after(SHORT_MS))
+            end(client, first, Deadline.after(SHORT_MS), committed=committed)
         second = opened(client, b"second")
         assert late.arrive() >= 1
         assert cluster.transactions["a"].state is State.ONGOING
         assert committed_values(client) == []
-        end(client, second, not committed, soon())
+        end(client, second, soon(), committed=not committed)
         assert committed_values(client) == ([] if committed else [b"second"])
 
 
-def test_fault_50_what_is_unknown_of_some_is_known_of_others() -> None:
+def test_fault_50_some_outcomes_are_unknown_and_others_known() -> None:
     with quick(nodes=2) as (cluster, client):
         cluster.coordinators = {"a": 1, "b": 2, "c": 2}
         done, *lost = (opened(client, name.encode(), name=name) for name in "abc")
-        cluster.spoil(EndTxnRequest, faults.swallowed, node=2)
-        outcomes = end_all(client, [*lost, done], True, Deadline.after(250))
+        cluster.spoil(EndTxnRequest, faults.response_lost, node=2)
+        outcomes = end_all(client, [*lost, done], Deadline.after(250), committed=True)
         assert outcomes.pop(done) is None
         assert all(isinstance(outcomes[each], OutcomeUnknownError) for each in lost)
         asked = [request.transactional_id for _, request, _ in cluster.asked(EndTxnRequest)]
         assert asked.count("a") == 1
 
 
-def test_fault_50_a_request_that_may_have_gone_out_leaves_doubt(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_fault_50_a_failed_send_leaves_the_outcome_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     with transactional() as (cluster, client):
         transaction = opened(client, b"a")
         send = Broker.send
 
-        def fail_once(self: Broker, request: Request, *limits: Any) -> Sent:
+        def fail_once(self: Broker, request: Request, *limits: Any) -> SentRequest:
             if not isinstance(request, EndTxnRequest):
                 return send(self, request, *limits)
             monkeypatch.setattr(Broker, "send", send)
@@ -477,43 +456,43 @@ def test_fault_50_a_request_that_may_have_gone_out_leaves_doubt(
 
         monkeypatch.setattr(Broker, "send", fail_once)
         with pytest.raises(OutcomeUnknownError, match="PRODUCER_FENCED"):
-            end(client, transaction, True, soon())
+            end(client, transaction, soon(), committed=True)
         assert committed_values(client) == []
         assert cluster.transactions["a"].epoch > transaction.epoch
 
 
-def test_fault_50_what_was_never_sent_leaves_none() -> None:
+def test_fault_50_an_unsent_request_leaves_no_doubt() -> None:
     with transactional() as (cluster, client):
         transaction = opened(client, b"a")
         cluster.offer(EndTxnRequest, VersionRange(5, 5))
         client.close()
         with pytest.raises(UnsupportedVersionError, match=r"EndTxn.*0-4"):
-            end(client, transaction, True, soon())
+            end(client, transaction, soon(), committed=True)
 
 
-def test_fault_50_a_cluster_that_is_gone_is_no_success() -> None:
+def test_fault_50_the_cluster_is_down() -> None:
     with transactional(connection_setup_timeout_ms=100) as (cluster, client):
         transaction = opened(client, b"a")
         cluster.stop(1)
-        with pytest.raises(OutcomeUnknownError, match=r"can be reached.*'a'.*is not known"):
-            end(client, transaction, True, Deadline.after(SHORT_MS))
+        with pytest.raises(OutcomeUnknownError, match=r"can be reached.*'a'.*is unknown"):
+            end(client, transaction, Deadline.after(SHORT_MS), committed=True)
 
 
-# --- Whatever happens ----------------------------------------------------------------------------
+# --- All faults together -------------------------------------------------------------------------
 
 LOSSES: dict[str, Fault] = {
     "answered": faults.delayed(0),
     "delayed": faults.delayed(2),
     "cut": faults.cut_after(11),
     "closed": faults.closing,
-    "swallowed": faults.swallowed,
+    "swallowed": faults.response_lost,
 }
 PARTITIONS = [TopicPartition("t", number) for number in range(2)]
-MOST = 5
+MAX_COUNT = 5
 QUICK_MS = 30
 
 
-def one_after_the_other(losses: list[str], late: Late) -> Fault:
+def in_turn(losses: list[str], late: Late) -> Fault:
     def wrap(handler: Handler) -> Handler:
         return faults.in_turn(*(LOSSES.get(loss, late)(handler) for loss in losses), handler)
 
@@ -525,7 +504,7 @@ def values_of(number: int) -> list[bytes]:
 
 
 def is_committed(client: Cluster, number: int, wanted: bool) -> bool | None:
-    """Write a transaction and end it; whether it is committed, None where nobody knows."""
+    """Write a transaction and end it; whether it is committed, None where that is unknown."""
     try:
         transaction = begin(client, "a", soon())
         producer = Producer(client, transaction)
@@ -534,7 +513,7 @@ def is_committed(client: Cluster, number: int, wanted: bool) -> bool | None:
                 producer.add(topic_partition, batch_of(value))
             producer.push(100)
         producer.flush()
-        end(client, transaction, wanted, Deadline.after(QUICK_MS / 2))
+        end(client, transaction, Deadline.after(QUICK_MS / 2), committed=wanted)
     except OutcomeUnknownError:
         return None if wanted else False
     except KafkaError:
@@ -543,30 +522,30 @@ def is_committed(client: Cluster, number: int, wanted: bool) -> bool | None:
 
 
 LOST_IN_TURN = st.lists(st.sampled_from([*LOSSES, "late"]), max_size=6)
-CHOICES = st.lists(st.booleans(), min_size=MOST, max_size=MOST)
+CHOICES = st.lists(st.booleans(), min_size=MAX_COUNT, max_size=MAX_COUNT)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=max(30, settings().max_examples * 3 // 10))
 @given(
     st.fixed_dictionaries(dict.fromkeys((*APIS, ProduceRequest), LOST_IN_TURN)),
-    st.integers(1, MOST),
+    st.integers(1, MAX_COUNT),
     CHOICES,
     CHOICES,
     CHOICES,
 )
-def test_fault_50_readers_see_whole_transactions_that_were_committed(
+def test_fault_50_readers_see_whole_committed_transactions(
     losses: dict[type[Request], list[str]],
     count: int,
     commits: list[bool],
     arrivals: list[bool],
     time_outs: list[bool],
 ) -> None:
-    """Each once, in its order, in all partitions or none; and none but what was committed."""
+    """Each value once, in order, in both partitions or neither, and only if committed."""
     with quick(nodes=2, partitions=2, request_timeout_ms=QUICK_MS) as (cluster, client):
         late = Late()
-        sound = [dict(node.broker.handlers) for node in cluster.nodes.values()]
+        intact = [dict(node.broker.handlers) for node in cluster.nodes.values()]
         for kind, each in losses.items():
-            cluster.spoil(kind, one_after_the_other(each, late))
+            cluster.spoil(kind, in_turn(each, late))
         outcomes: list[bool | None] = []
         for number in range(count):
             outcomes.append(is_committed(client, number, commits[number]))
@@ -577,14 +556,14 @@ def test_fault_50_readers_see_whole_transactions_that_were_committed(
                 late.arrive()
                 late.is_on = True
         late.arrive()
-        for node, handlers in zip(cluster.nodes.values(), sound, strict=True):
+        for node, handlers in zip(cluster.nodes.values(), intact, strict=True):
             node.broker.handlers.update(handlers)
         last = begin(client, "a", soon())
         for topic_partition in PARTITIONS:
             write_in(client, last, b"last", topic_partition=topic_partition)
-        end(client, last, True, soon())
-        seen, in_the_other = (committed_values(client, each) for each in PARTITIONS)
-        assert seen == in_the_other
+        end(client, last, soon(), committed=True)
+        seen, seen_in_other = (committed_values(client, each) for each in PARTITIONS)
+        assert seen == seen_in_other
         assert seen.pop() == b"last"
         numbers = [int(value.partition(b"-")[0]) for value in seen[::3]]
         assert seen == [value for number in numbers for value in values_of(number)]

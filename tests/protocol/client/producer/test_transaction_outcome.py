@@ -1,20 +1,20 @@
-"""What logs tell of a transaction: that it was committed, or aborted, or that nobody knows."""
+"""The outcome of a transaction from its records: committed, aborted or unknown."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import crc32c
 import pytest
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.pool import close_shared_clusters
 from kafka_protocol.client.producer.end_transactions import end
 from kafka_protocol.client.producer.producer import Producer
-from kafka_protocol.client.producer.transaction_outcome import was_committed
+from kafka_protocol.client.producer.transaction_outcome import Views, was_committed
 from kafka_protocol.client.producer.transactions import OutcomeUnknownError, Transaction, begin
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaTimeoutError
 from kafka_protocol.messages.fetch import FetchRequest
@@ -22,46 +22,49 @@ from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.records.batch import HEADER_BYTES
 from tests.fakes.log import Log, batch_of, in_transaction
 from tests.fakes.reading import PARTITION
-from tests.fakes.transactions import transactional, write_in
+from tests.fakes.transactions import opened, soon, transactional, write_in
 
 
-def soon() -> Deadline:
-    return Deadline.after(5_000)
-
-
-def ask(
-    client: Cluster, of: Transaction, offset: int | None, deadline: Deadline | None = None
+def outcome(
+    client: Cluster, transaction: Transaction, offset: int | None, deadline: Deadline | None = None
 ) -> bool:
+    views = Views(
+        *(
+            Cluster(replace(client.config, isolation_level=level))
+            for level in ("read_committed", "read_uncommitted")
+        )
+    )
     try:
-        return was_committed(client.config, of, PARTITION, offset, deadline or soon())
+        return was_committed(views, transaction, PARTITION, offset, deadline or soon())
     finally:
-        close_shared_clusters()
+        for view in views:
+            view.close()
 
 
 def ended(client: Cluster, *values: bytes, committed: bool) -> tuple[Transaction, int]:
-    """A transaction of which its coordinator tells nothing more, and where it wrote."""
+    """A transaction that its coordinator has forgotten, and the offset of its record."""
     transaction = begin(client, "a", soon())
     offset = write_in(client, transaction, *values).joined[PARTITION]
     assert offset is not None
-    end(client, transaction, committed, soon())
+    end(client, transaction, soon(), committed=committed)
     begin(client, "a", soon())
     return transaction, offset
 
 
 @pytest.mark.parametrize("committed", [True, False])
-def test_it_is_told_by_its_records(committed: bool) -> None:
-    """Whatever lies around them, and whichever of them is asked for."""
+def test_records_show_the_outcome(committed: bool) -> None:
+    """With records of other transactions before and behind."""
     with transactional() as (_, client):
         ended(client, b"before", committed=not committed)
         transaction, offset = ended(client, b"x", b"y", committed=committed)
         ended(client, b"behind", committed=not committed)
         assert offset == 2
-        assert ask(client, transaction, offset) is committed
-        assert ask(client, transaction, offset + 1) is committed
+        assert outcome(client, transaction, offset) is committed
+        assert outcome(client, transaction, offset + 1) is committed
 
 
-def test_the_offset_is_that_of_a_batch_which_a_broker_told() -> None:
-    """The first may have been acknowledged as a duplicate, without one."""
+def test_joined_has_an_offset_from_a_response() -> None:
+    """The first batch may be acknowledged as a duplicate, without an offset."""
     with transactional() as (cluster, client):
         producer = Producer(client, begin(client, "a", soon()))
         assert producer.joined == {}
@@ -72,19 +75,17 @@ def test_the_offset_is_that_of_a_batch_which_a_broker_told() -> None:
         assert producer.joined == {PARTITION: 0}
 
 
-def test_an_open_one_is_waited_for_and_named() -> None:
+def test_an_open_transaction_is_waited_for_and_named() -> None:
     with transactional() as (_, client):
-        transaction = begin(client, "a", soon())
-        write_in(client, transaction, b"x")
+        transaction = opened(client, b"x")
         with pytest.raises(KafkaTimeoutError, match="An open transaction holds the last stable"):
-            ask(client, transaction, 0, Deadline.after(200))
+            outcome(client, transaction, 0, Deadline.after(200))
 
 
-def test_one_that_is_being_ended_is_waited_for() -> None:
-    """Timed out, and its markers are late."""
+def test_a_transaction_being_ended_is_waited_for() -> None:
+    """It timed out, and its markers are late."""
     with transactional() as (cluster, client):
-        transaction = begin(client, "a", soon())
-        write_in(client, transaction, b"x")
+        transaction = opened(client, b"x")
         cluster.holds_markers = True
         cluster.time_out("a")
 
@@ -96,30 +97,37 @@ def test_one_that_is_being_ended_is_waited_for() -> None:
 
         with ThreadPoolExecutor() as beside:
             late = beside.submit(write_markers)
-            assert ask(client, transaction, 0) is False
+            assert outcome(client, transaction, 0) is False
             late.result()
 
 
-GONE: dict[str, Callable[[Log], object]] = {
+def recreate(log: Log) -> None:
+    log.truncate(0)
+    log.append(batch_of(b"other"))
+
+
+GONE: dict[str, Callable[[Log], None]] = {
     "retention": lambda log: log.delete_before(3),
-    "an unclean election": lambda log: log.truncate(0),
-    "compaction of a part": lambda log: log.delete_before(1),
-    "another topic of that name": lambda log: (log.truncate(0), log.append(batch_of(b"other"))),
+    "unclean election": lambda log: log.truncate(0),
+    "partial deletion": lambda log: log.delete_before(1),
+    "re-created topic": recreate,
 }
 
 
-@pytest.mark.parametrize("go", GONE.values(), ids=[*GONE])
+@pytest.mark.parametrize("delete", GONE.values(), ids=[*GONE])
 @pytest.mark.parametrize("committed", [True, False])
-def test_fault_27_what_is_gone_tells_nothing(go: Callable[[Log], object], committed: bool) -> None:
+def test_fault_27_deleted_records_leave_the_outcome_unknown(
+    delete: Callable[[Log], None], committed: bool
+) -> None:
     with transactional() as (cluster, client):
         transaction, offset = ended(client, b"x", committed=committed)
-        go(cluster.log(PARTITION))
-        with pytest.raises(OutcomeUnknownError, match=r"'a'.* at offset 0 of t-0 is not there any"):
-            ask(client, transaction, offset, Deadline.after(500))
+        delete(cluster.log(PARTITION))
+        with pytest.raises(OutcomeUnknownError, match=r"'a'.* at offset 0 of t-0 no longer exists"):
+            outcome(client, transaction, offset, Deadline.after(500))
 
 
-def test_a_header_that_compaction_left_tells_nothing() -> None:
-    """Those of aborted batches are left too, and the list of them is not."""
+def test_an_empty_batch_leaves_the_outcome_unknown() -> None:
+    """Compaction leaves headers of aborted batches too, but no list of aborted transactions."""
     with transactional() as (cluster, client):
         transaction, offset = ended(client, b"x", committed=False)
         log = cluster.log(PARTITION)
@@ -128,34 +136,34 @@ def test_a_header_that_compaction_left_tells_nothing() -> None:
         log.append_at(0, emptied(in_transaction(transaction.producer_id, b"x")))
         log.append(batch_of(b"behind"))
         with pytest.raises(OutcomeUnknownError, match="compaction"):
-            ask(client, transaction, offset)
+            outcome(client, transaction, offset)
 
 
-def test_a_topic_that_is_gone() -> None:
+def test_a_deleted_topic_leaves_the_outcome_unknown() -> None:
     with transactional(topic_propagation_max_ms=50) as (cluster, client):
         transaction, offset = ended(client, b"x", committed=True)
         del cluster.topics["t"]
         with pytest.raises(OutcomeUnknownError, match="a topic that was deleted"):
-            ask(client, transaction, offset)
+            outcome(client, transaction, offset)
 
 
-def test_where_the_records_are_was_never_told() -> None:
+def test_without_an_offset_the_outcome_is_unknown() -> None:
     with transactional() as (_, client):
         transaction, _ = ended(client, b"x", committed=True)
-        with pytest.raises(OutcomeUnknownError, match="no broker told where its records are"):
-            ask(client, transaction, None)
+        with pytest.raises(OutcomeUnknownError, match="no broker returned an offset"):
+            outcome(client, transaction, None)
 
 
-def test_fault_26_who_may_not_read_is_told() -> None:
+def test_fault_26_an_authorization_error_is_raised() -> None:
     with transactional() as (cluster, client):
         transaction, offset = ended(client, b"x", committed=True)
         cluster.push_errors(FetchRequest, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         with pytest.raises(BrokerError, match="TOPIC_AUTHORIZATION_FAILED"):
-            ask(client, transaction, offset)
+            outcome(client, transaction, offset)
 
 
 def emptied(batch: bytes) -> bytes:
-    """Its header alone, as the cleaner writes it."""
+    """Its header alone, as compaction leaves it."""
     header = bytearray(batch[:HEADER_BYTES])
     header[8:12] = (HEADER_BYTES - 12).to_bytes(4, "big")
     header[57:61] = bytes(4)

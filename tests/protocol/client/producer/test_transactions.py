@@ -1,4 +1,4 @@
-"""Transactions: begun, written in, and ended; what readers of committed records see of them."""
+"""Transactions: begin, write, end; and what readers with read_committed see."""
 
 from __future__ import annotations
 
@@ -8,27 +8,17 @@ from typing import Any
 import pytest
 
 from kafka_protocol.client.broker.broker import Broker
-from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.producer.end_transactions import end, end_all
 from kafka_protocol.client.producer.producer import Producer
-from kafka_protocol.client.producer.transactions import (
-    Transaction,
-    TransactionFencedError,
-    begin,
-)
-from kafka_protocol.errors import (
-    BrokerError,
-    ErrorCode,
-    KafkaConfigError,
-    UnsupportedVersionError,
-)
+from kafka_protocol.client.producer.transactions import Transaction, TransactionFencedError, begin
+from kafka_protocol.errors import BrokerError, ErrorCode, KafkaConfigError, UnsupportedVersionError
 from kafka_protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from kafka_protocol.messages.end_txn import EndTxnRequest
 from kafka_protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_protocol.messages.produce import ProduceRequest
-from kafka_protocol.records.batch import BatchHeader, read_batches
+from kafka_protocol.records.batch import BatchHeader
 from kafka_protocol.schema import Request
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes.cluster import ScriptedCluster
@@ -38,26 +28,21 @@ from tests.fakes.transactions import (
     MAX_EPOCH,
     State,
     committed_values,
+    opened,
+    soon,
     transactional,
     write_in,
 )
 
 
-def soon() -> Deadline:
-    return Deadline.after(5_000)
-
-
 def headers_of(cluster: ScriptedCluster) -> list[BatchHeader]:
-    log = cluster.log(PARTITION)
-    stored = log.read(0, log.high_watermark, 10**9, first_whole=True)
-    headers = [batch.header for batch in read_batches(memoryview(stored))]
-    return [h for h in headers if isinstance(h, BatchHeader) and not h.is_control]
+    return cluster.log(PARTITION).data_headers
 
 
-# --- Begun ---------------------------------------------------------------------------------------
+# --- Begin ---------------------------------------------------------------------------------------
 
 
-def test_each_has_an_epoch_of_its_own() -> None:
+def test_each_transaction_has_its_own_epoch() -> None:
     with transactional() as (_, client):
         first, second = (begin(client, "a", soon()) for _ in range(2))
         other = begin(client, "b", soon())
@@ -65,7 +50,7 @@ def test_each_has_an_epoch_of_its_own() -> None:
         assert other.producer_id != first.producer_id
 
 
-def test_the_epochs_of_an_id_end_and_another_producer_begins() -> None:
+def test_after_the_last_epoch_comes_another_producer_id() -> None:
     with transactional() as (cluster, client):
         last = begin(client, "a", soon())
         cluster.transactions["a"].epoch = MAX_EPOCH
@@ -74,7 +59,7 @@ def test_the_epochs_of_an_id_end_and_another_producer_begins() -> None:
         assert following.epoch == 0
 
 
-def test_it_travels() -> None:
+def test_transactions_and_errors_can_be_pickled() -> None:
     with transactional() as (_, client):
         transaction = begin(client, "a", soon())
         assert pickle.loads(pickle.dumps(transaction)) == transaction
@@ -83,16 +68,16 @@ def test_it_travels() -> None:
         assert (str(again), again.may_have_timed_out) == ("why", True)
 
 
-def test_what_is_open_under_the_id_is_aborted() -> None:
+def test_begin_aborts_the_open_transaction() -> None:
     with transactional() as (_, client):
         write_in(client, begin(client, "a", soon()), b"left open")
         second = begin(client, "a", soon())
         write_in(client, second, b"written again")
-        end(client, second, True, soon())
+        end(client, second, soon(), committed=True)
         assert committed_values(client) == [b"written again"]
 
 
-def test_the_time_out_is_the_option_and_the_coordinator_is_one_of_transactions() -> None:
+def test_begin_sends_the_time_out_to_the_coordinator() -> None:
     with transactional(transaction_timeout_ms=1_234) as (cluster, client):
         begin(client, "a", soon())
         ((_, found, _),) = cluster.asked(FindCoordinatorRequest)
@@ -101,7 +86,7 @@ def test_the_time_out_is_the_option_and_the_coordinator_is_one_of_transactions()
         assert (asked.transactional_id, asked.transaction_timeout_ms) == ("a", 1_234)
 
 
-def test_too_long_a_time_out_names_the_option_and_the_brokers_limit() -> None:
+def test_a_too_long_time_out_names_option_and_limit() -> None:
     with transactional(transaction_timeout_ms=900_001) as (_, client):
         with pytest.raises(
             BrokerError,
@@ -111,7 +96,7 @@ def test_too_long_a_time_out_names_the_option_and_the_brokers_limit() -> None:
 
 
 @pytest.mark.parametrize("kind", [FindCoordinatorRequest, InitProducerIdRequest])
-def test_fault_26_who_may_not_use_the_id_is_told_what_to_grant(kind: type[Request]) -> None:
+def test_fault_26_a_refused_transactional_id_names_the_acls(kind: type[Request]) -> None:
     with transactional() as (cluster, client):
         cluster.push_errors(kind, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         with pytest.raises(BrokerError, match=r"transactional id 'a'.*DESCRIBE and WRITE"):
@@ -119,26 +104,25 @@ def test_fault_26_who_may_not_use_the_id_is_told_what_to_grant(kind: type[Reques
         assert len(cluster.asked(kind)) == 1
 
 
-def test_without_idempotence_there_is_none() -> None:
+def test_transactions_need_idempotence() -> None:
     with transactional(enable_idempotence=False) as (cluster, client):
         with pytest.raises(KafkaConfigError, match=r"kafka\.acks"):
             begin(client, "a", soon())
         assert not cluster.asked(InitProducerIdRequest)
 
 
-def test_fault_12_brokers_that_are_too_old_say_so() -> None:
+def test_fault_12_brokers_too_old_for_transactions() -> None:
     with transactional(release="0.10.2") as (_, client):
         with pytest.raises(UnsupportedVersionError, match="FindCoordinator"):
             begin(client, "a", soon())
 
 
-# --- Written in ----------------------------------------------------------------------------------
+# --- Write ---------------------------------------------------------------------------------------
 
 
-def test_its_batches_say_whose_they_are() -> None:
+def test_batches_have_the_transaction_s_producer_id() -> None:
     with transactional(acks=1) as (cluster, client):
-        transaction = begin(client, "a", soon())
-        write_in(client, transaction, b"a", b"b", b"c")
+        transaction = opened(client, b"a", b"b", b"c")
         headers = headers_of(cluster)
         assert {(h.producer_id, h.producer_epoch) for h in headers} == {transaction[1:3]}
         assert [h.base_sequence for h in headers] == [0, 1, 2]
@@ -147,7 +131,7 @@ def test_its_batches_say_whose_they_are() -> None:
         assert {(r.transactional_id, r.acks) for r in requests} == {("a", -1)}
 
 
-def test_outside_of_one_nothing_is_transactional() -> None:
+def test_without_a_transaction_batches_are_not_transactional() -> None:
     with transactional() as (cluster, client):
         write(client, b"a")
         assert not headers_of(cluster)[0].is_transactional
@@ -157,12 +141,15 @@ def test_outside_of_one_nothing_is_transactional() -> None:
 
 
 @pytest.mark.parametrize("release", ["0.11.0", "2.0", "2.7", "3.9", "4.0", "99"])
-def test_all_brokers_are_spoken_to_as_those_of_version_1_are(release: str) -> None:
+def test_all_releases_get_transactions_of_version_1(release: str) -> None:
     with transactional(release=release) as (cluster, client):
-        transaction = begin(client, "a", soon())
-        write_in(client, transaction, b"a")
-        end(client, transaction, True, soon())
-        highest = {ProduceRequest: 11, AddPartitionsToTxnRequest: 3, EndTxnRequest: 4}
+        transaction = opened(client, b"a")
+        end(client, transaction, soon(), committed=True)
+        highest: dict[type[Request], int] = {
+            ProduceRequest: 11,
+            AddPartitionsToTxnRequest: 3,
+            EndTxnRequest: 4,
+        }
         for kind, limit in highest.items():
             ((_, _, version),) = cluster.asked(kind)
             assert version <= limit
@@ -176,7 +163,7 @@ def partitions_added(cluster: ScriptedCluster) -> list[list[int]]:
     ]
 
 
-def test_partitions_join_together_and_once() -> None:
+def test_partitions_are_added_together_and_once() -> None:
     with transactional(partitions=9, nodes=2) as (cluster, client):
         producer = Producer(client, begin(client, "a", soon()))
         for numbers in ([0, 1, 2], [1, 2, 3, 4], [0, 4]):
@@ -187,8 +174,8 @@ def test_partitions_join_together_and_once() -> None:
         assert partitions_added(cluster) == [[0, 1, 2], [3, 4]]
 
 
-def test_a_partition_joins_before_its_first_batch_while_others_are_under_way() -> None:
-    """The one broker is leader and coordinator, and answers in the order of the requests."""
+def test_a_partition_is_added_before_its_first_batch() -> None:
+    """The broker is leader and coordinator, and responds in the order of the requests."""
     with transactional(partitions=20) as (_, client):
         transaction = begin(client, "a", soon())
         producer = Producer(client, transaction)
@@ -197,13 +184,13 @@ def test_a_partition_joins_before_its_first_batch_while_others_are_under_way() -
                 producer.add(TopicPartition("t", number), batch_of(b"%d" % number))
             producer.push(10**12)
         producer.flush()
-        end(client, transaction, True, soon())
+        end(client, transaction, soon(), committed=True)
         for number in range(20):
             values = committed_values(client, TopicPartition("t", number))
             assert values == [b"%d" % number] * 3
 
 
-def test_fault_44_halves_of_a_batch_that_is_too_large_are_of_the_transaction() -> None:
+def test_fault_44_split_batches_stay_in_the_transaction() -> None:
     with transactional() as (cluster, client):
         cluster.partition(PARTITION).max_message_bytes = 300
         transaction = begin(client, "a", soon())
@@ -212,11 +199,11 @@ def test_fault_44_halves_of_a_batch_that_is_too_large_are_of_the_transaction() -
         producer.add(PARTITION, batch_of(*values))
         producer.flush()
         assert all(header.is_transactional for header in headers_of(cluster))
-        end(client, transaction, True, soon())
+        end(client, transaction, soon(), committed=True)
         assert committed_values(client) == values
 
 
-def test_a_partition_that_is_not_there_keeps_the_others_out() -> None:
+def test_a_missing_partition_keeps_the_others_out() -> None:
     with transactional(max_block_ms=50) as (cluster, client):
         producer = Producer(client, begin(client, "a", soon()))
         producer.add(PARTITION, batch_of(b"x"))
@@ -229,57 +216,54 @@ def test_a_partition_that_is_not_there_keeps_the_others_out() -> None:
         assert headers_of(cluster) == []
 
 
-def test_an_old_format_knows_no_transactions() -> None:
+def test_an_old_message_format_is_refused() -> None:
     with transactional() as (_, client):
         producer = Producer(client, begin(client, "a", soon()))
         with pytest.raises(UnsupportedVersionError, match=r"'a'.*0\.11"):
             producer.add(PARTITION, bytes(16) + b"\x01" + bytes(20))
 
 
-# --- Ended ---------------------------------------------------------------------------------------
+# --- End -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("committed", "seen"), [(True, [b"a", b"b"]), (False, [])])
-def test_what_is_seen_of_it_is_decided_by_its_end(committed: bool, seen: list[bytes]) -> None:
+def test_the_end_decides_what_readers_see(committed: bool, seen: list[bytes]) -> None:
     with transactional() as (_, client):
-        transaction = begin(client, "a", soon())
-        write_in(client, transaction, b"a", b"b")
+        transaction = opened(client, b"a", b"b")
         assert committed_values(client) == []
-        end(client, transaction, committed, soon())
+        end(client, transaction, soon(), committed=committed)
         assert committed_values(client) == seen
 
 
-def test_another_process_can_end_it() -> None:
+def test_another_process_can_end_a_transaction() -> None:
     with transactional() as (cluster, client):
-        transaction = begin(client, "a", soon())
-        write_in(client, transaction, b"a")
+        transaction = opened(client, b"a")
         elsewhere = cluster.client()
-        end(elsewhere, pickle.loads(pickle.dumps(transaction)), True, soon())
+        end(elsewhere, pickle.loads(pickle.dumps(transaction)), soon(), committed=True)
         elsewhere.close()
         assert committed_values(client) == [b"a"]
 
 
 @pytest.mark.parametrize("committed", [True, False])
-def test_its_end_can_be_repeated_and_not_be_turned(committed: bool) -> None:
+def test_an_end_can_be_repeated_but_not_reversed(committed: bool) -> None:
     with transactional() as (cluster, client):
-        transaction = begin(client, "a", soon())
-        write_in(client, transaction, b"a")
+        transaction = opened(client, b"a")
         for _ in range(3):
-            end(client, transaction, committed, soon())
+            end(client, transaction, soon(), committed=committed)
         with pytest.raises(TransactionFencedError, match=r"INVALID_TXN_STATE.*ended before"):
-            end(client, transaction, not committed, soon())
+            end(client, transaction, soon(), committed=not committed)
         assert committed_values(client) == ([b"a"] if committed else [])
         assert cluster.log(PARTITION).end_offset == 2  # with one marker
 
 
-def test_one_that_nothing_joined_is_none_for_brokers() -> None:
+def test_a_transaction_without_partitions_cannot_end() -> None:
     with transactional() as (_, client):
         transaction = begin(client, "a", soon())
         producer = Producer(client, transaction)
         producer.flush()
         assert not producer.joined
-        with pytest.raises(TransactionFencedError, match="no partition has joined"):
-            end(client, transaction, True, soon())
+        with pytest.raises(TransactionFencedError, match="has no partitions"):
+            end(client, transaction, soon(), committed=True)
         assert write_in(client, begin(client, "a", soon()), b"x").joined
 
 
@@ -290,12 +274,12 @@ def written(client: Cluster, count: int) -> list[Transaction]:
     return transactions
 
 
-@pytest.mark.parametrize("release", ["2.7", "99"], ids=["one coordinator an answer", "many"])
-def test_many_end_at_their_coordinators(release: str) -> None:
+@pytest.mark.parametrize("release", ["2.7", "99"], ids=["one coordinator a response", "many"])
+def test_many_transactions_end_at_their_coordinators(release: str) -> None:
     with transactional(nodes=3, release=release) as (cluster, client):
         cluster.coordinators = {f"id-{number}": number % 3 + 1 for number in range(9)}
         transactions = written(client, 9)
-        assert end_all(client, transactions, True, soon()) == dict.fromkeys(transactions)
+        assert end_all(client, transactions, soon(), committed=True) == dict.fromkeys(transactions)
         assert sorted(committed_values(client)) == [b"%d" % number for number in range(9)]
         asked = [
             (node, request.transactional_id) for node, request, _ in cluster.asked(EndTxnRequest)
@@ -303,7 +287,7 @@ def test_many_end_at_their_coordinators(release: str) -> None:
         assert sorted(asked) == sorted((node, id_) for id_, node in cluster.coordinators.items())
 
 
-def test_the_requests_to_end_many_go_out_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_to_end_many_are_in_flight_together(monkeypatch: pytest.MonkeyPatch) -> None:
     with transactional() as (cluster, client):
         transactions = written(client, 9)
         steps: list[str] = []
@@ -319,49 +303,49 @@ def test_the_requests_to_end_many_go_out_together(monkeypatch: pytest.MonkeyPatc
 
         for name in ("send", "receive"):
             monkeypatch.setattr(Broker, name, noted(name))
-        end_all(client, transactions, True, soon())
+        end_all(client, transactions, soon(), committed=True)
         assert steps == ["send", "receive", *["send"] * 9, *["receive"] * 9]
         assert len(cluster.asked(EndTxnRequest)) == 9
 
 
-def test_each_of_many_has_an_outcome_of_its_own() -> None:
+def test_each_of_many_has_its_own_outcome() -> None:
     with transactional() as (cluster, client):
         done, fenced, unknown_id, aborted = written(client, 4)
         begin(client, fenced.transactional_id, soon())
         cluster.transactions[unknown_id.transactional_id].producer_id = 99
-        end(client, aborted, False, soon())
-        outcomes = end_all(client, [done, fenced, unknown_id, aborted], True, soon())
+        end(client, aborted, soon(), committed=False)
+        outcomes = end_all(client, [done, fenced, unknown_id, aborted], soon(), committed=True)
         assert outcomes.pop(done) is None
         reasons = {t.transactional_id: str(error) for t, error in outcomes.items()}
         assert all(isinstance(error, TransactionFencedError) for error in outcomes.values())
         assert "PRODUCER_FENCED" in reasons["id-1"]
         assert "transactional.id.expiration.ms" in reasons["id-2"]
         assert "INVALID_TXN_STATE" in reasons["id-3"]
-        assert committed_values(client) == [b"0"]  # the forgotten one is open for ever
+        assert committed_values(client) == [b"0"]  # the transaction of the unknown id stays open
 
 
-def test_to_end_none_asks_nobody() -> None:
+def test_ending_none_sends_no_request() -> None:
     with transactional() as (cluster, client):
-        assert end_all(client, [], True, soon()) == {}
+        assert end_all(client, [], soon(), committed=True) == {}
         assert not cluster.asked(FindCoordinatorRequest)
 
 
-# --- The fake itself -----------------------------------------------------------------------------
+# --- The fake coordinator itself -----------------------------------------------------------------
 
 
-def test_who_goes_on_in_the_same_epoch_is_hit_by_a_late_end() -> None:
-    """What brokers do, and why each transaction has an epoch: the fake must not hide it."""
+def test_a_late_end_hits_a_second_transaction_of_the_epoch() -> None:
+    """As on real brokers, which is why each transaction has its own epoch."""
     with transactional() as (cluster, client):
         transaction = begin(client, "a", soon())
         for value in (b"a", b"b"):
             producer = Producer(client, transaction)
             producer.add(PARTITION, batch_of(value))
             producer._join(transaction)
-            end(client, transaction, True, soon())
+            end(client, transaction, soon(), committed=True)
             assert cluster.transactions["a"].state is State.COMPLETE_COMMIT
 
 
-def test_a_partition_that_did_not_join_cannot_be_written_to() -> None:
+def test_a_partition_that_was_not_added_refuses_batches() -> None:
     with transactional() as (cluster, client):
         transaction = begin(client, "a", soon())
         producer = Producer(client, transaction)

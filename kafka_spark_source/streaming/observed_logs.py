@@ -1,0 +1,112 @@
+"""What one run of a query has observed of its logs: ends, new, deleted and re-created partitions.
+
+Never decides how far a micro-batch goes: that is `micro_batches`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from kafka_protocol.client.clock import Deadline, sleep_ms
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.planning.rate_limits import Offsets
+from kafka_spark_source.planning.stream import LogEndOffsets, deleted
+from kafka_spark_source.reading.data_loss import raise_or_warn
+from kafka_spark_source.streaming.logs import StreamLogs
+
+# How often the end of a log that seems shorter is requested before it is believed: a broker that
+# has just become the leader may be behind.
+_CHECKS_OF_SHORTER_LOGS: Final = 3
+
+
+class ObservedLogs:
+    """The logs of one query, from one micro-batch to the next.
+
+    After `retry_backoff_ms`, a log that seems shorter is requested again.
+    """
+
+    def __init__(
+        self, logs: StreamLogs, *, fail_on_data_loss: bool, retry_backoff_ms: float
+    ) -> None:
+        self._logs = logs
+        self._fail_on_data_loss = fail_on_data_loss
+        self._retry_backoff_ms = retry_backoff_ms
+        self._deleted: set[TopicPartition] = set()  # though Spark's log may still contain them
+        self._recreated: set[TopicPartition] = set()  # to be read from the beginning
+        self._earliest: dict[TopicPartition, int] = {}  # of new partitions
+        self.latest: Offsets | None = None
+        """The ends of the logs at the last observation; None before the first one."""
+
+    @property
+    def recreated_topics(self) -> set[str]:
+        """The re-created topics that are not yet read from the beginning."""
+        return {tp.topic for tp in self._recreated}
+
+    def observe(self, start: Offsets, deadline: Deadline, *, to_target: bool) -> LogEndOffsets:
+        """Request the ends of the logs, and note which partitions were deleted or re-created.
+
+        In a run `to_target`, `check_available_now` reports deleted partitions, so they are not
+        reported here.
+
+        Raises:
+            DataLossError: A partition was deleted, and failOnDataLoss is true.
+        """
+        if to_target:
+            self._logs.invalidate_partitions()  # a topic of the target may have been re-created
+        now = self._latest_offsets(start, deadline)
+        missing = start.keys() - self._deleted - now.latest.keys()
+        if missing and not to_target:
+            self._deleted |= missing
+            if self._fail_on_data_loss or not now.latest:
+                raise_or_warn(deleted(missing), fail_on_data_loss=self._fail_on_data_loss)
+        returned = self._deleted & now.latest.keys()
+        self._deleted -= returned
+        ids = self._logs.topic_ids(returned, deadline)
+        # Without topic ids a topic that was missing for a while counts as re-created.
+        self._recreated.update(tp for tp in returned if tp.topic not in ids)
+        self.latest = now.latest
+        return now
+
+    def _latest_offsets(self, start: Offsets, deadline: Deadline) -> LogEndOffsets:
+        for _ in range(_CHECKS_OF_SHORTER_LOGS):
+            now = self._logs.latest_offsets(start.keys(), deadline, self._deleted)
+            self._recreated.update(tp for tp in now.latest if tp.topic in now.recreated)
+            if now.recreated or all(now.latest.get(tp, at) >= at for tp, at in start.items()):
+                break
+            self._logs.invalidate_partitions()
+            sleep_ms(self._retry_backoff_ms)
+        return now
+
+    def beginnings_of_recreated(
+        self, latest: Offsets, deadline: Deadline
+    ) -> dict[TopicPartition, int]:
+        """The log start offsets of partitions that were deleted and re-created.
+
+        A micro-batch ends at these offsets, so that Spark's log shows where the next one begins.
+
+        Raises:
+            DataLossError: There are such partitions, and failOnDataLoss is true.
+        """
+        partitions = self._recreated & latest.keys()
+        if not partitions:
+            return {}
+        error = deleted(partitions, ", and their topics re-created")
+        raise_or_warn(error, fail_on_data_loss=self._fail_on_data_loss)
+        return self._logs.earliest_offsets(partitions, deadline)
+
+    def earliest_of_new(
+        self, new: AbstractSet[TopicPartition], deadline: Deadline
+    ) -> dict[TopicPartition, int]:
+        """The log start offsets of the new partitions, requested once for a micro-batch."""
+        if unknown := new - self._earliest.keys():
+            self._earliest |= self._logs.earliest_offsets(unknown, deadline)
+        return self._earliest
+
+    def end_found(self) -> None:
+        """Forget re-created partitions: the end of the micro-batch takes them into account."""
+        self._recreated.clear()
+
+    def micro_batch_planned(self) -> None:
+        """Forget the log start offsets of new partitions."""
+        self._earliest.clear()

@@ -1,0 +1,82 @@
+"""Several requests, to one broker or to many, all in flight together.
+
+No retries here, and no knowledge of any API.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Generic, TypeAlias, TypeVar
+
+from kafka_protocol.client.broker.broker import Broker, SentRequest
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.cluster.metadata import Leader, Topic
+from kafka_protocol.errors import BrokerError, KafkaError
+from kafka_protocol.schema import Response
+from kafka_protocol.topic_partition import TopicPartition
+
+K = TypeVar("K")
+R = TypeVar("R", bound=Response)
+
+
+Leaders: TypeAlias = dict[TopicPartition, tuple[Leader, Topic]]
+
+
+def group_by_leader(
+    cluster: Cluster, partitions: Iterable[TopicPartition], deadline: Deadline
+) -> tuple[dict[int, Leaders], dict[TopicPartition, BrokerError]]:
+    """Group partitions by the node ids of their leaders.
+
+    Returns:
+        The groups, and the errors of the partitions that do not exist or have no leader.
+
+    Raises:
+        BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
+    """
+    groups: dict[int, Leaders] = defaultdict(dict)
+    failures: dict[TopicPartition, BrokerError] = {}
+    for topic_partition in partitions:
+        try:
+            leader, topic = cluster.leader(topic_partition, deadline)
+        except BrokerError as error:
+            failures[topic_partition] = error
+        else:
+            groups[leader.node_id][topic_partition] = leader, topic
+    return groups, failures
+
+
+@dataclass(slots=True)
+class Exchanged(Generic[K, R]):
+    """The results of several requests, each under the caller's key for it.
+
+    Responses are in the order of the requests, each with the broker that sent it; errors are those
+    of requests that could not be sent, or that have no valid response.
+    """
+
+    responses: dict[K, tuple[Broker, R]] = field(default_factory=dict)
+    unsent: dict[K, KafkaError] = field(default_factory=dict)
+    unanswered: dict[K, KafkaError] = field(default_factory=dict)
+
+
+def exchange(
+    keys: Iterable[K], send: Callable[[K], SentRequest], kind: type[R], deadline: Deadline
+) -> Exchanged[K, R]:
+    """Send a request for each key, then receive all responses. An error stops no other request."""
+    exchanged: Exchanged[K, R] = Exchanged()
+    in_flight: dict[K, SentRequest] = {}
+    for key in keys:
+        try:
+            in_flight[key] = send(key)
+        except KafkaError as error:
+            exchanged.unsent[key] = error
+    for key, sent in in_flight.items():
+        try:
+            response = sent.broker.receive(sent, kind, deadline)
+        except KafkaError as error:
+            exchanged.unanswered[key] = error
+        else:
+            exchanged.responses[key] = sent.broker, response
+    return exchanged

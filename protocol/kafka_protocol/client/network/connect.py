@@ -1,0 +1,72 @@
+"""Opens a connection to an address: TCP to one of its IP addresses, and TLS if configured."""
+
+from __future__ import annotations
+
+import errno
+import socket
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.security_options import SecurityOptions
+from kafka_protocol.client.network.transport import Transport
+from kafka_protocol.errors import BrokerConnectionError
+
+
+def connect(address: Address, security: SecurityOptions, deadline: Deadline) -> Transport:
+    """Connect to an address, trying each IP address of its host name.
+
+    The deadline does not cover name resolution, which the system's resolver limits.
+
+    Raises:
+        BrokerConnectionError: The name cannot be resolved, or no IP address accepts.
+        KafkaTimeoutError: The TLS handshake did not end in time.
+        TlsError: The two sides cannot agree, or one does not trust the other.
+        KafkaConfigError: A file that TLS needs cannot be used.
+    """
+    sock = _connect_tcp(address, deadline)
+    if not security.uses_tls:
+        return Transport(sock, address)
+    # Imported here, so that a client without TLS does not load `ssl`.
+    from kafka_protocol.client.network.tls_stream import start_tls  # noqa: PLC0415
+
+    return start_tls(sock, address, security, deadline)
+
+
+def _connect_tcp(address: Address, deadline: Deadline) -> socket.socket:
+    if not 0 < address.port < 65536:
+        raise BrokerConnectionError(f"{address}: the port must be from 1 to 65535")
+    try:
+        candidates = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise BrokerConnectionError(
+            f"{address}: the host name cannot be resolved ({error})"
+        ) from error
+    reasons: list[str] = []
+    for i, (family, kind, protocol, _, sockaddr) in enumerate(candidates):
+        share_ms = deadline.remaining_ms / (len(candidates) - i)
+        try:
+            # Creating a socket can fail too: no IPv6 in this kernel, no file descriptor left.
+            sock = socket.socket(family, kind, protocol)
+        except OSError as error:
+            reasons.append(_reason(error, share_ms))
+            continue
+        try:
+            sock.settimeout(max(0.001, share_ms / 1000))
+            sock.connect(sockaddr)
+            # Small requests must not wait for the acknowledgement of earlier ones.
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError as error:
+            sock.close()
+            reasons.append(_reason(error, share_ms))
+            continue
+        return sock
+    unique = ", ".join(dict.fromkeys(reasons)) or "the name has no address"
+    raise BrokerConnectionError(f"{address}: {unique}")
+
+
+def _reason(error: OSError, waited_ms: float) -> str:
+    if isinstance(error, TimeoutError):
+        return f"no response within {waited_ms:.0f} ms"
+    if error.errno == errno.ECONNREFUSED:
+        return "connection refused"
+    return error.strerror or str(error)

@@ -1,0 +1,112 @@
+"""Logs with gaps and transactions, and spoiled Fetch responses, for the tests of reads.
+
+Used against the client and against Spark's side; nothing here reads or asserts.
+"""
+
+from __future__ import annotations
+
+import crc32c
+
+from kafka_protocol.errors import ErrorCode
+from kafka_protocol.messages.fetch import FetchResponse
+from kafka_protocol.records.transactions import ABORT
+from tests.fakes.log import Log, batch_of, in_transaction
+
+COMMIT = 1
+Topic = FetchResponse.FetchableTopicResponse
+
+SESSION_ERRORS = [
+    ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+    ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+]
+
+
+# --- Logs -----------------------------------------------------------------------------------------
+
+
+def compacted(batch: bytes, *, last_offset_delta: int, is_empty: bool = False) -> bytes:
+    """A batch after log compaction: the same offsets, fewer records."""
+    count = b"\0\0\0\0" if is_empty else batch[57:61]
+    payload = b"" if is_empty else batch[61:]
+    covered = batch[21:23] + last_offset_delta.to_bytes(4, "big") + batch[27:57] + count + payload
+    length = (9 + len(covered)).to_bytes(4, "big")
+    return batch[:8] + length + batch[12:17] + crc32c.crc32c(covered).to_bytes(4, "big") + covered
+
+
+def hole(log: Log) -> None:
+    """Without offsets 3 to 9 and their batches."""
+    log.append_at(0, batch_of(b"a", b"b", b"c"))
+    log.append_at(10, batch_of(b"k"))
+
+
+def headless(log: Log) -> None:
+    """Without offsets 0 to 4, though the log starts at 0."""
+    log.append_at(5, batch_of(b"f"))
+
+
+def short(log: Log) -> None:
+    """The last batch lost offsets 3 and 4."""
+    log.append_at(0, compacted(batch_of(b"a", b"b", b"c"), last_offset_delta=4))
+
+
+def hollow(log: Log) -> None:
+    """The last batch has only its header."""
+    log.append_at(0, batch_of(b"a", b"b", b"c"))
+    log.append_at(3, compacted(batch_of(b"d"), last_offset_delta=6, is_empty=True))
+
+
+def transactions(log: Log) -> list[tuple[int, bytes]]:
+    """Transactions of three producers; returns the rows that read_committed sees."""
+    log.append(in_transaction(1, b"a0", b"a1"))  # 0, 1
+    log.append(in_transaction(2, b"b0"))  # 2
+    log.append(batch_of(b"plain"))  # 3
+    log.append(in_transaction(1, b"a2"))  # 4
+    log.end_transaction(1, 0, ABORT)  # 5
+    log.append(in_transaction(1, b"c0"))  # 6: a new transaction
+    log.append(in_transaction(2, b"b1"))  # 7
+    log.end_transaction(2, 2, COMMIT)  # 8
+    log.end_transaction(1, 6, COMMIT)  # 9
+    log.end_transaction(3, 10, ABORT)  # 10: without records
+    log.append(in_transaction(2, b"d0", b"d1", b"d2"))  # 11 to 13
+    log.end_transaction(2, 11, ABORT)  # 14
+    log.append(batch_of(b"end"))  # 15
+    return [(2, b"b0"), (3, b"plain"), (6, b"c0"), (7, b"b1"), (15, b"end")]
+
+
+# --- Responses ------------------------------------------------------------------------------------
+
+
+def twice(response: FetchResponse) -> None:
+    response.responses[0].partitions *= 2
+
+
+def topic_twice(response: FetchResponse) -> None:
+    response.responses *= 2
+
+
+def other_partition_first(response: FetchResponse) -> None:
+    Data = Topic.PartitionData
+    other = Data(partition_index=1, high_watermark=9, records=batch_of(b"no"))
+    response.responses[0].partitions.insert(0, other)
+
+
+def other_topic_first(response: FetchResponse) -> None:
+    """The same partition of a topic that was not requested."""
+    other = Topic(topic="other")
+    other.topic_id = response.responses[0].topic_id.__class__(int=99)
+    other.partitions = [Topic.PartitionData(high_watermark=9, records=batch_of(b"no", b"no"))]
+    response.responses.insert(0, other)
+
+
+def nothing(response: FetchResponse) -> None:
+    response.responses.clear()
+
+
+def no_partition(response: FetchResponse) -> None:
+    response.responses[0].partitions.clear()
+
+
+def only_another_topic(response: FetchResponse) -> None:
+    other_topic_first(response)
+    del response.responses[1]

@@ -1,0 +1,63 @@
+"""The import paths that users' code, entry points, docs and examples rely on."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PUBLIC = {
+    "kafka_protocol.columnar.topic": ["read_topic"],
+    "kafka_spark_source.cli": ["main"],
+    "kafka_spark_source.errors": [],
+    "kafka_spark_source.lag": ["LagListener", "PartitionLag"],
+    "kafka_spark_source.prometheus": ["PrometheusServer"],
+    "kafka_spark_source.schema": ["source_schema"],
+    "kafka_spark_source.source": ["KafkaDataSource"],
+    "kafka_spark_source.testing": [
+        *("NEWEST", "RELEASES", "Broker", "BrokerStartError", "JarError", "JavaError"),
+        *("KafkaCluster", "LocalBrokerError"),
+    ],
+    "kafka_spark_source.testing.plugin": ["kafka_cluster", "kafka_cluster_factory"],
+    "kafka_spark_source.version": ["__version__"],
+    "pyspark_pykafka": ["DefaultSource"],
+}
+
+
+def imports_in(code: str) -> set[tuple[str, str]]:
+    """The modules of this project and the names that `code` imports from them."""
+    return {
+        (node.module, alias.name)
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+        if re.match(r"kafka_|pyspark_pykafka", node.module)
+    }
+
+
+SHOWN = {
+    *(found for file in (ROOT / "examples").glob("*.py") for found in imports_in(file.read_text())),
+    *(
+        found
+        for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+        for line in re.findall(r"^from \w+(?:\.\w+)* import \w+$", page.read_text(), re.MULTILINE)
+        for found in imports_in(line)
+    ),
+}
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_public_path(module: str) -> None:
+    imported = importlib.import_module(module)
+    assert [name for name in PUBLIC[module] if not hasattr(imported, name)] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [pytest.param(*found, id=".".join(found)) for found in sorted(SHOWN)]
+)
+def test_imports_in_docs_and_examples(module: str, name: str) -> None:
+    assert hasattr(importlib.import_module(module), name)
