@@ -60,6 +60,7 @@ class Cluster:
         self._brokers: dict[int, Broker] = {}
         self._bootstrap: Broker | None = None
         self._replaced: list[Broker] = []  # still in use for their last responses
+        self._coordinators: dict[tuple[int, str], int] = {}  # node ids by kind and key
 
     def __repr__(self) -> str:
         return (
@@ -145,8 +146,7 @@ class Cluster:
 
     def forget_if_stale(self, error: KafkaError, topic: str) -> None:
         """Forget a topic if its leaders in the cache may have caused this error."""
-        is_stale = isinstance(error, BrokerError) and error.error.refresh is Refresh.METADATA
-        if is_stale or isinstance(error, BrokerConnectionError | KafkaTimeoutError | ProtocolError):
+        if _asks_for(Refresh.METADATA, error):
             self.forget(topic)
 
     def _request_topics(
@@ -292,7 +292,8 @@ class Cluster:
     ) -> dict[str, Broker | KafkaError]:
         """Connections to the coordinators of groups, or of transactional ids.
 
-        `kind` is GROUP or TRANSACTION, as in `messages.find_coordinator`.
+        `kind` is GROUP or TRANSACTION, as in `messages.find_coordinator`. A coordinator is kept
+        until `forget_coordinator_if_stale`, or until it cannot be reached.
 
         Returns:
             For each key its coordinator, or an error: it has none now, the principal may not
@@ -302,12 +303,32 @@ class Cluster:
             BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
             UnsupportedVersionError: The brokers are too old for transactions.
         """
+        errors: dict[str, Broker | KafkaError] = {}
+        unknown = [key for key in keys if (kind, key) not in self._coordinators]
+        if unknown:
+            errors |= self._find_coordinators(kind, unknown, deadline)
+        nodes = {key: self._coordinators[kind, key] for key in keys if key not in errors}
+        reached = {node_id: self._try_broker(node_id, deadline) for node_id in {*nodes.values()}}
+        for key, node_id in nodes.items():
+            if isinstance(reached[node_id], KafkaError):
+                del self._coordinators[kind, key]
+        return {key: errors[key] if key in errors else reached[nodes[key]] for key in keys}
+
+    def _find_coordinators(
+        self, kind: int, keys: Collection[str], deadline: Deadline
+    ) -> dict[str, KafkaError]:
+        """Request coordinators and keep them; returns the errors of the keys without one."""
         found = self.with_any_broker(partial(find_coordinators, kind, keys), deadline)
-        named = {each.node_id: each.address for each in found.values() if each.error is None}
-        self._addresses.update(named)
+        named = {key: each for key, each in found.items() if each.error is None}
+        self._addresses.update({each.node_id: each.address for each in named.values()})
         self._drop_moved_brokers()
-        reached = {node_id: self._try_broker(node_id, deadline) for node_id in named}
-        return {key: each.error or reached[each.node_id] for key, each in found.items()}
+        self._coordinators.update({(kind, key): each.node_id for key, each in named.items()})
+        return {key: each.error for key, each in found.items() if each.error is not None}
+
+    def forget_coordinator_if_stale(self, error: KafkaError, kind: int, key: str) -> None:
+        """Forget a coordinator if this error may mean that it is another broker now."""
+        if _asks_for(Refresh.COORDINATOR, error):
+            self._coordinators.pop((kind, key), None)
 
     def _try_broker(self, node_id: int, deadline: Deadline) -> Broker | KafkaError:
         try:
@@ -330,7 +351,11 @@ class Cluster:
             coordinator = self.coordinators(kind, [key], deadline)[key]
             if isinstance(coordinator, KafkaError):
                 raise coordinator
-            return call(coordinator)
+            try:
+                return call(coordinator)
+            except KafkaError as error:
+                self.forget_coordinator_if_stale(error, kind, key)
+                raise
 
         return retry.until_done(find_and_call)
 
@@ -343,3 +368,10 @@ class Cluster:
 
 def _connected(broker: Broker, _deadline: Deadline) -> Broker:
     return broker
+
+
+def _asks_for(refresh: Refresh, error: KafkaError) -> bool:
+    """Whether what the client knows of this kind may have caused the error."""
+    if isinstance(error, BrokerError):
+        return error.error.refresh is refresh
+    return isinstance(error, BrokerConnectionError | KafkaTimeoutError | ProtocolError)

@@ -255,7 +255,32 @@ def test_fault_49_a_new_coordinator_is_found() -> None:
         cluster.coordinators["a"] = 3
         end(client, transaction, soon(), committed=True)
         assert committed_values(client) == [b"a"]
-        assert [cluster.asked(kind)[0][0] for kind in APIS] == [1, 2, 3]
+        nodes = [[node for node, _, _ in cluster.asked(kind)] for kind in APIS]
+        assert nodes == [[1], [1, 2], [2, 3]]
+        assert len(cluster.asked(FindCoordinatorRequest)) == 3
+
+
+def test_a_coordinator_is_kept_until_it_refuses() -> None:
+    with transactional(nodes=2) as (cluster, client):
+        for _ in range(3):
+            commit(client, b"a")
+        assert len(cluster.asked(FindCoordinatorRequest)) == 1
+        cluster.push_errors(InitProducerIdRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        commit(client, b"a")
+        assert len(cluster.asked(FindCoordinatorRequest)) == 1
+        cluster.push_errors(EndTxnRequest, ErrorCode.NOT_COORDINATOR)
+        commit(client, b"a")
+        assert len(cluster.asked(FindCoordinatorRequest)) == 2
+
+
+def test_fault_49_a_kept_coordinator_that_died_is_replaced() -> None:
+    with transactional(nodes=2) as (cluster, client):
+        cluster.coordinators["a"] = 2
+        commit(client, b"a")
+        cluster.coordinators["a"] = 1
+        cluster.stop(2)
+        commit(client, b"b")
+        assert committed_values(client) == [b"a", b"b"]
 
 
 def test_fault_49_a_coordinator_that_is_down_is_waited_for() -> None:
@@ -308,8 +333,8 @@ def test_fault_39_a_response_without_the_coordinator() -> None:
         commit(client, b"a")
         assert committed_values(client) == [b"a"]
         cluster.spoil(FindCoordinatorRequest, faults.changed(lambda r: r.coordinators.clear()))
-        with pytest.raises(BrokerConnectionError, match=r"transactional id 'a'.*lacks it"):
-            begin(client, "a", Deadline.after(SHORT_MS))
+        with pytest.raises(BrokerConnectionError, match=r"transactional id 'b'.*lacks it"):
+            begin(client, "b", Deadline.after(SHORT_MS))
 
 
 def test_fault_39_a_response_without_the_added_partition() -> None:

@@ -304,7 +304,7 @@ def test_requests_to_end_many_are_in_flight_together(monkeypatch: pytest.MonkeyP
         for name in ("send", "receive"):
             monkeypatch.setattr(Broker, name, noted(name))
         end_all(client, transactions, soon(), committed=True)
-        assert steps == ["send", "receive", *["send"] * 9, *["receive"] * 9]
+        assert steps == [*["send"] * 9, *["receive"] * 9]
         assert len(cluster.asked(EndTxnRequest)) == 9
 
 
