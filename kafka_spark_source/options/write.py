@@ -22,6 +22,15 @@ class Identity:
     prefix: str
     commit_log: str
 
+    @property
+    def driver_id(self) -> str:
+        """The transactional id of the driver."""
+        return f"{self.prefix}-driver"
+
+    def task_id(self, partition: int, attempt: int) -> str:
+        """The transactional id of an attempt of a task."""
+        return f"{self.prefix}-{partition}-{attempt}"
+
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:

@@ -150,7 +150,7 @@ class CommitLog:
         )
         self._committed_reader = shared_cluster(committed)
         self._partition = TopicPartition(identity.commit_log, 0)
-        self._prefix = identity.prefix
+        self._identity = identity
         self._decided = f"decided {identity.prefix}".encode()
         self._done = f"done {identity.prefix}".encode()
 
@@ -163,7 +163,7 @@ class CommitLog:
         Raises:
             KafkaError: As from `transactions.begin`.
         """
-        return begin(self._committed_reader, f"{self._prefix}-driver", self._deadline())
+        return begin(self._committed_reader, self._identity.driver_id, self._deadline())
 
     def last_decision(self) -> LoggedDecision | None:
         """The last decision; None if there is none yet. Call `claim` first.
@@ -178,7 +178,7 @@ class CommitLog:
         decided = values.get(self._decided)
         if decided is None:
             return None
-        where = f"The last decision about {self._prefix!r} in {self._partition}"
+        where = f"The last decision about {self._identity.prefix!r} in {self._partition}"
         decision = Decision.from_json(decided, where)
         return LoggedDecision(decision, values.get(self._done) == _identity(decision))
 

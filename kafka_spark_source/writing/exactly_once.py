@@ -13,7 +13,7 @@ imports pyspark, and stores nothing itself: that is `commit_log`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final
@@ -36,12 +36,14 @@ from kafka_spark_source.writing.commit_log import (
     CommitLog,
     CommitLogError,
     Decision,
+    LoggedDecision,
     MicroBatch,
     TaskWrite,
     transactions_of,
 )
 from kafka_spark_source.writing.delivery import UNKNOWN_MICRO_BATCH, TaskAttempt, Written
 from kafka_spark_source.writing.row_writer import RowWriter
+from kafka_spark_source.writing.stale_transactions import check_undecided, end_stale
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -89,6 +91,19 @@ def claim(config: ClientConfig, identity: Identity) -> Claim:
     decisions = CommitLog(config, identity)
     transaction = decisions.claim()
     last = decisions.last_decision()
+    claimed = _carry_out(config, decisions, transaction, last)
+    tasks = [write.partition for write in last.decision.writes] if last else []
+    end_stale(config, identity, transaction, tasks)
+    return claimed
+
+
+def _carry_out(
+    config: ClientConfig,
+    decisions: CommitLog,
+    transaction: Transaction,
+    last: LoggedDecision | None,
+) -> Claim:
+    """Carry out the last decision, if that is not done."""
     if last is None:
         return Claim(transaction)
     decided = last.decision.micro_batch
@@ -139,11 +154,13 @@ class ExactlyOnce:
             return TaskWrite(task.partition, 0)
         config = self.rows.config
         cluster = shared_cluster(config)
-        transaction = begin(cluster, self._id_of(task), Deadline.after(config.max_block_ms))
+        name = self.identity.task_id(task.partition, task.attempt)
+        transaction = begin(cluster, name, Deadline.after(config.max_block_ms))
         producer = Producer(cluster, transaction)
         try:
-            records = self.rows.add(chain([first], batches), producer)
+            records = self.rows.add(self._while_open(chain([first], batches), producer), producer)
             producer.flush()
+            self._check_undecided()
         except BaseException:
             producer.abandon()
             if producer.joined:
@@ -152,6 +169,21 @@ class ExactlyOnce:
         # Any record shows later whether the transaction was committed, if its offset is known.
         joined, offset = max(producer.joined.items(), key=lambda each: each[1] is not None)
         return TaskWrite(task.partition, records, transaction, joined, offset)
+
+    def _while_open(
+        self, batches: Iterable[pa.RecordBatch], producer: Producer
+    ) -> Iterator[pa.RecordBatch]:
+        """The same batches; checks once, when the transaction is open, that it is of use."""
+        is_checked = False
+        for batch in batches:
+            yield batch
+            if producer.joined and not is_checked:
+                self._check_undecided()
+                is_checked = True
+
+    def _check_undecided(self) -> None:
+        if self.claim is not None:
+            check_undecided(self.rows.config, self.claim.transaction)
 
     def commit(self, written: Sequence[Written]) -> None:
         """Decide that the transactions of all tasks commit, and commit them.
@@ -177,9 +209,8 @@ class ExactlyOnce:
         # Only the transactions of this run: the coordinator may not know those of earlier runs.
         _raise_first(_commit(config, transactions), decision)
         decisions.note_done(decision)
-        for each in written:
-            for attempt in range(each.task.attempt):
-                self._abort_attempt(each.task._replace(attempt=attempt))
+        tasks = [write.partition for write in writes]
+        end_stale(config, self.identity, decision.claim, tasks)
 
     def abort(self, written: Sequence[Written | None]) -> None:
         """Abort the transactions of tasks, unless they may be decided."""
@@ -188,18 +219,13 @@ class ExactlyOnce:
             # So Spark called `commit`, which failed. It has already aborted the transactions,
             # unless they may be decided: then the next run commits them.
             return
-        _abort(self.rows.config, transactions_of(each.write for each in written if each))
-
-    def _abort_attempt(self, killed: TaskAttempt) -> None:
-        """Abort the transaction of a killed attempt; readers would wait until it times out."""
-        deadline = Deadline.after(_ABORT_MS)
-        try:
-            begin(shared_cluster(self.rows.config), self._id_of(killed), deadline)
-        except KafkaError as error:
-            _log.warning("Not rolled back yet: %s", error)
-
-    def _id_of(self, task: TaskAttempt) -> str:
-        return f"{self.identity.prefix}-{task.partition}-{task.attempt}"
+        config = self.rows.config
+        _abort(config, transactions_of(each.write for each in written if each))
+        claims = {each.claim for each in written if each and each.claim}
+        if self.claim is not None:
+            claims.add(self.claim.transaction)
+        for claim_of_tasks in claims:  # one at most
+            end_stale(config, self.identity, claim_of_tasks, range(len(written)))
 
 
 def _decision(written: Sequence[Written], decisions: CommitLog) -> Decision:

@@ -7,6 +7,7 @@ markers can be held back, so that a transaction stays in a PREPARE state.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -27,9 +28,17 @@ from kafka_protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnTopicResult,
 )
+from kafka_protocol.messages.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+)
 from kafka_protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from kafka_protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
+from kafka_protocol.messages.list_transactions import (
+    ListTransactionsRequest,
+    ListTransactionsResponse,
+)
 from kafka_protocol.records.batch import BatchHeader
 from kafka_protocol.records.transactions import ABORT
 from kafka_protocol.schema import Request, Response
@@ -301,6 +310,50 @@ def _ended(cluster: TransactionalCluster, context: Context, request: EndTxnReque
     return refusal
 
 
+def _describe_transactions(
+    cluster: TransactionalCluster, context: Context, request: DescribeTransactionsRequest
+) -> DescribeTransactionsResponse:
+    found = []
+    for name in request.transactional_ids:
+        entry = cluster.transactions.get(name)
+        error = coordinating.coordinator_error(context, name)
+        if entry is None:
+            error = error or int(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+            entry = Entry(-1)
+        found.append(
+            DescribeTransactionsResponse.TransactionState(
+                error_code=error,
+                transactional_id=name,
+                transaction_state=entry.state.value,
+                producer_id=entry.producer_id,
+                producer_epoch=entry.epoch,
+            )
+        )
+    return DescribeTransactionsResponse(transaction_states=found)
+
+
+def _list_transactions(
+    cluster: TransactionalCluster, context: Context, request: ListTransactionsRequest
+) -> ListTransactionsResponse:
+    """Those that this node coordinates."""
+    if context.error:
+        return ListTransactionsResponse(error_code=int(context.error))
+    pattern = request.transactional_id_pattern if context.version >= 2 else None
+    return ListTransactionsResponse(
+        transaction_states=[
+            ListTransactionsResponse.TransactionState(
+                transactional_id=name,
+                producer_id=entry.producer_id,
+                transaction_state=entry.state.value,
+            )
+            for name, entry in cluster.transactions.items()
+            if entry.state.value in request.state_filters
+            and not coordinating.coordinator_error(context, name)
+            and (pattern is None or re.fullmatch(pattern, name))
+        ]
+    )
+
+
 def _fenced(context: Context) -> ErrorCode:
     """The fencing error of both APIs: another one since their version 2 (KIP-588)."""
     return ErrorCode.PRODUCER_FENCED if context.version >= 2 else ErrorCode.INVALID_PRODUCER_EPOCH
@@ -308,8 +361,10 @@ def _fenced(context: Context) -> ErrorCode:
 
 _HANDLERS: dict[type[Request], Callable[[TransactionalCluster, Context, Any], Response]] = {
     AddPartitionsToTxnRequest: _add_partitions,
+    DescribeTransactionsRequest: _describe_transactions,
     EndTxnRequest: _end_txn,
     InitProducerIdRequest: _init_producer_id,
+    ListTransactionsRequest: _list_transactions,
 }
 
 

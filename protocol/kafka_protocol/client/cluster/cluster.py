@@ -268,6 +268,17 @@ class Cluster:
         brokers = [self.broker(node_id, deadline) for node_id in sorted(self._addresses)]
         return common_versions(broker.versions for broker in brokers)
 
+    def all_brokers(self, deadline: Deadline) -> tuple[list[Broker], list[KafkaError]]:
+        """Connections to every broker of the cluster, and the errors of those out of reach.
+
+        Raises:
+            BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
+        """
+        self._update(self._request_topics([], deadline))
+        reached = [self._try_broker(node_id, deadline) for node_id in sorted(self._addresses)]
+        brokers = [each for each in reached if isinstance(each, Broker)]
+        return brokers, [each for each in reached if isinstance(each, KafkaError)]
+
     def controller(self, request: type[Request], deadline: Deadline) -> Broker:
         """A connection to the broker that creates and deletes topics, for this request.
 

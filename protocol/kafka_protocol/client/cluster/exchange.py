@@ -5,10 +5,10 @@ No retries here, and no knowledge of any API.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Generic, TypeAlias, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from kafka_protocol.client.broker.broker import Broker, SentRequest
 from kafka_protocol.client.clock import Deadline
@@ -21,6 +21,9 @@ from kafka_protocol.topic_partition import TopicPartition
 K = TypeVar("K")
 R = TypeVar("R", bound=Response)
 
+
+# A broker does not read on while its responses are not read, so more could block each other.
+_MAX_IN_FLIGHT: Final = 500
 
 Leaders: TypeAlias = dict[TopicPartition, tuple[Leader, Topic]]
 
@@ -64,19 +67,26 @@ class Exchanged(Generic[K, R]):
 def exchange(
     keys: Iterable[K], send: Callable[[K], SentRequest], kind: type[R], deadline: Deadline
 ) -> Exchanged[K, R]:
-    """Send a request for each key, then receive all responses. An error stops no other request."""
+    """Send a request for each key, and receive all responses. An error stops no other request."""
     exchanged: Exchanged[K, R] = Exchanged()
-    in_flight: dict[K, SentRequest] = {}
-    for key in keys:
-        try:
-            in_flight[key] = send(key)
-        except KafkaError as error:
-            exchanged.unsent[key] = error
-    for key, sent in in_flight.items():
+    in_flight: deque[tuple[K, SentRequest]] = deque()
+
+    def receive_first() -> None:
+        key, sent = in_flight.popleft()
         try:
             response = sent.broker.receive(sent, kind, deadline)
         except KafkaError as error:
             exchanged.unanswered[key] = error
         else:
             exchanged.responses[key] = sent.broker, response
+
+    for key in keys:
+        if len(in_flight) >= _MAX_IN_FLIGHT:
+            receive_first()
+        try:
+            in_flight.append((key, send(key)))
+        except KafkaError as error:
+            exchanged.unsent[key] = error
+    while in_flight:
+        receive_first()
     return exchanged

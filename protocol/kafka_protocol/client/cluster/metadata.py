@@ -46,6 +46,8 @@ class Topic(NamedTuple):
 
 # From this version on, one request finds several coordinators (KIP-699).
 _MANY_COORDINATORS: Final = 4
+# More requests than this could fill the buffers of both sides, each waiting for the other to read.
+_MAX_IN_FLIGHT: Final = 500
 # Below this version, a broker with auto.create.topics.enable creates every topic in the request.
 _FIRST_WITHOUT_CREATION: Final = 4
 
@@ -112,8 +114,11 @@ def find_coordinators(
         requests = [FindCoordinatorRequest(key=key, key_type=kind) for key in keys]
     else:
         requests = [FindCoordinatorRequest(coordinator_keys=[*keys], key_type=kind)]
-    sent = [broker.send(request, deadline, needed) for request in requests]
-    responses = [broker.receive(each, FindCoordinatorResponse, deadline) for each in sent]
+    responses: list[FindCoordinatorResponse] = []
+    for start in range(0, len(requests), _MAX_IN_FLIGHT):
+        some = requests[start : start + _MAX_IN_FLIGHT]
+        sent = [broker.send(request, deadline, needed) for request in some]
+        responses += [broker.receive(each, FindCoordinatorResponse, deadline) for each in sent]
     found: Mapping[str, FindCoordinatorResponse | FindCoordinatorResponse.Coordinator]
     if has_one_each:
         found = dict(zip(keys, responses, strict=True))

@@ -1,0 +1,120 @@
+"""Open transactions are found at every coordinator, and ended by fencing."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.producer.end_transactions import end
+from kafka_protocol.client.producer.open_transactions import (
+    EMPTY,
+    OpenTransactions,
+    TransactionState,
+    fence_all,
+    list_open,
+    transaction_state,
+)
+from kafka_protocol.client.producer.transactions import TransactionFencedError, begin
+from kafka_protocol.errors import BrokerError, ErrorCode, UnsupportedVersionError
+from kafka_protocol.messages.describe_transactions import DescribeTransactionsRequest
+from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
+from kafka_protocol.messages.list_transactions import ListTransactionsRequest
+from tests.fakes import faults
+from tests.fakes.transactions import committed_values, opened, soon, transactional, write_in
+
+SHORT_MS = 300
+
+
+def test_those_of_every_coordinator_are_listed() -> None:
+    with transactional(nodes=3) as (cluster, client):
+        for node in (1, 2, 3):
+            cluster.coordinators[f"a-{node}"] = node
+            opened(client, b"a", name=f"a-{node}")
+        opened(client, b"a", name="b-1")
+        end(client, opened(client, b"a", name="a-4"), soon(), committed=True)
+        begin(client, "a-5", soon())
+        ids = frozenset({"a-1", "a-2", "a-3"})
+        assert list_open(client, r"a-\d", soon()) == OpenTransactions(ids, ())
+
+
+def test_brokers_below_4_1_list_all_ids() -> None:
+    with transactional(release="4.0") as (_, client):
+        for name in ("a-1", "b-1"):
+            opened(client, b"a", name=name)
+        assert list_open(client, r"a-\d", soon()).ids == {"a-1", "b-1"}
+
+
+def test_brokers_below_3_0_cannot_list_or_describe_any() -> None:
+    with transactional(release="2.8") as (_, client):
+        with pytest.raises(UnsupportedVersionError, match="ListTransactions"):
+            list_open(client, "a", soon())
+        with pytest.raises(UnsupportedVersionError, match="DescribeTransactions"):
+            transaction_state(client, "a", soon())
+
+
+def test_fault_49_a_coordinator_that_loads_is_asked_again() -> None:
+    with transactional() as (cluster, client):
+        opened(client, b"a")
+        cluster.push_errors(ListTransactionsRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        assert list_open(client, "a", soon()) == OpenTransactions(frozenset("a"), ())
+        cluster.push_errors(
+            ListTransactionsRequest, *[ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 100
+        )
+        ids, errors = list_open(client, "a", Deadline.after(SHORT_MS))
+        assert not ids
+        assert "ListTransactions to" in str(errors[0])
+
+
+def test_a_broker_without_a_response_hides_only_its_own() -> None:
+    with transactional(nodes=2) as (cluster, client):
+        for node in (1, 2):
+            cluster.coordinators[f"a-{node}"] = node
+            opened(client, b"a", name=f"a-{node}")
+        cluster.spoil(ListTransactionsRequest, faults.closing, node=1)
+        ids, (error,) = list_open(client, "a.*", soon())
+        assert ids == {"a-2"}
+        assert "ListTransactions to broker 1" in str(error)
+
+
+def test_the_state_of_an_id() -> None:
+    with transactional() as (cluster, client):
+        transaction = begin(client, "a", soon())
+        assert transaction_state(client, "a", soon()) == (transaction.producer, EMPTY)
+        write_in(client, transaction, b"a")
+        assert transaction_state(client, "a", soon()) == TransactionState(
+            transaction.producer, "Ongoing"
+        )
+        with pytest.raises(BrokerError, match=r"DescribeTransactions of 'b' .*NOT_FOUND"):
+            transaction_state(client, "b", soon())
+        cluster.spoil(
+            DescribeTransactionsRequest,
+            faults.only(1, faults.changed(lambda response: response.transaction_states.clear())),
+        )
+        assert transaction_state(client, "a", soon()).name == "Ongoing"
+
+
+def test_fault_47_a_fenced_transaction_is_aborted() -> None:
+    with transactional() as (_, client):
+        transaction = opened(client, b"stale")
+        assert fence_all(client, ["a", "never begun"], soon()) == {"a": None, "never begun": None}
+        assert not list_open(client, "a", soon()).ids
+        with pytest.raises(TransactionFencedError):
+            end(client, transaction, soon(), committed=True)
+        assert committed_values(client) == []
+
+
+def test_fault_26_each_fenced_id_has_its_own_error() -> None:
+    with transactional() as (cluster, client):
+        cluster.push_errors(
+            InitProducerIdRequest, ErrorCode.NONE, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        )
+        errors = fence_all(client, ["a", "b"], soon())
+        assert errors["a"] is None
+        assert "InitProducerId of transactional id b to" in str(errors["b"])
+
+
+def test_more_than_can_be_in_flight_are_fenced() -> None:
+    with transactional() as (cluster, client):
+        ids = [f"a-{number}" for number in range(1_200)]
+        assert set(fence_all(client, ids, soon()).values()) == {None}
+        assert len(cluster.asked(InitProducerIdRequest)) == len(ids)
