@@ -271,8 +271,19 @@ class Table:
     COMMIT_LOG_TOPIC: Final = Option(
         "commitLogTopic", _parse_text, _WRITE, "pykafka-commit-log"
     ).about(
-        "For `exactly_once`: the compacted topic of the commit log, with one record for each "
+        "For `exactly_once`: the compacted topic of the commit log, with the last decision of each "
         "prefix. It is created if it does not exist."
+    )
+    COMMIT_LOG_REPLICATION_FACTOR: Final = Option(
+        "commitLogReplicationFactor", partial(_parse_positive, bits=16), _WRITE
+    ).about(
+        "The replicas of `commitLogTopic` when it is created. Without it three, or as many as "
+        "there are brokers."
+    )
+    COMMIT_LOG_RETENTION: Final = Option("commitLogRetention", _parse_time, _WRITE, "30d").about(
+        "How long after its last write a prefix is forgotten, if everything that it decided is "
+        "done: `30d`, `12h`, or a number of ms. All queries on a `commitLogTopic` should have the "
+        "same."
     )
     PARTITIONER: Final = Option("kafka.partitioner", parse_partitioner, _WRITE, "default").about(
         "The partition of rows without one in a column `partition`. `default`: by key, as Java's "

@@ -14,13 +14,20 @@ from kafka_spark_source.options.table import Table, Use
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The prefix of an exactly-once write's transactional ids, and the topic of its commit log.
+    """Who an exactly-once write is, and where it keeps its decisions.
 
-    Two writes at a time must not share the prefix.
+    Attributes:
+        prefix: The beginning of its transactional ids. Two writes at a time must not share it.
+        commit_log: The topic of its commit log.
+        replication_factor: The replicas of that topic when it is created; None for three, or as
+            many as there are brokers.
+        retention_ms: When a prefix without writes is forgotten.
     """
 
     prefix: str
     commit_log: str
+    replication_factor: int | None = None
+    retention_ms: int = 30 * 24 * 60 * 60 * 1000
 
     @property
     def driver_id(self) -> str:
@@ -88,7 +95,12 @@ def _identity(given: Mapping[str, str]) -> Identity | None:
                 "'transactionalIdPrefix': a name that this query keeps through its restarts, and "
                 "that no other query or job uses."
             )
-        return Identity(prefix, Table.COMMIT_LOG_TOPIC.value_in(given).strip())
+        return Identity(
+            prefix,
+            Table.COMMIT_LOG_TOPIC.value_in(given),
+            Table.COMMIT_LOG_REPLICATION_FACTOR.value_if_in(given),
+            Table.COMMIT_LOG_RETENTION.value_in(given),
+        )
     unused = [row.name for row in _ONLY_EXACTLY_ONCE if row.key in given]
     if unused:
         raise KafkaConfigError(
@@ -98,7 +110,12 @@ def _identity(given: Mapping[str, str]) -> Identity | None:
     return None
 
 
-_ONLY_EXACTLY_ONCE: Final = (Table.TRANSACTIONAL_ID_PREFIX, Table.COMMIT_LOG_TOPIC)
+_ONLY_EXACTLY_ONCE: Final = (
+    Table.TRANSACTIONAL_ID_PREFIX,
+    Table.COMMIT_LOG_TOPIC,
+    Table.COMMIT_LOG_REPLICATION_FACTOR,
+    Table.COMMIT_LOG_RETENTION,
+)
 
 
 _PARTITIONERS: Final = (Table.PARTITIONER, Table.PARTITIONER_CLASS, Table.PARTITIONER_IGNORE_KEYS)

@@ -32,16 +32,16 @@ from kafka_protocol.client.producer.transactions import (
 )
 from kafka_protocol.errors import KafkaError
 from kafka_spark_source.options.write import Identity
-from kafka_spark_source.writing.commit_log import (
-    CommitLog,
+from kafka_spark_source.writing.commit_log import CommitLog
+from kafka_spark_source.writing.decisions import (
     CommitLogError,
     Decision,
-    LoggedDecision,
     MicroBatch,
     TaskWrite,
     transactions_of,
 )
 from kafka_spark_source.writing.delivery import UNKNOWN_MICRO_BATCH, TaskAttempt, Written
+from kafka_spark_source.writing.log_state import LoggedDecision
 from kafka_spark_source.writing.row_writer import RowWriter
 from kafka_spark_source.writing.stale_transactions import check_undecided, end_stale
 
@@ -92,8 +92,7 @@ def claim(config: ClientConfig, identity: Identity) -> Claim:
     transaction = decisions.claim()
     last = decisions.last_decision()
     claimed = _carry_out(config, decisions, transaction, last)
-    tasks = [write.partition for write in last.decision.writes] if last else []
-    end_stale(config, identity, transaction, tasks)
+    end_stale(config, identity, transaction, range(last.tasks if last else 0))
     return claimed
 
 
@@ -106,14 +105,15 @@ def _carry_out(
     """Carry out the last decision, if that is not done."""
     if last is None:
         return Claim(transaction)
-    decided = last.decision.micro_batch
+    decided = last.micro_batch
     if last.is_done:
         return Claim(transaction, decided)
-    lost = _roll_forward(config, last.decision)
+    decision = decisions.read(last)
+    lost = _roll_forward(config, decision)
     if not lost or decided is None:  # nothing writes the rows of a batch query again
-        decisions.note_done(last.decision)
+        decisions.note_done(decision)
         return Claim(transaction, decided)
-    has_survivors = len(lost) < len(last.decision.transactions)
+    has_survivors = len(lost) < len(decision.transactions)
     return Claim(transaction, decided, lost if has_survivors else EVERY_TASK)
 
 
@@ -209,8 +209,7 @@ class ExactlyOnce:
         # Only the transactions of this run: the coordinator may not know those of earlier runs.
         _raise_first(_commit(config, transactions), decision)
         decisions.note_done(decision)
-        tasks = [write.partition for write in writes]
-        end_stale(config, self.identity, decision.claim, tasks)
+        end_stale(config, self.identity, decision.claim, range(len(writes)))
 
     def abort(self, written: Sequence[Written | None]) -> None:
         """Abort the transactions of tasks, unless they may be decided."""
@@ -244,7 +243,7 @@ def _completed(writes: Sequence[TaskWrite], decisions: CommitLog) -> tuple[TaskW
         CommitLogError: The tasks or their rows differ from the decision before.
     """
     last = decisions.last_decision()
-    before = {write.partition: write for write in last.decision.writes} if last else {}
+    before = {write.partition: write for write in decisions.read(last).writes} if last else {}
     counts = {write.partition: write.records for write in writes}
     if counts != {partition: write.records for partition, write in before.items()}:
         raise CommitLogError(

@@ -40,7 +40,7 @@ from kafka_protocol.messages.list_transactions import (
     ListTransactionsResponse,
 )
 from kafka_protocol.records.batch import BatchHeader
-from kafka_protocol.records.transactions import ABORT
+from kafka_protocol.records.transactions import ABORT, COMMIT
 from kafka_protocol.schema import Request, Response
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes import coordinating
@@ -51,7 +51,6 @@ from tests.fakes.log import batch_of, marker
 from tests.fakes.producers import Producers
 from tests.fakes.reading import PARTITION, read
 
-COMMIT: Final = 1  # a type of marker, as ABORT
 MAX_TIMEOUT_MS: Final = 900_000  # transaction.max.timeout.ms
 MAX_EPOCH: Final = 32_766  # the next transaction gets another producer id
 

@@ -17,7 +17,7 @@ from kafka_spark_source.reading.batch_reader import KafkaBatchReader
 from kafka_spark_source.schema import source_schema
 from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.writing.batch_writer import KafkaBatchWriter, KafkaCommitMessage
-from kafka_spark_source.writing.commit_log import TaskWrite
+from kafka_spark_source.writing.decisions import TaskWrite
 from kafka_spark_source.writing.delivery import TaskAttempt, Written
 
 pytestmark = pytest.mark.core

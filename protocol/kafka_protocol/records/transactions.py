@@ -1,7 +1,8 @@
 """Finds the batches that a consumer must skip: control batches, and aborted records.
 
 Under read_committed, a broker returns the records of aborted transactions with a list of these
-transactions, and the consumer drops them. No I/O and no consumer position here.
+transactions, and the consumer drops them. A read beyond the last stable offset settles transactions
+by their markers. No I/O and no consumer position here.
 
 Source: KIP-98; the Fetch API's `aborted_transactions`. The rules are those of Java's consumer.
 """
@@ -17,8 +18,9 @@ from kafka_protocol.errors import CorruptRecordError
 from kafka_protocol.records.batch import BatchHeader, RecordBatch
 from kafka_protocol.records.record import decode_records
 
-# Other types of control records (COMMIT is 1, leaders and snapshots have more) abort nothing.
+# Other types of control records (leaders and snapshots have more) end no transaction.
 ABORT: Final = 0
+COMMIT: Final = 1
 
 _CONTROL_KEY: Final = struct.Struct(">hh")  # version, type; later versions may add fields
 
@@ -67,6 +69,41 @@ class AbortedTransactions:
                 self._producers.remove(header.producer_id)
             return True
         return header.is_transactional and header.producer_id in self._producers
+
+
+class SettledBatches:
+    """The batches of a log whose transactions are committed, in the order of their commits.
+
+    For a read that does not end at the last stable offset, with all batches, control batches too.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[int, list[RecordBatch]] = {}  # by producer id
+
+    def __repr__(self) -> str:
+        return f"<SettledBatches, {len(self._open)} transactions open>"
+
+    def advance(self, batch: RecordBatch) -> list[RecordBatch]:
+        """Advance over the next batch; returns the batches that are now known to be committed.
+
+        Raises:
+            CorruptRecordError: A marker is damaged.
+        """
+        header = batch.header
+        if not isinstance(header, BatchHeader):
+            return [batch]
+        if header.is_control:
+            ended = self._open.pop(header.producer_id, [])
+            return ended if control_type(batch) == COMMIT else []
+        if header.is_transactional:
+            self._open.setdefault(header.producer_id, []).append(batch)
+            return []
+        return [batch]
+
+    @property
+    def open_batches(self) -> list[RecordBatch]:
+        """The batches of transactions that are open at this point."""
+        return [batch for batches in self._open.values() for batch in batches]
 
 
 def control_type(batch: RecordBatch) -> int | None:

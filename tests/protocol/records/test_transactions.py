@@ -16,13 +16,14 @@ from kafka_protocol.records.message_set import MessageSetHeader
 from kafka_protocol.records.record import Record, encode_records
 from kafka_protocol.records.transactions import (
     ABORT,
+    COMMIT,
     AbortedTransaction,
     AbortedTransactions,
+    SettledBatches,
     control_type,
 )
 from tests.protocol.records.strategies import header_of
 
-COMMIT = 1
 TRANSACTIONAL, CONTROL = 0x10, 0x20
 
 
@@ -162,10 +163,21 @@ class Log(NamedTuple):
     batches: list[RecordBatch]
     visible: set[int]
     aborted: list[tuple[int, int, int]]  # producer id, first offset, marker's offset
+    open: set[int]  # the offsets of batches of open transactions
 
 
 def log_of(steps: list[tuple[int, str]]) -> Log:
     """A log of these steps of producers, up to the first open transaction."""
+    log = whole_log_of(steps)
+    last_stable_offset = min(log.open, default=len(steps) * 2)
+    batches = [batch for batch in log.batches if batch.header.base_offset < last_stable_offset]
+    return log._replace(
+        batches=batches, aborted=[each for each in log.aborted if each[1] < last_stable_offset]
+    )
+
+
+def whole_log_of(steps: list[tuple[int, str]]) -> Log:
+    """A log of these steps of producers."""
     batches: list[RecordBatch] = []
     visible: set[int] = set()
     aborted: list[tuple[int, int, int]] = []
@@ -188,9 +200,7 @@ def log_of(steps: list[tuple[int, str]]) -> Log:
             elif offsets:
                 aborted.append((producer_id, offsets[0], offset))
             offset += 1
-    last_stable_offset = min((offsets[0] for offsets in open_.values()), default=offset)
-    batches = [batch for batch in batches if batch.header.base_offset < last_stable_offset]
-    return Log(batches, visible, [each for each in aborted if each[1] < last_stable_offset])
+    return Log(batches, visible, aborted, {each for offsets in open_.values() for each in offsets})
 
 
 STEP = st.tuples(
@@ -216,3 +226,20 @@ def test_fault_35_any_response_from_any_log(
     rng.shuffle(listed)
     expected = [b.header.base_offset for b in batches if b.header.base_offset in log.visible]
     assert seen(batches, *listed) == expected
+
+
+@given(st.lists(STEP, max_size=40))
+def test_settled_batches_are_the_committed_ones(steps: list[tuple[int, str]]) -> None:
+    """Beyond the last stable offset too, where transactions are open."""
+    log = whole_log_of(steps)
+    settled = SettledBatches()
+    found = [each.header.base_offset for batch in log.batches for each in settled.advance(batch)]
+    assert sorted(found) == sorted(log.visible)
+    still_open = {each.header.base_offset for each in settled.open_batches}
+    assert still_open == log.open
+    assert repr(settled).startswith("<SettledBatches, ")
+
+
+def test_message_sets_are_settled() -> None:
+    batch = RecordBatch(MessageSetHeader(0, 9, 1, 0, 0), memoryview(b""))
+    assert SettledBatches().advance(batch) == [batch]

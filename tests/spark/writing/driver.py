@@ -12,7 +12,8 @@ from kafka_protocol.client.pool import close_shared_clusters
 from kafka_protocol.partitioners import DEFAULT
 from kafka_spark_source.options.write import Identity
 from kafka_spark_source.schema import SinkColumns
-from kafka_spark_source.writing.commit_log import CommitLog, MicroBatch
+from kafka_spark_source.writing.commit_log import CommitLog
+from kafka_spark_source.writing.decisions import MicroBatch
 from kafka_spark_source.writing.delivery import TaskAttempt, Written
 from kafka_spark_source.writing.exactly_once import Claim, ExactlyOnce, claim
 from kafka_spark_source.writing.row_writer import RowWriter

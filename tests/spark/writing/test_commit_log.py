@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import ClientConfig
@@ -15,50 +15,17 @@ from kafka_protocol.client.pool import close_shared_clusters, shared_cluster
 from kafka_protocol.client.producer.end_transactions import end
 from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.client.producer.transactions import Transaction, TransactionFencedError, begin
-from kafka_protocol.errors import KafkaTimeoutError
+from kafka_protocol.messages.fetch import FetchRequest
+from kafka_protocol.records.record import decode_records
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.options.write import Identity
-from kafka_spark_source.writing.commit_log import (
-    CommitLog,
-    CommitLogError,
-    Decision,
-    LoggedDecision,
-    MicroBatch,
-    TaskWrite,
-)
+from kafka_spark_source.writing.commit_log import CommitLog
+from kafka_spark_source.writing.decisions import CommitLogError, Decision, MicroBatch, TaskWrite
 from tests.fakes.log import batch_of
 from tests.fakes.transactions import TransactionalCluster
 
 LOG = "decisions"
 LOG_PARTITION = TopicPartition(LOG, 0)
-
-texts = st.text(max_size=20)
-counts = st.integers(0, 2**40)
-transactions = st.builds(Transaction, texts, counts, st.integers(0, 2**15 - 1), counts)
-writes = st.builds(
-    TaskWrite,
-    counts,
-    counts,
-    st.none() | transactions,
-    st.none() | st.builds(TopicPartition, texts, counts),
-)
-micro_batches = st.builds(MicroBatch, texts, counts)
-
-
-@given(st.builds(Decision, transactions, st.none() | micro_batches, st.lists(writes).map(tuple)))
-def test_a_decision_is_read_as_it_was_written(decision: Decision) -> None:
-    assert Decision.from_json(decision.to_json(), "it") == decision
-
-
-@pytest.mark.parametrize("text", [b"", b"\xff", b"[]", b"{}", b"null", b'{"version": "x"}'])
-def test_an_invalid_decision_is_an_error(text: bytes) -> None:
-    with pytest.raises(CommitLogError, match="it is no decision"):
-        Decision.from_json(text, "it")
-
-
-def test_a_decision_of_a_newer_version_is_an_error() -> None:
-    with pytest.raises(CommitLogError, match="version 2, and this release of pykafka knows 1"):
-        Decision.from_json(b'{"version":2}', "it")
 
 
 @pytest.fixture
@@ -79,10 +46,32 @@ def log_of(cluster: TransactionalCluster, prefix: str = "p", **options: str) -> 
     return CommitLog(config_of(cluster, **options), Identity(prefix, LOG))
 
 
-def decided(log: CommitLog, number: int) -> Decision:
-    decision = Decision(log.claim(), MicroBatch("q", number), (TaskWrite(0, number),))
+def decided(log: CommitLog, number: int, tasks: int = 1) -> Decision:
+    writes = tuple(TaskWrite(task, number) for task in range(tasks))
+    decision = Decision(log.claim(), MicroBatch("q", number), writes)
     log.decide(decision)
     return decision
+
+
+def last(log: CommitLog) -> tuple[Decision, bool]:
+    """The whole of the last decision, and whether it is done."""
+    logged = log.last_decision()
+    assert logged is not None
+    return log.read(logged), logged.is_done
+
+
+def offsets_read(cluster: TransactionalCluster) -> int:
+    """From how far behind the end the log was read, by Fetch requests so far."""
+    asked = cluster.asked(FetchRequest)
+    first: int = min(
+        partition.fetch_offset
+        for _, request, _ in asked
+        for topic in request.topics
+        for partition in topic.partitions
+    )
+    for node in cluster.nodes.values():
+        node.broker.requests.clear()
+    return cluster.log(LOG_PARTITION).end_offset - first
 
 
 def test_the_last_decision_and_whether_it_is_done(cluster: TransactionalCluster) -> None:
@@ -90,16 +79,16 @@ def test_the_last_decision_and_whether_it_is_done(cluster: TransactionalCluster)
     assert log.last_decision() is None
     for number in range(3):
         decision = decided(log, number)
-        assert log.last_decision() == LoggedDecision(decision, is_done=False)
+        assert last(log) == (decision, False)
         log.note_done(decision)
-        assert log_of(cluster).last_decision() == LoggedDecision(decision, is_done=True)
+        assert last(log_of(cluster)) == (decision, True)
 
 
 def test_writers_share_a_topic(cluster: TransactionalCluster) -> None:
     first, second = (decided(log_of(cluster, prefix), 7) for prefix in ("p", "q"))
     log_of(cluster, "q").note_done(second)
-    assert log_of(cluster, "p").last_decision() == LoggedDecision(first, is_done=False)
-    assert log_of(cluster, "q").last_decision() == LoggedDecision(second, is_done=True)
+    assert last(log_of(cluster, "p")) == (first, False)
+    assert last(log_of(cluster, "q")) == (second, True)
     assert log_of(cluster, "decided p").last_decision() is None
 
 
@@ -109,7 +98,7 @@ def test_a_replaced_driver_decides_nothing(cluster: TransactionalCluster) -> Non
     decision = decided(log, 1)
     with pytest.raises(TransactionFencedError):
         log.decide(replace(decision, claim=old))
-    assert log.last_decision() == LoggedDecision(decision, is_done=False)
+    assert last(log) == (decision, False)
 
 
 def test_a_late_note_about_an_older_decision_is_harmless(cluster: TransactionalCluster) -> None:
@@ -118,23 +107,138 @@ def test_a_late_note_about_an_older_decision_is_harmless(cluster: TransactionalC
     log.note_done(newer)
     log.note_done(older)
     # The newer one is carried out again, which changes nothing.
-    assert log.last_decision() == LoggedDecision(newer, is_done=False)
+    assert last(log) == (newer, False)
 
 
-def test_a_read_waits_for_open_transactions_of_other_writers(cluster: TransactionalCluster) -> None:
-    quick = {"default_api_timeout_ms": "300", "request_timeout_ms": "200"}
-    log = log_of(cluster, **quick)
+def test_a_decision_of_many_tasks_is_found_whole(cluster: TransactionalCluster) -> None:
+    small, large = log_of(cluster, "p"), log_of(cluster, "q")
+    decided(small, 1)
+    decision = decided(large, 2, tasks=60_000)
+    decided(small, 3)
+    logged = large.last_decision()
+    assert logged is not None
+    assert logged.tasks == 60_000
+    assert logged.first_offset < logged.last_offset
+    assert last(large) == (decision, False)
+
+
+# --- Transactions in the log ---------------------------------------------------------------------
+
+
+@contextmanager
+def open_transaction(cluster: TransactionalCluster, key: bytes = b"x") -> Iterator[Transaction]:
+    """Another writer of the log whose transaction is open."""
     client = shared_cluster(config_of(cluster))
-    soon = Deadline.after(5_000)
-    other = begin(client, "other", soon)
-    producer = Producer(client, other)
-    producer.add(LOG_PARTITION, batch_of(b"x"))
-    producer.flush()
-    decision = decided(log, 1)
-    with pytest.raises(KafkaTimeoutError):
+    other = begin(client, "other", Deadline.after(5_000))
+    log_of(cluster)._write(Producer(client, other), key, b"x")
+    yield other
+
+
+def test_a_claim_does_not_wait_for_other_prefixes(cluster: TransactionalCluster) -> None:
+    """A driver died between its decision and the commit of it."""
+    log = log_of(cluster)
+    with open_transaction(cluster):
+        decision = decided(log, 1)
+        assert last(log) == (decision, False)
+        for number in range(200):
+            log.note_done(decided(log, number))
+    assert last(log)[1]
+
+
+def test_an_open_decision_of_the_own_prefix_is_an_error(cluster: TransactionalCluster) -> None:
+    log = log_of(cluster)
+    with (
+        open_transaction(cluster, key=b"decided p"),
+        pytest.raises(CommitLogError, match="'p' in decisions-0 is in an open transaction"),
+    ):
         log.last_decision()
-    end(client, other, committed=False, deadline=soon)
-    assert log.last_decision() == LoggedDecision(decision, is_done=False)
+
+
+@pytest.mark.parametrize("committed", [True, False], ids=["committed", "aborted"])
+def test_a_decision_behind_an_open_transaction(
+    cluster: TransactionalCluster, committed: bool
+) -> None:
+    """A snapshot is written meanwhile, and leaves the open transaction to be folded again."""
+    late = log_of(cluster, "late")
+    claim = late.claim()
+    producer = Producer(late._cluster, claim)
+    decision = Decision(claim, MicroBatch("q", 1), (TaskWrite(0, 1),))
+    late._write(producer, b"decided late", decision.to_json()[0])
+    log = log_of(cluster)
+    for number in range(60):
+        log.note_done(decided(log, number))
+    assert last(log)[1]
+    assert snapshots_in(cluster) == 1
+    end(late._cluster, claim, Deadline.after(5_000), committed=committed)
+    found = late.last_decision()
+    assert (found is not None) == committed
+    if found:
+        assert late.read(found) == decision
+
+
+# --- Snapshots -----------------------------------------------------------------------------------
+
+
+def snapshots_in(cluster: TransactionalCluster) -> int:
+    batches = cluster.log(LOG_PARTITION).batches
+    return sum(each.key == b"snapshot" for batch in batches for each in decode_records(batch))
+
+
+def test_a_claim_reads_little_of_a_long_log(cluster: TransactionalCluster) -> None:
+    logs = [log_of(cluster, f"query-{number}") for number in range(10)]
+    retired = decided(log_of(cluster, "retired"), 1)
+    log_of(cluster, "retired").note_done(retired)
+    read = []
+    for number in range(20):
+        for log in logs:
+            log.claim()
+            log.last_decision()
+            read.append(offsets_read(cluster))
+            log.note_done(decided(log, number))
+    assert cluster.log(LOG_PARTITION).end_offset > 600
+    assert max(read) < 400
+    assert last(log_of(cluster, "retired")) == (retired, True)
+    assert offsets_read(cluster) > 600  # to read a decision whole, its records are read
+    assert log_of(cluster, "new").last_decision() is None
+    assert offsets_read(cluster) < 400
+
+
+def test_a_long_log_without_a_snapshot_is_read_whole_once(cluster: TransactionalCluster) -> None:
+    decision = decided(log_of(cluster), 1)
+    log = cluster.log(LOG_PARTITION)
+    for _ in range(60):
+        log.append(batch_of(*[b"x"] * 100))
+    assert last(log_of(cluster)) == (decision, False)
+    assert offsets_read(cluster) > 6_000
+    assert log_of(cluster).last_decision() is not None
+    assert offsets_read(cluster) < 400
+
+
+def test_a_snapshot_that_cannot_be_written_changes_nothing(
+    cluster: TransactionalCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = log_of(cluster)
+    log._write(Producer(shared_cluster(config_of(cluster))), b"decided q", b"garbage")
+    for number in range(60):
+        decision = decided(log, number)
+        log.note_done(decision)
+    with caplog.at_level(logging.INFO):
+        assert last(log) == (decision, True)
+    assert "No snapshot of the commit log decisions-0" in caplog.text
+
+
+def test_a_retired_prefix_is_forgotten_with_the_next_snapshot(
+    cluster: TransactionalCluster,
+) -> None:
+    retired, undecided = log_of(cluster, "retired"), log_of(cluster, "undecided")
+    retired.note_done(decided(retired, 1))
+    decided(undecided, 1)
+    log = CommitLog(config_of(cluster), Identity("p", LOG, retention_ms=0))
+    for number in range(60):
+        log.note_done(decided(log, number))
+    log.last_decision()
+    assert retired.last_decision() is None
+    assert undecided.last_decision() is not None
 
 
 def test_records_of_others_are_an_error(cluster: TransactionalCluster) -> None:
@@ -142,3 +246,12 @@ def test_records_of_others_are_an_error(cluster: TransactionalCluster) -> None:
     log._write(Producer(shared_cluster(config_of(cluster))), b"decided p", b"garbage")
     with pytest.raises(CommitLogError, match="'p' in decisions-0 is no decision of pykafka's"):
         log.last_decision()
+
+
+def test_a_decision_that_is_gone_is_an_error(cluster: TransactionalCluster) -> None:
+    log = log_of(cluster)
+    decided(log, 1)
+    logged = log.last_decision()
+    assert logged is not None
+    with pytest.raises(CommitLogError, match=r"should be at offset 1, and is not there"):
+        log.read(logged._replace(last_offset=1))

@@ -15,11 +15,12 @@ from kafka_protocol.messages.describe_transactions import DescribeTransactionsRe
 from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_protocol.messages.list_transactions import ListTransactionsRequest
 from kafka_spark_source.options.write import Identity
-from kafka_spark_source.writing.commit_log import MicroBatch
+from kafka_spark_source.writing.decisions import MicroBatch
 from kafka_spark_source.writing.delivery import TaskAttempt
 from kafka_spark_source.writing.exactly_once import ExactlyOnce, claim
 from tests.fakes.transactions import opened
 from tests.spark.writing.driver import IDENTITY, LOG, Spark, flat, rows, rows_of, scripted
+
 
 @pytest.fixture
 def spark() -> Iterator[Spark]:

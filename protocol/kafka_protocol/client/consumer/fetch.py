@@ -28,6 +28,7 @@ from kafka_protocol.client.consumer.errors import (
 from kafka_protocol.client.consumer.fetch_response import (
     UNKNOWN_EPOCH,
     PartitionData,
+    TakeBatches,
     TakenBatches,
     partition_data,
     take_batches,
@@ -78,7 +79,11 @@ class Fetched(NamedTuple):
 
 
 def fetch_range(
-    cluster: Cluster, wanted: OffsetRange, idle_timeout_ms: int, topic_id: uuid.UUID | None = None
+    cluster: Cluster,
+    wanted: OffsetRange,
+    idle_timeout_ms: int,
+    topic_id: uuid.UUID | None = None,
+    take: TakeBatches = take_batches,
 ) -> Iterator[Fetched]:
     """Read the batches that hold a range.
 
@@ -89,10 +94,11 @@ def fetch_range(
         idle_timeout_ms: How long to continue without progress.
         topic_id: The id of the topic when the range was planned, to detect a topic that was
             re-created. None or ZERO_UUID (below Kafka 2.8): the first id in metadata is expected.
+        take: Which batches of a response are yielded: by default, those of `take_batches`.
 
     Yields:
-        The batches of one response at a time, at least one, without control batches, and without
-        aborted ones under read_committed. Windows do not overlap.
+        The batches of one response at a time, at least one. By default without control batches, and
+        without aborted ones under read_committed. Windows do not overlap.
 
     Raises:
         OffsetOutOfRangeError: A part of the range is not in the log. For the end of the range, this
@@ -106,7 +112,7 @@ def fetch_range(
         KafkaTimeoutError: No records came for `idle_timeout_ms`.
         BrokerError, BrokerConnectionError: An error that did not pass in that time.
     """
-    fetcher = _Fetcher(cluster, wanted, idle_timeout_ms, topic_id)
+    fetcher = _Fetcher(cluster, wanted, idle_timeout_ms, topic_id, take)
     try:
         while fetched := fetcher.next_batches():
             yield fetched
@@ -123,8 +129,10 @@ class _Fetcher:
         wanted: OffsetRange,
         idle_timeout_ms: int,
         topic_id: uuid.UUID | None,
+        take: TakeBatches,
     ) -> None:
         config = cluster.config
+        self._take = take
         self._cluster = cluster
         self._wanted = wanted
         self._position = wanted.from_offset
@@ -154,7 +162,7 @@ class _Fetcher:
                 if self._sent is None:
                     self._send()
                 broker, data = self._receive()
-                found = take_batches(data, rest, check_crcs=self._cluster.config.check_crcs)
+                found = self._take(data, rest, check_crcs=self._cluster.config.check_crcs)
                 self._advance(found, data)
             except KafkaError as error:
                 self._recover(error)

@@ -7,8 +7,8 @@ of an aborted transaction. No I/O, no retries, no decompression.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from kafka_protocol.errors import BrokerError, CorruptRecordError, OutOfStepError
 from kafka_protocol.messages.fetch import FetchResponse
@@ -61,28 +61,56 @@ def partition_data(
     return found[0]
 
 
-def take_batches(data: PartitionData, rest: OffsetRange, *, check_crcs: bool) -> TakenBatches:
-    """Take the batches of a range, from the position of the read on; payloads stay compressed.
+class TakeBatches(Protocol):
+    """How the batches of a range are taken from a response; payloads stay compressed."""
 
-    Raises:
-        CorruptRecordError: A batch is damaged. Nothing of the response may be used.
-    """
+    def __call__(self, data: PartitionData, rest: OffsetRange, *, check_crcs: bool) -> TakenBatches:
+        """Take them, from the position of the read on.
+
+        Raises:
+            CorruptRecordError: A batch is damaged. Nothing of the response may be used.
+        """
+
+
+def take_batches(data: PartitionData, rest: OffsetRange, *, check_crcs: bool) -> TakenBatches:
+    """Take the batches with records for the reader: no control batches, and no aborted ones."""
+    hidden = AbortedTransactions(
+        AbortedTransaction(aborted.producer_id, aborted.first_offset)
+        for aborted in data.aborted_transactions or ()
+    )
+    return _take(data, rest, hidden.advance, check_crcs=check_crcs)
+
+
+def take_all_batches(data: PartitionData, rest: OffsetRange, *, check_crcs: bool) -> TakenBatches:
+    """Take every batch, control batches too."""
+    return _take(data, rest, lambda _: False, check_crcs=check_crcs)
+
+
+def _take(
+    data: PartitionData,
+    rest: OffsetRange,
+    is_hidden: Callable[[RecordBatch], bool],
+    *,
+    check_crcs: bool,
+) -> TakenBatches:
     try:
-        return _take_batches(data, rest, check_crcs=check_crcs)
+        return _take_batches(data, rest, is_hidden, check_crcs=check_crcs)
     except CorruptRecordError as error:
         raise CorruptRecordError(
             error.reason, offset=error.offset, topic_partition=rest.topic_partition
         ) from error
 
 
-def _take_batches(data: PartitionData, rest: OffsetRange, *, check_crcs: bool) -> TakenBatches:
+def _take_batches(
+    data: PartitionData,
+    rest: OffsetRange,
+    is_hidden: Callable[[RecordBatch], bool],
+    *,
+    check_crcs: bool,
+) -> TakenBatches:
     position, epoch = rest.from_offset, UNKNOWN_EPOCH
     wanted: list[RecordBatch] = []
     is_empty, misplaced = True, None
-    hidden = AbortedTransactions(
-        AbortedTransaction(aborted.producer_id, aborted.first_offset)
-        for aborted in data.aborted_transactions or ()
-    )
     for batch in read_batches(memoryview(data.records or b""), rest.until_offset):
         is_empty = False
         header = batch.header
@@ -99,10 +127,10 @@ def _take_batches(data: PartitionData, rest: OffsetRange, *, check_crcs: bool) -
             break
         if check_crcs:
             check_crc(batch)
-        is_hidden = hidden.advance(batch)
+        hides = is_hidden(batch)  # for each batch: a marker before the position counts
         if header.next_offset <= position:
             continue
-        if not is_hidden:
+        if not hides:
             wanted.append(batch)
         position = header.next_offset
         epoch = header.partition_leader_epoch if isinstance(header, BatchHeader) else UNKNOWN_EPOCH

@@ -75,7 +75,7 @@ def send_until_settled(
         results = _send_once(cluster, left, api, deadline)
         in_doubt |= {each for each, result in results.items() if result.may_be_done}
         again = {each: r.error for each, r in results.items() if r.error and r.error.retriable}
-        errors |= {each: results[each].error for each in results.keys() - again.keys()}
+        errors |= {each: r.error for each, r in results.items() if each not in again}
         try:
             if again:
                 retry.wait_if_all_retriable([*again.values()])
