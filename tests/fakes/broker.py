@@ -114,6 +114,11 @@ class ScriptedBroker:
         for sock, thread in self._open:
             _end(sock, thread)
 
+    def stop_listening(self) -> None:
+        """Refuse new connections, as a broker that goes down does first."""
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
     def wait_for_connections(self, count: int) -> None:
         """Wait: the kernel accepts a connection before this server sees it."""
         deadline = time.monotonic() + _MAX_WAIT_S

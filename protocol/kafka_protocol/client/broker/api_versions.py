@@ -1,5 +1,9 @@
 """Negotiates the API versions on a new connection: ApiVersions (KIP-35), or an old broker's.
 
+Some brokers and proxies, such as Azure Event Hubs, close the connection on a version of ApiVersions
+that they do not know, instead of UNSUPPORTED_VERSION (KIP-511). Like franz-go, and unlike Java's
+client and librdkafka, this one then tries lower versions, each on a new connection.
+
 A broker older than 0.10 does not know ApiVersions: 0.8 closes the connection, 0.9 may not respond
 at all. A newer broker does the same while it restarts or is stopped, and must not be taken for an
 old one: its records would be read in an old format, without their headers. So a broker counts as
@@ -13,7 +17,7 @@ from typing import Final, TypeAlias
 
 from kafka_protocol.client.broker.connection import BrokerConnection
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.network.transport import ClosedByPeerError
 from kafka_protocol.errors import ErrorCode, KafkaTimeoutError, OutOfStepError
 from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -35,13 +39,22 @@ OpenConnection: TypeAlias = Callable[[], BrokerConnection]
 _OLD_REQUEST: Final = ListOffsetsRequest(topics=[])
 _FIRST_WITH_API_VERSIONS: Final = (0, 10)
 
+# The versions to try, each after the broker closed the connection on the one before. Those that
+# close on 4 know 3, which most clients send; every broker with ApiVersions knows 0.
+_VERSIONS_TO_TRY: Final = (FIRST_VERSION_TO_TRY, 3, 0)
+_REMEMBERED_MS: Final = 600_000
+# By address: the version that worked after the broker closed on a higher one, and until when to
+# begin with it. For the whole process, so that only one connection has to find out. All versions
+# list the same ranges, so a version that is too low, after an upgrade or a restart, does no harm.
+_remembered: dict[Address, tuple[int, Deadline]] = {}
+
 
 def negotiate_versions(
     first: BrokerConnection, open_another: OpenConnection, config: ClientConfig, deadline: Deadline
 ) -> BrokerConnection:
     """Find out which versions a broker serves; returns a connection that knows them.
 
-    `first` is a new connection, and `open_another` opens one more, at most twice. All but the
+    `first` is a new connection, and `open_another` opens one more, at most four times. All but the
     returned one are closed.
 
     Raises:
@@ -72,7 +85,8 @@ def _choose_connection(
     if not config.api_version_request:
         return _assume(first, config)
     timeout_ms = min(config.api_version_request_timeout_ms, deadline.remaining_ms / 2)
-    negotiation = _Negotiation(first, deadline)
+    version = _first_version(first.address)
+    negotiation = _Negotiation(first, version, open_another, deadline)
     try:
         return negotiation.wait(deadline.capped_at(timeout_ms))
     except (ClosedByPeerError, KafkaTimeoutError):
@@ -83,7 +97,7 @@ def _choose_connection(
         return negotiation.wait(deadline)
     if negotiation.is_closed:
         # It closes on ApiVersions and serves the old request. Try again: it may have restarted.
-        negotiation = _Negotiation(open_another(), deadline)
+        negotiation = _Negotiation(open_another(), _VERSIONS_TO_TRY[-1], open_another, deadline)
     try:
         return negotiation.wait(deadline.capped_at(timeout_ms / 2))
     except (ClosedByPeerError, KafkaTimeoutError):
@@ -95,14 +109,38 @@ def _assume(connection: BrokerConnection, config: ClientConfig) -> BrokerConnect
     return connection
 
 
-class _Negotiation:
-    """ApiVersions on one connection, from the newest version of the API down (KIP-511)."""
+def _first_version(address: Address) -> int:
+    version, until = _remembered.get(address, (FIRST_VERSION_TO_TRY, Deadline.after(0)))
+    return FIRST_VERSION_TO_TRY if until.has_passed else version
 
-    def __init__(self, connection: BrokerConnection, deadline: Deadline) -> None:
+
+def _remember(address: Address, version: int) -> None:
+    for other, (_, until) in [*_remembered.items()]:
+        if until.has_passed:
+            _remembered.pop(other, None)
+    _remembered[address] = version, Deadline.after(_REMEMBERED_MS)
+
+
+class _Negotiation:
+    """ApiVersions from one version down.
+
+    After UNSUPPORTED_VERSION the next request is on the same connection (KIP-511), after a close
+    on another one.
+    """
+
+    def __init__(
+        self,
+        connection: BrokerConnection,
+        version: int,
+        open_another: OpenConnection,
+        deadline: Deadline,
+    ) -> None:
         self._connection = connection
+        self._open_another = open_another
         self._deadline = deadline
-        self.is_closed = False
-        self._send(FIRST_VERSION_TO_TRY)
+        self._has_closed = False
+        self.is_closed = False  # on every version
+        self._send(version)
 
     def _send(self, version: int) -> None:
         self._version = version
@@ -112,19 +150,32 @@ class _Negotiation:
         self._connection.send(request, self._deadline, version=version)
 
     def wait(self, deadline: Deadline) -> BrokerConnection:
-        """Return the connection when it knows its versions; can be repeated after a time-out."""
-        try:
-            while True:
-                response = self._connection.receive(deadline)
-                if not isinstance(response, ApiVersionsResponse):
-                    raise OutOfStepError(f"{type(response).__name__} came without a request")
-                if response.error_code == ErrorCode.NONE:
-                    self._connection.protocol.versions = versions_from(response)
-                    return self._connection
-                self._send(next_version_to_try(self._version, response))
-        except ClosedByPeerError:
-            self.is_closed = True
-            raise
+        """Return a connection that knows its versions; can be repeated after a time-out."""
+        while True:
+            try:
+                self._wait_for_versions(deadline)
+                break
+            except ClosedByPeerError:
+                lower = [version for version in _VERSIONS_TO_TRY if version < self._version]
+                if not lower:
+                    self.is_closed = True
+                    raise
+                self._has_closed = True
+                self._connection = self._open_another()
+                self._send(lower[0])
+        if self._has_closed:
+            _remember(self._connection.address, self._version)
+        return self._connection
+
+    def _wait_for_versions(self, deadline: Deadline) -> None:
+        while True:
+            response = self._connection.receive(deadline)
+            if not isinstance(response, ApiVersionsResponse):
+                raise OutOfStepError(f"{type(response).__name__} came without a request")
+            if response.error_code == ErrorCode.NONE:
+                self._connection.protocol.versions = versions_from(response)
+                return
+            self._send(next_version_to_try(self._version, response))
 
 
 def _serves_old_request(

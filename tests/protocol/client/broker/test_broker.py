@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from kafka_protocol.client.broker import api_versions
 from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address, ClientConfig
@@ -40,8 +41,10 @@ Connect: TypeAlias = Callable[..., Broker]
 
 
 @pytest.fixture
-def connect() -> Iterator[Connect]:
+def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:
     """Connects to brokers, and closes the connections after the test."""
+    # The kernel may give a port of another test again.
+    monkeypatch.setattr(api_versions, "_remembered", {})
     with ExitStack() as brokers:
 
         def make(address: Address, **options: Any) -> Broker:
@@ -127,6 +130,71 @@ def empty_list(_request: ListOffsetsRequest, _version: int) -> ListOffsetsRespon
 QUICK_MS = 200  # for a silent broker
 
 
+def refusing_above(highest: int) -> Handler:
+    """As Azure Event Hubs and some proxies: they close the connection on a newer ApiVersions."""
+
+    def respond(_request: ApiVersionsRequest, version: int) -> ApiVersionsResponse:
+        if version > highest:
+            raise Close
+        return versions_of(MetadataRequest)
+
+    return respond
+
+
+@pytest.mark.parametrize(("highest", "tried"), [(3, [4, 3]), (2, [4, 3, 0]), (0, [4, 3, 0])])
+def test_fault_11_a_broker_that_closes_on_a_newer_version(
+    connect: Connect, highest: int, tried: list[int]
+) -> None:
+    handlers: dict[type[Request], Handler] = {
+        ApiVersionsRequest: refusing_above(highest),
+        ListOffsetsRequest: empty_list,
+        MetadataRequest: lambda _r, _v: CLUSTER,
+    }
+    with ScriptedBroker(handlers) as fake:
+        broker = connect(fake.address)
+        assert [version for _, version in fake.requests] == tried
+        assert fake.connections == len(tried)
+        assert metadata(broker).cluster_id == "c"
+        # The next connection begins with what worked.
+        metadata(connect(fake.address))
+        assert [version for _, version in fake.requests[len(tried) :]] == [13, tried[-1], 13]
+        assert fake.connections == len(tried) + 1
+
+
+def test_fault_11_the_version_that_worked_is_tried_for_a_while(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Afterwards the newest again: the broker may have been upgraded."""
+    monkeypatch.setattr(api_versions, "_REMEMBERED_MS", 0)
+    with ScriptedBroker({ApiVersionsRequest: refusing_above(3)}) as fake:
+        connect(fake.address)
+        connect(fake.address)
+        assert [version for _, version in fake.requests] == [4, 3, 4, 3]
+
+
+def test_fault_11_what_is_remembered_does_not_grow(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api_versions, "_REMEMBERED_MS", 0)
+    for _ in range(3):
+        with ScriptedBroker({ApiVersionsRequest: refusing_above(3)}) as fake:
+            connect(fake.address)
+    assert len(api_versions._remembered) == 1
+
+
+def test_fault_11_a_dying_broker_is_not_taken_for_old(connect: Connect) -> None:
+    """Its port refuses the next connection; nothing is assumed and nothing remembered."""
+
+    def die(_request: ApiVersionsRequest, _version: int) -> None:
+        fake.stop_listening()
+        raise Close
+
+    with ScriptedBroker({ApiVersionsRequest: die, ListOffsetsRequest: empty_list}) as fake:
+        with pytest.raises(BrokerConnectionError, match="connection refused"):
+            connect(fake.address)
+        assert [version for _, version in fake.requests] == [4]
+
+
 @pytest.mark.parametrize("refuse", [close, silent])
 def test_fault_11_an_old_broker_must_respond_to_an_old_request(
     connect: Connect, refuse: Callable[[Request, int], None]
@@ -134,7 +202,7 @@ def test_fault_11_an_old_broker_must_respond_to_an_old_request(
     with ScriptedBroker({ApiVersionsRequest: refuse, ListOffsetsRequest: empty_list}) as fake:
         broker = connect(fake.address, api_version_request_timeout_ms=QUICK_MS)
         assert broker.versions.range_of(ListOffsetsRequest) == VersionRange(0, 0)
-        assert fake.connections <= 3
+        assert fake.connections <= 5
         with pytest.raises(
             UnsupportedVersionError,
             match=r"4-13, the broker offers 0 \(assumed from .*=0\.8\.2\).*Kafka 0.11 or newer",
@@ -204,7 +272,7 @@ def test_fault_11_gives_up_if_every_request_closes(connect: Connect) -> None:
     with ScriptedBroker({ApiVersionsRequest: close, ListOffsetsRequest: close}) as fake:
         with pytest.raises(BrokerConnectionError, match="on ApiVersions as well as on an old"):
             connect(fake.address)
-        fake.wait_for_connections(2)
+        fake.wait_for_connections(4)
 
 
 def test_fault_05_no_response_to_any_request(connect: Connect) -> None:
