@@ -235,6 +235,31 @@ def test_records_come_back_as_they_were_written(
     }
 
 
+@pytest.mark.slow
+def test_fault_29_overflow_behind_down_converted_messages(
+    kafka_cluster_factory: ClusterFactory,
+) -> None:
+    """Down-conversion drops the headers; a message of offset -1 fills the response (KIP-283)."""
+    kafka = kafka_cluster_factory("2.8.2")
+    servers = {"bootstrap.servers": kafka.bootstrap_servers}
+    partition = TopicPartition("down-converted", 0)
+    written = columns(ROWS, headers=True)
+    with closing(Cluster(ClientConfig.from_options(servers))) as cluster:
+        create_topic(cluster, NewTopic(partition.topic), soon())
+        produce(cluster, partition, written)
+    for release in ("0.9.0", "0.10.2"):
+        table = read_topic(
+            partition.topic,
+            servers
+            | {"api.version.request": "false", "broker.version.fallback": release}
+            | {"max.partition.fetch.bytes": "6000"},
+            start={0: 0},
+            end={0: ROWS},
+        ).read_all()
+        assert table["offset"].to_pylist() == [*range(ROWS)]
+        assert table["value"].to_pylist() == written.value.to_pylist()
+
+
 def test_headers_are_refused_where_there_are_none(
     client: Cluster, topic: str, release: tuple[int, ...]
 ) -> None:

@@ -131,47 +131,54 @@ def read_batches(records: memoryview, until_offset: int = MAX_INT64) -> Iterator
         CorruptRecordError: A magic is unknown, or an offset, a length or a count is impossible.
     """
     pos = 0
-    while len(records) - pos > MAGIC_AT:
-        magic = records[pos + MAGIC_AT]
-        if magic > MAGIC:
-            base_offset = _PREFIX.unpack_from(records, pos)[0]
-            raise CorruptRecordError(
-                f"magic is {magic}, the highest known is {MAGIC}", offset=base_offset
-            )
-        found = _READERS[magic](records, pos, until_offset)
-        if found is None:
+    while len(records) - pos >= _PREFIX.size:
+        end = _end_of(records, pos)
+        if end > len(records):
             return
-        batch, pos = found
+        batch, pos = _READERS[records[pos + MAGIC_AT]](records, pos, end, until_offset)
         yield batch
 
 
-def _read_record_batch(
-    records: memoryview, pos: int, _until_offset: int
-) -> tuple[RecordBatch, int] | None:
+def _end_of(records: memoryview, pos: int) -> int:
+    """The end of the batch or message that begins at `pos`, beyond `records` if it is cut short.
+
+    As in Java's ByteBufferLogInputStream, only length and magic are checked before a batch counts
+    as cut short. Down-converted responses end with an overflow message of offset -1 that is always
+    cut short (KIP-283).
+    """
     base_offset, length = _PREFIX.unpack_from(records, pos)
-    if length < _HEADER.size - _PREFIX.size:
-        raise CorruptRecordError(f"a batch of {length} bytes is impossible", offset=base_offset)
-    end = pos + _PREFIX.size + length
-    if end > len(records):
-        return None
+    magic = records[pos + MAGIC_AT] if len(records) - pos > MAGIC_AT else 0
+    if magic > MAGIC:
+        raise CorruptRecordError(
+            f"magic is {magic}, the highest known is {MAGIC}", offset=base_offset
+        )
+    if length < _MIN_LENGTHS[magic]:
+        raise CorruptRecordError(
+            f"a batch or message of {length} bytes is impossible", offset=base_offset
+        )
+    end: int = pos + _PREFIX.size + length
+    return end
+
+
+def _read_record_batch(
+    records: memoryview, pos: int, end: int, _until_offset: int
+) -> tuple[RecordBatch, int]:
     header = BatchHeader._make(_HEADER.unpack_from(records, pos))
     _check_header(header)
     return RecordBatch(header, records[pos + _HEADER.size : end]), end
 
 
 def _read_message_set(
-    records: memoryview, pos: int, until_offset: int
-) -> tuple[RecordBatch, int] | None:
-    found = message_set.read_message_set(records, pos, until_offset)
-    if found is None:
-        return None
-    header, end = found
+    records: memoryview, pos: int, end: int, until_offset: int
+) -> tuple[RecordBatch, int]:
+    header, end = message_set.read_message_set(records, pos, end, until_offset)
     return RecordBatch(header, records[pos:end]), end
 
 
-_Reader: TypeAlias = "Callable[[memoryview, int, int], tuple[RecordBatch, int] | None]"
-# By magic: returns the batch at a position, and its end; None if it is incomplete.
+_Reader: TypeAlias = "Callable[[memoryview, int, int, int], tuple[RecordBatch, int]]"
+# By magic: returns the complete batch, or the messages, from a position on, and the end of them.
 _READERS: Final[tuple[_Reader, ...]] = (_read_message_set, _read_message_set, _read_record_batch)
+_MIN_LENGTHS: Final = (*message_set.MIN_MESSAGE_BYTES, _HEADER.size - _PREFIX.size)
 
 
 def check_crc(batch: RecordBatch) -> None:

@@ -38,7 +38,7 @@ KEY_AT: Final = (18, 26)
 # The smallest message, by magic: CRC, magic, attributes, timestamp, and two lengths.
 MIN_MESSAGE_BYTES: Final = (14, 22)
 
-_OFFSET_AND_SIZE: Final = struct.Struct(">qi")
+_OFFSET: Final = struct.Struct(">q")
 _SIZE: Final = struct.Struct(">i")
 _CRC: Final = struct.Struct(">I")
 _TIMESTAMP: Final = struct.Struct(">q")
@@ -94,27 +94,23 @@ class MessageSetHeader(NamedTuple):
 
 
 def read_message_set(
-    records: memoryview, pos: int, until_offset: int
-) -> tuple[MessageSetHeader, int] | None:
-    """Read one wrapper, or a run of plain messages up to an offset, from the message at `pos` on.
+    records: memoryview, pos: int, end: int, until_offset: int
+) -> tuple[MessageSetHeader, int]:
+    """Read one wrapper, or a run of plain messages up to an offset.
 
-    A run has no offset gaps, so a damaged offset begins a new message set.
+    The first message, from `pos` to `end`, is complete. A run has no offset gaps, so a damaged
+    offset begins a new message set.
 
     Returns:
-        The header, and the end of the message set; None if its first message is incomplete.
+        The header, and the end of the message set.
 
     Raises:
-        CorruptRecordError: An offset or a size is impossible.
+        CorruptRecordError: The offset is impossible.
     """
-    offset, size = _OFFSET_AND_SIZE.unpack_from(records, pos)
+    offset = _OFFSET.unpack_from(records, pos)[0]
     magic = records[pos + MAGIC_AT]
-    if not 0 <= offset < MAX_INT64 or size < MIN_MESSAGE_BYTES[magic]:
-        raise CorruptRecordError(
-            f"a message of {size} bytes at offset {offset} is impossible", offset=offset
-        )
-    end = pos + LOG_OVERHEAD + size
-    if end > len(records):
-        return None
+    if not 0 <= offset < MAX_INT64:
+        raise CorruptRecordError("a message with this offset is impossible", offset=offset)
     attributes = records[pos + ATTRIBUTES_AT]
     timestamp = _TIMESTAMP.unpack_from(records, pos + TIMESTAMP_AT)[0] if magic else NO_TIMESTAMP
     if codec_of(attributes):

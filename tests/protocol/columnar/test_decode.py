@@ -20,6 +20,7 @@ from kafka_protocol.records.compression import Compression, CompressionCodec, co
 from kafka_protocol.records.message import Message, encode_messages, wrap_messages
 from kafka_protocol.records.record import Header, Record, decode_records, encode_records
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from tests.protocol.records.batches import overflow, plain
 from tests.protocol.records.strategies import (
     OLD_CODECS,
     MessageSetSample,
@@ -108,6 +109,11 @@ def test_fault_37_all_formats_in_one_response(pieces: list[bytes], target: int) 
     """In one frame, with an incomplete last batch."""
     read = read_all([b"".join(pieces)[:-1]])
     assert with_ms(decoded(read, target_bytes=target)) == reference_rows(read)
+
+
+def test_fault_29_overflow_behind_down_converted_messages() -> None:
+    read = read_all([plain(4, 5) + overflow(100)])
+    assert [row["offset"] for row in decoded(read)] == [4, 5]
 
 
 @given(sample=message_sets(), edges=st.tuples(st.integers(-5, 45), st.integers(-5, 45)))

@@ -75,6 +75,15 @@ def plain(*offsets: int, magic: int = 1) -> bytes:
     return encode_messages(_messages(offsets), magic)
 
 
+def overflow(remaining: int) -> bytes:
+    """What a broker puts behind down-converted messages if they are smaller than announced.
+
+    As LazyDownConversionRecordsSend does (KIP-283): offset -1, cut short, zeros.
+    """
+    size = max(remaining + 1, 61)
+    return ((b"\xff" * 8) + size.to_bytes(4, "big") + bytes(remaining))[:remaining]
+
+
 def wrapped(*offsets: int, at: int, magic: int = 1) -> bytes:
     return wrapper_of(_messages(offsets), magic, CompressionCodec.GZIP, at)
 

@@ -140,8 +140,8 @@ def with_field(data: bytes, pos: int, field: bytes) -> bytes:
     [
         (0, b"\xff" * 8, "base offset is -1"),
         (0, b"\x7f" + b"\xff" * 7, "base offset is 9223372036854775807"),
-        (8, b"\x00\x00\x00\x30", "a batch of 48 bytes is impossible"),
-        (8, b"\xff\xff\xff\xff", "a batch of -1 bytes is impossible"),
+        (8, b"\x00\x00\x00\x30", "a batch or message of 48 bytes is impossible"),
+        (8, b"\xff\xff\xff\xff", "a batch or message of -1 bytes is impossible"),
         (16, b"\x03", "magic is 3"),
         (23, b"\xff\xff\xff\xff", "last offset delta is -1"),
         (57, b"\xff\xff\xff\xff", "-1 records are announced"),

@@ -20,6 +20,7 @@ from tests.protocol.records.batches import (
     MESSAGE_0,
     MESSAGE_1,
     ONE,
+    overflow,
     plain,
     read,
     wrapped,
@@ -104,6 +105,18 @@ def test_fault_29_truncated_at_every_byte(magic: int, make: Callable[..., bytes]
         assert offsets[:3] == [1, 2, 3]
 
 
+@pytest.mark.parametrize("remaining", [*range(20), 60, 61, 1_000])
+@pytest.mark.parametrize(
+    "make", [plain, lambda *o, magic: wrapped(*o, at=5, magic=magic)], ids=["plain", "wrapped"]
+)
+def test_fault_29_overflow_behind_down_converted_messages(
+    make: Callable[..., bytes], remaining: int
+) -> None:
+    for magic in (0, 1):
+        data = make(4, 5, magic=magic) + overflow(remaining)
+        assert [r.offset for b in read(data) for r in decode_records(b)] == [4, 5]
+
+
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("codec", [CompressionCodec.NONE, CompressionCodec.GZIP])
 def test_fault_31_every_flipped_byte_is_detected(magic: int, codec: CompressionCodec) -> None:
@@ -138,10 +151,10 @@ def test_fault_31_a_flipped_offset_begins_a_new_message_set() -> None:
 @pytest.mark.parametrize(
     ("field", "reason"),
     [
-        (b"\xff" * 8, "at offset -1 is impossible"),
-        (b"\x7f" + b"\xff" * 7, "at offset 9223372036854775807 is impossible"),
-        (bytes(8) + b"\xff\xff\xff\xff", "a message of -1 bytes"),
-        (bytes(8) + b"\x00\x00\x00\x0d", "a message of 13 bytes"),
+        (b"\xff" * 8, "at offset -1: .* is impossible"),
+        (b"\x7f" + b"\xff" * 7, "at offset 9223372036854775807: .* is impossible"),
+        (bytes(8) + b"\xff\xff\xff\xff", "a batch or message of -1 bytes"),
+        (bytes(8) + b"\x00\x00\x00\x0d", "a batch or message of 13 bytes"),
     ],
     ids=["offset -1", "highest offset", "size -1", "size 13"],
 )
@@ -150,8 +163,19 @@ def test_fault_32_impossible_entries(field: bytes, reason: str) -> None:
         read(field + MESSAGE_0[len(field) :])
 
 
+@pytest.mark.parametrize("length", range(12, 17))
+@pytest.mark.parametrize("size", [-1, 0, 13])
+def test_fault_32_an_impossible_size_without_a_magic(length: int, size: int) -> None:
+    """As in Java, the size is checked as soon as it is there; 14 could be a message."""
+    tail = bytes(8) + size.to_bytes(4, "big", signed=True) + bytes(4)
+    with pytest.raises(CorruptRecordError, match=f"a batch or message of {size} bytes"):
+        read(plain(6) + tail[:length])
+    assert spans(read(plain(6) + tail[:11])) == [(6, 7)]
+    assert spans(read(plain(6) + bytes(11) + b"\x0e" + tail[12:length])) == [(6, 7)]
+
+
 def test_fault_32_magic_1_is_larger_by_its_timestamp() -> None:
-    with pytest.raises(CorruptRecordError, match="a message of 15 bytes at offset 7 is impossible"):
+    with pytest.raises(CorruptRecordError, match="at offset 7: a batch or message of 15 bytes is"):
         read(MESSAGE_0[:16] + b"\x01" + MESSAGE_0[17:])
 
 
@@ -160,7 +184,7 @@ def test_fault_32_good_messages_before_a_bad_one_are_read() -> None:
     bad[8:12] = b"\xff\xff\xff\xff"
     batches = read_batches(memoryview(plain(6, 7) + bytes(bad)))
     assert next(batches).header.next_offset == 8
-    with pytest.raises(CorruptRecordError, match="at offset 8: a message of -1 bytes"):
+    with pytest.raises(CorruptRecordError, match="at offset 8: a batch or message of -1 bytes"):
         next(batches)
 
 

@@ -18,6 +18,7 @@ from kafka_protocol.messages.fetch import FetchResponse
 from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from tests.fakes.log import Log, batch_of
+from tests.protocol.records.batches import overflow, plain
 
 PARTITION = TopicPartition("t", 0)
 ID = uuid.UUID(int=7)
@@ -67,6 +68,12 @@ def test_fault_29_no_complete_batch() -> None:
     for length in range(len(whole)):
         found = taken_from(whole[:length], 0, 2)
         assert found == TakenBatches([], 0, UNKNOWN_EPOCH, is_empty=True)
+
+
+def test_fault_29_overflow_behind_down_converted_messages() -> None:
+    found = taken_from(plain(4, 5) + overflow(100), 4, 9)
+    assert (found.position, len(found.batches)) == (6, 1)
+    assert taken_from(overflow(12), 4, 9) == TakenBatches([], 4, UNKNOWN_EPOCH, is_empty=True)
 
 
 def test_fault_31_misplaced_batches_are_an_error_now_or_later() -> None:
