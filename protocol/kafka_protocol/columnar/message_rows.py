@@ -10,7 +10,7 @@ import numpy as np
 from kafka_protocol.columnar.rows import RowRanges, Slices, join_payloads
 from kafka_protocol.columnar.varints import Bools, Bytes, Longs
 from kafka_protocol.errors import CorruptRecordError
-from kafka_protocol.records.attributes import CODEC_MASK, LOG_APPEND_TIME
+from kafka_protocol.records.attributes import CODEC_MASK, LOG_APPEND_TIME, NO_TIMESTAMP
 from kafka_protocol.records.compression import Buffer
 from kafka_protocol.records.message_set import (
     ATTRIBUTES_AT,
@@ -20,6 +20,8 @@ from kafka_protocol.records.message_set import (
     MessageSetHeader,
     message_starts,
 )
+
+_KEY_AT = np.array(KEY_AT)
 
 
 class MessageRows(NamedTuple):
@@ -54,12 +56,13 @@ def locate_messages(headers: Sequence[MessageSetHeader], payloads: Sequence[Buff
     data, begins = join_payloads(payloads)
     start, end, ranges = _boundaries(begins, headers, payloads)
     view = np.frombuffer(data, dtype=np.uint8)
-    key_at = start + ranges.repeat(KEY_AT[header.magic] for header in headers)
+    magic = view[start + MAGIC_AT]
+    key_at = start + _KEY_AT[np.minimum(magic, 1)]
     key = Slices(key_at + 4, _read_big_endian(view, key_at, 4))
     value_at = key.stop
     value = Slices(value_at + 4, _read_big_endian(view, value_at, 4))
     broken = (
-        (view[start + MAGIC_AT] != ranges.repeat(header.magic for header in headers))
+        (magic > 1)
         | (view[start + ATTRIBUTES_AT] & CODEC_MASK != 0)
         | (key.length < -1)
         | (value.length < -1)
@@ -68,14 +71,16 @@ def locate_messages(headers: Sequence[MessageSetHeader], payloads: Sequence[Buff
     if broken.any():
         header = headers[ranges.batch_of(np.argmax(broken))]
         raise CorruptRecordError(
-            "a message has another magic than its message set, is compressed inside a wrapper, or "
-            "does not have the length of its key and value",
+            "a message has an unknown magic, is compressed inside a wrapper, or does not have the "
+            "length of its key and value",
             offset=header.stated_offset,
         )
     return MessageRows(
         data=data,
         offset=_offsets(_read_big_endian(view, start, 8), headers, ranges),
-        timestamp=_timestamps(_read_big_endian(view, start + TIMESTAMP_AT, 8), headers, ranges),
+        timestamp=_timestamps(
+            _read_big_endian(view, start + TIMESTAMP_AT, 8), magic, headers, ranges
+        ),
         timestamp_type=ranges.repeat(header.timestamp_type for header in headers),
         key=key,
         value=value,
@@ -109,29 +114,28 @@ def _read_big_endian(view: Bytes, pos: Longs, size: int) -> Longs:
 
 
 def _offsets(stated: Longs, headers: Sequence[MessageSetHeader], ranges: RowRanges) -> Longs:
-    """The offsets; in a wrapper of magic 1 they are relative, and its own is that of the last."""
-    row = ranges.first_disorder(stated)
+    """The absolute offsets, by the rules of `records.message`."""
     highest = np.array([header.last_offset for header in headers])
     lasts = stated[ranges.lasts]
-    outside = (stated[ranges.firsts] < 0) | (lasts > highest)
-    if row is None and outside.any():
-        row = ranges.firsts[np.argmax(outside)]
-    if row is not None:
+    is_outside = (stated < 0) | (stated > np.repeat(lasts, ranges.counts))
+    is_outside |= np.repeat((highest > 0) & (lasts > highest), ranges.counts)
+    if is_outside.any():
         raise CorruptRecordError(
             "the offsets of the messages do not fit together",
-            offset=headers[ranges.batch_of(row)].stated_offset,
+            offset=headers[ranges.batch_of(np.argmax(is_outside))].stated_offset,
         )
-    is_relative = [header.codec != 0 and header.magic == 1 for header in headers]
+    is_relative = [header.has_relative_offsets for header in headers]
     bases: Longs = np.where(is_relative, highest - lasts, 0)
     return stated + np.repeat(bases, ranges.counts)
 
 
-def _timestamps(stated: Longs, headers: Sequence[MessageSetHeader], ranges: RowRanges) -> Longs:
-    """The timestamps; that of the header for magic 0, and for a wrapper with LOG_APPEND_TIME."""
-    uses_header = [
-        header.magic == 0 or (header.codec != 0 and header.timestamp_type == LOG_APPEND_TIME)
-        for header in headers
+def _timestamps(
+    stated: Longs, magic: Bytes, headers: Sequence[MessageSetHeader], ranges: RowRanges
+) -> Longs:
+    """The timestamps: none in magic 0, and that of a wrapper with LOG_APPEND_TIME."""
+    appended = [
+        header.codec != 0 and header.timestamp_type == LOG_APPEND_TIME for header in headers
     ]
-    from_header = ranges.repeat(header.timestamp for header in headers)
-    timestamps: Longs = np.where(np.repeat(uses_header, ranges.counts), from_header, stated)
-    return timestamps
+    of_wrapper = ranges.repeat(header.timestamp for header in headers)
+    timestamps: Longs = np.where(np.repeat(appended, ranges.counts), of_wrapper, stated)
+    return np.where(magic == 0, NO_TIMESTAMP, timestamps)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 from kafka_protocol import primitives as p
@@ -19,7 +18,12 @@ from kafka_protocol.primitives import Out, Reader
 from kafka_protocol.records.attributes import LOG_APPEND_TIME, NO_TIMESTAMP, codec_of
 from kafka_protocol.records.compression import Buffer, Compression, CompressionCodec, compress
 from kafka_protocol.records.lz4_checksum import with_wrong_checksum
-from kafka_protocol.records.message_set import MessageSetHeader, message_starts, unpack
+from kafka_protocol.records.message_set import (
+    MIN_MESSAGE_BYTES,
+    MessageSetHeader,
+    message_starts,
+    unpack,
+)
 
 _CRC: Final = struct.Struct(">I")
 
@@ -56,19 +60,19 @@ def _read_message(data: memoryview, header: MessageSetHeader) -> Message:
     _, pos = p.read_int32(data, pos)  # CRC
     magic, pos = p.read_int8(data, pos)
     attributes, pos = p.read_int8(data, pos)
-    if magic != header.magic:
-        raise DecodeError(f"a message of magic {magic} in a message set of {header.magic}")
+    if not 0 <= magic < len(MIN_MESSAGE_BYTES):
+        raise DecodeError(f"a message of magic {magic} in a message set")
     if codec_of(attributes):
         raise DecodeError("a message inside a wrapper is compressed again")
     timestamp = NO_TIMESTAMP
     if magic:
         timestamp, pos = p.read_int64(data, pos)
+        if header.codec and header.timestamp_type == LOG_APPEND_TIME:
+            timestamp = header.timestamp
     key, pos = read_bytes(p.read_int32, data, pos)
     value, pos = read_bytes(p.read_int32, data, pos)
     if pos != len(data):
         raise DecodeError(f"a message is {len(data) - pos} bytes longer than its fields")
-    if header.codec and header.timestamp_type == LOG_APPEND_TIME:
-        timestamp = header.timestamp
     return Message(offset, timestamp, key, value)
 
 
@@ -86,13 +90,16 @@ def _with_absolute_offsets(messages: list[Message], header: MessageSetHeader) ->
     """The messages with absolute offsets.
 
     In a wrapper of magic 1 offsets are relative, and the wrapper has the offset of its last
-    message. Compaction may have removed any other message.
+    message. Compaction may have removed any other message. Two things that producers write are
+    read as by Java's DeepRecordsIterator: a wrapper of offset 0, which says nothing, and offsets
+    that do not ascend. Unlike there, no message may be above the last one: a range that ends with
+    the wrapper would lose it.
     """
-    first, last = messages[0].offset, messages[-1].offset
-    ascending = all(before.offset < after.offset for before, after in pairwise(messages))
-    if not ascending or first < 0 or last > header.last_offset:
+    last = messages[-1].offset
+    is_inside = all(0 <= message.offset <= last for message in messages)
+    if not is_inside or 0 < header.last_offset < last:
         raise DecodeError("the offsets of the messages do not fit together")
-    base = header.last_offset - last if header.codec and header.magic else 0
+    base = header.last_offset - last if header.has_relative_offsets else 0
     return [message._replace(offset=base + message.offset) for message in messages]
 
 

@@ -78,6 +78,14 @@ class MessageSetHeader(NamedTuple):
         return timestamp_type_of(self.attributes) if self.magic else NO_TIMESTAMP_TYPE
 
     @property
+    def has_relative_offsets(self) -> bool:
+        """Whether the offsets of the messages are relative to that of the last one (KIP-31).
+
+        Not in a wrapper of offset 0, as some releases of librdkafka write it.
+        """
+        return self.codec != 0 and self.magic == 1 and self.last_offset > 0
+
+    @property
     def is_empty(self) -> bool:
         """Never: a message set has at least one message."""
         return False

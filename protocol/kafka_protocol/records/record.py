@@ -8,7 +8,8 @@ Source: Kafka's "Message Format" (Record, Record Header), KIP-82 (headers), KIP-
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from kafka_protocol import primitives as p
@@ -58,6 +59,7 @@ def decode_records(
         for _ in range(header.records_count):
             record, pos = _read_record(payload, pos, header)
             records.append(record)
+        _check_ascending(records)
     except CorruptRecordError as error:
         raise CorruptRecordError(error.reason, offset=header.base_offset) from error
     except DecodeError as error:
@@ -67,6 +69,12 @@ def decode_records(
             f"{len(payload) - pos} bytes follow the last record", offset=header.base_offset
         )
     return records
+
+
+def _check_ascending(records: Sequence[Record]) -> None:
+    # Java's DefaultRecordBatch does not check this, and its consumer then skips records silently.
+    if any(before.offset >= after.offset for before, after in pairwise(records)):
+        raise DecodeError("offset deltas do not ascend")
 
 
 def _read_record(payload: memoryview, pos: int, header: BatchHeader) -> tuple[Record, int]:

@@ -35,6 +35,45 @@ def test_fault_37_relative_offsets() -> None:
     assert (batch.header.base_offset, batch.header.stated_offset) == (0, 107)
 
 
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize(
+    ("inner", "at", "offsets"),
+    [
+        ((0, 1, 2), 0, [0, 1, 2]),
+        ((4,), 0, [4]),
+        ((0, 0, 0), 0, [0, 0, 0]),
+        ((3, 5, 3, 5), 5, [3, 5, 3, 5]),
+    ],
+)
+def test_fault_37_wrappers_as_some_producers_write_them(
+    magic: int, inner: tuple[int, ...], at: int, offsets: list[int]
+) -> None:
+    """Their offset is 0, or those of the messages do not ascend; Java reads both."""
+    (batch,) = read(wrapped(*inner, at=at, magic=magic))
+    assert [record.offset for record in decode_records(batch)] == offsets
+
+
+def test_fault_37_relative_offsets_that_do_not_ascend() -> None:
+    (batch,) = read(wrapped(1, 0, 1, 1, at=9))
+    assert [record.offset for record in decode_records(batch)] == [9, 8, 9, 9]
+
+
+@pytest.mark.parametrize("attributes", [0, 8])
+@pytest.mark.parametrize("magic", [0, 1])
+def test_fault_37_both_magics_in_a_wrapper(magic: int, attributes: int) -> None:
+    """As in Java: offsets are those of the wrapper's magic, timestamps of the message's."""
+    inner = plain(0, magic=0) + plain(1, magic=1)
+    wrapper = encode_messages(
+        [Message(1, NOW + 5, None, gzip.compress(inner))], magic, 1 | attributes
+    )
+    (batch,) = read(wrapper)
+    appended = magic and attributes
+    assert [(record.offset, record.timestamp) for record in decode_records(batch)] == [
+        (0, -1),
+        (1, NOW + 5 if appended else NOW),
+    ]
+
+
 def test_fault_37_log_append_time_of_a_wrapper() -> None:
     messages = [Message(0, NOW, None, b"a"), Message(1, NOW + 1, None, b"b")]
     appended, created = (
@@ -54,7 +93,7 @@ def test_reads_what_was_written(sample: MessageSetSample) -> None:
 @pytest.mark.parametrize(
     ("inner", "reason"),
     [
-        (plain(0, magic=0), "a message of magic 0 in a message set of 1"),
+        (plain(0)[:16] + b"\x02" + plain(0)[17:], "a message of magic 2 in a message set"),
         (wrapped(0, at=0), "is compressed again"),
         (plain(0)[:-1], "bytes left"),
         (plain(0) + b"\x00", "1 bytes follow the last message"),

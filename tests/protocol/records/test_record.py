@@ -42,6 +42,13 @@ def test_fault_32_impossible_records(payload: bytes, reason: str) -> None:
         decode_records(batch)
 
 
+def test_fault_32_offsets_must_ascend() -> None:
+    header = header_of(base_offset=40, records_count=2, last_offset_delta=1)
+    payload = memoryview(b"\x0c\x00\x08\x00\x01\x01\x00" * 2)
+    with pytest.raises(CorruptRecordError, match="at offset 40: offset deltas do not ascend"):
+        decode_records(RecordBatch(header, payload))
+
+
 def test_fault_33_size_limit_names_the_offset() -> None:
     batch = RecordBatch(header_of(base_offset=40, records_count=1), memoryview(bytes(100)))
     with pytest.raises(CorruptRecordError, match=r"at offset 40: .*more than 99 bytes"):
