@@ -19,6 +19,7 @@ from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 PartitionData: TypeAlias = FetchResponse.FetchableTopicResponse.PartitionData
 
 UNKNOWN_EPOCH: Final = -1
+UNKNOWN_OFFSET: Final = -1
 
 
 class TakenBatches(NamedTuple):
@@ -35,7 +36,7 @@ class TakenBatches(NamedTuple):
 def partition_data(
     response: FetchResponse, topic_partition: TopicPartition, topic_id: uuid.UUID, context: str
 ) -> PartitionData:
-    """The data of one partition in a response; empty where a quota was exceeded.
+    """The data of one partition in a response; where a quota was exceeded, empty and all unknown.
 
     From v13 on responses have topic ids and no names. `context` is API, partition and broker.
 
@@ -46,7 +47,8 @@ def partition_data(
     if response.error_code:
         raise BrokerError(response.error_code, context)
     if response.throttle_time_ms > 0 and not response.responses:
-        return PartitionData()  # as brokers since 2.0 respond over a quota (KIP-219)
+        # As brokers since 2.0 respond over a quota (KIP-219). It says nothing about the log.
+        return PartitionData(high_watermark=UNKNOWN_OFFSET)
     found = [
         data
         for topic in response.responses
@@ -117,7 +119,7 @@ def _take_batches(
         # No checksum covers the offset of a batch, so it is compared with other known offsets.
         if rest.from_offset < position and header.stated_offset < position:
             raise _misplaced(header.stated_offset, data, rest, position)
-        if header.stated_offset >= data.high_watermark:
+        if UNKNOWN_OFFSET < data.high_watermark <= header.stated_offset:
             # Brokers read the high watermark before the log: the next response has a later one.
             misplaced = _misplaced(header.stated_offset, data, rest, position)
             break

@@ -49,6 +49,7 @@ from tests.fakes.fetch_cases import (
 )
 from tests.fakes.log import batch_of, in_transaction
 from tests.fakes.reading import ABC, IN_THREE, PARTITION, one_partition, read, write
+from tests.fakes.skipping_time import sleeps_take_no_time
 
 SOON_MS = 5_000
 
@@ -397,6 +398,17 @@ def test_fault_41_throttled_until_the_time_out() -> None:
         with pytest.raises(KafkaError, match=r"Fetch to broker 1 .*throttles|Cannot fetch record"):
             read(client, 0, 1, idle_ms=100)
         assert len(cluster.asked(FetchRequest)) <= 12
+
+
+@pytest.mark.parametrize("served", [7, 17])
+def test_fault_41_an_empty_response_is_no_end_of_the_log(served: int) -> None:
+    """It has no high watermark, and 0 would be data loss: nothing is in a log that ends there."""
+    with one_partition((b"a", b"b")) as (cluster, client), sleeps_take_no_time():
+        cluster.offer(FetchRequest, VersionRange(0, served))
+        cluster.spoil(FetchRequest, over_quota(1))
+        for position in (0, 1):
+            with pytest.raises(KafkaTimeoutError, match=f"record for offset {position} |throttles"):
+                read(client, position, 2, idle_ms=60)
 
 
 def test_fault_41_batches_are_yielded_before_the_wait() -> None:

@@ -110,4 +110,11 @@ def test_fault_40_errors_of_the_response_and_of_the_partition() -> None:
 
 
 def test_fault_41_an_empty_response_over_a_quota() -> None:
-    assert not partition_data(FetchResponse(throttle_time_ms=1), PARTITION, ID, "").records
+    data = partition_data(FetchResponse(throttle_time_ms=1), PARTITION, ID, "")
+    assert not data.records
+    assert (data.high_watermark, data.last_stable_offset, data.log_start_offset) == (-1, -1, -1)
+
+
+def test_fault_41_an_unknown_high_watermark_is_no_bound() -> None:
+    found = taken_from(stored(1, 4), 0, 4, high_watermark=-1)
+    assert (found.position, len(found.batches), found.misplaced) == (4, 2, None)
