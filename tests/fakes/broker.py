@@ -22,6 +22,7 @@ from kafka_protocol.primitives import Out
 from kafka_protocol.schema import Request, Response
 
 _MAX_WAIT_S = 10
+_MAX_FRAME_BYTES = 100 * 1024 * 1024  # socket.request.max.bytes
 
 
 class Close(Exception):
@@ -202,8 +203,10 @@ def _write_last(sock: socket.socket, data: bytes) -> None:
 
 
 def _read_frame(sock: socket.socket) -> memoryview | None:
-    size = _read_exactly(sock, 4)
-    return None if size is None else _read_exactly(sock, int.from_bytes(size, "big"))
+    head = _read_exactly(sock, 4)
+    size = 0 if head is None else int.from_bytes(head, "big")
+    # As a broker does on TLS, whose first bytes are a size of 369 MB.
+    return _read_exactly(sock, size) if 0 < size <= _MAX_FRAME_BYTES else None
 
 
 def _read_exactly(sock: socket.socket, count: int) -> memoryview | None:

@@ -251,15 +251,19 @@ def test_plaintext_to_a_tls_listener(sasl: KafkaCluster) -> None:
     refused(options, ProtocolError, r"speaks TLS; set kafka\.security\.protocol to SSL")
 
 
-def test_tls_to_a_plaintext_listener(old: KafkaCluster) -> None:
-    """The error may be temporary, so the client retries until the set-up time-out."""
-    options = {
-        "bootstrap.servers": old.bootstrap_servers,
-        "security.protocol": "SSL",
-        "socket.connection.setup.timeout.ms": "1000",
-    }
-    with pytest.raises(BrokerConnectionError, match="TLS handshake; does this listener speak TLS"):
-        ask(options)
+@pytest.mark.parametrize("cluster", ["kafka_cluster", "old"])
+def test_tls_to_a_plaintext_listener(cluster: str, request: pytest.FixtureRequest) -> None:
+    kafka: KafkaCluster = request.getfixturevalue(cluster)
+    options = {"bootstrap.servers": kafka.bootstrap_servers, "security.protocol": "SSL"}
+    reason = r"responds there without TLS; .*set kafka\.security\.protocol to PLAINTEXT"
+    refused(options, TlsError, reason)
+
+
+def test_no_sasl_to_a_listener_with_it(sasl: KafkaCluster, old: KafkaCluster) -> None:
+    options = {"bootstrap.servers": old.bootstrap_servers}
+    refused(options, AuthenticationError, r"expects SASL \(PLAIN\); .* to SASL_PLAINTEXT")
+    options = without(sasl.client_options, "sasl.") | {"security.protocol": "SSL"}
+    refused(options, AuthenticationError, r"expects SASL \(.*SCRAM-SHA-512.*\); .* to SASL_SSL")
 
 
 def test_sasl_to_a_listener_without_it(kafka_cluster: KafkaCluster) -> None:

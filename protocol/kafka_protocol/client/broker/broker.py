@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 from kafka_protocol.client.broker.api_versions import negotiate_versions
 from kafka_protocol.client.broker.authenticate import authenticate
 from kafka_protocol.client.broker.connection import BrokerConnection
+from kafka_protocol.client.broker.listener import raise_if_sasl, raise_if_without_tls
 from kafka_protocol.client.clock import Deadline, sleep_ms
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.network.transport import ClosedByPeerError
@@ -55,7 +56,8 @@ class Broker:
         BrokerConnectionError: The connection is refused, or closed at once.
         KafkaTimeoutError: The broker accepted and then did not respond.
         ProtocolError: It is not a Kafka broker, or it expects TLS.
-        AuthenticationError: One side refuses the other; TlsError if that happens in TLS.
+        AuthenticationError: One side refuses the other; TlsError if that happens in TLS, or if the
+            listener expects no TLS.
     """
 
     def __init__(
@@ -65,11 +67,11 @@ class Broker:
         self.node_id = node_id
         self._config = config
         self.is_closed = False
-        connection = BrokerConnection(address, config, deadline)
+        connection = self._open_connection(deadline)
         waited_ms = deadline.remaining_ms
         try:
             self._connection = negotiate_versions(
-                connection, lambda: BrokerConnection(address, config, deadline), config, deadline
+                connection, lambda: self._open_connection(deadline), config, deadline
             )
         except KafkaTimeoutError as error:
             raise _no_response(f"ApiVersions to {self}", waited_ms) from error
@@ -79,6 +81,7 @@ class Broker:
         self._early_responses: deque[tuple[int, Response]] = deque()
         self._throttled = Deadline.after(0)
         self._authenticate(deadline)
+        self._setup_responses = self._connection.protocol.received_responses
 
     def __repr__(self) -> str:
         return f"<Broker {self}, {self._connection!r}>"
@@ -151,6 +154,7 @@ class Broker:
 
         Raises:
             BrokerConnectionError, KafkaTimeoutError, ProtocolError: The broker is then closed.
+            AuthenticationError: The listener expects SASL; the broker is then closed.
         """
         early = self._early_responses
         expected = early[0][0] if early else self._connection.protocol.expected_correlation_id
@@ -193,7 +197,8 @@ class Broker:
             raise _no_response(context, waited_ms) from error
         except KafkaError as error:
             self.close()
-            raise _with_context(error, context, self._hint(error)) from error
+            self._raise_if_sasl(error, context, limit)
+            raise _with_context(error, context) from error
         self._note_throttling(response)
         return response
 
@@ -245,20 +250,28 @@ class Broker:
             self._early_responses.append((correlation_id, response))
         self._authenticate(deadline)
 
-    def _hint(self, error: KafkaError) -> str:
+    def _open_connection(self, deadline: Deadline) -> BrokerConnection:
+        try:
+            return BrokerConnection(self.address, self._config, deadline)
+        except ClosedByPeerError:
+            # In a TLS handshake; without TLS nothing is read here.
+            raise_if_without_tls(self.address, self._config, deadline)
+            raise
+
+    def _raise_if_sasl(self, error: KafkaError, context: str, deadline: Deadline) -> None:
         # A listener that expects SASL serves ApiVersions, and closes on any other request.
-        is_first = self._connection.protocol.received_responses <= 1
-        if is_first and isinstance(error, ClosedByPeerError):
-            return ", at the first request after ApiVersions; does this listener expect SASL?"
-        return ""
+        is_first = self._connection.protocol.received_responses == self._setup_responses
+        is_candidate = is_first and not self._config.security.uses_sasl
+        if is_candidate and isinstance(error, ClosedByPeerError):
+            raise_if_sasl(self.address, self._config, deadline, context)
 
 
 def _no_response(context: str, waited_ms: float) -> KafkaTimeoutError:
     return KafkaTimeoutError(f"{context}: no response within {waited_ms:.0f} ms")
 
 
-def _with_context(error: KafkaError, context: str, hint: str = "") -> KafkaError:
+def _with_context(error: KafkaError, context: str) -> KafkaError:
     """The same kind of error, whose text starts with the API and the broker."""
     if isinstance(error, BrokerConnectionError | KafkaTimeoutError | ProtocolError):
-        return type(error)(f"{context}: {error}{hint}")
+        return type(error)(f"{context}: {error}")
     return error

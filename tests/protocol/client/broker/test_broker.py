@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
@@ -10,27 +11,32 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from kafka_protocol.client.broker import api_versions
+from kafka_protocol.client.broker import api_versions, listener
 from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.errors import (
+    AuthenticationError,
     BrokerConnectionError,
     BrokerError,
     KafkaError,
     KafkaTimeoutError,
     ProtocolError,
+    TlsError,
     UnsupportedVersionError,
 )
 from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kafka_protocol.schema import Request, VersionRange
 from tests.fakes.broker import Close, Handler, ScriptedBroker, encode_response, versions_of
-from tests.fakes.tls import foreign_server
+from tests.fakes.tls import foreign_server, listening
 
 SOON = 5_000
+TLS_HANDSHAKE = b"\x16"
 
 
 def config(**options: Any) -> ClientConfig:
@@ -301,6 +307,83 @@ def test_fault_03_and_09_the_error_names_the_other_protocol(
     with foreign_server(reply) as address, pytest.raises(ProtocolError, match=hint) as caught:
         connect(address)
     assert f"broker 7 ({address})" in str(caught.value)
+
+
+@pytest.mark.parametrize("protocol", ["SSL", "SASL_SSL"])
+def test_fault_03_tls_to_a_broker_without_it(connect: Connect, protocol: str) -> None:
+    """It closes the connection as if it were stopping; a request without TLS shows which it is."""
+    security = SecurityOptions(protocol=protocol, mechanism="PLAIN", username="alice")
+    with ScriptedBroker({}) as fake:
+        with pytest.raises(
+            TlsError,
+            match=rf"^{fake.address} .*responds there without TLS; .*{protocol[:-3]}PLAINTEXT",
+        ):
+            connect(fake.address, security=security)
+        assert fake.requests == [(ApiVersionsRequest(), 0)]
+        assert fake.connections == 2
+
+
+@pytest.mark.parametrize("waits_ms", [0, SOON])
+def test_fault_03_tls_to_a_broker_that_is_stopping(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, waits_ms: int
+) -> None:
+    """Or to any server that closes, or waits where it does not see TLS."""
+    monkeypatch.setattr(listener, "_PROBE_MS", 50)
+    done = threading.Event()
+
+    def serve(sock: socket.socket) -> None:
+        if sock.recv(1) != TLS_HANDSHAKE:
+            done.wait(waits_ms / 1000)
+
+    with listening(serve) as address:
+        with pytest.raises(BrokerConnectionError, match="does this listener speak TLS"):
+            connect(address, security=SecurityOptions(protocol="SSL"))
+        done.set()
+
+
+def test_fault_03_the_listener_expects_sasl(connect: Connect) -> None:
+    """It closes the connection at the first request, as if it were stopping."""
+    handlers: dict[type[Request], Handler] = {
+        MetadataRequest: close,
+        SaslHandshakeRequest: lambda _request, _version: SaslHandshakeResponse(
+            error_code=33, mechanisms=["PLAIN", "SCRAM-SHA-512"]
+        ),
+    }
+    with ScriptedBroker(handlers) as fake:
+        broker = connect(fake.address)
+        with pytest.raises(
+            AuthenticationError,
+            match=r"^Metadata to broker 7 .*expects SASL \(PLAIN, SCRAM-SHA-512\); set "
+            r"kafka.security.protocol to SASL_PLAINTEXT",
+        ):
+            metadata(broker)
+        assert broker.is_closed
+
+
+def illegal_state(_request: SaslHandshakeRequest, _version: int) -> SaslHandshakeResponse:
+    return SaslHandshakeResponse(error_code=34)
+
+
+@pytest.mark.parametrize("handshake", [close, illegal_state])
+def test_fault_03_the_listener_does_not_expect_sasl(connect: Connect, handshake: Handler) -> None:
+    with ScriptedBroker({MetadataRequest: close, SaslHandshakeRequest: handshake}) as fake:
+        broker = connect(fake.address)
+        with pytest.raises(BrokerConnectionError, match=r"^Metadata to broker 7 .* connection$"):
+            metadata(broker)
+
+
+def test_fault_03_a_listener_that_served_a_request_is_not_asked(connect: Connect) -> None:
+    def serve_once(_request: MetadataRequest, _version: int) -> MetadataResponse:
+        if len(fake.requests) > 2:
+            raise Close
+        return CLUSTER
+
+    with ScriptedBroker({MetadataRequest: serve_once, SaslHandshakeRequest: close}) as fake:
+        broker = connect(fake.address)
+        metadata(broker)
+        with pytest.raises(BrokerConnectionError, match=r"^Metadata to broker 7 "):
+            metadata(broker)
+        assert fake.connections == 1
 
 
 def test_fault_04_closed_at_every_byte_of_a_response(connect: Connect) -> None:
