@@ -12,6 +12,7 @@ from contextlib import closing
 
 import pytest
 
+from kafka_protocol.client.broker import api_versions
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
@@ -36,7 +37,7 @@ from kafka_protocol.records.record import Record, encode_records
 from kafka_protocol.schema import Request, VersionRange
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes import faults
-from tests.fakes.broker import Close, Peer, ScriptedBroker
+from tests.fakes.broker import Close, Handler, Peer, ScriptedBroker
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.faults import Fault
 from tests.fakes.reading import ABC, PARTITION, one_partition, read, write
@@ -179,6 +180,27 @@ def test_fault_11_releases_with_older_api_versions(release: str) -> None:
         tried = [version for _, _, version in cluster.asked(ApiVersionsRequest)]
         assert len(tried) == 2
         assert tried[1] == cluster.nodes[1].versions[ApiVersionsRequest.api_key].highest
+
+
+def test_fault_11_a_cluster_that_closes_on_a_newer_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As Azure Event Hubs on v4; only the first connection to an address has to find out."""
+    monkeypatch.setattr(api_versions, "_remembered", {})
+
+    def close_above_3(handler: Handler) -> Handler:
+        return lambda request, version: (faults.closing(handler) if version > 3 else handler)(
+            request, version
+        )
+
+    with one_partition((b"a", b"b"), (b"c",)) as (cluster, client):
+        cluster.spoil(ApiVersionsRequest, close_above_3)
+        assert read_all(client) == ABC
+        client.close()
+        assert read_all(client) == ABC
+        tried = [version for _, _, version in cluster.asked(ApiVersionsRequest)]
+        assert tried[:2] == [4, 3]
+        assert set(tried[2:]) == {3}
 
 
 def test_fault_11_few_connections_if_every_request_closes() -> None:
