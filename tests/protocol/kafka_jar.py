@@ -54,11 +54,10 @@ class KafkaJar:
         class_path = ":".join(map(str, [self._clients, *self._needed]))
         return [str(self._java), *_JVM_FLAGS, "-cp", class_path, str(_PROGRAMS / program)]
 
-    def run(self, program: str) -> str:
+    def run(self, program: str, *arguments: str) -> str:
         """The output of a program."""
-        done = subprocess.run(
-            self.command(program), stdout=subprocess.PIPE, text=True, check=True, timeout=120
-        )
+        command = [*self.command(program), *arguments]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=120)
         return done.stdout
 
     def schema(self, name: str) -> dict[str, Any]:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from kafka.record.legacy_records import LegacyRecordBatchBuilder
 
 from kafka_protocol.errors import CorruptRecordError
+from kafka_protocol.records.batch import read_batches
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.records.record import decode_records
-from tests.protocol.records.batches import MESSAGE_0, MESSAGE_1, plain, read, wrapped, wrapper_with
+from tests.protocol.kafka_jar import CURRENT, KafkaJar
+from tests.protocol.records.batches import (
+    MESSAGE_0,
+    MESSAGE_1,
+    overflow,
+    plain,
+    read,
+    wrapped,
+    wrapper_with,
+)
 from tests.protocol.records.strategies import (
     NOW,
     OLD_CODECS,
@@ -58,20 +69,47 @@ def test_fault_37_relative_offsets_that_do_not_ascend() -> None:
     assert [record.offset for record in decode_records(batch)] == [9, 8, 9, 9]
 
 
+def both_magics(magic: int, attributes: int) -> bytes:
+    inner = plain(0, magic=0) + plain(1, magic=1)
+    return encode_messages([Message(1, NOW + 5, None, gzip.compress(inner))], magic, 1 | attributes)
+
+
 @pytest.mark.parametrize("attributes", [0, 8])
 @pytest.mark.parametrize("magic", [0, 1])
 def test_fault_37_both_magics_in_a_wrapper(magic: int, attributes: int) -> None:
     """As in Java: offsets are those of the wrapper's magic, timestamps of the message's."""
-    inner = plain(0, magic=0) + plain(1, magic=1)
-    wrapper = encode_messages(
-        [Message(1, NOW + 5, None, gzip.compress(inner))], magic, 1 | attributes
-    )
-    (batch,) = read(wrapper)
+    (batch,) = read(both_magics(magic, attributes))
     appended = magic and attributes
     assert [(record.offset, record.timestamp) for record in decode_records(batch)] == [
         (0, -1),
         (1, NOW + 5 if appended else NOW),
     ]
+
+
+AS_JAVA = (
+    *(wrapped(0, 1, 2, at=0, magic=magic) for magic in (0, 1)),
+    *(wrapped(3, 5, 3, 5, at=5, magic=magic) for magic in (0, 1)),
+    wrapped(1, 0, 1, 1, at=9),
+    wrapped(2, 3, 7, at=107),
+    wrapped(8, 10, at=9),
+    *(both_magics(magic, attributes) for magic in (0, 1) for attributes in (0, 8)),
+    plain(4, 5) + overflow(12),
+    plain(4, 5) + overflow(100),
+    plain(6) + bytes(11),
+    plain(6) + bytes(11) + b"\x0d",
+)
+
+
+def test_fault_37_java_reads_the_same(kafka_jar: Callable[[str], KafkaJar]) -> None:
+    found = kafka_jar(CURRENT).run("RecordsOracle.java", *(data.hex() for data in AS_JAVA))
+    for data, line in zip(AS_JAVA, found.splitlines(), strict=True):
+        offsets_and_times, error = [], []
+        try:
+            for batch in read_batches(memoryview(data)):
+                offsets_and_times += [f"{r.offset}@{r.timestamp}" for r in decode_records(batch)]
+        except CorruptRecordError:
+            error = ["error"]
+        assert [*offsets_and_times, *error] == line.split()
 
 
 def test_fault_37_log_append_time_of_a_wrapper() -> None:
