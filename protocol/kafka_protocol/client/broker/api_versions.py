@@ -1,8 +1,8 @@
 """Negotiates the API versions on a new connection: ApiVersions (KIP-35), or an old broker's.
 
 Some brokers and proxies, such as Azure Event Hubs, close the connection on a version of ApiVersions
-that they do not know, instead of UNSUPPORTED_VERSION (KIP-511). Like franz-go, and unlike Java's
-client and librdkafka, this one then tries lower versions, each on a new connection.
+that they do not know, instead of UNSUPPORTED_VERSION (KIP-511). Lower versions are tried then, each
+on a new connection, as franz-go does.
 
 A broker older than 0.10 does not know ApiVersions: 0.8 closes the connection, 0.9 may not respond
 at all. A newer broker does the same while it restarts or is stopped, and must not be taken for an
