@@ -39,17 +39,22 @@ class Assignment:
 
 
 def resolve(
-    cluster: Cluster, strategy: Strategy, deadline: Deadline, known: Collection[str] = ()
+    cluster: Cluster,
+    strategy: Strategy,
+    deadline: Deadline,
+    known: Collection[str] = (),
+    may_lack: Collection[str] = (),
 ) -> Assignment:
     """Find the partitions of a strategy.
 
-    A topic in `known`, which existed before, may be missing without an error.
+    A topic in `known`, which existed before, may be missing without an error. A named topic is
+    waited for, as brokers may not have heard of it yet, unless they `may_lack` it.
 
     Raises:
         BrokerError: A named topic does not exist, or the user may not read a topic.
         BrokerConnectionError, KafkaTimeoutError: No broker can be reached, or none responds.
     """
-    topics = [*_topics(cluster, strategy, deadline, known)]
+    topics = [*_topics(cluster, strategy, deadline, known, may_lack)]
     found = {TopicPartition(topic.name, number) for topic in topics for number in topic.partitions}
     assigned = set(strategy.partitions) if isinstance(strategy, Assign) else found
     return Assignment(
@@ -60,7 +65,11 @@ def resolve(
 
 
 def _topics(
-    cluster: Cluster, strategy: Strategy, deadline: Deadline, known: Collection[str]
+    cluster: Cluster,
+    strategy: Strategy,
+    deadline: Deadline,
+    known: Collection[str],
+    may_lack: Collection[str],
 ) -> Iterable[Topic]:
     match strategy:
         case SubscribePattern():
@@ -69,12 +78,13 @@ def _topics(
             topics = [each for each in every_topic if _is_selected(each, strategy)]
         case Subscribe(names):
             option = "subscribe"
-            topics = [*cluster.settled_topics(names, deadline).values()]
+            topics = [*cluster.settled_topics(names, deadline, may_lack=may_lack).values()]
         case Assign():
             option = "assign"
-            # Planning reports all partitions of a topic that does not exist.
-            known = names_of(strategy)
-            topics = [*cluster.settled_topics(known, deadline).values()]
+            known = names_of(
+                strategy
+            )  # planning reports all partitions of a topic that does not exist
+            topics = [*cluster.settled_topics(known, deadline, may_lack=may_lack).values()]
     missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     topics = [each for each in topics if each.error_code != missing or each.name not in known]
     for topic in topics:

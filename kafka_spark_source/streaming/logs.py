@@ -2,7 +2,8 @@
 
 Connections live as long as the query. The partitions are requested again after a second, the ends
 of logs each time. A missing partition, or another topic id, is requested again until metadata has
-had time to spread (topic.metadata.propagation.max.ms): a single broker may be behind.
+had time to spread (topic.metadata.propagation.max.ms), or until every broker lacks the topic: a
+single broker may be behind.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Final
 
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.consumer.deleted_topics import DeletedTopics
 from kafka_protocol.client.consumer.list_offsets import OffsetsPoll, list_offsets
 from kafka_protocol.client.consumer.topic_identity import AnotherIdCounter, is_unknown_topic
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
@@ -71,7 +73,9 @@ class StreamLogs:
         self._fresh_until = Deadline.after(0)
 
     def _resolve(self, known: Collection[str], deadline: Deadline) -> Assignment:
-        found = resolve(self._cluster, self._strategy, deadline, known)
+        # Later, `latest_offsets` waits for topics, but not for those that are gone for good.
+        may_lack = () if self._assignment is None else known
+        found = resolve(self._cluster, self._strategy, deadline, known, may_lack)
         if not self._replaced_ids.isdisjoint(found.topic_ids.values()):
             raise _stale_metadata("a broker returns the id of a deleted topic")
         self._assignment = found
@@ -97,13 +101,15 @@ class StreamLogs:
 
         Args:
             known: The partitions that were read before.
-            deadline: When to give up.
+            deadline: When to give up. A wait for metadata to spread does not count: the requests
+                after it have default.api.timeout.ms again.
             gone: Those of them that may be missing: do not wait for them.
 
         Returns:
             The ends of all partitions that exist. A known partition is missing only if brokers did
-            not know it for topic.metadata.propagation.max.ms. A topic counts as re-created after a
-            second, and is reported so once.
+            not know it for topic.metadata.propagation.max.ms, or if its topic is deleted according
+            to `DeletedTopics`. A topic counts as re-created after a second, and is reported so
+            once.
 
         Raises:
             KafkaError: The cluster cannot be reached, or a broker refuses.
@@ -112,16 +118,16 @@ class StreamLogs:
         retry: Retry | None = None
         is_over = False  # metadata had time to spread
         other_ids = AnotherIdCounter(_RECREATED_AFTER_MS)
+        deleted = DeletedTopics(self._cluster)
         while True:
             try:
                 found = self.assignment(deadline)
                 recreated = self._recreated_topics(found, known)
                 if not recreated:
                     other_ids.reset()
-                missing = known - gone - set(found.existing)
                 if recreated and not other_ids.add():
                     reason = _stale_metadata(f"topics {', '.join(recreated)} have other ids")
-                elif missing and not recreated and not is_over:
+                elif not is_over and (missing := self._missing(found, known - gone, deleted)):
                     reason = _stale_metadata(f"partitions {join_partitions(missing)} are missing")
                 else:
                     return self._list_latest(found, recreated, deadline)
@@ -138,6 +144,7 @@ class StreamLogs:
             except KafkaError:
                 is_over = True
                 retry.pause()
+            deadline = Deadline.after(config.api_timeout_ms)
 
     def earliest_offsets(
         self, partitions: Collection[TopicPartition], deadline: Deadline
@@ -155,6 +162,18 @@ class StreamLogs:
             for topic, topic_id in found.topic_ids.items()
             if topic in read and self._ids[topic] != topic_id
         )
+
+    def _missing(
+        self, found: Assignment, known: AbstractSet[TopicPartition], deleted: DeletedTopics
+    ) -> set[TopicPartition]:
+        """The known partitions that one broker lacks, unless their topics are deleted.
+
+        A topic with another id than before is not missing, though it may have fewer partitions.
+        """
+        before = {tp: self._ids.get(tp.topic) for tp in known - set(found.existing)}
+        missing = {tp for tp, id_ in before.items() if found.topic_ids.get(tp.topic, id_) == id_}
+        gone = deleted.deleted_among({tp.topic for tp in missing} & self._ids.keys())
+        return {tp for tp in missing if tp.topic not in gone}
 
     def _list_latest(
         self, found: Assignment, recreated: Collection[str], deadline: Deadline

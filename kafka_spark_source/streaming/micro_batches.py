@@ -75,9 +75,7 @@ class MicroBatches:
         self._cluster = Cluster(config)
         self._logs = StreamLogs(self._cluster, options.strategy)
         self._observed = ObservedLogs(
-            self._logs,
-            fail_on_data_loss=options.fail_on_data_loss,
-            retry_backoff_ms=config.retry_backoff_ms,
+            self._logs, config, fail_on_data_loss=options.fail_on_data_loss
         )
         self._commits = (
             GroupCommits(self._cluster, options.group_id)
@@ -144,7 +142,7 @@ class MicroBatches:
             self.processed(start)
             self._pacing.pause_if_idle()
         end = self._with_retries(
-            lambda left: self._next_end(start, left, pinned, is_limited=is_limited, is_new=is_new)
+            lambda _: self._next_end(start, pinned, is_limited=is_limited, is_new=is_new)
         )
         self._phase = Phase.RUNNING
         if is_new or end != start:
@@ -212,10 +210,11 @@ class MicroBatches:
     # --- How far a micro-batch goes --------------------------------------------------------------
 
     def _next_end(
-        self, start: Offsets, deadline: Deadline, pinned: Offsets, *, is_limited: bool, is_new: bool
+        self, start: Offsets, pinned: Offsets, *, is_limited: bool, is_new: bool
     ) -> Offsets:
         target = self._target.offsets if self._target else None
-        now = self._observed.observe(start, deadline, to_target=target is not None)
+        now = self._observed.observe(start, to_target=target is not None)
+        deadline = Deadline.after(self._config.api_timeout_ms)
         recreated_topics = self._observed.recreated_topics
         if now.latest == start and not (is_new or self._target or recreated_topics):
             return start  # the usual case of an idle query

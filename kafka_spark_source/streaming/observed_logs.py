@@ -9,6 +9,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from kafka_protocol.client.clock import Deadline, sleep_ms
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.rate_limits import Offsets
 from kafka_spark_source.planning.stream import LogEndOffsets, deleted
@@ -21,17 +22,12 @@ _CHECKS_OF_SHORTER_LOGS: Final = 3
 
 
 class ObservedLogs:
-    """The logs of one query, from one micro-batch to the next.
+    """The logs of one query, from one micro-batch to the next."""
 
-    After `retry_backoff_ms`, a log that seems shorter is requested again.
-    """
-
-    def __init__(
-        self, logs: StreamLogs, *, fail_on_data_loss: bool, retry_backoff_ms: float
-    ) -> None:
+    def __init__(self, logs: StreamLogs, config: ClientConfig, *, fail_on_data_loss: bool) -> None:
         self._logs = logs
+        self._config = config
         self._fail_on_data_loss = fail_on_data_loss
-        self._retry_backoff_ms = retry_backoff_ms
         self._deleted: set[TopicPartition] = set()  # though Spark's log may still contain them
         self._recreated: set[TopicPartition] = set()  # to be read from the beginning
         self._earliest: dict[TopicPartition, int] = {}  # of new partitions
@@ -43,10 +39,10 @@ class ObservedLogs:
         """The re-created topics that are not yet read from the beginning."""
         return {tp.topic for tp in self._recreated}
 
-    def observe(self, start: Offsets, deadline: Deadline, *, to_target: bool) -> LogEndOffsets:
+    def observe(self, start: Offsets, *, to_target: bool) -> LogEndOffsets:
         """Request the ends of the logs, and note which partitions were deleted or re-created.
 
-        In a run `to_target`, `check_available_now` reports deleted partitions, so they are not
+        It may take longer than default.api.timeout.ms, as metadata may have to spread. In a run `to_target`, `check_available_now` reports deleted partitions, so they are not
         reported here.
 
         Raises:
@@ -54,7 +50,7 @@ class ObservedLogs:
         """
         if to_target:
             self._logs.invalidate_partitions()  # a topic of the target may have been re-created
-        now = self._latest_offsets(start, deadline)
+        now = self._latest_offsets(start)
         missing = start.keys() - self._deleted - now.latest.keys()
         if missing and not to_target:
             self._deleted |= missing
@@ -62,20 +58,23 @@ class ObservedLogs:
                 raise_or_warn(deleted(missing), fail_on_data_loss=self._fail_on_data_loss)
         returned = self._deleted & now.latest.keys()
         self._deleted -= returned
-        ids = self._logs.topic_ids(returned, deadline)
+        ids = self._logs.topic_ids(returned, self._new_deadline())
         # Without topic ids a topic that was missing for a while counts as re-created.
         self._recreated.update(tp for tp in returned if tp.topic not in ids)
         self.latest = now.latest
         return now
 
-    def _latest_offsets(self, start: Offsets, deadline: Deadline) -> LogEndOffsets:
+    def _new_deadline(self) -> Deadline:
+        return Deadline.after(self._config.api_timeout_ms)
+
+    def _latest_offsets(self, start: Offsets) -> LogEndOffsets:
         for _ in range(_CHECKS_OF_SHORTER_LOGS):
-            now = self._logs.latest_offsets(start.keys(), deadline, self._deleted)
+            now = self._logs.latest_offsets(start.keys(), self._new_deadline(), self._deleted)
             self._recreated.update(tp for tp in now.latest if tp.topic in now.recreated)
             if now.recreated or all(now.latest.get(tp, at) >= at for tp, at in start.items()):
                 break
             self._logs.invalidate_partitions()
-            sleep_ms(self._retry_backoff_ms)
+            sleep_ms(self._config.retry_backoff_ms)
         return now
 
     def beginnings_of_recreated(

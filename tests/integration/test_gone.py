@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from confluent_kafka.admin import AdminClient
@@ -54,6 +55,20 @@ def test_fault_23_a_topic_is_deleted_under_a_read(
         rest_of(range_)
     assert caught.value.topic_partition == partition
     assert caught.value.offset in (1, 2)
+
+
+def test_fault_23_every_broker_lacks_a_deleted_topic(
+    kafka_cluster: KafkaCluster, cluster: Cluster, make_topic: MakeTopic
+) -> None:
+    """The topic's id was known, so the propagation time-out does not have to pass."""
+    partition = TopicPartition(make_topic(), 0)
+    write(cluster, b"a", b"b", topic_partition=partition)
+    planned = topic_id(cluster, partition.topic)
+    options = {"topic_metadata_propagation_max_ms": "600000"}
+    with closing(connect(kafka_cluster, **options)) as patient:
+        delete_topic(cluster, partition.topic, soon())
+        with pytest.raises(TopicGoneError, match="is unknown to every broker"):
+            read(patient, 0, 2, topic_partition=partition, topic_id=planned)
 
 
 def topic_id(client: Cluster, topic: str) -> uuid.UUID:

@@ -190,6 +190,28 @@ def test_fault_23_a_topic_of_a_pattern_is_deleted_under_a_query(
 
 
 @pytest.mark.core
+def test_fault_23_all_topics_of_a_pattern_are_deleted(
+    stream: Stream, cluster: Cluster, make_topic: MakeTopic
+) -> None:
+    """All brokers lack them, so that neither of the two long time-outs passes."""
+    prefix = f"{stream.topic}-"
+    first, second = f"{prefix}1", f"{prefix}2"
+    create_topic(cluster, NewTopic(first), soon())
+    stream.journal.write(first, [0], 5)
+    options = {
+        "subscribePattern": f"^{prefix}",
+        "kafka.default.api.timeout.ms": "3000",
+        "kafka.topic.metadata.propagation.max.ms": "600000",
+    }
+    with stream.running(**options, **GO_ON) as query:
+        delete_topic(cluster, first, soon())
+        create_topic(cluster, NewTopic(second), soon())
+        stream.journal.write(second, [0], 5)
+        expect_soon(query, partial(stream.is_at, {second: {0: 5}}, batches=2))
+    assert stream.records() == sorted(stream.journal.records)
+
+
+@pytest.mark.core
 def test_fault_25_partitions_are_added_under_a_query(stream: Stream) -> None:
     """They are read from the beginning, although the query started at the latest offset."""
     stream.journal.write(stream.topic, [0], 10)

@@ -16,6 +16,7 @@ from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.reading import one_partition
 
 T0, T1, U0 = (TopicPartition(t, p) for t, p in [("t", 0), ("t", 1), ("u", 0)])
+GONE = TopicPartition("gone", 0)
 
 
 def found_by(client: Cluster, strategy: Strategy) -> Assignment:
@@ -76,6 +77,15 @@ def test_a_known_topic_may_be_gone(strategy: Strategy, monkeypatch: pytest.Monke
         found = resolve(client, strategy, Deadline.after(10_000), known=["gone"])
         assert found.assigned == found.existing == {T0}
         assert found.topic_ids.keys() == {"t"}
+
+
+@pytest.mark.parametrize("strategy", [Subscribe(("t", "gone")), Assign((T0, GONE))], ids=repr)
+def test_a_topic_that_brokers_may_lack_is_not_waited_for(strategy: Strategy) -> None:
+    with one_partition() as (cluster, client):
+        known = ["gone", "t"]
+        found = resolve(client, strategy, Deadline.after(10_000), known, may_lack=known)
+        assert found.existing == {T0}
+        assert len(cluster.asked(MetadataRequest)) == 1
 
 
 def test_a_known_topic_does_not_excuse_an_unknown_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from kafka_spark_source.streaming import logs as stream_logs
 from kafka_spark_source.testing.waiting import Deadline
 from tests.fakes import faults
 from tests.fakes.batch_reading import ABC, IN_THREE
+from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.stream_loss import (
     AFTER_THE_LOG,
     GO_ON,
@@ -75,6 +76,29 @@ def test_fault_23_the_only_topic_is_deleted_and_recreated_later(
         assert caplog.text.count("t-0 have been deleted") == 1
         new = recreate(cluster, 5)
         assert values(query.run()) == new
+
+
+@pytest.mark.parametrize("release", ["2.7.0", "99"], ids=["without ids", "with ids"])
+def test_fault_23_all_topics_of_a_pattern_are_deleted(release: str) -> None:
+    """The wait for metadata is longer than default.api.timeout.ms: the query goes on."""
+    patience = {
+        "kafka.retry.backoff.max.ms": 1_000,
+        "kafka.default.api.timeout.ms": 3_000,
+        "kafka.topic.metadata.propagation.max.ms": 30_000,
+    }
+    with (
+        sleeps_take_no_time(),
+        streaming(*IN_THREE, **GO_ON, subscribePattern="[tu]") as (cluster, query),
+    ):
+        for node in cluster.nodes.values():
+            node.release = release
+        query.restart(**patience)
+        assert query.run() == ABC
+        del cluster.topics["t"]
+        assert query.trigger() is None
+        cluster.add_topic("u")
+        fill(cluster, "u", partition=OTHER)
+        assert values(query.run()) == ["u"]
 
 
 @BOTH

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -14,15 +14,22 @@ from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.rate_limits import Offsets
-from kafka_spark_source.planning.strategies import Strategy, Subscribe, SubscribePattern
+from kafka_spark_source.planning.strategies import (
+    Assign,
+    Strategy,
+    Subscribe,
+    SubscribePattern,
+)
 from kafka_spark_source.streaming import logs as stream_logs
 from kafka_spark_source.streaming.logs import StreamLogs
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.stream_loss import with_topic_id
 
 T0, T1, U0 = (TopicPartition(t, p) for t, p in [("t", 0), ("t", 1), ("u", 0)])
 ANY = SubscribePattern(".")
+PATIENT: Final[dict[str, Any]] = {"topic_propagation_max_ms": 30_000, "retry_backoff_max_ms": 1_000}
 
 
 def soon() -> Deadline:
@@ -157,6 +164,75 @@ def test_fault_23_a_topic_that_stays_unknown_is_deleted(known: set[TopicPartitio
         waited = Deadline.after(50)
         assert ends(logs, *known) == ({T0: 2, T1: 0}, set())
         assert waited.has_passed, "one response is not enough"
+
+
+@pytest.mark.usefixtures("partitions_are_never_fresh")
+@pytest.mark.parametrize("strategy", [ANY, Subscribe(("t", "u")), Assign((T0, U0))], ids=repr)
+def test_fault_23_a_topic_that_every_broker_lacks_is_deleted(strategy: Strategy) -> None:
+    """Its id was known, so no broker can lack it because the topic is new."""
+    with (
+        logs_of(strategy, nodes=3, **PATIENT) as (cluster, logs),
+        sleeps_take_no_time(),
+    ):
+        cluster.add_topic("u")
+        ends(logs, T0, U0)
+        del cluster.topics["u"]
+        early, late = Deadline.after(900), Deadline.after(5_000)
+        assert U0 not in ends(logs, T0, U0)[0]
+        assert early.has_passed, "brokers may hear of a topic a second later"
+        assert not late.has_passed
+
+
+@pytest.mark.usefixtures("partitions_are_never_fresh")
+def test_fault_22_a_topic_that_one_broker_has_exists() -> None:
+    """Two of three brokers are behind for a long time."""
+    with (
+        logs_of(nodes=3, **PATIENT) as (cluster, logs),
+        sleeps_take_no_time(),
+    ):
+        ends(logs, T0, T1)
+        for node in (1, 2):
+            cluster.spoil(MetadataRequest, faults.changed(without_topics), node)
+        for _ in range(5):
+            assert ends(logs, T0, T1) == ({T0: 2, T1: 0}, set())
+
+
+@pytest.mark.usefixtures("partitions_are_never_fresh")
+def test_fault_22_a_known_name_without_an_id_is_waited_for() -> None:
+    with (
+        logs_of(release="2.7.0", **PATIENT) as (cluster, logs),
+        sleeps_take_no_time(),
+    ):
+        ends(logs, T0, T1)
+        del cluster.topics["t"]
+        waited = Deadline.after(28_000)
+        assert ends(logs, T0, T1) == ({}, set())
+        assert waited.has_passed
+
+
+@pytest.mark.usefixtures("partitions_are_never_fresh")
+def test_fault_22_waiting_for_metadata_uses_up_no_deadline() -> None:
+    with (
+        logs_of(**PATIENT, api_timeout_ms=3_000) as (_, logs),
+        sleeps_take_no_time(),
+    ):
+        unseen = TopicPartition("t", 7)
+        latest, _ = logs.latest_offsets({T0, T1, unseen}, Deadline.after(3_000))
+        assert latest == {T0: 2, T1: 0}
+
+
+@pytest.mark.usefixtures("partitions_are_never_fresh")
+def test_fault_22_a_topic_is_missing_while_one_is_recreated() -> None:
+    with logs_of(topic_propagation_max_ms=60_000) as (cluster, logs):
+        cluster.add_topic("u")
+        ends(logs, T0, T1, U0)
+        cluster.add_topic("t", 1)
+
+        def without_u(response: MetadataResponse) -> None:
+            response.topics[:] = [topic for topic in response.topics if topic.name != "u"]
+
+        cluster.spoil(MetadataRequest, faults.only(40, faults.changed(without_u)))
+        assert ends(logs, T0, T1, U0) == ({T0: 0, U0: 0}, {"t"})
 
 
 def test_fault_23_a_deleted_topic_is_not_waited_for_again() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import TypeVar
 
@@ -68,6 +69,11 @@ class Cluster:
             f"{len(self._topics)} topics known>"
         )
 
+    @property
+    def node_ids(self) -> AbstractSet[int]:
+        """The node ids of the brokers in the newest metadata."""
+        return self._addresses.keys()
+
     def close(self) -> None:
         """Close every connection."""
         for broker in [*self._brokers.values(), *self._replaced, *filter(None, [self._bootstrap])]:
@@ -98,11 +104,18 @@ class Cluster:
         return known if names is None else {n: known.get(n) or unknown_topic(n) for n in names}
 
     def settled_topics(
-        self, names: Collection[str], deadline: Deadline, *, create: bool = False
+        self,
+        names: Collection[str],
+        deadline: Deadline,
+        *,
+        may_lack: Collection[str] = (),
+        create: bool = False,
     ) -> dict[str, Topic]:
         """Request topics until none has a retriable error, or for TOPIC_GRACE_MS.
 
-        Some brokers do not know a new topic yet, or it has no leader yet. `create` as for `topics`.
+        Some brokers do not know a new topic yet, or it has no leader yet. At least half of the time
+        until `deadline` is left then. Topics that the brokers `may_lack` may be unknown. `create`
+        as for `topics`.
 
         Returns:
             Every named topic. A topic that still does not exist has an error code.
@@ -111,8 +124,9 @@ class Cluster:
             BrokerConnectionError, KafkaTimeoutError: As from `topics`.
         """
         topics = self.topics(names, deadline, create=create)
-        retry = Retry(self.config, deadline.capped_at(TOPIC_GRACE_MS), TOPIC_GRACE_MS)
-        while unsettled := [t for t in topics.values() if ErrorCode.lookup(t.error_code).retriable]:
+        grace = deadline.capped_at(min(TOPIC_GRACE_MS, deadline.remaining_ms / 2))
+        retry = Retry(self.config, grace, TOPIC_GRACE_MS)
+        while unsettled := [t for t in topics.values() if _is_unsettled(t, may_lack)]:
             try:
                 retry.wait_if_retriable(BrokerError(unsettled[0].error_code, "Metadata"))
             except BrokerError:
@@ -163,7 +177,14 @@ class Cluster:
             AuthenticationError: A broker refuses the client's identity.
             KafkaError: The first error, where no call's error is retriable.
             BrokerConnectionError: No call succeeded; names the error of each.
+            KafkaTimeoutError: The deadline had passed before.
         """
+        if deadline.has_passed:
+            raise KafkaTimeoutError(
+                "No broker was asked: the time-out of the operation was used up before, for "
+                "example by waiting until brokers agree about a new or deleted topic. Raise "
+                "kafka.default.api.timeout.ms (for a write: kafka.max.block.ms)"
+            )
         setup = deadline.capped_at(self.config.connection_setup_timeout_ms)
         errors: list[KafkaError] = []
         candidates = self._candidates()
@@ -375,6 +396,12 @@ class Cluster:
             if self._addresses.get(node_id) != broker.address:
                 broker.close()
                 del self._brokers[node_id]
+
+
+def _is_unsettled(topic: Topic, may_lack: Collection[str]) -> bool:
+    error = ErrorCode.lookup(topic.error_code)
+    may_be_unknown = topic.name in may_lack and error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return error.retriable and not may_be_unknown
 
 
 def _connected(broker: Broker, _deadline: Deadline) -> Broker:

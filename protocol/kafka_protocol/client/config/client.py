@@ -142,7 +142,8 @@ class ClientConfig:
         "topic.metadata.propagation.max.ms",
         integer(0),
         30_000,
-        "How long brokers may not know a topic that is read before it counts as deleted.",
+        "How long brokers may not know a topic that is read before it counts as deleted. It is "
+        "a second or two if its id was known (brokers from 2.8 on) and every broker lacks it.",
     )
     retry_backoff_ms: int = option(
         "retry.backoff.ms", integer(0), 100, "The first pause before a retry; then it doubles."

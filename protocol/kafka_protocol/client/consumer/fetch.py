@@ -103,9 +103,8 @@ def fetch_range(
     Raises:
         OffsetOutOfRangeError: A part of the range is not in the log. For the end of the range, this
             is known only after `idle_timeout_ms`.
-        TopicGoneError: The topic or the partition was unknown to the brokers for
-            topic.metadata.propagation.max.ms, which may be longer than `idle_timeout_ms`; or the
-            topic was re-created under another id, which is known within about a second.
+        TopicGoneError: The topic was deleted, as `topic_identity` describes, which may take longer
+            than `idle_timeout_ms`; or it was re-created under another id.
         LogTruncatedError: Yielded records are no longer in the log; known since Kafka 2.7
             (KIP-320). A new call at its `offset` continues without the records in their place.
         CorruptRecordError: A batch is damaged.
@@ -140,7 +139,7 @@ class _Fetcher:
         self._idle_timeout_ms = idle_timeout_ms
         self._max_bytes_limit = max(1, config.max_response_bytes - _OVERHEAD_BYTES)
         self._max_bytes = min(config.max_partition_fetch_bytes, self._max_bytes_limit)
-        self._identity = TopicIdentity(config, wanted.topic_partition, topic_id)
+        self._identity = TopicIdentity(cluster, wanted.topic_partition, topic_id)
         self._replica = ReadReplica(wanted.topic_partition, config.client_rack)
         self._sent: SentRequest | None = None  # the Fetch in flight
         # From one response; the leader may be stale, so a second one has to confirm it.

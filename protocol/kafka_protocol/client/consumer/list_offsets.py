@@ -15,7 +15,13 @@ from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster.cluster import TOPIC_GRACE_MS, Cluster
 from kafka_protocol.client.cluster.exchange import Leaders, exchange, group_by_leader
 from kafka_protocol.client.consumer.topic_identity import is_unknown_topic
-from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, OutOfStepError
+from kafka_protocol.errors import (
+    BrokerError,
+    ErrorCode,
+    KafkaError,
+    KafkaTimeoutError,
+    OutOfStepError,
+)
 from kafka_protocol.messages.fetch import ISOLATION_LEVELS
 from kafka_protocol.messages.list_offsets import (
     EARLIEST_LOCAL_TIMESTAMP,
@@ -56,18 +62,25 @@ def list_offsets(
     found: dict[TopicPartition, int] = {}
     retry = Retry(cluster.config, deadline, cluster.config.connection_setup_timeout_ms)
     grace = Retry(cluster.config, deadline.capped_at(TOPIC_GRACE_MS), TOPIC_GRACE_MS)
+    last = retry
     while missing := {tp: position for tp, position in positions.items() if tp not in found}:
         failures: dict[TopicPartition, KafkaError] = {}
-        requests = _requests(cluster, missing, failures, deadline)
+        try:
+            requests = _requests(cluster, missing, failures, deadline)
+        except KafkaTimeoutError as too_late:
+            last.wait(too_late)
+            continue
         for request, broker, response in _exchange(cluster, requests, failures, deadline):
             _sort_results(response, broker, request.positions, found, failures)
         for topic_partition, error in failures.items():
             cluster.forget_if_stale(error, topic_partition.topic)
         _raise_final(failures)
         if unknown := [error for error in failures.values() if is_unknown_topic(error)]:
-            grace.wait(unknown[0])
+            last = grace
+            last.wait(unknown[0])
         elif failures:
-            retry.wait(next(iter(failures.values())))
+            last = retry
+            last.wait(next(iter(failures.values())))
     return found
 
 
@@ -127,7 +140,7 @@ class OffsetsPoll:
         """The offset of each partition now; not to be changed.
 
         Raises:
-            KafkaError: As from `list_offsets`.
+            KafkaError: As from `list_offsets`, but an unknown partition is not waited for.
         """
         failures: dict[TopicPartition, KafkaError] = {}
         if self._requests is None:
@@ -144,6 +157,8 @@ class OffsetsPoll:
             for topic_partition, error in failures.items():
                 self._cluster.forget_if_stale(error, topic_partition.topic)
             _raise_final(failures)
+            if unknown := [error for error in failures.values() if is_unknown_topic(error)]:
+                raise unknown[0]
             missing = {tp: at for tp, at in self._positions.items() if tp not in found}
             return found | list_offsets(self._cluster, missing, deadline)
         self._responses, self._found = responses, found

@@ -39,12 +39,11 @@ def list_log_bounds_of_topic(
     An empty log is never fetched from, so the topic is checked here.
 
     Raises:
-        TopicGoneError: The partition is unknown to the brokers for
-            topic.metadata.propagation.max.ms, or its topic has another id.
+        TopicGoneError: The topic was deleted or re-created, as `topic_identity` describes.
         BrokerError: The principal may not read it, or it stays without a leader.
         BrokerConnectionError, KafkaTimeoutError: Its leader cannot be reached.
     """
-    identity = TopicIdentity(cluster.config, topic_partition, topic_id)
+    identity = TopicIdentity(cluster, topic_partition, topic_id)
     while True:
         deadline = Deadline.after(cluster.config.api_timeout_ms)
         try:

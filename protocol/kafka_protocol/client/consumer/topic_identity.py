@@ -1,8 +1,9 @@
 """Whether a topic still exists, and is still the topic that a read began with.
 
-Brokers learn of created and deleted topics at different times, so one response proves nothing: a
-topic is gone when it is unknown for topic.metadata.propagation.max.ms, and re-created when several
-responses in a row have another id. No requests here.
+Brokers learn of created and deleted topics at different times, so one response proves nothing. A
+topic is gone when its id was known and every broker lacks it (`deleted_topics`), or when it is
+unknown for topic.metadata.propagation.max.ms; it is re-created when several responses in a row have
+another id.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import uuid
 from typing import Final
 
 from kafka_protocol.client.clock import Deadline, Retry
+from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.metadata import Topic, has_topic_id
-from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.consumer.deleted_topics import DeletedTopics
 from kafka_protocol.client.consumer.errors import TopicGoneError
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
 from kafka_protocol.primitives import ZERO_UUID
@@ -64,12 +66,13 @@ class TopicIdentity:
     """
 
     def __init__(
-        self, config: ClientConfig, topic_partition: TopicPartition, topic_id: uuid.UUID | None
+        self, cluster: Cluster, topic_partition: TopicPartition, topic_id: uuid.UUID | None
     ) -> None:
         self.topic_id = topic_id or ZERO_UUID
-        self._config = config
+        self._config = cluster.config
         self._topic_partition = topic_partition
         self._another_id = AnotherIdCounter()
+        self._deleted = DeletedTopics(cluster)
         self._retry: Retry | None = None
 
     def __repr__(self) -> str:
@@ -112,6 +115,8 @@ class TopicIdentity:
             self._retry = Retry(self._config, Deadline.after(propagation_ms), propagation_ms)
         if isinstance(error, AnotherTopicError) and self._another_id.add():
             raise self._gone(offset, "was deleted and its topic re-created") from error
+        if self.has_id and self._deleted.deleted_among([self._topic_partition.topic]):
+            raise self._gone(offset, "is unknown to every broker, so it was deleted") from error
         try:
             self._retry.wait(error)
         except KafkaError:

@@ -15,6 +15,7 @@ from kafka_protocol.errors import (
     BrokerConnectionError,
     BrokerError,
     ErrorCode,
+    KafkaTimeoutError,
     ProtocolError,
     UnsupportedVersionError,
 )
@@ -32,6 +33,7 @@ from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes import faults
 from tests.fakes.broker import Handler, ScriptedBroker, versions_of
 from tests.fakes.cluster import ScriptedCluster, cluster_of
+from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.tls import foreign_server
 
 Topic = MetadataResponse.MetadataResponseTopic
@@ -78,6 +80,26 @@ def test_fault_05_silent_servers_share_the_time() -> None:
             cluster.topics(["t"], Deadline.after(60_000))
         assert time.monotonic() - started < 5
         assert all(str(broker.address) in str(e.value) for broker in silent)
+
+
+def test_fault_22_a_deadline_used_up_before_says_so() -> None:
+    """The brokers are not blamed, who were not asked."""
+    with responding_with(MetadataResponse()) as fake, cluster_of(fake.address) as cluster:
+        with pytest.raises(KafkaTimeoutError, match=r"used up.*kafka\.default\.api\.timeout\.ms"):
+            cluster.topics(["t"], Deadline.after(0))
+        assert fake.requests == []
+
+
+def test_fault_22_waiting_for_a_topic_leaves_time_for_the_rest() -> None:
+    missing = Topic(name="t", error_code=int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    with (
+        responding_with(MetadataResponse(topics=[missing])) as fake,
+        cluster_of(fake.address) as cluster,
+        sleeps_take_no_time(),
+    ):
+        deadline = Deadline.after(2_000)
+        cluster.settled_topics(["t"], deadline)
+        assert 500 < deadline.remaining_ms < 1_500
 
 
 def test_an_unknown_topic_is_reported_after_the_grace_time() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.clock import Deadline, sleep_ms
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer import list_offsets as offsets
 from kafka_protocol.client.consumer.list_offsets import list_offsets, list_positions
@@ -26,6 +26,7 @@ from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import START_MS
 from tests.fakes.reading import ABC, IN_THREE, PARTITION, one_partition, read
+from tests.fakes.skipping_time import sleeps_take_no_time
 
 SOON_MS = 5_000
 
@@ -115,6 +116,20 @@ def test_fault_23_the_leader_no_longer_knows_the_partition(monkeypatch: pytest.M
         with pytest.raises(BrokerError, match="ListOffsets of t-0 to broker 1"):
             list_offsets(client, {PARTITION: LATEST_TIMESTAMP}, deadline)
         assert deadline.remaining_ms > 30_000
+
+
+def test_fault_18_the_error_before_the_deadline_is_raised() -> None:
+    """The second metadata request of the last try would be too late, and is not the cause."""
+    u0 = TopicPartition("u", 0)
+    with one_partition() as (cluster, client), sleeps_take_no_time():
+        cluster.add_topic("u")
+        cluster.push_errors(ListOffsetsRequest, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        client.leader(PARTITION, Deadline.after(SOON_MS))
+        client.leader(u0, Deadline.after(SOON_MS))
+        cluster.spoil(MetadataRequest, faults.changed(lambda _: sleep_ms(SOON_MS)))
+        wanted = dict.fromkeys([PARTITION, u0], LATEST_TIMESTAMP)
+        with pytest.raises(BrokerError, match="NOT_LEADER_OR_FOLLOWER"):
+            list_offsets(client, wanted, Deadline.after(SOON_MS))
 
 
 def test_fault_22_a_briefly_unknown_partition_is_retried() -> None:

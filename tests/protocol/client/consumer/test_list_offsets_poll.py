@@ -85,6 +85,16 @@ def test_a_final_error_is_raised() -> None:
         assert latest(poll) == [0, 0, 0, 0]
 
 
+def test_fault_23_an_unknown_partition_is_raised_at_once() -> None:
+    """The driver of a stream has its own wait, which asks for new metadata."""
+    with polled() as (cluster, poll):
+        latest(poll)
+        cluster.push_errors(ListOffsetsRequest, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        with pytest.raises(BrokerError, match="UNKNOWN_TOPIC_OR_PARTITION"):
+            latest(poll)
+        assert latest(poll) == [0, 0, 0, 0]
+
+
 def test_latest_is_the_last_stable_offset_under_read_committed() -> None:
     with polled(isolation_level="read_committed") as (cluster, poll):
         cluster.append(PARTITIONS[0], b"a", b"b")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any, Final
 
 import pytest
 
+from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.fetch import TopicGoneError, fetch_range
 from kafka_protocol.errors import BrokerError, DataLossError, ErrorCode
@@ -18,7 +20,9 @@ from kafka_protocol.topic_partition import OffsetRange
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.reading import ABC, IN_THREE, PARTITION, one_partition, read
+from tests.fakes.skipping_time import sleeps_take_no_time
 
+PATIENT: Final[dict[str, Any]] = {"max_partition_fetch_bytes": 1, "retry_backoff_max_ms": 1_000}
 IDLE_MS = 60_000  # more than any of these tests may take
 
 # No ids at all; ids in metadata and names in Fetch; ids in both.
@@ -117,6 +121,31 @@ def test_fault_23_the_topic_is_deleted_before_a_read() -> None:
         with pytest.raises(TopicGoneError, match="read up to offset 7") as caught:
             read(client, 7, 9, idle_ms=IDLE_MS, topic_id=uuid.UUID(int=1))
         assert caught.value.offset == 7
+
+
+@pytest.mark.parametrize("versions", [HALF, BY_ID], ids=["half", "by id"])
+def test_fault_23_every_broker_lacks_the_topic(versions: tuple[int, int]) -> None:
+    with (
+        one_partition(*IN_THREE, **PATIENT) as (cluster, client),
+        sleeps_take_no_time(),
+    ):
+        offer(cluster, versions)
+        early, late = Deadline.after(900), Deadline.after(5_000)
+        error = deleted_under(client, cluster)
+        assert "Topic-partition t-0 is unknown to every broker, so it was deleted" in str(error)
+        assert early.has_passed
+        assert not late.has_passed
+
+
+def test_fault_23_a_name_without_an_id_is_waited_for() -> None:
+    with (
+        one_partition(*IN_THREE, **PATIENT) as (cluster, client),
+        sleeps_take_no_time(),
+    ):
+        offer(cluster, BY_NAME)
+        late = Deadline.after(28_000)
+        assert "is unknown to the brokers for 30000 ms" in str(deleted_under(client, cluster))
+        assert late.has_passed
 
 
 def test_fault_23_a_partition_that_no_longer_exists() -> None:
