@@ -81,9 +81,8 @@ def _topics(
             topics = [*cluster.settled_topics(names, deadline, may_lack=may_lack).values()]
         case Assign():
             option = "assign"
-            known = names_of(
-                strategy
-            )  # planning reports all partitions of a topic that does not exist
+            # Planning reports all partitions of a topic that does not exist.
+            known = names_of(strategy)
             topics = [*cluster.settled_topics(known, deadline, may_lack=may_lack).values()]
     missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     topics = [each for each in topics if each.error_code != missing or each.name not in known]

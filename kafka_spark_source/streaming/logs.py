@@ -28,9 +28,6 @@ from kafka_spark_source.reading.assignment import Assignment, resolve
 # Back-to-back triggers request offsets only; one that is a second later finds new partitions.
 _PARTITIONS_ARE_FRESH_MS: Final = 1_000
 
-# The least time that responses must have another topic id, before the topic counts as re-created.
-_RECREATED_AFTER_MS: Final = 1_000
-
 
 class StreamLogs:
     """The partitions of one query. Not for several threads at once. Never closes the cluster."""
@@ -117,7 +114,7 @@ class StreamLogs:
         config = self._cluster.config
         retry: Retry | None = None
         is_over = False  # metadata had time to spread
-        other_ids = AnotherIdCounter(_RECREATED_AFTER_MS)
+        other_ids = AnotherIdCounter()
         deleted = DeletedTopics(self._cluster)
         while True:
             try:

@@ -42,7 +42,9 @@ class ObservedLogs:
     def observe(self, start: Offsets, *, to_target: bool) -> LogEndOffsets:
         """Request the ends of the logs, and note which partitions were deleted or re-created.
 
-        It may take longer than default.api.timeout.ms, as metadata may have to spread. In a run `to_target`, `check_available_now` reports deleted partitions, so they are not
+        It may take longer than default.api.timeout.ms, as metadata may have to spread.
+
+        In a run `to_target`, `check_available_now` reports deleted partitions, so they are not
         reported here.
 
         Raises:

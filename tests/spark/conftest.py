@@ -9,6 +9,7 @@ import pytest
 from kafka_protocol.client.cluster import cluster as cluster_module
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer import list_offsets as offsets
+from kafka_protocol.client.consumer import topic_identity
 from kafka_spark_source.options.read import parse_stream_options
 from kafka_spark_source.streaming import logs as stream_logs
 from kafka_spark_source.streaming.micro_batches import MicroBatches
@@ -24,6 +25,12 @@ def cluster() -> Iterator[ScriptedCluster]:
         append(cluster, T0, 5)
         append(cluster, T1, 2)
         yield cluster
+
+
+@pytest.fixture(autouse=True)
+def _recreated_topics_are_accepted_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another topic id is believed after 50 ms; normally after a second."""
+    monkeypatch.setattr(topic_identity, "_RECREATED_AFTER_MS", 50)
 
 
 @pytest.fixture

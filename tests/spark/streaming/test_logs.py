@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 
 from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.consumer import topic_identity
 from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -20,7 +21,6 @@ from kafka_spark_source.planning.strategies import (
     Subscribe,
     SubscribePattern,
 )
-from kafka_spark_source.streaming import logs as stream_logs
 from kafka_spark_source.streaming.logs import StreamLogs
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
@@ -321,7 +321,7 @@ def test_fault_24_a_deleted_topic_is_recreated_later() -> None:
 
 @pytest.mark.usefixtures("partitions_are_never_fresh")
 def test_fault_24_a_replaced_id_is_never_believed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_logs, "_RECREATED_AFTER_MS", 0)
+    monkeypatch.setattr(topic_identity, "_RECREATED_AFTER_MS", 0)
     with logs_of() as (cluster, logs):
         ends(logs, T0, T1)
         replaced = cluster.topics["t"].topic_id
@@ -335,7 +335,7 @@ def test_fault_24_a_replaced_id_is_never_believed_again(monkeypatch: pytest.Monk
 @pytest.mark.usefixtures("partitions_are_never_fresh")
 def test_fault_24_an_old_id_of_a_stale_broker_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     """Metadata that is older than the query contains the id of the old topic."""
-    monkeypatch.setattr(stream_logs, "_RECREATED_AFTER_MS", 0)
+    monkeypatch.setattr(topic_identity, "_RECREATED_AFTER_MS", 0)
     with logs_of() as (cluster, logs):
         older = cluster.topics["t"].topic_id
         cluster.add_topic("t", 2)

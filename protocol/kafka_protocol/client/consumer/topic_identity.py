@@ -2,8 +2,8 @@
 
 Brokers learn of created and deleted topics at different times, so one response proves nothing. A
 topic is gone when its id was known and every broker lacks it (`deleted_topics`), or when it is
-unknown for topic.metadata.propagation.max.ms; it is re-created when several responses in a row have
-another id.
+unknown for topic.metadata.propagation.max.ms; it is re-created when several responses in a row, for
+a second, have another id.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ _UNKNOWN: Final = frozenset(
     }
 )
 
-# How many responses in a row must have another topic id. A cache, or one broker for a moment, may
-# be older than the id; with the back-off between them they take well under a second.
+# How many responses in a row must have another topic id, and for how long. A cache, or one broker
+# for a moment, may be older than the id.
 _RESPONSES_WITH_ANOTHER_ID: Final = 3
+_RECREATED_AFTER_MS: Final = 1_000
 
 
 class AnotherTopicError(KafkaError):
@@ -40,11 +41,10 @@ class AnotherTopicError(KafkaError):
 class AnotherIdCounter:
     """Counts metadata responses in a row with another topic id, until that id is believed.
 
-    From the first of them to the last, at least `min_ms` have to pass.
+    From the first of them to the last, at least a second has to pass.
     """
 
-    def __init__(self, min_ms: float = 0) -> None:
-        self._min_ms = min_ms
+    def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
@@ -54,7 +54,7 @@ class AnotherIdCounter:
     def add(self) -> bool:
         """Note a response with another id; returns whether that id is believed now."""
         if self._count == 0:
-            self._not_before = Deadline.after(self._min_ms)
+            self._not_before = Deadline.after(_RECREATED_AFTER_MS)
         self._count += 1
         return self._count >= _RESPONSES_WITH_ANOTHER_ID and self._not_before.has_passed
 

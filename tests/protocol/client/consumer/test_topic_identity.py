@@ -211,6 +211,25 @@ def test_fault_24_metadata_older_than_the_plan() -> None:
         assert read(client, 0, 3, idle_ms=IDLE_MS, topic_id=created) == ABC
 
 
+def test_fault_24_another_id_is_believed_after_a_second() -> None:
+    """One stale broker may respond several times before that."""
+    with one_partition(*IN_THREE, **PATIENT) as (cluster, client), sleeps_take_no_time():
+        planned = cluster.topics[PARTITION.topic].topic_id
+
+        def older(response: MetadataResponse) -> None:
+            response.topics[0].topic_id = uuid.UUID(int=99)
+
+        cluster.spoil(MetadataRequest, faults.only(8, faults.changed(older)))
+        assert read(client, 0, 3, idle_ms=IDLE_MS, topic_id=planned) == ABC
+        early, late = Deadline.after(900), Deadline.after(5_000)
+        cluster.spoil(MetadataRequest, faults.changed(older))
+        client.forget(PARTITION.topic)
+        with pytest.raises(TopicGoneError, match="re-created"):
+            read(client, 0, 3, idle_ms=IDLE_MS, topic_id=planned)
+        assert early.has_passed
+        assert not late.has_passed
+
+
 @pytest.mark.parametrize("error", [ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INCONSISTENT_TOPIC_ID])
 def test_fault_24_the_leader_does_not_know_the_id_yet(error: ErrorCode) -> None:
     with one_partition(*IN_THREE) as (cluster, client):
