@@ -34,6 +34,7 @@ class ReadOptions:
 
     Attributes:
         fail_on_no_match: Whether a starting timestamp after all records is an error.
+        partitions_ttl_ms: How long a stream uses the partitions that it found; or None.
         ignored: Given options without effect, by the table's names.
         kafka: The client's options without `kafka.`, names in lower case. Secrets: kept from repr.
     """
@@ -47,6 +48,7 @@ class ReadOptions:
     poll_timeout_ms: int
     planning_attempts: int
     planning_interval_ms: int
+    partitions_ttl_ms: int | None
     ignored: tuple[str, ...]
     kafka: Mapping[str, str] = field(repr=False)
 
@@ -137,6 +139,7 @@ class _ReadFields(TypedDict):
     poll_timeout_ms: int
     planning_attempts: int
     planning_interval_ms: int
+    partitions_ttl_ms: int | None
     ignored: tuple[str, ...]
     kafka: dict[str, str]
 
@@ -160,6 +163,7 @@ def _read_options(
         poll_timeout_ms=Table.POLL_TIMEOUT_MS.value_in(given),
         planning_attempts=Table.FETCH_OFFSET_ATTEMPTS.value_in(given),
         planning_interval_ms=Table.FETCH_OFFSET_INTERVAL_MS.value_in(given),
+        partitions_ttl_ms=Table.PARTITIONS_TTL_MS.value_in(given),
         ignored=tuple(name for name in IGNORED[use] if name.lower() in given),
         kafka=kafka,
     )

@@ -108,6 +108,18 @@ def _parse_positive(name: str, text: str, *, bits: int = 64) -> int:
     return int(digits)
 
 
+def _parse_ttl(name: str, text: str) -> int | None:
+    """A positive number of ms; None for -1, which stands for no cache."""
+    digits = text.strip()
+    if digits == "-1":
+        return None
+    if not re.fullmatch("[+]?[0-9]{1,19}", digits) or not 0 < int(digits) < 2**63:
+        raise KafkaConfigError(
+            f"Option '{name}' must be -1 or a positive number of ms, got '{text}'."
+        )
+    return int(digits)
+
+
 def _parse_time(name: str, text: str) -> int:
     """A time in Spark's syntax, `15m` or `1500` (ms); returns ms."""
     match = re.fullmatch(r"([0-9]{1,15})\s*([a-z]*)", text.strip().lower())
@@ -231,6 +243,13 @@ class Table:
     FETCH_OFFSET_INTERVAL_MS: Final = Option(
         "fetchOffset.retryIntervalMs", _parse_positive, _READ, "1000"
     ).about("The pause before the next attempt, in ms.")
+    PARTITIONS_TTL_MS: Final = Option(
+        "partition.metadata.cache.ttl.ms", _parse_ttl, _READ, "-1"
+    ).about(
+        "How long a stream uses the partitions that it found before it looks for new ones, in ms; "
+        "an error of a broker ends it sooner. -1: for a second. No effect in a batch, which looks "
+        "once."
+    )
     GROUP_ID_PREFIX: Final = Option("groupIdPrefix", _parse_text, _READ).about(
         "Accepted without effect: a read uses no consumer group."
     )

@@ -30,11 +30,18 @@ _PARTITIONS_ARE_FRESH_MS: Final = 1_000
 
 
 class StreamLogs:
-    """The partitions of one query. Not for several threads at once. Never closes the cluster."""
+    """The partitions of one query. Not for several threads at once. Never closes the cluster.
 
-    def __init__(self, cluster: Cluster, strategy: Strategy) -> None:
+    With `partitions_ttl_ms`, the partitions are requested again after this time, not after a
+    second.
+    """
+
+    def __init__(
+        self, cluster: Cluster, strategy: Strategy, *, partitions_ttl_ms: int | None = None
+    ) -> None:
         self._cluster = cluster
         self._strategy = strategy
+        self._ttl_ms = partitions_ttl_ms or _PARTITIONS_ARE_FRESH_MS
         self._assignment: Assignment | None = None
         self._fresh_until = Deadline.after(0)
         self._ids: dict[str, uuid.UUID] = {}  # of the topics that the query has read
@@ -76,7 +83,7 @@ class StreamLogs:
         if not self._replaced_ids.isdisjoint(found.topic_ids.values()):
             raise _stale_metadata("a broker returns the id of a deleted topic")
         self._assignment = found
-        self._fresh_until = Deadline.after(_PARTITIONS_ARE_FRESH_MS)
+        self._fresh_until = Deadline.after(self._ttl_ms)
         self._ids = {**found.topic_ids, **self._ids}
         return found
 

@@ -73,7 +73,9 @@ class MicroBatches:
         self._options = options
         self._config = config
         self._cluster = Cluster(config)
-        self._logs = StreamLogs(self._cluster, options.strategy)
+        self._logs = StreamLogs(
+            self._cluster, options.strategy, partitions_ttl_ms=options.partitions_ttl_ms
+        )
         self._observed = ObservedLogs(
             self._logs, config, fail_on_data_loss=options.fail_on_data_loss
         )

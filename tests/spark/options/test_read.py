@@ -42,6 +42,7 @@ def test_a_read_needs_brokers_and_topics_only() -> None:
         "poll_timeout_ms": 120_000,
         "planning_attempts": 1,
         "planning_interval_ms": 1_000,
+        "partitions_ttl_ms": None,
         "ignored": (),
         "kafka": {"bootstrap.servers": "b:1"},
     }
@@ -69,6 +70,7 @@ def test_all_options_of_a_read() -> None:
         "fetchOffset.numRetries": "5",
         "fetchOffset.retryIntervalMs": "10",
         "groupIdPrefix": "mine",
+        "partition.metadata.cache.ttl.ms": "30000",
         "path": "ignored",
     }
     topic_partition = TopicPartition("Topic", 0)
@@ -82,6 +84,7 @@ def test_all_options_of_a_read() -> None:
         "poll_timeout_ms": 512,
         "planning_attempts": 5,
         "planning_interval_ms": 10,
+        "partitions_ttl_ms": 30_000,
         "kafka": {"bootstrap.servers": "b:1", "client.id": "Me"},
     }
     of_batch = {

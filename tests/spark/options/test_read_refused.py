@@ -123,8 +123,8 @@ END = "for batch queries on Kafka: set endingOffsets to latest (-1 for one parti
             "startingOffsetsByTimestampStrategy, endingTimestamp, endingOffsetsByTimestamp, "
             "endingOffsets, minPartitions, maxRecordsPerPartition, pushDownPredicate, "
             "includeHeaders, failOnDataLoss, kafkaConsumer.pollTimeoutMs, fetchOffset.numRetries, "
-            "fetchOffset.retryIntervalMs, groupIdPrefix; an option of the Kafka client needs "
-            "'kafka.' before its name.",
+            "fetchOffset.retryIntervalMs, partition.metadata.cache.ttl.ms, groupIdPrefix; an "
+            "option of the Kafka client needs 'kafka.' before its name.",
         ),
     ],
     ids=str,
@@ -186,6 +186,17 @@ def test_a_delay_that_is_no_time_is_refused(text: str) -> None:
 def test_a_number_that_is_not_positive_is_refused(name: str, value: str) -> None:
     error = config_error(parse_batch_options, {**READ, name: value})
     assert error == f"{name} must be positive, got '{value}'."
+
+
+@pytest.mark.parametrize("parse", [parse_batch_options, parse_stream_options])
+@pytest.mark.parametrize("value", ["0", "-2", "-100", "-1.0", "a", ""])
+def test_a_ttl_is_minus_1_or_positive(parse: Any, value: str) -> None:
+    """As in Spark's connector (SPARK-49442)."""
+    name = "partition.metadata.cache.ttl.ms"
+    error = config_error(parse, {**READ, name: value})
+    assert error == f"Option '{name}' must be -1 or a positive number of ms, got '{value}'."
+    for allowed in ("-1", "1", " 30000 "):
+        parse({**READ, name: allowed})
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, Final
 
 import pytest
 
-from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.clock import Deadline, sleep_ms
 from kafka_protocol.client.consumer import topic_identity
 from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
@@ -86,6 +86,17 @@ def test_within_a_second_only_list_offsets_is_sent() -> None:
             ends(logs, T0)
         assert len(cluster.asked(ListOffsetsRequest)) == 10
         assert len(cluster.asked(MetadataRequest)) == 1
+
+
+def test_partitions_are_requested_again_after_their_ttl() -> None:
+    with logs_of() as (cluster, _), closing(cluster.client()) as client, sleeps_take_no_time():
+        logs = StreamLogs(client, ANY, partitions_ttl_ms=30_000)
+        ends(logs)
+        cluster.add_topic("u")
+        sleep_ms(29_000)
+        assert ends(logs)[0].keys() == {T0, T1}
+        sleep_ms(1_500)
+        assert ends(logs)[0].keys() == {T0, T1, U0}
 
 
 @pytest.mark.usefixtures("partitions_are_never_fresh")
