@@ -12,10 +12,12 @@ import struct
 from typing import Final
 
 from kafka_protocol import primitives as p
+from kafka_protocol import receive_buffers
 from kafka_protocol.api_keys import ApiKey
 from kafka_protocol.codec import write_message
 from kafka_protocol.errors import DecodeError, EncodeError, ProtocolError
 from kafka_protocol.primitives import Out
+from kafka_protocol.receive_buffers import MAX_REUSED_BYTES, MIN_REUSED_BYTES, ReceiveBuffers
 from kafka_protocol.schema import Message, Request
 
 _SIZE: Final = struct.Struct(">i")
@@ -111,31 +113,23 @@ def _size_error(prefix: bytes, size: int, highest: int) -> ProtocolError:
     )
 
 
-# Buffers of these sizes are reused; smaller ones cost nothing, and larger ones are rare.
-_MIN_REUSED_BYTES: Final = 64 * 1024
-_MAX_REUSED_BYTES: Final = 16 * 1024 * 1024
-
-
-def _is_free(buffer: bytearray) -> bool:
-    """Whether no memoryview uses a buffer: Python refuses to resize it while one does."""
-    try:
-        buffer.append(0)
-    except BufferError:
-        return False
-    buffer.pop()
-    return True
-
-
 class FrameBuffer:
-    """Splits a stream of bytes into frames of at most `max_frame_bytes`, without their size."""
+    """Splits a stream of bytes into frames of at most `max_frame_bytes`, without their size.
 
-    def __init__(self, max_frame_bytes: int) -> None:
+    Large frames are received in the buffers of the process.
+    """
+
+    def __init__(
+        self, max_frame_bytes: int, buffers: ReceiveBuffers = receive_buffers.OF_THIS_PROCESS
+    ) -> None:
         self._max_frame_bytes = max_frame_bytes
+        self._buffers = buffers
         self._chunks: list[bytes | bytearray] = []
         self._buffered = 0
         self._size: int | None = None
-        self._frame: memoryview | None = None  # the current frame, in a reused buffer
-        self._reusable: list[bytearray] = []
+        # The buffer of the current frame if it is reused, and the frame in it.
+        self._reused: bytearray | None = None
+        self._frame: memoryview | None = None
 
     def __repr__(self) -> str:
         return f"<FrameBuffer {self._buffered} of {self._size} bytes>"
@@ -184,7 +178,7 @@ class FrameBuffer:
         frame, rest = self._split_at(end)
         self._chunks = [rest] if rest else []
         self._buffered = len(rest)
-        self._size = self._frame = None
+        self._size = self._frame = self._reused = None
         return frame[4:].toreadonly()
 
     def _join(self) -> None:
@@ -194,27 +188,27 @@ class FrameBuffer:
     def _reuse_buffer(self, end: int) -> None:
         """Receive the rest of a frame in a large enough, free buffer of an earlier frame, if any.
 
-        Allocating a new buffer (and its pages) costs as much as reading does. None is allocated
-        before all bytes of a frame are received: the size may be a lie.
+        None is allocated before all bytes of a frame are received: the size may be a lie.
         """
-        if self._buffered >= end or end < _MIN_REUSED_BYTES:
+        if self._buffered >= end or end < MIN_REUSED_BYTES:
             return
-        free = next((each for each in self._reusable if len(each) >= end and _is_free(each)), None)
-        if free is not None:
-            self._frame = memoryview(free)[:end]
+        self._reused = self._buffers.take(end)
+        if self._reused is not None:
+            self._frame = memoryview(self._reused)[:end]
             self._frame[: self._buffered] = b"".join(self._chunks)
             self._chunks = []
 
     def _split_at(self, end: int) -> tuple[memoryview, bytes]:
         """The frame with its size, and the bytes received after it."""
-        if self._frame is not None:
+        if self._frame is not None and self._reused is not None:
             received = b"".join(self._chunks)
             filled = self._buffered - len(received)
             self._frame[filled:end] = received[: end - filled]
+            self._buffers.keep(self._reused)
             return self._frame, received[end - filled :]
-        if _MIN_REUSED_BYTES <= end <= _MAX_REUSED_BYTES:
+        if MIN_REUSED_BYTES <= end <= MAX_REUSED_BYTES:
             joined = bytearray().join(self._chunks)
-            self._reusable = [*self._reusable[-1:], joined]
+            self._buffers.keep(joined)
             self._chunks = [joined]
         self._join()
         data = memoryview(self._chunks[0])

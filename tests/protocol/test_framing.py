@@ -18,6 +18,7 @@ from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersions
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from kafka_protocol.receive_buffers import ReceiveBuffers
 from kafka_protocol.schema import Message, Request, Response
 
 
@@ -274,7 +275,7 @@ def test_a_buffer_with_a_memoryview_is_not_reused() -> None:
 
 
 def test_large_buffers_are_reused() -> None:
-    buffer = FrameBuffer(1_000_000)
+    buffer = FrameBuffer(1_000_000, ReceiveBuffers())
     reused = []
     for _ in range(3):
         buffer.receive_data((70_000).to_bytes(4, "big"))

@@ -1,0 +1,142 @@
+"""The memory and the descriptors that a reused Python worker keeps after its tasks, without Spark.
+
+A process reads and writes as a worker does, task by task; then it is measured. Scripted brokers,
+in a process of their own, send Fetch responses of several megabytes. `python -m
+benchmarks.worker_memory` prints a row for each workload.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Final, NamedTuple, TypeAlias
+
+from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.pool import shared_cluster, shared_producer
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
+from kafka_spark_source.reading.range_reader import PlannedRange, RangeReader
+from kafka_spark_source.schema import source_schema
+from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.log import Log, batch_of
+
+TOPIC: Final = "t"
+_RECORD: Final = bytes(100_000)
+_BATCHES: Final = 12
+PROCESSES: Final = get_context("spawn")
+
+# Reads or writes one partition.
+Task: TypeAlias = Callable[[ClientConfig, int], None]
+
+
+class Retained(NamedTuple):
+    """What a process keeps, above one that has read nothing."""
+
+    mebibytes: float
+    descriptors: int
+
+
+def serve(nodes: int, pipe: Connection) -> None:
+    """Run brokers until the pipe is closed; each leads one partition, and all have one log."""
+    log = Log()
+    for _ in range(_BATCHES):
+        log.append(batch_of(*[_RECORD] * 10))
+    with ScriptedCluster(nodes) as cluster:
+        for partition in cluster.add_topic(TOPIC, nodes).partitions.values():
+            partition.log = log
+        pipe.send(cluster.bootstrap_servers)
+        pipe.poll(None)
+
+
+def read(config: ClientConfig, partition: int) -> None:
+    """One task: read a partition from its beginning to its end."""
+    wanted = OffsetRange(TopicPartition(TOPIC, partition), EARLIEST, LATEST)
+    reader = RangeReader(tuple(source_schema(include_headers=False).names), True, 60_000)
+    for _ in reader.read(shared_cluster(config), PlannedRange(wanted, None)):
+        pass
+
+
+def write(config: ClientConfig, partition: int) -> None:
+    """One task: write one batch to a partition."""
+    with shared_producer(config) as producer:
+        producer.add(TopicPartition(TOPIC, partition), batch_of(*[_RECORD] * 9))
+
+
+def many_brokers(task: Task, config: ClientConfig, nodes: int) -> None:
+    for partition in range(nodes):
+        task(config, partition)
+
+
+def many_configurations(task: Task, config: ClientConfig, count: int) -> None:
+    for number in range(count):
+        task(replace(config, client_id=f"query-{number}"), 0)
+
+
+class Workload(NamedTuple):
+    """What a process does, with how many brokers."""
+
+    run: Callable[[Task, ClientConfig, int], None]
+    task: Task
+    brokers: int
+    count: int
+
+
+WORKLOADS: Final = {
+    "40 brokers, read": Workload(many_brokers, read, 40, 40),
+    "100 brokers, read": Workload(many_brokers, read, 100, 100),
+    "100 brokers, written": Workload(many_brokers, write, 100, 100),
+    "100 configurations, read": Workload(many_configurations, read, 1, 100),
+    "100 configurations, written": Workload(many_configurations, write, 1, 100),
+}
+
+
+def measure(name: str, servers: tuple[Address, ...], pipe: Connection) -> None:
+    """Run a workload in this process, and send what it keeps."""
+    run, task, _, count = WORKLOADS[name]
+    import_module("kafka_protocol.columnar.decode")  # an idle worker has Arrow loaded
+    before = used()
+    run(task, ClientConfig(bootstrap_servers=servers), count)
+    gc.collect()
+    after = used()
+    pipe.send(Retained(*(now - then for now, then in zip(after, before, strict=True))))
+
+
+def used() -> Retained:
+    """The resident memory and the descriptors of this process; needs Linux."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    mebibytes = pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+    return Retained(mebibytes, len([*Path("/proc/self/fd").iterdir()]))
+
+
+def retained(name: str) -> Retained:
+    """What a workload's process keeps, each run with brokers and a process of its own."""
+    ours, theirs = PROCESSES.Pipe()
+    brokers = PROCESSES.Process(target=serve, args=(WORKLOADS[name].brokers, theirs), daemon=True)
+    brokers.start()
+    result, results = PROCESSES.Pipe()
+    worker = PROCESSES.Process(target=measure, args=(name, ours.recv(), results), daemon=True)
+    worker.start()
+    found = result.recv()
+    for process in (worker, brokers):
+        process.terminate()
+        process.join()
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("workloads", nargs="*", default=[*WORKLOADS])
+    for name in parser.parse_args().workloads:
+        mebibytes, descriptors = retained(name)
+        print(f"{name:30}{mebibytes:8.1f} MiB{descriptors:6} descriptors", flush=True)
+
+
+if __name__ == "__main__":
+    main()
