@@ -127,6 +127,16 @@ class ScriptedBroker:
             time.sleep(0.001)
         assert self.connections == count
 
+    def wait_for_open_connections(self, most: int) -> None:
+        """Wait until no more than `most` are open: this server sees the end of one late."""
+        deadline = time.monotonic() + _MAX_WAIT_S
+        while self._count_open() > most and time.monotonic() < deadline:
+            time.sleep(0.001)
+        assert self._count_open() <= most
+
+    def _count_open(self) -> int:
+        return sum(thread.is_alive() for _, thread in self._open)
+
     def _accept(self) -> None:
         while True:
             try:

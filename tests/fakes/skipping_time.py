@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -26,8 +26,13 @@ class _SkippingTime:
 
 
 @contextmanager
-def sleeps_take_no_time() -> Iterator[None]:
-    """Let back-offs pass at once, so that long deadlines end soon on any machine."""
+def sleeps_take_no_time() -> Iterator[Callable[[float], None]]:
+    """Let back-offs pass at once, so that long deadlines end soon on any machine.
+
+    Yields:
+        A function that lets a number of seconds pass.
+    """
+    skipping = _SkippingTime()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kafka_protocol.client.clock.time", _SkippingTime())
-        yield
+        patch.setattr("kafka_protocol.client.clock.time", skipping)
+        yield skipping.sleep

@@ -3,6 +3,9 @@
 Spark forks Python workers from a daemon and reuses them. The next task finds open connections, and
 a producer with its id: brokers remember each id for a day, for every partition it wrote to. Each
 belongs to one thread. A forked child starts without any: two processes cannot share a connection.
+
+No thread cleans up: each task closes what earlier ones left idle, and Spark ends a worker that is
+idle for a minute. A cluster is closed when it is forgotten here and nothing else uses it.
 """
 
 from __future__ import annotations
@@ -11,18 +14,29 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.producer.producer import Producer
 
+# Of a thread. A task uses up to three (exactly once), the tasks of most applications together few.
+_MAX_CONFIGURATIONS: Final = 16
+
+
+class _Shared:
+    """The cluster and the producer of one configuration."""
+
+    def __init__(self, config: ClientConfig) -> None:
+        self.cluster = Cluster(config)
+        self.producer: Producer | None = None
+
 
 class _Local(threading.local):
-    """The clusters and producers of one thread."""
+    """What one thread keeps, the least recently used first."""
 
     def __init__(self) -> None:
-        self.clusters: dict[ClientConfig, Cluster] = {}
-        self.producers: dict[ClientConfig, Producer] = {}
+        self.shared: dict[ClientConfig, _Shared] = {}
 
 
 _local = _Local()
@@ -30,10 +44,7 @@ _local = _Local()
 
 def shared_cluster(config: ClientConfig) -> Cluster:
     """The current thread's cluster for this configuration."""
-    cluster = _local.clusters.get(config)
-    if cluster is None:
-        cluster = _local.clusters[config] = Cluster(config)
-    return cluster
+    return _shared(config).cluster
 
 
 @contextmanager
@@ -42,22 +53,34 @@ def shared_producer(config: ClientConfig) -> Iterator[Producer]:
 
     After an error it is abandoned with its pending batches, and the next block gets another id.
     """
-    producer = _local.producers.pop(config, None) or Producer(shared_cluster(config))
+    shared = _shared(config)
+    producer, shared.producer = shared.producer or Producer(shared.cluster), None
     try:
         yield producer
         producer.flush()
     except BaseException:
         producer.abandon()
         raise
-    _local.producers[config] = producer
+    shared.producer = producer
+
+
+def _shared(config: ClientConfig) -> _Shared:
+    """What this thread keeps for a configuration; forgets the least recently used one of many."""
+    kept = _local.shared
+    shared = kept.pop(config) if config in kept else _Shared(config)
+    kept[config] = shared
+    if len(kept) > _MAX_CONFIGURATIONS:
+        del kept[next(iter(kept))]
+    for each in kept.values():
+        each.cluster.close_idle()
+    return shared
 
 
 def close_shared_clusters() -> None:
     """Close the current thread's clusters, and forget its producers."""
-    for cluster in _local.clusters.values():
-        cluster.close()
-    _local.clusters.clear()
-    _local.producers.clear()
+    for shared in _local.shared.values():
+        shared.cluster.close()
+    _local.shared.clear()
 
 
 # To close the child's copies does not affect the parent's connections.

@@ -8,6 +8,7 @@ response would be taken for the response to another request.
 from __future__ import annotations
 
 import logging
+import math
 from collections import deque
 from typing import NamedTuple, TypeVar
 
@@ -80,8 +81,11 @@ class Broker:
         # Responses read before a renewal of the session, with their correlation ids.
         self._early_responses: deque[tuple[int, Response]] = deque()
         self._throttled = Deadline.after(0)
+        max_idle_ms = config.connections_max_idle_ms
+        self._max_idle_ms = math.inf if max_idle_ms < 0 else max_idle_ms
         self._authenticate(deadline)
         self._setup_responses = self._connection.protocol.received_responses
+        self._idle_from = Deadline.after(self._max_idle_ms)
 
     def __repr__(self) -> str:
         return f"<Broker {self}, {self._connection!r}>"
@@ -99,6 +103,11 @@ class Broker:
     def has_response(self) -> bool:
         """Whether `receive` would find a response, or the start of one, or fail. Never waits."""
         return self.is_closed or bool(self._early_responses) or self._connection.has_buffered_data
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the connection was unused for connections.max.idle.ms; no response is to come."""
+        return self._idle_from.has_passed and not self.in_flight
 
     @property
     def is_throttled(self) -> bool:
@@ -135,6 +144,7 @@ class Broker:
             UnsupportedVersionError: Nothing was sent.
         """
         self._wait_while_throttled(request, deadline)
+        self._idle_from = Deadline.after(self._max_idle_ms)
         limit = deadline.capped_at(self._config.request_timeout_ms)
         self._renew_session(limit)
         try:
@@ -200,6 +210,7 @@ class Broker:
             self._raise_if_sasl(error, context, limit)
             raise _with_context(error, context) from error
         self._note_throttling(response)
+        self._idle_from = Deadline.after(self._max_idle_ms)
         return response
 
     def _note_throttling(self, response: Response) -> None:

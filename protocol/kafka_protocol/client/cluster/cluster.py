@@ -74,6 +74,10 @@ class Cluster:
         """The node ids of the brokers in the newest metadata."""
         return self._addresses.keys()
 
+    def __del__(self) -> None:
+        """Close every connection: nothing refers to the cluster any more."""
+        self.close()
+
     def close(self) -> None:
         """Close every connection."""
         for broker in [*self._brokers.values(), *self._replaced, *filter(None, [self._bootstrap])]:
@@ -187,6 +191,7 @@ class Cluster:
             )
         setup = deadline.capped_at(self.config.connection_setup_timeout_ms)
         errors: list[KafkaError] = []
+        self.close_idle()
         candidates = self._candidates()
         for i, reach in enumerate(candidates):
             left = len(candidates) - i
@@ -243,7 +248,7 @@ class Cluster:
             BrokerConnectionError: The broker cannot be reached at its advertised address.
         """
         broker = self._brokers.get(node_id)
-        if broker is not None and not broker.is_closed:
+        if broker is not None and not broker.is_closed and not broker.is_idle:
             return broker
         address = self._addresses.get(node_id)
         if address is None:
@@ -266,10 +271,17 @@ class Cluster:
         else:
             before = self._brokers.get(node_id)
             self._brokers[node_id] = broker
-        self._close_idle([*self._replaced, *filter(None, [before])])
+        self._close_replaced([*self._replaced, *filter(None, [before])])
         return broker
 
-    def _close_idle(self, replaced: list[Broker]) -> None:
+    def close_idle(self) -> None:
+        """Close the connections that were unused for connections.max.idle.ms."""
+        self._close_replaced(self._replaced)
+        for broker in filter(None, [*self._brokers.values(), self._bootstrap]):
+            if broker.is_idle:
+                broker.close()
+
+    def _close_replaced(self, replaced: list[Broker]) -> None:
         """Close replaced connections, but for those with a response to come."""
         for broker in replaced:
             if not broker.in_flight:

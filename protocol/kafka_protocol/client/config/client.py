@@ -126,6 +126,13 @@ class ClientConfig:
         "The assumed release of a broker that does not know ApiVersions: 0.8.2 or 0.9.0. With "
         "0.10.0 or newer such a broker is an error.",
     )
+    connections_max_idle_ms: int = option(
+        "connections.max.idle.ms",
+        integer(-1),
+        540_000,
+        "How long a connection may be unused before it is closed, at the next request or task of "
+        "the same process; -1 for no limit.",
+    )
     request_timeout_ms: int = option(
         "request.timeout.ms",
         integer(1),

@@ -35,7 +35,7 @@ _SECURITY: Final = """
 # are checked by the source.
 _CONSUMER: Final = """
     allow.auto.create.topics auto.commit.interval.ms auto.include.jmx.reporter auto.offset.reset
-    bootstrap.resolve.timeout.ms client.dns.lookup connections.max.idle.ms enable.auto.commit
+    bootstrap.resolve.timeout.ms client.dns.lookup enable.auto.commit
     enable.metrics.push exclude.internal.topics fetch.max.bytes group.id group.instance.id
     group.protocol group.remote.assignor heartbeat.interval.ms internal.leave.group.on.close
     internal.throw.on.fetch.stable.offset.unsupported key.deserializer max.poll.interval.ms

@@ -237,6 +237,49 @@ def test_a_replaced_connection_closes_after_its_last_response() -> None:
         assert busy.is_closed
 
 
+IDLE = {"connections_max_idle_ms": 1_000}
+
+
+def test_an_idle_connection_is_replaced_before_it_is_used() -> None:
+    """The broker, or a firewall, may have dropped it."""
+    with ScriptedCluster() as cluster, sleeps_take_no_time() as pass_seconds:
+        with closing(cluster.client(**IDLE)) as client:
+            soon = Deadline.after(60_000)
+            client.topics([], soon)
+            first = client.broker(1, soon)
+            for _ in range(2):
+                pass_seconds(0.9)
+                first.request(ListOffsetsRequest(topics=[]), ListOffsetsResponse, soon)
+                assert client.broker(1, soon) is first
+            pass_seconds(1.1)
+            assert client.broker(1, soon) is not first
+            assert first.is_closed
+
+
+def test_new_metadata_closes_idle_connections() -> None:
+    """So those of a stream's driver to brokers that lead nothing any more."""
+    with ScriptedCluster(nodes=2) as cluster, sleeps_take_no_time() as pass_seconds:
+        with closing(cluster.client(**IDLE)) as client:
+            soon = Deadline.after(60_000)
+            client.topics([], soon)
+            idle, busy = client.broker(1, soon), client.broker(2, soon)
+            sent = busy.send(ListOffsetsRequest(topics=[]), soon)
+            pass_seconds(1.1)
+            client.topics([], soon)
+            assert idle.is_closed
+            busy.receive(sent, ListOffsetsResponse, soon)
+
+
+def test_no_connection_is_idle_without_a_limit() -> None:
+    with ScriptedCluster() as cluster, sleeps_take_no_time() as pass_seconds:
+        with closing(cluster.client(connections_max_idle_ms=-1)) as client:
+            client.topics([], Deadline.after(5_000))
+            broker = client.broker(1, Deadline.after(5_000))
+            pass_seconds(1_000_000)
+            client.topics([], Deadline.after(5_000))
+            assert client.broker(1, Deadline.after(5_000)) is broker
+
+
 def leading(version: int) -> ScriptedBroker:
     """A broker that leads t-0 and serves ListOffsets up to a version."""
     partition = Topic.MetadataResponsePartition(partition_index=0, leader_id=1)

@@ -1,0 +1,107 @@
+"""What a reused worker keeps for its next task: few configurations, and no idle connections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.pool import close_shared_clusters, shared_cluster, shared_producer
+from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
+from kafka_protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from kafka_protocol.topic_partition import TopicPartition
+from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.log import batch_of
+from tests.fakes.skipping_time import sleeps_take_no_time
+
+SOON_MS = 5_000
+T0 = TopicPartition("t", 0)
+MAX_IDLE_SECONDS = 540  # the default of Java and of kafka.connections.max.idle.ms
+# Connections of one configuration to one broker: the bootstrap server, and the broker by its id.
+BOTH = 2
+
+
+@pytest.fixture
+def scripted() -> Iterator[ScriptedCluster]:
+    with ScriptedCluster() as cluster:
+        cluster.add_topic("t")
+        yield cluster
+        close_shared_clusters()
+
+
+def configs(scripted: ScriptedCluster, count: int) -> list[ClientConfig]:
+    """Configurations that differ in their client id."""
+    config = ClientConfig(bootstrap_servers=scripted.bootstrap_servers)
+    return [replace(config, client_id=f"query-{number}") for number in range(count)]
+
+
+def read(config: ClientConfig) -> None:
+    """Use the connections of a configuration, as a task does."""
+    cluster, soon = shared_cluster(config), Deadline.after(SOON_MS)
+    cluster.leader(T0, soon)
+    cluster.broker(1, soon)
+
+
+def write(config: ClientConfig) -> None:
+    with shared_producer(config) as producer:
+        producer.add(T0, batch_of(b"x"))
+
+
+def test_few_configurations_stay_connected(scripted: ScriptedCluster) -> None:
+    for config in configs(scripted, 40):
+        read(config)
+    scripted.nodes[1].broker.wait_for_open_connections(16 * BOTH)
+
+
+def test_the_configurations_used_last_are_kept(scripted: ScriptedCluster) -> None:
+    first, *others = configs(scripted, 40)
+    cluster = shared_cluster(first)
+    for other in others:
+        read(other)
+        assert shared_cluster(first) is cluster
+    before = scripted.nodes[1].broker.connections
+    for other in others[-15:]:
+        read(other)
+    assert scripted.nodes[1].broker.connections == before
+
+
+def test_a_cluster_in_use_is_never_closed(scripted: ScriptedCluster) -> None:
+    config, *others = configs(scripted, 40)
+    soon = Deadline.after(SOON_MS)
+    read(config)
+    cluster = shared_cluster(config)
+    broker = cluster.broker(1, soon)
+    sent = broker.send(ListOffsetsRequest(topics=[]), soon)
+    for other in others:
+        read(other)
+    assert broker.receive(sent, ListOffsetsResponse, soon).topics == []
+    assert cluster.broker(1, soon) is broker
+    assert not broker.is_closed
+
+
+def test_idle_connections_are_closed_by_the_next_task(scripted: ScriptedCluster) -> None:
+    idle, other = configs(scripted, 2)
+    with sleeps_take_no_time() as pass_seconds:
+        read(idle)
+        pass_seconds(MAX_IDLE_SECONDS - 1)
+        read(other)
+        scripted.nodes[1].broker.wait_for_connections(2 * BOTH)
+        pass_seconds(2)
+        read(other)
+        scripted.nodes[1].broker.wait_for_open_connections(BOTH)
+        assert scripted.nodes[1].broker.connections == 2 * BOTH
+        read(idle)
+
+
+def test_a_producer_keeps_its_id_while_it_is_used(scripted: ScriptedCluster) -> None:
+    config, *others = configs(scripted, 40)
+    for _ in range(3):
+        write(config)
+    assert len(scripted.asked(InitProducerIdRequest)) == 1
+    for other in others:
+        read(other)
+    write(config)
+    assert len(scripted.asked(InitProducerIdRequest)) == 2
