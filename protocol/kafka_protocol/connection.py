@@ -11,7 +11,7 @@ After a `ProtocolError`, close the connection and open a new one.
 from __future__ import annotations
 
 from collections import deque
-from typing import Final, NamedTuple
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from kafka_protocol import primitives as p
 from kafka_protocol.codec import read_message
@@ -28,11 +28,61 @@ from kafka_protocol.negotiation import BrokerVersions
 from kafka_protocol.primitives import Out
 from kafka_protocol.schema import Request, Response, VersionRange
 
+Q = TypeVar("Q", bound=Request)
+
 # The broker's own limit for requests (socket.request.max.bytes), librdkafka's for responses.
 DEFAULT_MAX_RESPONSE_BYTES: Final = 100 * 1024 * 1024
 
-# A poll sends the same request and gets the same response again; larger ones are not kept.
-_MAX_CACHED_BYTES: Final = 64 * 1024
+
+class RepeatedRequest(Generic[Q]):
+    """A request that is sent again and again, to one broker, for polling.
+
+    It is encoded once, and a response with the same bytes as the last one is not decoded again: the
+    same object is returned. So modify neither a sent request nor a response.
+    """
+
+    def __init__(self, request: Q) -> None:
+        self.request = request
+        self._frame = _EncodedRequest(-1, b"")
+        self._last = _DecodedResponse(-1, b"", Response())
+
+    def __repr__(self) -> str:
+        return f"<RepeatedRequest {self.api_name}>"
+
+    @property
+    def api_name(self) -> str:
+        """The name of the API."""
+        return self.request.api_name
+
+    def encode(self, version: int, correlation_id: int, client_id: str) -> Out:
+        """The frame, as pieces."""
+        if self._frame.version != version:
+            pieces = encode_request(self.request, version, correlation_id, client_id)
+            self._frame = _EncodedRequest(version, b"".join(pieces))
+        return with_correlation_id(self._frame.data, correlation_id)
+
+    def decode(self, version: int, body: memoryview) -> Response:
+        """The response with this body, from a copy of it."""
+        data = bytes(body)
+        if (version, data) != self._last[:2]:
+            response = read_message(self.request.response, version, memoryview(data))
+            self._last = _DecodedResponse(version, data, response)
+        return self._last.response
+
+
+class _EncodedRequest(NamedTuple):
+    """The frame of a request."""
+
+    version: int
+    data: bytes
+
+
+class _DecodedResponse(NamedTuple):
+    """A response and the bytes that it was decoded from."""
+
+    version: int
+    body: bytes
+    response: Response
 
 
 class _InFlight(NamedTuple):
@@ -41,29 +91,11 @@ class _InFlight(NamedTuple):
     correlation_id: int
     response: type[Response]
     version: int
-
-
-class _EncodedRequest(NamedTuple):
-    """A request and its frame."""
-
-    request: Request
-    version: int
-    frame: bytes
-
-
-class _DecodedResponse(NamedTuple):
-    """A response and the bytes that it was decoded from."""
-
-    response: Response
-    version: int
-    body: bytes
+    repeated: RepeatedRequest[Any] | None
 
 
 class Connection:
     """The client's side of one connection.
-
-    Do not modify a request after sending it, or a response: the last small one of each is
-    cached with its bytes, and the same object is used again.
 
     Args:
         client_id: Sent with each request; brokers log it and count quotas by it.
@@ -79,8 +111,6 @@ class Connection:
         self._in_flight: deque[_InFlight] = deque()
         self._next_correlation_id = 0
         self._received_frames = 0
-        self._last_request = _EncodedRequest(Request(), -1, b"")
-        self._last_response = _DecodedResponse(Response(), -1, b"")
 
     def __repr__(self) -> str:
         return (
@@ -119,7 +149,11 @@ class Connection:
         return self._received_frames
 
     def send(
-        self, request: Request, *, version: int | None = None, needed: VersionRange | None = None
+        self,
+        request: Request | RepeatedRequest[Any],
+        *,
+        version: int | None = None,
+        needed: VersionRange | None = None,
     ) -> Out:
         """Encode a request and put it in flight; returns the pieces to write, in order.
 
@@ -130,26 +164,21 @@ class Connection:
             EncodeError: A value does not fit.
             UnsupportedVersionError: No version can carry it.
         """
+        repeated, message = (
+            (request, request.request) if isinstance(request, RepeatedRequest) else (None, request)
+        )
         if version is None:
             if self.versions is None:
                 raise ProtocolError("negotiate versions before sending any other request")
-            version = self.versions.choose(type(request), needed)
+            version = self.versions.choose(type(message), needed)
         correlation_id = self._next_correlation_id
-        frame = self._encode(request, version, correlation_id)
+        if repeated is None:
+            frame = encode_request(message, version, correlation_id, self._client_id)
+        else:
+            frame = repeated.encode(version, correlation_id, self._client_id)
         self._next_correlation_id = (correlation_id + 1) & p.MAX_INT32
-        self._in_flight.append(_InFlight(correlation_id, request.response, version))
+        self._in_flight.append(_InFlight(correlation_id, message.response, version, repeated))
         return frame
-
-    def _encode(self, request: Request, version: int, correlation_id: int) -> Out:
-        """Encode a request, or reuse the frame of the last one if it is the same object."""
-        last = self._last_request
-        if last.request is request and last.version == version:
-            return with_correlation_id(last.frame, correlation_id)
-        pieces = encode_request(request, version, correlation_id, self._client_id)
-        if sum(map(len, pieces)) > _MAX_CACHED_BYTES:
-            return pieces
-        self._last_request = _EncodedRequest(request, version, b"".join(pieces))
-        return [self._last_request.frame]
 
     def receive_data(self, data: bytes) -> None:
         """Store bytes that were read."""
@@ -187,17 +216,9 @@ class Connection:
         body = frame[pos:]
         if expected.response is ApiVersionsResponse and _is_unsupported_version(body):
             return _read_unsupported_version(body)
-        return self._decode(expected, body)
-
-    def _decode(self, expected: _InFlight, body: memoryview) -> Response:
-        """Decode a response, or return the last one again if its bytes are the same."""
-        last, version, last_body = self._last_response
-        if type(last) is expected.response and version == expected.version and body == last_body:
-            return last
-        response = read_message(expected.response, expected.version, body)
-        if len(body) <= _MAX_CACHED_BYTES:
-            self._last_response = _DecodedResponse(response, expected.version, bytes(body))
-        return response
+        if expected.repeated is not None:
+            return expected.repeated.decode(expected.version, body)
+        return read_message(expected.response, expected.version, body)
 
 
 def _is_unsupported_version(body: memoryview) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_protocol import primitives as p
-from kafka_protocol.connection import Connection
+from kafka_protocol.connection import Connection, RepeatedRequest
 from kafka_protocol.errors import (
     DecodeError,
     EncodeError,
@@ -405,65 +405,52 @@ def test_correlation_ids_wrap_to_zero() -> None:
 # --- Polls: the same request and response again ------------------------------------------------
 
 
-def exchange(connection: Connection, request: Request, response: Response) -> tuple[bytes, object]:
+def exchange(
+    connection: Connection, request: RepeatedRequest[MetadataRequest], response: MetadataResponse
+) -> tuple[bytes, object]:
     """The sent frame and the received response, in the highest common version."""
     sent = b"".join(connection.send(request))
-    version = VERSIONS.choose(type(request))
+    version = VERSIONS.choose(MetadataRequest)
     data = response_frame(connection.expected_correlation_id, response, version)
     return sent, whole(connection, data)[0]
 
 
-def test_repeated_request_differs_in_its_correlation_id_only() -> None:
-    connection, request = connected(), MetadataRequest(topics=[])
-    first, _ = exchange(connection, request, MetadataResponse())
-    second, _ = exchange(connection, request, MetadataResponse())
-    fresh, _ = exchange(connection, MetadataRequest(topics=[]), MetadataResponse())
-    numbers = [int.from_bytes(frame[8:12], "big") for frame in (first, second, fresh)]
-    assert numbers == [0, 1, 2]
-    assert first[:8] + first[12:] == second[:8] + second[12:] == fresh[:8] + fresh[12:]
+@pytest.mark.parametrize("count", [0, 1_000])
+def test_repeated_request_differs_in_its_correlation_id_only(count: int) -> None:
+    topics = [MetadataRequest.MetadataRequestTopic(name="t" * 200) for _ in range(count)]
+    connection, request = connected(), MetadataRequest(topics=topics)
+    repeated = RepeatedRequest(request)
+    frames = [exchange(connection, repeated, METADATA)[0] for _ in range(2)]
+    frames.append(b"".join(connection.send(request)))
+    assert [int.from_bytes(frame[8:12], "big") for frame in frames] == [0, 1, 2]
+    assert len({frame[:8] + frame[12:] for frame in frames}) == 1
 
 
 def test_repeated_request_is_encoded_in_the_given_version() -> None:
-    connection, request = connected(), MetadataRequest(topics=[])
+    connection, request = connected(), RepeatedRequest(MetadataRequest(topics=[]))
     frames = [b"".join(connection.send(request, version=version)) for version in (9, 1, 9)]
     assert [int.from_bytes(frame[6:8], "big") for frame in frames] == [9, 1, 9]
     assert len({len(frame) for frame in frames}) == 2
 
 
-def test_large_requests_are_not_cached() -> None:
-    connection = connected()
-    topics = [MetadataRequest.MetadataRequestTopic(name="t" * 200) for _ in range(1_000)]
-    request = MetadataRequest(topics=topics)
-    first, second = (b"".join(connection.send(request)) for _ in range(2))
-    assert first[:8] + first[12:] == second[:8] + second[12:]
-
-
-def test_repeated_response_is_decoded_once() -> None:
-    connection, response = connected(), MetadataResponse(cluster_id="a")
-    (_, first), (_, second) = (exchange(connection, MetadataRequest(), response) for _ in "ab")
+@pytest.mark.parametrize("size", [1, 30_000])
+def test_repeated_response_is_decoded_once(size: int) -> None:
+    request, response = RepeatedRequest(MetadataRequest()), MetadataResponse(cluster_id="a" * size)
+    (_, first), (_, second) = (exchange(connected(), request, response) for _ in "ab")
     assert first is second
-    _, other = exchange(connection, MetadataRequest(), MetadataResponse(cluster_id="b"))
+    assert repr(request) == "<RepeatedRequest Metadata>"
+    _, other = exchange(connected(), request, MetadataResponse(cluster_id="b"))
     assert other == MetadataResponse(cluster_id="b")
+    _, again = exchange(connected(), RepeatedRequest(MetadataRequest()), response)
+    assert again is not first
 
 
 def test_equal_bytes_of_another_version_are_decoded_again() -> None:
-    connection = connected()
+    connection, request = connected(), RepeatedRequest(SaslHandshakeRequest(mechanism="PLAIN"))
     mechanisms = SaslHandshakeResponse(error_code=0, mechanisms=[])
-    connection.send(SaslHandshakeRequest(mechanism="PLAIN"), version=1)
+    connection.send(request, version=1)
     (first,) = whole(connection, response_frame(0, mechanisms, 1))
-    connection.send(SaslHandshakeRequest(mechanism="PLAIN"), version=0)
+    connection.send(request, version=0)
     (second,) = whole(connection, response_frame(1, mechanisms, 0))
     assert first == second == mechanisms
-    assert first is not second
-
-
-def test_large_responses_are_not_cached() -> None:
-    connection, response = connected(), MetadataResponse(cluster_id="a" * 30_000)
-    (_, first), (_, second) = (exchange(connection, MetadataRequest(), response) for _ in "ab")
-    assert first is second
-    topic = FetchResponse.FetchableTopicResponse
-    records = topic.PartitionData(records=b"x" * 70_000)
-    large = FetchResponse(responses=[topic(topic="t", partitions=[records])])
-    (_, first), (_, second) = (exchange(connection, FetchRequest(), large) for _ in "ab")
-    assert first == second
     assert first is not second

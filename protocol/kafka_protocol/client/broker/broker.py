@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import deque
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from kafka_protocol.client.broker.api_versions import negotiate_versions
 from kafka_protocol.client.broker.authenticate import authenticate
@@ -19,6 +19,7 @@ from kafka_protocol.client.broker.listener import raise_if_sasl, raise_if_withou
 from kafka_protocol.client.clock import Deadline, sleep_ms
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.network.transport import ClosedByPeerError
+from kafka_protocol.connection import RepeatedRequest
 from kafka_protocol.errors import (
     BrokerConnectionError,
     EncodeError,
@@ -134,7 +135,10 @@ class Broker:
             raise UnsupportedVersionError(f"{self}: {error}") from error
 
     def send(
-        self, request: Request, deadline: Deadline, needed: VersionRange | None = None
+        self,
+        request: Request | RepeatedRequest[Any],
+        deadline: Deadline,
+        needed: VersionRange | None = None,
     ) -> SentRequest:
         """Write a request in one of the `needed` versions, after any throttling for a quota.
 
@@ -222,7 +226,9 @@ class Broker:
             _log.debug("%s throttles this client for %d ms, for a quota", self, throttle_ms)
             self._throttled = Deadline.after(throttle_ms)
 
-    def _wait_while_throttled(self, request: Request, deadline: Deadline) -> None:
+    def _wait_while_throttled(
+        self, request: Request | RepeatedRequest[Any], deadline: Deadline
+    ) -> None:
         """Wait: the broker does not read from a throttled connection (KIP-219)."""
         if not self.is_throttled:
             return

@@ -6,10 +6,12 @@ add them.
 
 from __future__ import annotations
 
+from typing import Any
+
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.network.connect import connect
-from kafka_protocol.connection import Connection
+from kafka_protocol.connection import Connection, RepeatedRequest
 from kafka_protocol.schema import Request, Response, VersionRange
 
 
@@ -32,7 +34,7 @@ class BrokerConnection:
 
     def send(
         self,
-        request: Request,
+        request: Request | RepeatedRequest[Any],
         deadline: Deadline,
         *,
         version: int | None = None,

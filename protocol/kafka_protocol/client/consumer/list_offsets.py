@@ -15,6 +15,7 @@ from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster.cluster import TOPIC_GRACE_MS, Cluster
 from kafka_protocol.client.cluster.exchange import Leaders, exchange, group_by_leader
 from kafka_protocol.client.consumer.topic_identity import is_unknown_topic
+from kafka_protocol.connection import RepeatedRequest
 from kafka_protocol.errors import (
     BrokerError,
     ErrorCode,
@@ -168,14 +169,14 @@ class OffsetsPoll:
 def _are_same(
     responses: Sequence[ListOffsetsResponse], before: Sequence[ListOffsetsResponse]
 ) -> bool:
-    """Whether they are the same objects, which connections return for the same bytes."""
+    """Whether they are the same objects, which a repeated request returns for the same bytes."""
     return len(responses) == len(before) and all(map(is_, responses, before))
 
 
 class _LeaderRequest(NamedTuple):
     """The request for one leader, with the positions of its partitions."""
 
-    request: ListOffsetsRequest
+    request: RepeatedRequest[ListOffsetsRequest]
     needed: VersionRange
     positions: Mapping[TopicPartition, int]
 
@@ -191,7 +192,7 @@ def _requests(
     failures |= errors
     return {
         node_id: _LeaderRequest(
-            _request(cluster, positions, led, deadline),
+            RepeatedRequest(_request(cluster, positions, led, deadline)),
             _needed(positions[tp] for tp in led),
             {tp: positions[tp] for tp in led},
         )
@@ -216,7 +217,7 @@ def _exchange(
         broker = cluster.broker(node_id, share)
         request, needed, _ = requests[node_id]
         if broker.choose(ListOffsetsRequest, needed) >= _FIRST_WITH_TRANSACTIONS:
-            request.isolation_level = ISOLATION_LEVELS[cluster.config.isolation_level]
+            request.request.isolation_level = ISOLATION_LEVELS[cluster.config.isolation_level]
         return broker.send(request, deadline, needed)
 
     exchanged = exchange(requests, send, ListOffsetsResponse, deadline)

@@ -9,9 +9,15 @@ import pytest
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.consumer.list_offsets import OffsetsPoll
+from kafka_protocol.codec import read_message
 from kafka_protocol.errors import BrokerError, ErrorCode
-from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP, ListOffsetsRequest
+from kafka_protocol.messages.list_offsets import (
+    LATEST_TIMESTAMP,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
 from kafka_protocol.messages.metadata import MetadataRequest
+from kafka_protocol.schema import Response
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
@@ -50,6 +56,28 @@ def test_a_poll_sends_one_request_to_each_leader() -> None:
             latest(poll)
         after = [len(cluster.asked(kind)) for kind in (MetadataRequest, ListOffsetsRequest)]
         assert [now - then for now, then in zip(after, before, strict=True)] == [0, 3 * 2]
+
+
+def test_the_same_response_is_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However large it is: these are 130 kB, of 5,000 partitions."""
+    decoded: list[type[Response]] = []
+
+    def read(cls: type[Response], version: int, body: memoryview) -> Response:
+        decoded.append(cls)
+        return read_message(cls, version, body)
+
+    monkeypatch.setattr("kafka_protocol.connection.read_message", read)
+    with ScriptedCluster() as cluster:
+        cluster.add_topic("t", 5_000)
+        partitions = [TopicPartition("t", number) for number in range(5_000)]
+        with closing(cluster.client()) as client:
+            poll = OffsetsPoll(client, dict.fromkeys(partitions, LATEST_TIMESTAMP))
+            found = [poll.poll(Deadline.after(SOON_MS)) for _ in range(3)]
+            assert decoded.count(ListOffsetsResponse) == 1
+            assert found[0] is found[1] is found[2]
+            cluster.append(partitions[0], b"x")
+            assert poll.poll(Deadline.after(SOON_MS))[partitions[0]] == 1
+            assert decoded.count(ListOffsetsResponse) == 2
 
 
 def test_new_leaders_are_found_and_remembered() -> None:
