@@ -6,7 +6,7 @@ Offsets never enter here.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from kafka_protocol.client.clock import Deadline
@@ -54,7 +54,11 @@ def resolve(
         BrokerError: A named topic does not exist, or the user may not read a topic.
         BrokerConnectionError, KafkaTimeoutError: No broker can be reached, or none responds.
     """
-    topics = [*_topics(cluster, strategy, deadline, known, may_lack)]
+    return assignment_of(strategy, request_topics(cluster, strategy, deadline, known, may_lack))
+
+
+def assignment_of(strategy: Strategy, topics: Collection[Topic]) -> Assignment:
+    """The partitions of a strategy in these topics, which it selected."""
     found = {TopicPartition(topic.name, number) for topic in topics for number in topic.partitions}
     assigned = set(strategy.partitions) if isinstance(strategy, Assign) else found
     return Assignment(
@@ -64,13 +68,14 @@ def resolve(
     )
 
 
-def _topics(
+def request_topics(
     cluster: Cluster,
     strategy: Strategy,
     deadline: Deadline,
-    known: Collection[str],
-    may_lack: Collection[str],
-) -> Iterable[Topic]:
+    known: Collection[str] = (),
+    may_lack: Collection[str] = (),
+) -> Collection[Topic]:
+    """Request the topics of a strategy. The rest is as for `resolve`."""
     match strategy:
         case SubscribePattern():
             option = "subscribePattern"

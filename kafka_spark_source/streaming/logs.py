@@ -1,9 +1,9 @@
 """What the cluster holds of a stream's partitions, requested by the driver of a running query.
 
-Connections live as long as the query. The partitions are requested again after a second, the ends
-of logs each time. A missing partition, or another topic id, is requested again until metadata has
-had time to spread (topic.metadata.propagation.max.ms), or until every broker lacks the topic: a
-single broker may be behind.
+Connections live as long as the query. The partitions are requested again after
+metadata.max.age.ms, the ends of logs each time. A missing partition, or another topic id, is
+requested again until metadata has had time to spread (topic.metadata.propagation.max.ms), or until
+every broker lacks the topic: a single broker may be behind.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Final
 
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.cluster.metadata import Topic
 from kafka_protocol.client.consumer.deleted_topics import DeletedTopics
 from kafka_protocol.client.consumer.list_offsets import OffsetsPoll, list_offsets
 from kafka_protocol.client.consumer.topic_identity import AnotherIdCounter, is_unknown_topic
@@ -23,17 +23,14 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST, join_partitions
 from kafka_spark_source.planning.strategies import Strategy, names_of
 from kafka_spark_source.planning.stream import LogEndOffsets
-from kafka_spark_source.reading.assignment import Assignment, resolve
-
-# Back-to-back triggers request offsets only; one that is a second later finds new partitions.
-_PARTITIONS_ARE_FRESH_MS: Final = 1_000
+from kafka_spark_source.reading.assignment import Assignment, assignment_of, request_topics
 
 
 class StreamLogs:
     """The partitions of one query. Not for several threads at once. Never closes the cluster.
 
-    With `partitions_ttl_ms`, the partitions are requested again after this time, not after a
-    second.
+    With `partitions_ttl_ms`, the partitions are requested again after this time, not after
+    metadata.max.age.ms.
     """
 
     def __init__(
@@ -41,13 +38,15 @@ class StreamLogs:
     ) -> None:
         self._cluster = cluster
         self._strategy = strategy
-        self._ttl_ms = partitions_ttl_ms or _PARTITIONS_ARE_FRESH_MS
+        self._ttl_ms = partitions_ttl_ms or cluster.config.metadata_max_age_ms
+        self._topics: Collection[Topic] = ()  # those of the assignment
         self._assignment: Assignment | None = None
         self._fresh_until = Deadline.after(0)
         self._ids: dict[str, uuid.UUID] = {}  # of the topics that the query has read
         self._replaced_ids: set[uuid.UUID] = set()  # of topics that were re-created since
         self._poll: OffsetsPoll | None = None
         self._polled: Assignment | None = None
+        self._known: AbstractSet[TopicPartition] = frozenset()  # that were all found then
 
     def __repr__(self) -> str:
         count = "unknown" if self._assignment is None else len(self._assignment.existing)
@@ -79,13 +78,15 @@ class StreamLogs:
     def _resolve(self, known: Collection[str], deadline: Deadline) -> Assignment:
         # Later, `latest_offsets` waits for topics, but not for those that are gone for good.
         may_lack = () if self._assignment is None else known
-        found = resolve(self._cluster, self._strategy, deadline, known, may_lack)
-        if not self._replaced_ids.isdisjoint(found.topic_ids.values()):
-            raise _stale_metadata("a broker returns the id of a deleted topic")
-        self._assignment = found
+        topics = request_topics(self._cluster, self._strategy, deadline, known, may_lack)
+        if self._assignment is None or topics != self._topics:
+            found = assignment_of(self._strategy, topics)
+            if not self._replaced_ids.isdisjoint(found.topic_ids.values()):
+                raise _stale_metadata("a broker returns the id of a deleted topic")
+            self._topics, self._assignment = topics, found
+            self._ids = {**found.topic_ids, **self._ids}
         self._fresh_until = Deadline.after(self._ttl_ms)
-        self._ids = {**found.topic_ids, **self._ids}
-        return found
+        return self._assignment
 
     def topic_ids(
         self, partitions: Collection[TopicPartition], deadline: Deadline
@@ -126,6 +127,8 @@ class StreamLogs:
         while True:
             try:
                 found = self.assignment(deadline)
+                if found is self._polled and known is self._known:
+                    return self._list_latest(found, (), deadline)
                 recreated = self._recreated_topics(found, known)
                 if not recreated:
                     other_ids.reset()
@@ -134,7 +137,9 @@ class StreamLogs:
                 elif not is_over and (missing := self._missing(found, known - gone, deleted)):
                     reason = _stale_metadata(f"partitions {join_partitions(missing)} are missing")
                 else:
-                    return self._list_latest(found, recreated, deadline)
+                    ends = self._list_latest(found, recreated, deadline)
+                    self._known = known
+                    return ends
             except BrokerError as error:
                 if is_over or not is_unknown_topic(error):
                     raise

@@ -179,6 +179,8 @@ def _field_codec(declared: Field, version: int, is_flexible: bool) -> _Codec:
     shape = describe(declared.wire_type)
     is_nullable = version in declared.nullable
     codec = _value_codec(shape, version, is_flexible, declared.at_most)
+    if declared.repeats:
+        codec = _Codec(_remembering(codec.read), codec.write)
     if not is_nullable:
         return _not_null(codec, declared.name, shape)
     return codec if shape.struct is None else _nullable_struct(codec)
@@ -315,6 +317,24 @@ def _nullable_struct(codec: _Codec) -> _Codec:
             codec.write(out, value)
 
     return _Codec(read, write)
+
+
+def _remembering(read: Reader[Any]) -> Reader[Any]:
+    """Read the same value as the last time if the same bytes are at the position."""
+    last: tuple[bytes, Any] | None = None
+
+    def read_again(buf: memoryview, pos: int) -> tuple[Any, int]:
+        nonlocal last
+        if last is not None:
+            data, value = last
+            end = pos + len(data)
+            if bytes(buf[pos:end]) == data:  # much faster than to compare a view
+                return value, end
+        value, end = read(buf, pos)
+        last = bytes(buf[pos:end]), value
+        return value, end
+
+    return read_again
 
 
 # --- Tagged fields (KIP-482) -------------------------------------------------------------------

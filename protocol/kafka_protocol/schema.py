@@ -108,6 +108,7 @@ class Field:
         "ignorable",
         "name",
         "nullable",
+        "repeats",
         "tag",
         "versions",
         "wire_type",
@@ -121,6 +122,7 @@ class Field:
     tag: int | None
     ignorable: bool
     at_most: int | None
+    repeats: bool
 
     def __repr__(self) -> str:
         return f"Field({self.name!r}, versions={self.versions}, tag={self.tag})"
@@ -137,6 +139,7 @@ def field(  # noqa: PLR0913 - the options of a declaration, each with a default
     tag: int | None = None,
     ignorable: bool = False,
     at_most: int | None = None,
+    repeats: bool = False,
 ) -> Any:
     """Declare a field.
 
@@ -148,6 +151,8 @@ def field(  # noqa: PLR0913 - the options of a declaration, each with a default
         ignorable: Whether writing a version without the field silently drops the value.
         at_most: The maximum number of elements of an array; None if it depends on the size of the
             cluster, so that only the received bytes limit it.
+        repeats: Whether one message after the other has the same large value. The same bytes are
+            then decoded once: messages share the value, so do not modify it.
     """
     declared = Field()
     declared.versions = parse_versions(versions)
@@ -156,6 +161,7 @@ def field(  # noqa: PLR0913 - the options of a declaration, each with a default
     declared.tag = tag
     declared.ignorable = ignorable
     declared.at_most = at_most
+    declared.repeats = repeats
     return declared
 
 

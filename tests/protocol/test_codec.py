@@ -471,6 +471,34 @@ def test_fault_15_array_with_a_declared_limit(name: str) -> None:
         decode(Capped, 0, encode(Capped(**{name: [*elements, elements[0]]}), 0))
 
 
+class Polled(Response, api_key=96, versions="0-1", flexible="1+"):
+    number: int32 = field()
+    points: list[Point] = field(repeats=True)
+    name: string = field()
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_field_that_repeats_is_decoded_once(version: int) -> None:
+    """Whatever is before and behind it. The bytes of a view may change."""
+    points = [Point(x=1), Point(x=2)]
+    messages = [Polled(number=n, points=points, name="n" * n) for n in range(3)]
+    messages.append(Polled(number=3, points=points[:1], name="n"))
+    bodies = [bytearray(encode(message, version)) for message in messages]
+    found = [read_message(Polled, version, memoryview(body)) for body in bodies]
+    assert found == messages
+    assert found[0].points is found[1].points is found[2].points
+    bodies[3][:] = bytes(len(bodies[3]))
+    assert read_message(Polled, version, memoryview(encode(messages[3], version))) == messages[3]
+
+
+def test_fault_15_a_field_that_repeats_is_cut_short() -> None:
+    body = encode(Polled(points=[Point(x=1)]), 1)
+    read_message(Polled, 1, memoryview(body))
+    for end in range(len(body)):
+        with pytest.raises(DecodeError):
+            read_message(Polled, 1, memoryview(body)[:end])
+
+
 def test_long_array_of_numbers() -> None:
     row = Wide.Row(name="", number=1, numbers=[7] * 200_000)
     assert decode(Wide, 0, encode(Wide(rows=[row]), 0)).rows == [row]

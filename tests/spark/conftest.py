@@ -11,10 +11,15 @@ from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer import list_offsets as offsets
 from kafka_protocol.client.consumer import topic_identity
 from kafka_spark_source.options.read import parse_stream_options
-from kafka_spark_source.streaming import logs as stream_logs
 from kafka_spark_source.streaming.micro_batches import MicroBatches
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.micro_batches import T0, T1, Query, append
+
+
+def set_default_max_age(monkeypatch: pytest.MonkeyPatch, ms: int) -> None:
+    """Change the default of `kafka.metadata.max.age.ms`."""
+    defaults = ClientConfig.__init__.__kwdefaults__ or {}
+    monkeypatch.setitem(defaults, "metadata_max_age_ms", ms)
 
 
 @pytest.fixture
@@ -36,7 +41,7 @@ def _recreated_topics_are_accepted_soon(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.fixture
 def partitions_are_never_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each trigger requests the partitions again; normally only after a second."""
-    monkeypatch.setattr(stream_logs, "_PARTITIONS_ARE_FRESH_MS", 0)
+    set_default_max_age(monkeypatch, 0)
 
 
 @pytest.fixture
@@ -49,7 +54,7 @@ def short_topic_grace(partitions_are_never_fresh: None, monkeypatch: pytest.Monk
 @pytest.fixture
 def partitions_stay_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """No trigger requests the partitions again, however slow the machine is."""
-    monkeypatch.setattr(stream_logs, "_PARTITIONS_ARE_FRESH_MS", 60_000)
+    set_default_max_age(monkeypatch, 60_000)
 
 
 @pytest.fixture

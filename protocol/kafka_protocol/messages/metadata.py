@@ -70,7 +70,7 @@ class MetadataResponse(Response, api_key=3, versions="0-13", flexible="9+"):
             versions="8+", default=AUTHORIZED_OPERATIONS_UNKNOWN
         )
 
-    topics: list[MetadataResponseTopic] = field()
+    topics: list[MetadataResponseTopic] = field(repeats=True)
     cluster_authorized_operations: int32 = field(
         versions="8-10", default=AUTHORIZED_OPERATIONS_UNKNOWN
     )

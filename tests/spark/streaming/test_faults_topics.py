@@ -17,7 +17,6 @@ from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.streaming import logs as stream_logs
 from kafka_spark_source.testing.waiting import Deadline
 from tests.fakes import faults
 from tests.fakes.batch_reading import ABC, IN_THREE
@@ -226,12 +225,9 @@ def test_fault_24_a_shorter_log_refreshes_metadata(
 
 
 @pytest.mark.parametrize("count", [3, 5])
-def test_fault_24_a_topic_is_recreated_while_metadata_is_fresh(
-    count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fault_24_a_topic_is_recreated_while_metadata_is_fresh(count: int) -> None:
     """Tasks that were planned for the old topic find the new one, and read nothing."""
-    monkeypatch.setattr(stream_logs, "_PARTITIONS_ARE_FRESH_MS", 300)
-    with streaming(*IN_THREE, **GO_ON) as (cluster, query):
+    with streaming(*IN_THREE, **GO_ON, kafka_metadata_max_age_ms=300) as (cluster, query):
         assert query.run() == ABC
         new = recreate(cluster, count)
         deadline = Deadline(SOON_SECONDS)

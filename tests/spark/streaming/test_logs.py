@@ -125,6 +125,43 @@ def test_invalidated_partitions_are_requested_again() -> None:
         assert ends(logs)[0].keys() == {T0, T1, U0}
 
 
+@pytest.mark.parametrize(
+    ("options", "age_seconds"), [({}, 1), ({"metadata_max_age_ms": 300_000}, 300)]
+)
+def test_metadata_is_requested_at_its_maximum_age(
+    options: dict[str, Any], age_seconds: int
+) -> None:
+    with logs_of(**options) as (cluster, logs), sleeps_take_no_time() as pass_seconds:
+        ends(logs)
+        for number in range(1, 4):
+            for _ in range(3):
+                pass_seconds(0.3 * age_seconds)
+                ends(logs)
+            assert len(cluster.asked(MetadataRequest)) == number
+            pass_seconds(0.2 * age_seconds)
+            ends(logs)
+
+
+def test_an_error_asks_for_metadata_whatever_its_age() -> None:
+    with logs_of(nodes=2, metadata_max_age_ms=300_000) as (cluster, logs):
+        ends(logs)
+        before = len(cluster.asked(MetadataRequest))
+        cluster.move_leader(T0, 2 if cluster.partition(T0).leader == 1 else 1)
+        assert ends(logs)[0] == {T0: 2, T1: 0}
+        assert len(cluster.asked(MetadataRequest)) == before + 1
+
+
+@pytest.mark.usefixtures("partitions_are_never_fresh")
+@pytest.mark.parametrize("strategy", [ANY, Subscribe(("t",))])
+def test_unchanged_metadata_changes_nothing(strategy: Strategy) -> None:
+    """So the requests for the ends of the logs are kept."""
+    with logs_of(strategy) as (cluster, logs):
+        first = logs.assignment(soon())
+        assert logs.assignment(soon()) is first
+        cluster.move_leader(T0, 1)
+        assert logs.assignment(soon()) is not first
+
+
 def test_earliest_offsets_of_existing_partitions() -> None:
     with logs_of() as (cluster, logs):
         cluster.append(T0, b"c")

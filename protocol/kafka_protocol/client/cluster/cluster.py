@@ -57,6 +57,9 @@ class Cluster:
         self.config = config
         self._addresses: dict[int, Address] = {}  # by node id, from metadata
         self._topics: dict[str, Topic] = {}
+        # The topics of the last response: the same list means that nothing has changed.
+        self._described: list[MetadataResponse.MetadataResponseTopic] = []
+        self._as_described: dict[str, Topic] = {}
         self._newest = NewestLeaders(config.topic_propagation_max_ms)
         self._brokers: dict[int, Broker] = {}
         self._bootstrap: Broker | None = None
@@ -231,7 +234,12 @@ class Cluster:
         if response.brokers:  # a broker that is starting lists none
             self._addresses = {b.node_id: Address(b.host, b.port) for b in response.brokers}
             self._drop_moved_brokers()
-        topics = {t.name: topic_of(t) for t in response.topics if t.name is not None}
+        if response.topics is not self._described:
+            self._described = response.topics
+            self._as_described = {
+                t.name: topic_of(t) for t in response.topics if t.name is not None
+            }
+        topics = self._as_described.copy()
         for name, topic in topics.items():
             if topic.error_code:
                 self.forget(name)

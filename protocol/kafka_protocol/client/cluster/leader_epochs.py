@@ -40,7 +40,8 @@ class NewestLeaders:
     def merge(self, topic: Topic) -> Topic:
         """The topic as a broker describes it, with known leaders where those have newer epochs."""
         known = self._known.get(topic.name)
-        if known is not None and _is_same(known, topic):
+        is_known = known is not None and known.partitions is topic.partitions
+        if known is not None and not is_known and _is_same(known, topic):
             newer = {
                 number: before
                 for number, leader in topic.partitions.items()

@@ -152,6 +152,13 @@ class ClientConfig:
         "How long brokers may not know a topic that is read before it counts as deleted. It is "
         "a second or two if its id was known (brokers from 2.8 on) and every broker lacks it.",
     )
+    metadata_max_age_ms: int = option(
+        "metadata.max.age.ms",
+        integer(0),
+        1_000,
+        "How old metadata may be before a running stream requests it again, to find new partitions "
+        "and topics. Java's default is 300000; Spark's own connector requests it for each trigger.",
+    )
     retry_backoff_ms: int = option(
         "retry.backoff.ms", integer(0), 100, "The first pause before a retry; then it doubles."
     )

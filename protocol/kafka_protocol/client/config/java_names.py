@@ -39,7 +39,7 @@ _CONSUMER: Final = """
     enable.metrics.push exclude.internal.topics fetch.max.bytes group.id group.instance.id
     group.protocol group.remote.assignor heartbeat.interval.ms internal.leave.group.on.close
     internal.throw.on.fetch.stable.offset.unsupported key.deserializer max.poll.interval.ms
-    max.poll.records metadata.max.age.ms metadata.recovery.rebootstrap.trigger.ms
+    max.poll.records metadata.recovery.rebootstrap.trigger.ms
     metadata.recovery.strategy metric.reporters metrics.num.samples metrics.recording.level
     metrics.sample.window.ms partition.assignment.strategy receive.buffer.bytes
     reconnect.backoff.max.ms reconnect.backoff.ms sasl.oauthbearer.jwks.endpoint.refresh.ms
