@@ -218,7 +218,7 @@ class MicroBatches:
         now = self._observed.observe(start, to_target=target is not None)
         deadline = Deadline.after(self._config.api_timeout_ms)
         recreated_topics = self._observed.recreated_topics
-        if now.latest == start and not (is_new or self._target or recreated_topics):
+        if self._observed.are_read and not (is_new or self._target or recreated_topics):
             return start  # the usual case of an idle query
         if self._target and target is None:
             self._target = Target(now.latest)

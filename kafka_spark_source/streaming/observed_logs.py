@@ -31,8 +31,12 @@ class ObservedLogs:
         self._deleted: set[TopicPartition] = set()  # though Spark's log may still contain them
         self._recreated: set[TopicPartition] = set()  # to be read from the beginning
         self._earliest: dict[TopicPartition, int] = {}  # of new partitions
+        self._start: Offsets | None = None  # of the last observation
+        self._known: AbstractSet[TopicPartition] = frozenset()  # its partitions
         self.latest: Offsets | None = None
         """The ends of the logs at the last observation; None before the first one."""
+        self.are_read = False
+        """Whether the last observation started at all of these ends."""
 
     @property
     def recreated_topics(self) -> set[str]:
@@ -52,7 +56,11 @@ class ObservedLogs:
         """
         if to_target:
             self._logs.invalidate_partitions()  # a topic of the target may have been re-created
+        if start is not self._start:
+            self._known = start.keys()
         now = self._latest_offsets(start)
+        if self._is_unchanged(now, start):
+            return now
         missing = start.keys() - self._deleted - now.latest.keys()
         if missing and not to_target:
             self._deleted |= missing
@@ -63,15 +71,22 @@ class ObservedLogs:
         ids = self._logs.topic_ids(returned, self._new_deadline())
         # Without topic ids a topic that was missing for a while counts as re-created.
         self._recreated.update(tp for tp in returned if tp.topic not in ids)
-        self.latest = now.latest
+        self._start, self.latest = start, now.latest
+        self.are_read = now.latest == start
         return now
 
     def _new_deadline(self) -> Deadline:
         return Deadline.after(self._config.api_timeout_ms)
 
+    def _is_unchanged(self, now: LogEndOffsets, start: Offsets) -> bool:
+        """Whether this is the last observation again: the usual case of an idle query."""
+        return now.latest is self.latest and start is self._start and not now.recreated
+
     def _latest_offsets(self, start: Offsets) -> LogEndOffsets:
         for _ in range(_CHECKS_OF_SHORTER_LOGS):
-            now = self._logs.latest_offsets(start.keys(), self._new_deadline(), self._deleted)
+            now = self._logs.latest_offsets(self._known, self._new_deadline(), self._deleted)
+            if self._is_unchanged(now, start):
+                break
             self._recreated.update(tp for tp in now.latest if tp.topic in now.recreated)
             if now.recreated or all(now.latest.get(tp, at) >= at for tp, at in start.items()):
                 break

@@ -5,12 +5,16 @@ Knows no offsets and makes no requests.
 
 from __future__ import annotations
 
-from kafka_protocol.client.clock import Deadline, sleep_ms
+from kafka_protocol.client.clock import Deadline, cpu_ms, sleep_ms
 
 # At the default trigger Spark asks for an end about 80 times a second. With these pauses an idle
-# query makes a third of the requests and needs a third of the CPU, for a few ms of latency.
+# query on 100 partitions makes a third of the requests and needs a third of the CPU, for a few ms
+# of latency. On 10,000 partitions the JSON of the offsets, which Spark passes each time, takes
+# several ms, so there the pauses keep this process at a share of a core.
 _IDLE_AFTER_MS = 1_000
 _IDLE_PAUSE_MS = 25
+_LONGEST_PAUSE_MS = 300
+_IDLE_SHARE = 1 / 25
 
 
 class Pacing:
@@ -21,6 +25,7 @@ class Pacing:
         # The first micro-batch of a run never waits for minOffsetsPerTrigger.
         self._delay = Deadline.after(0)
         self._idle_from = Deadline.after(_IDLE_AFTER_MS)
+        self._cpu_ms = cpu_ms()
 
     @property
     def delay_has_passed(self) -> bool:
@@ -28,9 +33,12 @@ class Pacing:
         return self._delay.has_passed
 
     def pause_if_idle(self) -> None:
-        """Pause for a moment if no micro-batch was found for a second."""
+        """Pause if no micro-batch was found for a second; longer if a trigger uses more CPU."""
         if self._idle_from.has_passed:
-            sleep_ms(_IDLE_PAUSE_MS)
+            used_ms = cpu_ms() - self._cpu_ms
+            pause_ms = used_ms * (1 - _IDLE_SHARE) / _IDLE_SHARE
+            sleep_ms(min(max(pause_ms, _IDLE_PAUSE_MS), _LONGEST_PAUSE_MS))
+        self._cpu_ms = cpu_ms()
 
     def micro_batch_found(self) -> None:
         """Restart both times."""

@@ -21,6 +21,9 @@ class _SkippingTime:
     def sleep(self, seconds: float) -> None:
         self._skipped += seconds
 
+    def process_time_ns(self) -> int:
+        return time.process_time_ns()
+
     def time_ns(self) -> int:
         return time.time_ns() + int(self._skipped * 1e9)
 

@@ -20,6 +20,11 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def cpu_ms() -> float:
+    """The CPU time that this process has used, in ms."""
+    return time.process_time_ns() / 1e6
+
+
 def sleep_ms(ms: float) -> None:
     """Sleep for `ms` milliseconds."""
     time.sleep(ms / 1000)
