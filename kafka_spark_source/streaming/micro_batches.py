@@ -32,6 +32,7 @@ from kafka_spark_source.streaming.logs import StreamLogs
 from kafka_spark_source.streaming.observed_logs import ObservedLogs
 from kafka_spark_source.streaming.pacing import Pacing
 from kafka_spark_source.streaming.start import Start, check_pinnable, find_start
+from kafka_spark_source.worker import exclude_modules_from_gc
 
 T = TypeVar("T")
 
@@ -149,6 +150,8 @@ class MicroBatches:
         self._phase = Phase.RUNNING
         if is_new or end != start:
             self._pacing.micro_batch_found()
+        else:
+            exclude_modules_from_gc()
         return end
 
     def plan(self, start: Offsets, end: Offsets) -> list[PlannedRange]:

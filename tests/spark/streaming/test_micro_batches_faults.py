@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 
 import pytest
@@ -12,6 +13,7 @@ from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_spark_source.reading import retries
 from kafka_spark_source.streaming import pacing
+from kafka_spark_source.worker import exclude_modules_from_gc
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.micro_batches import (
@@ -133,6 +135,20 @@ def test_connections_are_opened_again(query: Query) -> None:
     end = running(batches)
     batches.close()
     assert next_end(batches, end) == end
+
+
+def test_an_idle_query_is_not_searched_for_garbage(query: Query) -> None:
+    """The JSON of 10,000 partitions makes Python search all objects at each sixth trigger."""
+    exclude_modules_from_gc.cache_clear()
+    gc.unfreeze()
+    try:
+        batches = query(**EARLIEST)
+        end = running(batches)
+        assert gc.get_freeze_count() == 0
+        next_end(batches, end)
+        assert gc.get_freeze_count() > 10_000
+    finally:
+        gc.unfreeze()
 
 
 def test_an_idle_query_pauses_between_requests(
