@@ -8,7 +8,7 @@ retried here (metadata, coordinators); ListOffsets, Fetch and Produce are retrie
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import TypeVar
@@ -20,7 +20,6 @@ from kafka_protocol.client.cluster.metadata import (
     NO_LEADER,
     Leader,
     Topic,
-    find_coordinators,
     request_metadata,
     topic_of,
     unknown_topic,
@@ -64,7 +63,7 @@ class Cluster:
         self._brokers: dict[int, Broker] = {}
         self._bootstrap: Broker | None = None
         self._replaced: list[Broker] = []  # still in use for their last responses
-        self._coordinators: dict[tuple[int, str], int] = {}  # node ids by kind and key
+        self.coordinators: dict[tuple[int, str], int] = {}  # kept by the module of that name
 
     def __repr__(self) -> str:
         return (
@@ -167,7 +166,7 @@ class Cluster:
 
     def forget_if_stale(self, error: KafkaError, topic: str) -> None:
         """Forget a topic if its leaders in the cache may have caused this error."""
-        if _asks_for(Refresh.METADATA, error):
+        if asks_for(Refresh.METADATA, error):
             self.forget(topic)
 
     def _request_topics(
@@ -316,7 +315,7 @@ class Cluster:
             BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
         """
         self._update(self._request_topics([], deadline))
-        reached = [self._try_broker(node_id, deadline) for node_id in sorted(self._addresses)]
+        reached = [self.try_broker(node_id, deadline) for node_id in sorted(self._addresses)]
         brokers = [each for each in reached if isinstance(each, Broker)]
         return brokers, [each for each in reached if isinstance(each, KafkaError)]
 
@@ -339,77 +338,17 @@ class Cluster:
             raise BrokerError(ErrorCode.NOT_CONTROLLER, "Metadata of the controller")
         return self.broker(response.controller_id, deadline)
 
-    def coordinators(
-        self, kind: int, keys: Collection[str], deadline: Deadline
-    ) -> dict[str, Broker | KafkaError]:
-        """Connections to the coordinators of groups, or of transactional ids.
-
-        `kind` is GROUP or TRANSACTION, as in `messages.find_coordinator`. A coordinator is kept
-        until `forget_coordinator_if_stale`, or until it cannot be reached.
-
-        Returns:
-            For each key its coordinator, or an error: it has none now, the principal may not
-            describe it, or the coordinator cannot be reached.
-
-        Raises:
-            BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
-            UnsupportedVersionError: The brokers are too old for transactions.
-        """
-        errors: dict[str, Broker | KafkaError] = {}
-        unknown = [key for key in keys if (kind, key) not in self._coordinators]
-        if unknown:
-            errors |= self._find_coordinators(kind, unknown, deadline)
-        nodes = {key: self._coordinators[kind, key] for key in keys if key not in errors}
-        reached = {node_id: self._try_broker(node_id, deadline) for node_id in {*nodes.values()}}
-        for key, node_id in nodes.items():
-            if isinstance(reached[node_id], KafkaError):
-                del self._coordinators[kind, key]
-        return {key: errors[key] if key in errors else reached[nodes[key]] for key in keys}
-
-    def _find_coordinators(
-        self, kind: int, keys: Collection[str], deadline: Deadline
-    ) -> dict[str, KafkaError]:
-        """Request coordinators and keep them; returns the errors of the keys without one."""
-        found = self.with_any_broker(partial(find_coordinators, kind, keys), deadline)
-        named = {key: each for key, each in found.items() if each.error is None}
-        self._addresses.update({each.node_id: each.address for each in named.values()})
+    def add_addresses(self, addresses: Mapping[int, Address]) -> None:
+        """Note where brokers are, by node id, as another response than Metadata says."""
+        self._addresses.update(addresses)
         self._drop_moved_brokers()
-        self._coordinators.update({(kind, key): each.node_id for key, each in named.items()})
-        return {key: each.error for key, each in found.items() if each.error is not None}
 
-    def forget_coordinator_if_stale(self, error: KafkaError, kind: int, key: str) -> None:
-        """Forget a coordinator if this error may mean that it is another broker now."""
-        if _asks_for(Refresh.COORDINATOR, error):
-            self._coordinators.pop((kind, key), None)
-
-    def _try_broker(self, node_id: int, deadline: Deadline) -> Broker | KafkaError:
+    def try_broker(self, node_id: int, deadline: Deadline) -> Broker | KafkaError:
+        """The connection, or the error, of `broker`."""
         try:
             return self.broker(node_id, deadline)
         except KafkaError as error:
             return error
-
-    def with_coordinator(
-        self, kind: int, key: str, call: Callable[[Broker], T], deadline: Deadline, retry: Retry
-    ) -> T:
-        """Call with a coordinator; again where it moved, is loading, or could not be reached.
-
-        `call` must be safe to repeat. `retry` has the waits between tries, and their end.
-
-        Raises:
-            KafkaError: The error of `call`, or of the search for the coordinator.
-        """
-
-        def find_and_call() -> T:
-            coordinator = self.coordinators(kind, [key], deadline)[key]
-            if isinstance(coordinator, KafkaError):
-                raise coordinator
-            try:
-                return call(coordinator)
-            except KafkaError as error:
-                self.forget_coordinator_if_stale(error, kind, key)
-                raise
-
-        return retry.until_done(find_and_call)
 
     def _drop_moved_brokers(self) -> None:
         for node_id, broker in [*self._brokers.items()]:
@@ -428,7 +367,7 @@ def _connected(broker: Broker, _deadline: Deadline) -> Broker:
     return broker
 
 
-def _asks_for(refresh: Refresh, error: KafkaError) -> bool:
+def asks_for(refresh: Refresh, error: KafkaError) -> bool:
     """Whether what the client knows of this kind may have caused the error."""
     if isinstance(error, BrokerError):
         return error.error.refresh is refresh

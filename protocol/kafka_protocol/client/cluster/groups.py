@@ -12,6 +12,7 @@ from typing import Final, TypeAlias, TypeVar
 from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.cluster.coordinators import with_coordinator
 from kafka_protocol.errors import BrokerError, ErrorCode, OutOfStepError
 from kafka_protocol.messages.find_coordinator import GROUP
 from kafka_protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
@@ -123,7 +124,7 @@ def _with_coordinator(
     cluster: Cluster, group_id: str, call: Callable[[Broker], T], deadline: Deadline
 ) -> T:
     retry = Retry(cluster.config, deadline, cluster.config.connection_setup_timeout_ms)
-    return cluster.with_coordinator(GROUP, group_id, call, deadline, retry)
+    return with_coordinator(cluster, (GROUP, group_id), call, deadline, retry)
 
 
 def _fetch_request(

@@ -12,6 +12,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from kafka_protocol.client.broker.broker import Broker, SentRequest
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.cluster.coordinators import coordinators, forget_if_stale
 from kafka_protocol.client.cluster.exchange import exchange
 from kafka_protocol.client.producer.transactions import retry_until
 from kafka_protocol.errors import (
@@ -96,13 +97,13 @@ def _send_once(
     cluster: Cluster, keys: Collection[K], api: CoordinatedApi[K], deadline: Deadline
 ) -> dict[K, _Result]:
     try:
-        coordinators = cluster.coordinators(TRANSACTION, {*map(api.id_of, keys)}, deadline)
+        found = coordinators(cluster, TRANSACTION, {*map(api.id_of, keys)}, deadline)
     except KafkaError as error:
         return {key: _Result(error) for key in keys}
     results: dict[K, _Result] = {}
     reached: dict[K, Broker] = {}
     for key in keys:
-        coordinator = coordinators[api.id_of(key)]
+        coordinator = found[api.id_of(key)]
         if isinstance(coordinator, KafkaError):
             results[key] = _Result(coordinator)
         else:
@@ -120,7 +121,7 @@ def _send_once(
         results[key] = _result(api, key, broker, api.code(response))
     for key, result in results.items():
         if result.error is not None:
-            cluster.forget_coordinator_if_stale(result.error, TRANSACTION, api.id_of(key))
+            forget_if_stale(cluster, result.error, TRANSACTION, api.id_of(key))
     return {key: results[key] for key in keys}
 
 

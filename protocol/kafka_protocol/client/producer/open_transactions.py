@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from kafka_protocol.client.broker.broker import Broker, SentRequest
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.cluster.coordinators import with_coordinator
 from kafka_protocol.client.cluster.exchange import exchange
 from kafka_protocol.client.producer.coordinated import CoordinatedApi, send_until_settled
 from kafka_protocol.client.producer.producer_id import ProducerId
@@ -76,7 +77,7 @@ def transaction_state(
         raise OutOfStepError(f"{context}: the response lacks it")
 
     retry = retry_until(deadline, cluster.config)
-    return cluster.with_coordinator(TRANSACTION, transactional_id, describe, deadline, retry)
+    return with_coordinator(cluster, (TRANSACTION, transactional_id), describe, deadline, retry)
 
 
 def list_open(cluster: Cluster, pattern: str, deadline: Deadline) -> OpenTransactions:

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, TypeVar
 from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline, Retry, now_ms
 from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.cluster.coordinators import with_coordinator
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.producer.producer_id import ProducerId, init_producer_id
 from kafka_protocol.errors import (
@@ -207,7 +208,7 @@ def _with_coordinator(
     cluster: Cluster, transactional_id: str, call: Callable[[Broker], T], deadline: Deadline
 ) -> T:
     retry = retry_until(deadline, cluster.config)
-    return cluster.with_coordinator(TRANSACTION, transactional_id, call, deadline, retry)
+    return with_coordinator(cluster, (TRANSACTION, transactional_id), call, deadline, retry)
 
 
 def retry_until(deadline: Deadline, config: ClientConfig) -> Retry:
