@@ -26,6 +26,7 @@ from tests.fakes.broker import Handler
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import batch_of
 from tests.fakes.reading import PARTITION, one_partition, write
+from tests.fakes.skipping_time import sleeps_take_no_time
 
 UNLIMITED = 10**12
 SOON_SECONDS = 10
@@ -313,7 +314,7 @@ def test_the_option_retries_limits_the_tries() -> None:
 
 
 def test_fault_43_the_delivery_time_limits_the_tries() -> None:
-    with one_partition(delivery_timeout_ms=50) as (cluster, client):
+    with one_partition(delivery_timeout_ms=2_000) as (cluster, client), sleeps_take_no_time():
         cluster.spoil(ProduceRequest, faults.refusing(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND))
         with pytest.raises(BrokerError, match=r"NOT_ENOUGH_REPLICAS.*min\.insync\.replicas"):
             write(client, b"a")
