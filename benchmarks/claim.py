@@ -117,13 +117,15 @@ def main() -> None:
                 name = names[number % QUERIES]
                 micro_batch(logs[name], name, number // QUERIES)
             cpu_ms, received = measure(logs)
-            table.add_row(
+            row = (
                 f"{done + step:,}",
                 f"{statistics.median(cpu_ms):.1f}",
                 f"{max(cpu_ms):.1f}",
                 f"{statistics.median(received) / 1_000:.0f}",
                 f"{max(received) / 1_000:.0f}",
             )
+            console.print(*row, sep="  ")  # a long run may be interrupted
+            table.add_row(*row)
     console.print(table)
 
 
