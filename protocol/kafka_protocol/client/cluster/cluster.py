@@ -8,7 +8,7 @@ retried here (metadata, coordinators); ListOffsets, Fetch and Produce are retrie
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import TypeVar
@@ -78,12 +78,11 @@ class Cluster:
 
     def __del__(self) -> None:
         """Close every connection: nothing refers to the cluster any more."""
-        self.close()
+        _close(self._brokers.values(), self._replaced, self._bootstrap)
 
     def close(self) -> None:
         """Close every connection."""
-        for broker in [*self._brokers.values(), *self._replaced, *filter(None, [self._bootstrap])]:
-            broker.close()
+        _close(self._brokers.values(), self._replaced, self._bootstrap)
         self._brokers.clear()
         self._replaced.clear()
         self._bootstrap = None
@@ -365,6 +364,11 @@ def _is_unsettled(topic: Topic, may_lack: Collection[str]) -> bool:
 
 def _connected(broker: Broker, _deadline: Deadline) -> Broker:
     return broker
+
+
+def _close(brokers: Iterable[Broker], replaced: Iterable[Broker], bootstrap: Broker | None) -> None:
+    for broker in [*brokers, *replaced, *filter(None, [bootstrap])]:
+        broker.close()
 
 
 def asks_for(refresh: Refresh, error: KafkaError) -> bool:
