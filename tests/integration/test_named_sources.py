@@ -11,7 +11,7 @@ from kafka_spark_source.testing import KafkaCluster
 from tests.integration.conftest import MakeTopic
 from tests.named_sources import NamedSources, since_4_2, source_evolution
 
-pytestmark = [pytest.mark.integration, pytest.mark.spark, since_4_2]
+pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.slow, since_4_2]
 
 
 def test_named_sources_come_in_another_order_and_one_is_added(
