@@ -84,6 +84,7 @@ def test_a_decision_of_100_000_tasks(
     )
     decision = Decision(claim, MicroBatch("q", 1), writes)
     log.decide(decision)
+    log.claim()  # the markers of the decision are written then
     logged = log.last_decision()
     assert logged is not None
     assert logged.tasks == len(writes)
