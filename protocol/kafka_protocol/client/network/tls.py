@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import ssl
 from contextlib import ExitStack
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kafka_protocol.client.config.security_options import (
     CONVERT_KEY_STORE,
@@ -28,12 +29,39 @@ _TLS_1_3_SUITE: Final = re.compile(r"TLS_(AES|CHACHA20)_\w+")
 _JAVA_SUITE: Final = re.compile(r"TLS_(?P<exchange>\w+)_WITH_(?P<cipher>\w+)_(?P<hash>SHA\d*)")
 
 
+# Of a process: a context with the system's authorities takes 0.8 MB, and all connections of a
+# configuration can have the same one.
+_MAX_CONTEXTS: Final = 16
+
+_Stamp: TypeAlias = tuple[str, int, int, int]
+
+
 def client_context(security: SecurityOptions) -> ssl.SSLContext:
-    """Make the context for a connection. Files are read each time, so replaced ones are used.
+    """The context for a connection, made again when one of its files was replaced.
 
     Raises:
         KafkaConfigError: A file cannot be read, or has the wrong content. Names the option.
     """
+    files = (
+        security.truststore_location,
+        security.keystore_location,
+        security.certificate_location,
+        security.key_location,
+    )
+    return _context(security, tuple(_stamp(each) for each in files if each is not None))
+
+
+def _stamp(file: str) -> _Stamp | None:
+    """What changes when a file is replaced; None for one that is not there."""
+    try:
+        found = Path(file).stat()
+    except OSError:
+        return None
+    return file, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+@lru_cache(maxsize=_MAX_CONTEXTS)
+def _context(security: SecurityOptions, _stamps: tuple[_Stamp | None, ...]) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # verifies certificates and host names
     context.check_hostname = bool(security.endpoint_identification)
     _limit_versions(context, security)

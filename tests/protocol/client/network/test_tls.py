@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from kafka_protocol.auth.secret import Secret
-from kafka_protocol.client.config.client import Address
+from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.network.tls import check_suite, client_context, tls_error
 from kafka_protocol.errors import KafkaConfigError, TlsError
@@ -233,3 +233,32 @@ def test_unknown_reasons_are_shown_unchanged() -> None:
     assert str(tls_error(ssl.SSLError("odd"), BROKER)) == (
         "broker:9093: no TLS connection: ('odd',)"
     )
+
+
+def test_connections_share_a_context_until_a_file_is_replaced(tmp_path: Path) -> None:
+    named = files(tmp_path, truststore_location=CHAIN)
+    made = context(**named)
+    assert context(**named) is made
+    assert context(**named, endpoint_identification="") is not made
+    replaced = tmp_path / "replaced"
+    replaced.write_text(CHAIN)
+    replaced.rename(tmp_path / "truststore_location")
+    assert context(**named) is not made
+
+
+def test_equal_options_with_secrets_share_a_context() -> None:
+    options = [
+        ClientConfig.from_options(
+            {
+                "bootstrap.servers": "broker:9093",
+                "security.protocol": "SSL",
+                "ssl.keystore.type": "PEM",
+                "ssl.keystore.key": ENCRYPTED_KEY,
+                "ssl.keystore.certificate.chain": CHAIN,
+                "ssl.key.password": PASSWORD,
+            }
+        ).security
+        for _ in range(2)
+    ]
+    first, second = map(client_context, options)
+    assert first is second
