@@ -12,10 +12,11 @@ import pytest
 
 from kafka_protocol.errors import DataLossError
 from kafka_protocol.messages.metadata import MetadataRequest
-from tests.fakes import faults
 from tests.fakes.batch_reading import ABC, IN_THREE, IN_TWELVE, TWELVE, filled, plan, planned, read
+from tests.fakes.broker import Handler
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.reading import PARTITION
+from tests.fakes.skipping_time import sleeps_take_no_time
 
 FIXED = '{"t":{"0":0}}'
 
@@ -140,9 +141,20 @@ def test_fault_23_a_topic_is_deleted_before_a_task(
 
 def test_fault_23_a_deadline_during_metadata_keeps_the_cause() -> None:
     """The brokers did not know the topic before; that remains the error."""
-    with planned(*IN_THREE, kafka_default_api_timeout_ms=250) as (cluster, task):
+    with (
+        sleeps_take_no_time() as let_pass,
+        planned(*IN_THREE, kafka_default_api_timeout_ms=60_000) as (cluster, task),
+    ):
+
+        def slow(handler: Handler) -> Handler:
+            def handle(request: Any, version: int) -> Any:
+                let_pass(25)
+                return handler(request, version)
+
+            return handle
+
         del cluster.topics["t"]
-        cluster.spoil(MetadataRequest, faults.delayed(100))
+        cluster.spoil(MetadataRequest, slow)
         with pytest.raises(DataLossError, match=r"PARTITIONS_DELETED.*t-0 .*offset 0"):
             task.rows()
 
