@@ -224,7 +224,8 @@ class ExactlyOnce:
         if self.claim is not None:
             claims.add(self.claim.transaction)
         for claim_of_tasks in claims:  # one at most
-            end_stale(config, self.identity, claim_of_tasks, range(len(written)))
+            # No tasks: brokers below 3.0 cannot tell whether another driver has the prefix.
+            end_stale(config, self.identity, claim_of_tasks, ())
 
 
 def _decision(written: Sequence[Written], decisions: CommitLog) -> Decision:

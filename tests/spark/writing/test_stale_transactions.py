@@ -154,6 +154,14 @@ def test_fault_57_below_3_0_a_start_ends_attempts_of_known_tasks(old_spark: Spar
     assert old_spark.seen() == flat(rows_of(0), rows_of(1))
 
 
+def test_fault_47_below_3_0_a_replaced_driver_ends_no_live_task(old_spark: Spark) -> None:
+    zombies = old_spark.tasks(old_spark.plan(), 0, rows_of(0))
+    written = [old_spark.task(old_spark.plan(), 0, 0, [b"a"], attempt=1)]
+    old_spark.abort([*zombies, None])
+    old_spark.commit(written)
+    assert old_spark.seen() == [b"a"]
+
+
 # --- Brokers that refuse -------------------------------------------------------------------------
 
 
