@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster.cluster import Cluster, asks_for
+from kafka_protocol.client.cluster.exchange import MAX_IN_FLIGHT
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, OutOfStepError, Refresh
 from kafka_protocol.messages.find_coordinator import (
@@ -27,8 +28,6 @@ T = TypeVar("T")
 
 # From this version on, one request finds several coordinators (KIP-699).
 _MANY_COORDINATORS: Final = 4
-# More requests than this could fill the buffers of both sides, each waiting for the other to read.
-_MAX_IN_FLIGHT: Final = 500
 
 
 class _Coordinator(NamedTuple):
@@ -146,8 +145,8 @@ def _request(
     else:
         requests = [FindCoordinatorRequest(coordinator_keys=[*keys], key_type=kind)]
     responses: list[FindCoordinatorResponse] = []
-    for start in range(0, len(requests), _MAX_IN_FLIGHT):
-        some = requests[start : start + _MAX_IN_FLIGHT]
+    for start in range(0, len(requests), MAX_IN_FLIGHT):
+        some = requests[start : start + MAX_IN_FLIGHT]
         sent = [broker.send(request, deadline, needed) for request in some]
         responses += [broker.receive(each, FindCoordinatorResponse, deadline) for each in sent]
     found: Mapping[str, FindCoordinatorResponse | FindCoordinatorResponse.Coordinator]

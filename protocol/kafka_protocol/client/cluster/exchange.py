@@ -23,7 +23,7 @@ R = TypeVar("R", bound=Response)
 
 
 # A broker does not read on while its responses are not read, so more could block each other.
-_MAX_IN_FLIGHT: Final = 500
+MAX_IN_FLIGHT: Final = 500
 
 Leaders: TypeAlias = dict[TopicPartition, tuple[Leader, Topic]]
 
@@ -81,7 +81,7 @@ def exchange(
             exchanged.responses[key] = sent.broker, response
 
     for key in keys:
-        if len(in_flight) >= _MAX_IN_FLIGHT:
+        if len(in_flight) >= MAX_IN_FLIGHT:
             receive_first()
         try:
             in_flight.append((key, send(key)))
