@@ -15,6 +15,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
 from kafka_spark_source.testing.waiting import Deadline
+from tests.witness import records_of
 
 SOON_SECONDS = 60
 _SHOWN = 10
@@ -44,6 +45,8 @@ class Journal:
         self.records: list[Record] = []
         self._servers = servers
         self._writers = itertools.count()
+        # Topic, partition and value.
+        self._without_offset: list[tuple[str, int, str]] = []
 
     def write(
         self, topic: str, partitions: Iterable[int], count: int = 10, **options: Any
@@ -58,6 +61,7 @@ class Journal:
         for value, partition in zip(writer.values, wanted):  # noqa: B905 -- values have no end
             writer.producer.produce(topic, value, partition=partition, **options)
         writer.finish()
+        self._find_offsets()
         return self.records[before:]
 
     @contextmanager
@@ -80,6 +84,7 @@ class Journal:
                 leave.set()
         for thread in threads:
             thread.result()
+        self._find_offsets()
 
     def add_partitions(self, topic: str, count: int) -> None:
         """Adds partitions up to `count`, and returns when all have a leader."""
@@ -108,8 +113,20 @@ class Journal:
         topic, partition, offset = message.topic(), message.partition(), message.offset()
         assert topic is not None
         assert partition is not None
-        assert offset is not None
-        self.records.append(Record(topic, partition, offset, (message.value() or b"").decode()))
+        value = (message.value() or b"").decode()
+        if offset is None:
+            self._without_offset.append((topic, partition, value))
+        else:
+            self.records.append(Record(topic, partition, offset, value))
+
+    def _find_offsets(self) -> None:
+        """Of records that were sent again: a broker acknowledges a duplicate without an offset."""
+        for place in {(topic, partition) for topic, partition, _ in self._without_offset}:
+            records = records_of(self._servers, *place)
+            offsets = {value: offset for offset, value in reversed(records)}
+            values = [value for *its, value in self._without_offset if tuple(its) == place]
+            self.records += [Record(*place, offsets[value], value) for value in values]
+        self._without_offset.clear()
 
 
 class _Writer:
@@ -122,6 +139,8 @@ class _Writer:
                 "on_delivery": keep,
                 # Find new partitions soon.
                 "topic.metadata.refresh.interval.ms": 200,
+                # Errors come to `keep`; the log has each lost connection.
+                "log_level": 2,
             }
         )
 

@@ -7,6 +7,11 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 def values_of(servers: str, topic: str, partition: int) -> list[str]:
     """All committed values, in order."""
+    return [value for _, value in records_of(servers, topic, partition)]
+
+
+def records_of(servers: str, topic: str, partition: int) -> list[tuple[int, str]]:
+    """All committed records, in order: offset and value."""
     consumer = Consumer(
         {
             "bootstrap.servers": servers,
@@ -18,14 +23,16 @@ def values_of(servers: str, topic: str, partition: int) -> list[str]:
     )
     try:
         consumer.assign([TopicPartition(topic, partition, 0)])
-        values: list[str] = []
+        records: list[tuple[int, str]] = []
         while True:
             for message in consumer.consume(10_000, timeout=1):
                 error = message.error()
                 if error is None:
-                    values.append((message.value() or b"").decode())
+                    offset = message.offset()
+                    assert offset is not None
+                    records.append((offset, (message.value() or b"").decode()))
                 elif error.code() == KafkaError._PARTITION_EOF:
-                    return values
+                    return records
                 else:
                     raise KafkaException(error)
     finally:
