@@ -129,6 +129,33 @@ def closing(handler: Handler) -> Handler:
     return handle
 
 
+class HalfOpen:
+    """Connections that stay open and pass nothing more, once they are silenced; new ones work.
+
+    Attributes:
+        swallowed: The number of responses that did not come.
+    """
+
+    def __init__(self) -> None:
+        self.swallowed = 0
+        self._used: set[Peer] = set()
+        self._silent: set[Peer] = set()
+
+    def __call__(self, handler: Handler) -> Handler:
+        return delivered(self._deliver)(handler)
+
+    def silence(self) -> None:
+        """All connections on which a response came."""
+        self._silent |= self._used
+
+    def _deliver(self, frame: bytes, peer: Peer) -> None:
+        if peer in self._silent:
+            self.swallowed += 1
+        else:
+            self._used.add(peer)
+            peer.write(frame)
+
+
 # --- Content -------------------------------------------------------------------------------------
 
 

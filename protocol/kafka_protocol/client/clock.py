@@ -20,6 +20,11 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def monotonic_ms() -> float:
+    """A time in ms that never goes back, to compare moments of this process."""
+    return time.monotonic() * 1000
+
+
 def cpu_ms() -> float:
     """The CPU time that this process has used, in ms."""
     return time.process_time_ns() / 1e6

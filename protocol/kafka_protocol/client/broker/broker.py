@@ -16,7 +16,7 @@ from kafka_protocol.client.broker.api_versions import negotiate_versions
 from kafka_protocol.client.broker.authenticate import authenticate
 from kafka_protocol.client.broker.connection import BrokerConnection
 from kafka_protocol.client.broker.listener import raise_if_sasl, raise_if_without_tls
-from kafka_protocol.client.clock import Deadline, sleep_ms
+from kafka_protocol.client.clock import Deadline, monotonic_ms, sleep_ms
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.network.transport import ClosedByPeerError
 from kafka_protocol.connection import RepeatedRequest
@@ -54,6 +54,10 @@ class Broker:
     `node_id` is None while only its bootstrap address is known. By the deadline it must be ready
     for requests.
 
+    Attributes:
+        last_response_ms: When the newest response came (`monotonic_ms`).
+        silent_since_ms: When the wait began that ended without a response, or None.
+
     Raises:
         BrokerConnectionError: The connection is refused, or closed at once.
         KafkaTimeoutError: The broker accepted and then did not respond.
@@ -86,6 +90,9 @@ class Broker:
         self._max_idle_ms = math.inf if max_idle_ms < 0 else max_idle_ms
         self._authenticate(deadline)
         self._setup_responses = self._connection.protocol.received_responses
+        # When the newest response came, or when the oldest request in flight was sent, if later.
+        self._waits_from_ms = self.last_response_ms = monotonic_ms()
+        self.silent_since_ms: float | None = None
         self._idle_from = Deadline.after(self._max_idle_ms)
 
     def __repr__(self) -> str:
@@ -151,6 +158,8 @@ class Broker:
         self._idle_from = Deadline.after(self._max_idle_ms)
         limit = deadline.capped_at(self._config.request_timeout_ms)
         self._renew_session(limit)
+        if not self.in_flight:
+            self._waits_from_ms = monotonic_ms()
         try:
             return SentRequest(self, self._connection.send(request, limit, needed=needed))
         except UnsupportedVersionError as error:
@@ -164,7 +173,8 @@ class Broker:
     def receive(self, sent: SentRequest, kind: type[R], deadline: Deadline) -> R:
         """Wait for the response to a request, for request.timeout.ms at the most.
 
-        Responses come in the order of the requests.
+        Responses come in the order of the requests. The time counts from when the request was sent
+        or the response before it came; from now if a part of the response is there.
 
         Raises:
             BrokerConnectionError, KafkaTimeoutError, ProtocolError: The broker is then closed.
@@ -202,18 +212,23 @@ class Broker:
             self.is_closed = True
 
     def _receive_next(self, context: str, deadline: Deadline) -> Response:
-        limit = deadline.capped_at(self._config.request_timeout_ms)
-        waited_ms = limit.remaining_ms
+        if not self.is_closed and self._connection.has_buffered_data:
+            self._waits_from_ms = monotonic_ms()
+        waited_ms = monotonic_ms() - self._waits_from_ms
+        limit = deadline.capped_at(self._config.request_timeout_ms - waited_ms)
+        waited_ms += limit.remaining_ms
         try:
             response = self._connection.receive(limit)
         except KafkaTimeoutError as error:
             self.close()
+            self.silent_since_ms = self._waits_from_ms
             raise _no_response(context, waited_ms) from error
         except KafkaError as error:
             self.close()
             self._raise_if_sasl(error, context, limit)
             raise _with_context(error, context) from error
         self._note_throttling(response)
+        self._waits_from_ms = self.last_response_ms = monotonic_ms()
         self._idle_from = Deadline.after(self._max_idle_ms)
         return response
 

@@ -216,15 +216,15 @@ class Cluster:
 
     def _candidates(self) -> list[Callable[[Deadline], Broker]]:
         """How to reach brokers: connected ones, then advertised ones, then bootstrap servers."""
-        connected = [b for b in self._brokers.values() if not b.is_closed and not b.in_flight]
+        connected = [b for b in self._brokers.values() if not b.in_flight and self._is_trusted(b)]
         random.shuffle(connected)  # one may have older metadata than the others
-        if self._bootstrap is not None and not self._bootstrap.is_closed:
+        if self._bootstrap is not None and self._is_trusted(self._bootstrap):
             connected.append(self._bootstrap)
         places: list[tuple[int | None, Address]] = [*self._addresses.items()]
         random.shuffle(places)
         places += [(None, address) for address in self.config.bootstrap_servers]
         return [
-            *(partial(_connected, broker) for broker in connected),
+            *(partial(self._trusted, broker) for broker in connected),
             *(partial(self._connect, address, node_id) for node_id, address in places),
         ]
 
@@ -254,7 +254,7 @@ class Cluster:
             BrokerConnectionError: The broker cannot be reached at its advertised address.
         """
         broker = self._brokers.get(node_id)
-        if broker is not None and not broker.is_closed and not broker.is_idle:
+        if broker is not None and not broker.is_idle and self._is_trusted(broker):
             return broker
         address = self._addresses.get(node_id)
         if address is None:
@@ -269,6 +269,23 @@ class Cluster:
                 f"{address}, which cannot be reached from here: {error}. Check the broker's "
                 "advertised.listeners, and that this machine can resolve and reach them"
             ) from error
+
+    def _trusted(self, broker: Broker, deadline: Deadline) -> Broker:
+        """This connection, or a new one if it is not trusted any more."""
+        if self._is_trusted(broker):
+            return broker
+        return self._connect(broker.address, broker.node_id, deadline)
+
+    def _is_trusted(self, broker: Broker) -> bool:
+        """Whether a connection is open, and not older than a time-out of another one.
+
+        What silenced the other one may have made this one half-open too. A new connection shows
+        that at once, a request only after request.timeout.ms.
+        """
+        others = filter(None, [*self._brokers.values(), self._bootstrap])
+        silent_since_ms = max((each.silent_since_ms or 0.0 for each in others), default=0.0)
+        is_newer = broker.in_flight or broker.last_response_ms >= silent_since_ms
+        return not broker.is_closed and bool(is_newer)
 
     def _connect(self, address: Address, node_id: int | None, deadline: Deadline) -> Broker:
         broker = Broker(address, node_id, self.config, deadline)
@@ -360,10 +377,6 @@ def _is_unsettled(topic: Topic, may_lack: Collection[str]) -> bool:
     error = ErrorCode.lookup(topic.error_code)
     may_be_unknown = topic.name in may_lack and error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return error.retriable and not may_be_unknown
-
-
-def _connected(broker: Broker, _deadline: Deadline) -> Broker:
-    return broker
 
 
 def _close(brokers: Iterable[Broker], replaced: Iterable[Broker], bootstrap: Broker | None) -> None:

@@ -137,7 +137,8 @@ class ClientConfig:
         "request.timeout.ms",
         integer(1),
         30_000,
-        "How long to wait for the response to one request.",
+        "How long to wait for the response to one request. After connections were lost without "
+        "being closed, each process of a query waits once for so long.",
     )
     api_timeout_ms: int = option(
         "default.api.timeout.ms",

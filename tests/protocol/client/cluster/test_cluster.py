@@ -237,6 +237,55 @@ def test_a_replaced_connection_closes_after_its_last_response() -> None:
         assert busy.is_closed
 
 
+def test_fault_05_after_one_time_out_no_older_connection_is_trusted() -> None:
+    """Half-open connections to three leaders and to the bootstrap server cost one time-out."""
+    partitions = [TopicPartition("t", number) for number in range(3)]
+    latest = dict.fromkeys(partitions, LATEST_TIMESTAMP)
+    with ScriptedCluster(nodes=3) as cluster:
+        cluster.add_topic("t", 3)
+        half_open = faults.HalfOpen()
+        for kind in (MetadataRequest, ListOffsetsRequest):
+            cluster.spoil(kind, half_open)
+        with closing(cluster.client(request_timeout_ms=2_000)) as client:
+            list_offsets(client, latest, Deadline.after(30_000))
+            half_open.silence()
+            # One time-out after the other would be six seconds, for the leaders alone.
+            assert list_offsets(client, latest, Deadline.after(5_500)) == dict.fromkeys(
+                partitions, 0
+            )
+    assert half_open.swallowed == len(partitions)
+
+
+def test_fault_05_half_open_connections_cost_metadata_one_time_out() -> None:
+    with ScriptedCluster(nodes=3) as cluster:
+        half_open = faults.HalfOpen()
+        for kind in (MetadataRequest, ListOffsetsRequest):
+            cluster.spoil(kind, half_open)
+        with closing(cluster.client()) as client:
+            soon = Deadline.after(60_000)
+            client.topics([], soon)
+            for node_id in client.node_ids:
+                broker = client.broker(node_id, soon)
+                broker.request(ListOffsetsRequest(topics=[]), ListOffsetsResponse, soon)
+            half_open.silence()
+            client.topics([], soon)
+    assert half_open.swallowed == 1
+
+
+def test_a_connection_that_responded_meanwhile_is_kept() -> None:
+    with ScriptedCluster(nodes=2) as cluster, closing(cluster.client()) as client:
+        soon = Deadline.after(60_000)
+        client.topics([], soon)
+        silent, good = client.broker(1, soon), client.broker(2, soon)
+        cluster.spoil(ListOffsetsRequest, faults.response_lost, node=1)
+        sent = silent.send(ListOffsetsRequest(topics=[]), soon)
+        good.request(ListOffsetsRequest(topics=[]), ListOffsetsResponse, soon)
+        with pytest.raises(KafkaTimeoutError):
+            silent.receive(sent, ListOffsetsResponse, Deadline.after(1_500))
+        assert client.broker(2, soon) is good
+        assert client.broker(1, soon) is not silent
+
+
 IDLE = {"connections_max_idle_ms": 1_000}
 
 
