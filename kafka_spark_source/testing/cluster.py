@@ -43,12 +43,14 @@ class Broker:
     """The current state of one broker of a running cluster.
 
     Ids begin at 1. Host and port are those for clients, `pid` is None while the broker does not
-    run, and its output is in `log_file`.
+    run, and its output is in `log_file`. `internal_port` is the plaintext port at which the other
+    brokers connect; it is always advertised with the same host.
     """
 
     node_id: int
     host: str
     port: int
+    internal_port: int
     pid: int | None
     log_file: Path
 
@@ -172,7 +174,14 @@ class KafkaCluster:
     def brokers(self) -> list[Broker]:
         """The brokers, by node id."""
         return [
-            Broker(node.node_id, HOST, node.port, self._launcher.pid(node.name), node.log_file)
+            Broker(
+                node_id=node.node_id,
+                host=HOST,
+                port=node.port,
+                internal_port=node.internal_port,
+                pid=self._launcher.pid(node.name),
+                log_file=node.log_file,
+            )
             for node in self._layout.nodes
         ]
 
