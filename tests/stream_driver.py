@@ -47,6 +47,11 @@ class Driver:
                 start_new_session=True,
             )
 
+    @property
+    def pid(self) -> int:
+        """Its process id, which is also the id of the session of all its processes."""
+        return self._process.pid
+
     def wait_for_start(self) -> None:
         """Returns when the query has been started."""
         text = f"{STARTED}\n"
@@ -73,6 +78,14 @@ class Driver:
         """The Python processes that Spark has started: its daemons, planners, and workers."""
         others = set(processes_of(self._process.pid)) - {self._process.pid}
         return [pid for pid in others if "\0-m\0pyspark." in _command(pid)]
+
+    def executors(self) -> list[int]:
+        """The JVMs of executors, on a `local-cluster`."""
+        return [
+            pid
+            for pid in processes_of(self._process.pid)
+            if "CoarseGrainedExecutorBackend" in _command(pid)
+        ]
 
     def printed(self) -> str:
         """All that it has printed."""

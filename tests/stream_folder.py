@@ -33,13 +33,14 @@ class StreamFolder:
             "commits": self._checkpoint / "commits",
         }
 
-    def start(self, df: DataFrame) -> StreamingQuery:
+    def start(self, df: DataFrame, trigger: str = "0 seconds") -> StreamingQuery:
         """Starts or restarts the query; `df` has the columns of the source."""
         rows = df.selectExpr("topic", "partition", "offset", "string(value) AS value")
         return (
             rows.writeStream.format("json")
             .option("path", str(self._files))
             .option("checkpointLocation", str(self._checkpoint))
+            .trigger(processingTime=trigger)
             .start()
         )
 

@@ -158,7 +158,10 @@ def chosen_moments(chance: random.Random, count: int) -> list[str]:
 
 @pytest.mark.parametrize(
     ("started", "kills"),
-    [pytest.param("latest", 1), *(pytest.param(start, 20, marks=MANY) for start in STARTS)],
+    [
+        pytest.param("latest", 1, marks=pytest.mark.slow),
+        *(pytest.param(start, 20, marks=MANY) for start in STARTS),
+    ],
     indirect=["started"],
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="the processes of a driver are found in /proc")

@@ -1,0 +1,243 @@
+"""The faults: each is caused on entry to its `with` block, and repaired at the end of it."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from enum import Enum
+from typing import NamedTuple
+
+from kafka_protocol.client.broker.broker import Broker
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from tests.chaos.scene import MOST_PARTITIONS, Scene
+from tests.integration.access import limit_rate
+from tests.integration.clients import soon
+
+_QUOTAS = ("consumer_byte_rate", "producer_byte_rate")
+_LITTLE_BYTES_PER_SECOND = 10_000.0
+_NO_LIMIT = 1e12
+_DELAYS_SECONDS = (0.02, 0.3)
+_CUTS_A_SECOND = 2
+
+
+class Place(Enum):
+    """What a fault acts upon. The faults of a round have different places."""
+
+    BROKERS = "brokers"
+    NETWORK = "network"
+    SPARK = "Spark"
+
+
+Cause = Callable[[Scene, random.Random], AbstractContextManager[None]]
+
+
+class Fault(NamedTuple):
+    """A kind of fault.
+
+    Attributes:
+        place: After faults of Spark a query may fail; it is started again.
+        starts_anew: All processes of Spark are new at the end of it.
+    """
+
+    name: str
+    place: Place
+    cause: Cause
+    starts_anew: bool = False
+
+
+# --- Brokers -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _broker_killed(scene: Scene, chance: random.Random) -> Iterator[None]:
+    with _dead(scene, chance.choice(scene.nodes)):
+        yield
+
+
+@contextmanager
+def _controller_killed(scene: Scene, chance: random.Random) -> Iterator[None]:
+    with _dead(scene, _active_controller(scene)):
+        yield
+
+
+@contextmanager
+def _dead(scene: Scene, node_id: int) -> Iterator[None]:
+    scene.kafka.kill(node_id)
+    yield
+    scene.kafka.start_node(node_id)
+
+
+def _active_controller(scene: Scene) -> int:
+    """The leader of the KRaft quorum; Metadata names any broker instead."""
+    topic = DescribeQuorumRequest.TopicData(
+        topic_name="__cluster_metadata",
+        partitions=[DescribeQuorumRequest.TopicData.PartitionData(partition_index=0)],
+    )
+
+    def describe(broker: Broker, deadline: Deadline) -> int:
+        request = DescribeQuorumRequest(topics=[topic])
+        response = broker.request(request, DescribeQuorumResponse, deadline)
+        return response.topics[0].partitions[0].leader_id
+
+    return scene.client.with_any_broker(describe, soon())
+
+
+@contextmanager
+def _broker_paused(scene: Scene, chance: random.Random) -> Iterator[None]:
+    with _paused(scene, [chance.choice(scene.nodes)]):
+        yield
+
+
+@contextmanager
+def _quorum_paused(scene: Scene, chance: random.Random) -> Iterator[None]:
+    """Two of three brokers, so that no leader and no controller can be elected."""
+    with _paused(scene, chance.sample(scene.nodes, 2)):
+        yield
+
+
+@contextmanager
+def _paused(scene: Scene, nodes: list[int]) -> Iterator[None]:
+    for node_id in nodes:
+        scene.kafka.pause(node_id)
+    yield
+    for node_id in nodes:
+        scene.kafka.resume(node_id)
+
+
+@contextmanager
+def _rolling_restart(scene: Scene, chance: random.Random) -> Iterator[None]:
+    for node_id in chance.sample(scene.nodes, len(scene.nodes)):
+        scene.kafka.stop_node(node_id)
+        scene.kafka.start_node(node_id)
+    yield
+
+
+@contextmanager
+def _partition_added(scene: Scene, chance: random.Random) -> Iterator[None]:
+    count = len(scene.watcher.records["source"]) + 1
+    if count <= MOST_PARTITIONS:
+        scene.journal.add_partitions(scene.source, count)
+    yield
+
+
+@contextmanager
+def _quota(scene: Scene, chance: random.Random) -> Iterator[None]:
+    for quota in _QUOTAS:
+        limit_rate(scene.client, scene.client_id, quota, _LITTLE_BYTES_PER_SECOND)
+    yield
+    for quota in _QUOTAS:
+        limit_rate(scene.client, scene.client_id, quota, _NO_LIMIT)
+
+
+# --- Network -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _connections_cut(scene: Scene, chance: random.Random) -> Iterator[None]:
+    for _ in range(chance.randint(1, 6)):
+        for node_id in chance.sample(scene.nodes, chance.randint(1, len(scene.nodes))):
+            scene.proxies[node_id].cut()
+        time.sleep(1 / _CUTS_A_SECOND)
+    yield
+
+
+@contextmanager
+def _connections_refused(scene: Scene, chance: random.Random) -> Iterator[None]:
+    proxies = [scene.proxies[each] for each in _some(scene, chance)]
+    for proxy in proxies:
+        proxy.refuse()
+    yield
+    for proxy in proxies:
+        proxy.accept()
+
+
+@contextmanager
+def _half_open(scene: Scene, chance: random.Random) -> Iterator[None]:
+    for node_id in _some(scene, chance):
+        scene.proxies[node_id].silence()
+    yield
+
+
+@contextmanager
+def _slow_network(scene: Scene, chance: random.Random) -> Iterator[None]:
+    proxies = [scene.proxies[each] for each in _some(scene, chance)]
+    for proxy in proxies:
+        proxy.delay(chance.uniform(*_DELAYS_SECONDS))
+    yield
+    for proxy in proxies:
+        proxy.delay(0)
+
+
+def _some(scene: Scene, chance: random.Random) -> list[int]:
+    return chance.sample(scene.nodes, chance.randint(1, len(scene.nodes)))
+
+
+# --- Spark ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _driver_killed(scene: Scene, chance: random.Random) -> Iterator[None]:
+    scene.job.kill()
+    yield
+    scene.job.start()
+
+
+def _killed(processes: Callable[[Scene], list[int]]) -> Cause:
+    @contextmanager
+    def cause(scene: Scene, chance: random.Random) -> Iterator[None]:
+        _send(chance, processes(scene), signal.SIGKILL)
+        yield
+
+    return cause
+
+
+def _stopped(processes: Callable[[Scene], list[int]]) -> Cause:
+    @contextmanager
+    def cause(scene: Scene, chance: random.Random) -> Iterator[None]:
+        stopped = _send(chance, processes(scene), signal.SIGSTOP)
+        yield
+        _send(chance, stopped, signal.SIGCONT)
+
+    return cause
+
+
+def _send(chance: random.Random, pids: list[int], number: signal.Signals) -> list[int]:
+    """Sends a signal to one of the processes, and returns which."""
+    chosen = chance.sample(sorted(pids), min(1, len(pids)))
+    for pid in chosen:
+        with suppress(ProcessLookupError):  # it ended meanwhile
+            os.kill(pid, number)
+    return chosen
+
+
+def _workers(scene: Scene) -> list[int]:
+    return scene.job.driver.workers()
+
+
+def _executors(scene: Scene) -> list[int]:
+    return scene.job.driver.executors()
+
+
+FAULTS = (
+    Fault("broker killed", Place.BROKERS, _broker_killed),
+    Fault("controller killed", Place.BROKERS, _controller_killed),
+    Fault("broker paused", Place.BROKERS, _broker_paused),
+    Fault("two brokers paused", Place.BROKERS, _quorum_paused),
+    Fault("rolling restart", Place.BROKERS, _rolling_restart),
+    Fault("partition added", Place.BROKERS, _partition_added),
+    Fault("quota", Place.BROKERS, _quota),
+    Fault("connections cut", Place.NETWORK, _connections_cut),
+    Fault("connections refused", Place.NETWORK, _connections_refused),
+    Fault("half-open connections", Place.NETWORK, _half_open),
+    Fault("slow network", Place.NETWORK, _slow_network),
+    Fault("driver killed", Place.SPARK, _driver_killed, starts_anew=True),
+    Fault("Python worker killed", Place.SPARK, _killed(_workers)),
+    Fault("Python worker paused", Place.SPARK, _stopped(_workers)),
+    Fault("executor killed", Place.SPARK, _killed(_executors)),
+    Fault("executor paused", Place.SPARK, _stopped(_executors)),
+)

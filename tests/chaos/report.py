@@ -1,0 +1,88 @@
+"""Shows a run: tables, a plot, and a file with its figures."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.report import pyplot
+from tests.chaos.checks import COPIES
+from tests.chaos.run import Result, RoundResult
+
+
+def show(result: Result, console: Console) -> None:
+    """Prints a table by fault, and one by copy."""
+    console.print(_by_fault(result), _by_copy(result))
+    for problem in result.problems:
+        console.print(f"PROBLEM: {problem}", style="red", markup=False)
+
+
+def _by_fault(result: Result) -> Table:
+    title = f"seed {result.seed}: {len(result.rounds)} rounds"
+    table = Table("fault", "times", "standstill s", "caught up after s", "restarts", title=title)
+    by_fault: dict[str, list[RoundResult]] = defaultdict(list)
+    for each in result.rounds:
+        for fault in each.round.faults:
+            by_fault[fault.name].append(each)
+    for name, rounds in sorted(by_fault.items()):
+        table.add_row(
+            name,
+            f"{len(rounds)}",
+            f"{max(each.standstill_seconds for each in rounds):.1f}",
+            f"{max(each.catch_up_seconds for each in rounds):.1f}",
+            f"{sum(len(each.failures) for each in rounds)}",
+        )
+    return table
+
+
+def _by_copy(result: Result) -> Table:
+    table = Table("copy", "records", "lost", "twice", "re-ordered", "unknown", "missing")
+    for name in COPIES:
+        found = result.findings[name]
+        counts = (found.lost, found.twice, found.reordered, found.unknown, found.behind)
+        table.add_row(name, f"{result.counts[name]:,}", *map(str, counts))
+    return table
+
+
+def save(result: Result, folder: Path) -> None:
+    """Writes `chaos.json` and `chaos.png`."""
+    rounds = [
+        {
+            "faults": each.round.name,
+            "begin": round(each.begin, 1),
+            "repaired": round(each.repaired, 1),
+            "caught_up": round(each.caught_up, 1),
+            "standstill_seconds": round(each.standstill_seconds, 1),
+            "failures": list(each.failures),
+        }
+        for each in result.rounds
+    ]
+    figures = {
+        "seed": result.seed,
+        "problems": list(result.problems),
+        "counts": result.counts,
+        "findings": {name: found._asdict() for name, found in result.findings.items()},
+        "rounds": rounds,
+    }
+    (folder / "chaos.json").write_text(json.dumps(figures, indent=2) + "\n")
+    _plot(result, folder / "chaos.png")
+
+
+def _plot(result: Result, file: Path) -> None:
+    """How far each copy is behind, with the rounds of faults in grey."""
+    plt = pyplot()
+    figure, axes = plt.subplots(figsize=(12, 4), layout="constrained")
+    minutes = [sample.seconds / 60 for sample in result.samples]
+    for name in COPIES:
+        behind = [sample.source - sample.copies[name] for sample in result.samples]
+        axes.plot(minutes, behind, linewidth=0.8, label=name)
+    for each in result.rounds:
+        axes.axvspan(each.begin / 60, each.repaired / 60, color="0.88", linewidth=0)
+    axes.set(xlabel="minutes", ylabel="records behind the source", title=f"seed {result.seed}")
+    axes.legend()
+    figure.savefig(file, dpi=110)
+    plt.close(figure)
