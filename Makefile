@@ -29,7 +29,7 @@ ALL_PARTS := lint test-integration test-protocol test-conformance test-spark tes
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
 .PHONY: demo demo-stream test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
-.PHONY: bench-claim bench-write chaos fuzz lint-here coverage-here format docs clean
+.PHONY: bench-claim bench-write chaos soak fuzz lint-here coverage-here format docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -129,6 +129,12 @@ FUZZ_SECONDS ?= 600
 
 fuzz: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.fuzz $(FUZZ_SECONDS)
+
+# For how long: `make soak SOAK_MINUTES=20`. It draws a plot, as the benchmarks do.
+SOAK_MINUTES ?= 120
+
+soak: $(VENV)/.installed-bench
+	$(BIN)/python -m tests.soak --minutes $(SOAK_MINUTES)
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .

@@ -74,6 +74,16 @@ class Driver:
         """Fails if the query ended by itself."""
         assert self._process.poll() is None, self._printed.read_text()
 
+    @property
+    def pid(self) -> int:
+        """The id of the driver's process, and of the session of all its processes."""
+        return self._process.pid
+
+    def wait_for_end(self) -> None:
+        """Returns when the job has ended by itself; fails if it failed."""
+        code = self._process.wait(_SOON_SECONDS)
+        assert code == 0, self._printed.read_text()
+
     def workers(self) -> list[int]:
         """The Python processes that Spark has started: its daemons, planners, and workers."""
         others = set(processes_of(self._process.pid)) - {self._process.pid}

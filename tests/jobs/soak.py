@@ -1,0 +1,120 @@
+"""Two streams and small batch jobs in one Spark session, until the file `stop` is in its folder.
+
+    python -m tests.jobs.soak pykafka folder '{"servers": "localhost:9092", "interval": "72"}'
+
+One stream copies a topic at least once, the other exactly once. The interval is the number of
+seconds between batch jobs. Prints STARTED when both queries have started, and the number of
+batch jobs at the end, when all records are copied.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from tests.jobs.stream_to_files import STARTED
+from tests.soak.topics import COPIED, JOB_ROWS, SOURCE, STREAMED, WRITTEN
+from tests.spark_session import run_session
+
+STOP: Final = "stop"
+_TRIGGER: Final = "1 second"
+_LOOK_SECONDS: Final = 1
+_LAST_MS: Final = 30_000
+# By default Spark keeps the history of 1000 jobs, stages and executions, so its heap first grows.
+_SPARK: Final = {
+    "spark_ui_retainedJobs": "20",
+    "spark_ui_retainedStages": "20",
+    "spark_ui_retainedTasks": "200",
+    "spark_sql_ui_retainedExecutions": "20",
+    "spark_sql_streaming_numRecentProgressUpdates": "10",
+    # A heap that is touched at the start: what grows in the RSS is native memory.
+    "spark_driver_memory": "512m",
+    "spark_driver_extraJavaOptions": (
+        "-Xms512m -XX:+AlwaysPreTouch -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+    ),
+}
+
+
+def main(connector: str, folder: str, options: str) -> None:
+    given = json.loads(options)
+    stop = Path(folder, STOP)
+    for spark in run_session("soak", **_SPARK):
+        soak = Soak(spark, connector, given["servers"])
+        queries = [
+            soak.copy(STREAMED, Path(folder, "streamed"), {}),
+            soak.copy(
+                COPIED,
+                Path(folder, "copied"),
+                {"deliveryGuarantee": "exactly_once", "transactionalIdPrefix": "soak"},
+            ),
+        ]
+        print(STARTED, flush=True)
+        due = time.monotonic()
+        jobs = itertools.count()
+        while not stop.exists():
+            # Raises the error of a query that failed.
+            if spark.streams.awaitAnyTermination(_LOOK_SECONDS):
+                raise RuntimeError("a query ended by itself")
+            if time.monotonic() >= due:
+                soak.run_job(next(jobs))
+                due += float(given["interval"])
+        for query in queries:
+            query.processAllAvailable()
+            query.stop()
+        print(json.dumps({"jobs": next(jobs)}), flush=True)
+
+
+class Soak:
+    """The work of the soak test in one session."""
+
+    def __init__(self, spark: SparkSession, connector: str, servers: str) -> None:
+        self._spark = spark
+        self._connector = connector
+        self._servers = {"kafka.bootstrap.servers": servers}
+
+    def copy(self, topic: str, checkpoint: Path, options: dict[str, str]) -> StreamingQuery:
+        """Start a query that copies the source topic.
+
+        The sink is a topic: the log of a file sink grows with each micro-batch.
+        """
+        reader = self._spark.readStream.format(self._connector).options(**self._servers)
+        records = reader.options(subscribe=SOURCE, startingOffsets="earliest").load()
+        writer = records.select("value", "partition").writeStream.format(self._connector)
+        writer = writer.options(**self._servers, topic=topic, **options)
+        writer = writer.option("checkpointLocation", str(checkpoint))
+        return writer.trigger(processingTime=_TRIGGER).start()
+
+    def run_job(self, job: int) -> None:
+        """Read the records of the last seconds, and write a few."""
+        reader = self._spark.read.format(self._connector).options(**self._servers)
+        since = str(int(time.time() * 1000) - _LAST_MS)
+        records = reader.options(subscribe=SOURCE, startingTimestamp=since).load()
+        check(records)
+        row = self._spark.range(JOB_ROWS).select(
+            F.concat(F.lit(f"job-{job}-"), "id").alias("value")
+        )
+        writer = row.write.format(self._connector).options(**self._servers, topic=WRITTEN)
+        writer.mode("append").save()
+
+
+def check(records: DataFrame) -> None:
+    """Fail unless each partition has all records between its first and its last one."""
+    found = records.groupBy("partition").agg(F.count("*"), F.min("offset"), F.max("offset"))
+    rows = found.collect()
+    for partition, count, first, last in rows:
+        if count != last - first + 1:
+            raise RuntimeError(f"{count} records of partition {partition} from {first} to {last}")
+    if not rows:
+        raise RuntimeError("a batch job found no records of the last seconds")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,130 @@
+"""The run: a broker, writers, a driver that is sampled, and the check of what was delivered."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from kafka_spark_source.testing import KafkaCluster
+from tests.jobs.soak import STOP
+from tests.soak import topics
+from tests.soak.delivery import copy_of, faults_of, written
+from tests.soak.objects import count_objects, environment, find_jcmd, live_objects
+from tests.soak.sampling import PYTHON_ROLES, Sample, joined, roles_of, use_of
+from tests.stream_driver import Driver
+from tests.stream_records import Journal
+
+SAMPLE_SECONDS: Final = 10
+# 50 an hour.
+JOB_SECONDS: Final = 72
+# A full collection of the JVM.
+_HEAP_SECONDS: Final = 120
+_HEAP_SAMPLES: Final = 10
+# Together some 100 records a second.
+_WRITERS: Final = 2
+_WRITE_SECONDS: Final = 0.02
+
+
+@dataclass
+class Findings:
+    """What a run found.
+
+    Attributes:
+        seconds: The time in which samples were taken.
+        series: The samples of each role and measure.
+        faults: A sentence for each fault: the driver failed, or records are not delivered once.
+        records: The number of records that the streams copied.
+        jobs: The number of batch jobs.
+        notes: What could not be measured.
+    """
+
+    seconds: float = 0
+    series: dict[tuple[str, str], list[tuple[float, float]]] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+    records: int = 0
+    jobs: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def soak(seconds: float, folder: Path, on_sample: Callable[[float, str], None]) -> Findings:
+    """Run for so many seconds of samples; `on_sample` gets the time so far and a few words."""
+    objects = folder / "objects"
+    objects.mkdir(parents=True)
+    findings = Findings()
+    with KafkaCluster() as kafka:
+        servers = kafka.bootstrap_servers
+        topics.create_all(servers)
+        journal = Journal(servers)
+        options = {"servers": servers, "interval": str(JOB_SECONDS)}
+        driver = Driver(folder, "pykafka", options, "soak", environment(objects))
+        try:
+            with journal.writing(topics.SOURCE, _WRITERS, _WRITE_SECONDS):
+                driver.wait_for_start()
+                _sample(findings, driver, seconds, objects, on_sample)
+            # The driver ends when it has copied all records that are there now.
+            (folder / STOP).touch()
+            driver.wait_for_end()
+            _check(findings, servers, journal, driver.printed())
+        except AssertionError as error:
+            if not findings.series:
+                raise
+            # The samples so far may show why.
+            findings.faults.append(f"the driver failed: {error}")
+        finally:
+            driver.kill()
+    return findings
+
+
+def _sample(
+    findings: Findings,
+    driver: Driver,
+    seconds: float,
+    objects: Path,
+    on_sample: Callable[[float, str], None],
+) -> None:
+    """Sample the driver's processes until the time is over."""
+    jcmd = find_jcmd()
+    if jcmd is None:
+        findings.notes.append("there is no jcmd: the live heap of the JVM is not measured")
+    heap_seconds = min(_HEAP_SECONDS, seconds / _HEAP_SAMPLES)
+    begin = time.monotonic()
+    heap_due = next_due = 0.0
+    while (now := time.monotonic() - begin) < seconds:
+        driver.expect_running()
+        roles = roles_of(driver.pid)
+        python = [pid for pid, role in roles.items() if role in PYTHON_ROLES]
+        sample = joined(roles, use_of(roles), count_objects(objects, python))
+        jvms = [pid for pid, role in roles.items() if role == "jvm"]
+        if jcmd and now >= heap_due:
+            heap_due = now + heap_seconds
+            live = live_objects(jcmd, *jvms)
+            sample["jvm"] |= {"objects": live.objects, "live heap": live.mebibytes}
+        for role, measures in sample.items():
+            for measure, value in measures.items():
+                findings.series.setdefault((role, measure), []).append((now, value))
+        findings.seconds = now
+        on_sample(now, _words(sample))
+        next_due += SAMPLE_SECONDS
+        time.sleep(max(0.0, begin + next_due - time.monotonic()))
+
+
+def _words(sample: Sample) -> str:
+    rss = (f"{role} {measures['rss']:.0f}" for role, measures in sample.items())
+    return f"RSS in MiB: {', '.join(rss)}"
+
+
+def _check(findings: Findings, servers: str, journal: Journal, printed: str) -> None:
+    """Compare what was delivered with what was written."""
+    expected = written(journal.records)
+    findings.records = sum(map(len, expected.values()))
+    for topic in (topics.STREAMED, topics.COPIED):
+        findings.faults += faults_of(topic, copy_of(servers, topic), expected)
+    findings.jobs = json.loads(printed.splitlines()[-1])["jobs"]
+    values = [value for copy in copy_of(servers, topics.WRITTEN).values() for value in copy]
+    of_jobs = [value for job in range(findings.jobs) for value in topics.job_values(job)]
+    # Rows without a key have no order among the partitions.
+    findings.faults += faults_of(topics.WRITTEN, {0: sorted(values)}, {0: sorted(of_jobs)})

@@ -1,0 +1,33 @@
+"""The topics of the soak test, shared by the job and those who check it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+PARTITIONS: Final = 3
+SOURCE: Final = "soak-source"
+STREAMED: Final = "soak-streamed"
+COPIED: Final = "soak-copied"
+WRITTEN: Final = "soak-written"
+_ALL: Final = (SOURCE, STREAMED, COPIED, WRITTEN)
+
+_SOON_SECONDS: Final = 60
+
+# Rows that each batch job writes.
+JOB_ROWS: Final = 100
+
+
+def job_values(job: int) -> list[str]:
+    """The values that a batch job writes."""
+    return [f"job-{job}-{row}" for row in range(JOB_ROWS)]
+
+
+def create_all(servers: str) -> None:
+    """Creates the topics, and returns when they exist."""
+    admin = AdminClient({"bootstrap.servers": servers})
+    created = admin.create_topics([NewTopic(topic, PARTITIONS, 1) for topic in _ALL])
+    for topic in created.values():
+        topic.result(_SOON_SECONDS)
