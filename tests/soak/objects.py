@@ -62,12 +62,15 @@ def live_objects(jcmd: str, jvm: int) -> LiveObjects:
     """Run a full garbage collection in a JVM, and count what is left.
 
     Raises:
-        RuntimeError: The JVM has ended.
+        RuntimeError: The JVM has ended, or does not answer in time.
     """
     command = [jcmd, str(jvm), "GC.class_histogram"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=_JCMD_SECONDS, check=False
-    )
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_JCMD_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise RuntimeError(f"jcmd has no answer after {_JCMD_SECONDS} s") from error
     return parse_histogram(done.stdout + done.stderr)
 
 

@@ -99,10 +99,13 @@ def _sample(
         python = [pid for pid, role in roles.items() if role in PYTHON_ROLES]
         sample = joined(roles, use_of(roles), count_objects(objects, python))
         jvms = [pid for pid, role in roles.items() if role == "jvm"]
-        if jcmd and now >= heap_due:
+        if jcmd and jvms and now >= heap_due:
             heap_due = now + heap_seconds
-            live = live_objects(jcmd, *jvms)
-            sample["jvm"] |= {"objects": live.objects, "live heap": live.mebibytes}
+            try:
+                live = live_objects(jcmd, *jvms)
+                sample["jvm"] |= {"objects": live.objects, "live heap": live.mebibytes}
+            except RuntimeError as error:
+                findings.notes.append(f"no live heap after {now:.0f} s: {error}")
         for role, measures in sample.items():
             for measure, value in measures.items():
                 findings.series.setdefault((role, measure), []).append((now, value))

@@ -36,12 +36,16 @@ Sample = dict[str, dict[str, float]]
 """Role -> measure -> value."""
 
 
-def role_of(command: str, is_driver: bool) -> str | None:
-    """The role of a process with this command line; None for a helper that ends soon."""
-    if is_driver:
+def role_of(command: str, pid: int, parent: int, session: int) -> str | None:
+    """The role of a process with this command line; None for a helper that ends soon.
+
+    A child of the JVM has the JVM's command line until it runs its own program. The JVM itself is a
+    child of the driver.
+    """
+    if pid == session:
         return "driver"
     if _JVM in command:
-        return "jvm"
+        return "jvm" if parent == session else None
     if _READER in command:
         return "reader"
     return "workers" if _WORKER in command else None
@@ -51,11 +55,13 @@ def roles_of(session: int) -> dict[int, str]:
     """The processes of a driver that began a session, and their roles."""
     found: dict[int, str] = {}
     for pid in processes_of(session):
+        process = Path(f"/proc/{pid}")
         try:
-            command = Path(f"/proc/{pid}/cmdline").read_text()
+            parent = parse_status((process / "status").read_text())["PPid"]
+            command = (process / "cmdline").read_text()
         except OSError:
             continue  # it ended meanwhile
-        if role := role_of(command, pid == session):
+        if role := role_of(command, pid, parent, session):
             found[pid] = role
     return found
 

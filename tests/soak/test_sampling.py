@@ -29,8 +29,13 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
     ],
 )
 def test_roles(command: str, role: str | None) -> None:
-    assert role_of(command, is_driver=False) == role
-    assert role_of(command, is_driver=True) == "driver"
+    assert role_of(command, 2, 1, session=1) == role
+    assert role_of(command, 1, 0, session=1) == "driver"
+
+
+def test_a_child_of_the_jvm_with_the_same_command_line_is_no_second_jvm() -> None:
+    command = "java\0org.apache.spark.deploy.SparkSubmit\0pyspark-shell"
+    assert role_of(command, 3, 2, session=1) is None
 
 
 def test_streams_are_summed_and_workers_are_not() -> None:
