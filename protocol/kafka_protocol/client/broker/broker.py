@@ -227,8 +227,8 @@ class Broker:
             self.close()
             self._raise_if_sasl(error, context, limit)
             raise _with_context(error, context) from error
-        self._note_throttling(response)
         self._waits_from_ms = self.last_response_ms = monotonic_ms()
+        self._note_throttling(response)
         self._idle_from = Deadline.after(self._max_idle_ms)
         return response
 
@@ -240,6 +240,8 @@ class Broker:
         if served is not None and served.highest >= _CLIENT_THROTTLES_FROM_FETCH:
             _log.debug("%s throttles this client for %d ms, for a quota", self, throttle_ms)
             self._throttled = Deadline.after(throttle_ms)
+            # The broker does not read requests in flight before (KIP-219).
+            self._waits_from_ms += throttle_ms
 
     def _wait_while_throttled(
         self, request: Request | RepeatedRequest[Any], deadline: Deadline

@@ -286,6 +286,26 @@ def test_a_connection_that_responded_meanwhile_is_kept() -> None:
         assert client.broker(1, soon) is not silent
 
 
+def test_fault_41_a_throttled_broker_has_longer_for_requests_in_flight() -> None:
+    """It does not read them before the throttle time is over (KIP-219)."""
+
+    def throttle(response: ListOffsetsResponse) -> None:
+        response.throttle_time_ms = 10_000
+
+    def throttled_first(handler: Handler) -> Handler:
+        return faults.in_turn(faults.changed(throttle)(handler), faults.delayed(1_500)(handler))
+
+    with ScriptedCluster() as cluster, closing(cluster.client(request_timeout_ms=1_000)) as client:
+        soon = Deadline.after(60_000)
+        client.topics([], soon)
+        cluster.spoil(ListOffsetsRequest, throttled_first)
+        broker = client.broker(1, soon)
+        sent = [broker.send(ListOffsetsRequest(topics=[]), soon) for _ in range(2)]
+        for each in sent:
+            broker.receive(each, ListOffsetsResponse, soon)
+        assert broker.is_throttled
+
+
 IDLE = {"connections_max_idle_ms": 1_000}
 
 
