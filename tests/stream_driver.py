@@ -47,11 +47,6 @@ class Driver:
                 start_new_session=True,
             )
 
-    @property
-    def pid(self) -> int:
-        """Its process id, which is also the id of the session of all its processes."""
-        return self._process.pid
-
     def wait_for_start(self) -> None:
         """Returns when the query has been started."""
         text = f"{STARTED}\n"

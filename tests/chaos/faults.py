@@ -21,6 +21,8 @@ from tests.integration.clients import soon
 _QUOTAS = ("consumer_byte_rate", "producer_byte_rate")
 _LITTLE_BYTES_PER_SECOND = 10_000.0
 _NO_LIMIT = 1e12
+# The brokers' quota.window.num times quota.window.size.seconds.
+_LONGEST_THROTTLE_SECONDS = 11
 _DELAYS_SECONDS = (0.02, 0.3)
 _CUTS_A_SECOND = 2
 
@@ -132,6 +134,8 @@ def _quota(scene: Scene, chance: random.Random) -> Iterator[None]:
     yield
     for quota in _QUOTAS:
         limit_rate(scene.client, scene.client_id, quota, _NO_LIMIT)
+    # A throttled client waits for as long as the broker said before.
+    time.sleep(_LONGEST_THROTTLE_SECONDS)
 
 
 # --- Network -------------------------------------------------------------------------------------
