@@ -17,6 +17,7 @@ from kafka_protocol.messages.describe_quorum import DescribeQuorumRequest, Descr
 from tests.chaos.scene import MOST_PARTITIONS, Scene
 from tests.integration.access import limit_rate
 from tests.integration.clients import soon
+from tests.jobs.chaos_copies import CLIENT_ID
 
 _QUOTAS = ("consumer_byte_rate", "producer_byte_rate")
 _LITTLE_BYTES_PER_SECOND = 10_000.0
@@ -130,10 +131,10 @@ def _partition_added(scene: Scene, chance: random.Random) -> Iterator[None]:
 @contextmanager
 def _quota(scene: Scene, chance: random.Random) -> Iterator[None]:
     for quota in _QUOTAS:
-        limit_rate(scene.client, scene.client_id, quota, _LITTLE_BYTES_PER_SECOND)
+        limit_rate(scene.client, CLIENT_ID, quota, _LITTLE_BYTES_PER_SECOND)
     yield
     for quota in _QUOTAS:
-        limit_rate(scene.client, scene.client_id, quota, _NO_LIMIT)
+        limit_rate(scene.client, CLIENT_ID, quota, _NO_LIMIT)
     # A throttled client waits for as long as the broker said before.
     time.sleep(_LONGEST_THROTTLE_SECONDS)
 

@@ -120,13 +120,12 @@ class Proxy:
         link = _Link(client, broker)
         self._links.add(link)
         try:
-            await asyncio.gather(self._pass_on(link, reader, broker), self._return(link, responses))
+            await asyncio.gather(
+                self._pass_on(link, reader, broker), self._pass_on(link, responses, client)
+            )
         finally:
             link.reset()
             self._links.discard(link)
-
-    async def _return(self, link: _Link, responses: asyncio.StreamReader) -> None:
-        await self._pass_on(link, responses, link.client)
 
     async def _pass_on(
         self, link: _Link, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

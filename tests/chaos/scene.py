@@ -18,7 +18,7 @@ from tests.chaos.proxy import Proxy
 from tests.chaos.sinks import Watcher
 from tests.chaos.transactions import transactions
 from tests.integration.clients import soon
-from tests.jobs.chaos_copies import CLIENT_ID, FAILED
+from tests.jobs.chaos_copies import FAILED
 from tests.stream_driver import Driver
 from tests.stream_records import Journal
 
@@ -93,11 +93,6 @@ class Scene:
         """The ids of the brokers."""
         return sorted(self.proxies)
 
-    @property
-    def client_id(self) -> str:
-        """The `client.id` of the copies."""
-        return CLIENT_ID
-
     @contextmanager
     def writing(self, chance: random.Random) -> Iterator[None]:
         """Writes to the source as long as the block lasts, past the proxies."""
@@ -114,21 +109,15 @@ def running(folder: Path) -> Iterator[Scene]:
     config = {"advertised.listeners": advertised}
     with ExitStack() as stack:
         kafka = stack.enter_context(KafkaCluster(nodes=NODES, config=config))
+        hosts = {each.node_id: _PROXY_HOST.format(node_id=each.node_id) for each in kafka.brokers}
         proxies = {
             broker.node_id: stack.enter_context(
-                Proxy(
-                    _PROXY_HOST.format(node_id=broker.node_id),
-                    broker.port,
-                    (broker.host, broker.port),
-                )
+                Proxy(hosts[broker.node_id], broker.port, (broker.host, broker.port))
             )
             for broker in kafka.brokers
         }
         direct = ",".join(f"{HOST}:{broker.internal_port}" for broker in kafka.brokers)
-        proxied = ",".join(
-            f"{_PROXY_HOST.format(node_id=broker.node_id)}:{broker.port}"
-            for broker in kafka.brokers
-        )
+        proxied = ",".join(f"{hosts[broker.node_id]}:{broker.port}" for broker in kafka.brokers)
         options = ClientConfig.from_options({"bootstrap.servers": direct})
         client = stack.enter_context(closing(Cluster(options)))
         run = uuid.uuid4().hex[:8]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rich.table import Table
 
+from benchmarks.report import pyplot
 from tests.soak.slopes import RULES, Series, Verdict, warm_up_seconds
 
 _UNITS: Final = {"rss": "MiB", "live heap": "MiB"}
@@ -58,7 +58,7 @@ def save(
 
 def plot(file: Path, seconds: float, series: Mapping[tuple[str, str], Series]) -> None:
     """Draw a panel for each measure and a line for each role."""
-    plt = _pyplot()
+    plt = pyplot()
     measures = [name for name in RULES if any(name == measure for _, measure in series)]
     size = (_WIDTH, _PANEL_HEIGHT * len(measures))
     figure, panels = plt.subplots(len(measures), 1, figsize=size, sharex=True, squeeze=False)
@@ -74,9 +74,3 @@ def plot(file: Path, seconds: float, series: Mapping[tuple[str, str], Series]) -
     figure.tight_layout()
     figure.savefig(file, dpi=120)
     plt.close(figure)
-
-
-def _pyplot() -> Any:
-    """matplotlib.pyplot, drawing to files only; `make soak` installs it, `make test` does not."""
-    import_module("matplotlib").use("Agg")
-    return import_module("matplotlib.pyplot")

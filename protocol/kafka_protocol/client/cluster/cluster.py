@@ -284,8 +284,8 @@ class Cluster:
         """
         others = filter(None, [*self._brokers.values(), self._bootstrap])
         silent_since_ms = max((each.silent_since_ms or 0.0 for each in others), default=0.0)
-        is_newer = broker.in_flight or broker.last_response_ms >= silent_since_ms
-        return not broker.is_closed and bool(is_newer)
+        is_newer = broker.in_flight > 0 or broker.last_response_ms >= silent_since_ms
+        return is_newer and not broker.is_closed
 
     def _connect(self, address: Address, node_id: int | None, deadline: Deadline) -> Broker:
         broker = Broker(address, node_id, self.config, deadline)
