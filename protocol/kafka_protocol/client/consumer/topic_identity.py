@@ -74,6 +74,7 @@ class TopicIdentity:
         self._another_id = AnotherIdCounter()
         self._deleted = DeletedTopics(cluster)
         self._retry: Retry | None = None
+        self._is_last_try = False
 
     def __repr__(self) -> str:
         return f"<TopicIdentity of {self._topic_partition}, id {self.topic_id}>"
@@ -86,6 +87,7 @@ class TopicIdentity:
     def mark_confirmed(self) -> None:
         """Note that a leader responded for the topic."""
         self._retry = None
+        self._is_last_try = False
         self._another_id.reset()
 
     def check(self, topic: Topic) -> None:
@@ -107,6 +109,8 @@ class TopicIdentity:
     def wait_after(self, error: KafkaError, offset: int) -> None:
         """Wait before the next try, after an error for which `is_unknown_topic` is true.
 
+        One more try follows when the time is up: a process that stood still has asked nobody.
+
         Raises:
             TopicGoneError: The topic is gone or re-created, as described for the module.
         """
@@ -120,6 +124,9 @@ class TopicIdentity:
         try:
             self._retry.wait(error)
         except KafkaError:
+            if not self._is_last_try:
+                self._is_last_try = True
+                return
             waited_ms = self._config.topic_propagation_max_ms
             what = f"is unknown to the brokers for {waited_ms} ms, so it was deleted"
             raise self._gone(offset, what) from error
