@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from enum import Enum
+from functools import partial
 from typing import NamedTuple
 
 from kafka_protocol.client.broker.broker import Broker
-from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 from tests.chaos.scene import MOST_PARTITIONS, Scene
 from tests.integration.access import limit_rate
@@ -130,13 +131,19 @@ def _partition_added(scene: Scene, chance: random.Random) -> Iterator[None]:
 
 @contextmanager
 def _quota(scene: Scene, chance: random.Random) -> Iterator[None]:
-    for quota in _QUOTAS:
-        limit_rate(scene.client, CLIENT_ID, quota, _LITTLE_BYTES_PER_SECOND)
+    _limit(scene, _LITTLE_BYTES_PER_SECOND)
     yield
-    for quota in _QUOTAS:
-        limit_rate(scene.client, CLIENT_ID, quota, _NO_LIMIT)
+    _limit(scene, _NO_LIMIT)
     # A throttled client waits for as long as the broker said before.
     time.sleep(_LONGEST_THROTTLE_SECONDS)
+
+
+def _limit(scene: Scene, bytes_per_second: float) -> None:
+    """Set the quotas, again if the connection was lost with an earlier fault."""
+    config = scene.client.config
+    retry = Retry(config, soon(), config.connection_setup_timeout_ms)
+    for quota in _QUOTAS:
+        retry.until_done(partial(limit_rate, scene.client, CLIENT_ID, quota, bytes_per_second))
 
 
 # --- Network -------------------------------------------------------------------------------------
