@@ -13,8 +13,10 @@ from functools import partial
 from typing import NamedTuple
 
 from kafka_protocol.client.broker.broker import Broker
-from kafka_protocol.client.clock import Deadline, Retry
+from kafka_protocol.client.clock import Deadline as RequestDeadline
+from kafka_protocol.client.clock import Retry
 from kafka_protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from kafka_spark_source.testing.waiting import Deadline
 from tests.chaos.scene import MOST_PARTITIONS, Scene
 from tests.integration.access import limit_rate
 from tests.integration.clients import soon
@@ -25,6 +27,9 @@ _LITTLE_BYTES_PER_SECOND = 10_000.0
 _NO_LIMIT = 1e12
 # The brokers' quota.window.num times quota.window.size.seconds.
 _LONGEST_THROTTLE_SECONDS = 11
+# The records of three seconds.
+_LEVEL_RECORDS = 150
+_LEVEL_SECONDS = 60
 _DELAYS_SECONDS = (0.02, 0.3)
 _CUTS_A_SECOND = 2
 
@@ -83,7 +88,7 @@ def _active_controller(scene: Scene) -> int:
         partitions=[DescribeQuorumRequest.TopicData.PartitionData(partition_index=0)],
     )
 
-    def describe(broker: Broker, deadline: Deadline) -> int:
+    def describe(broker: Broker, deadline: RequestDeadline) -> int:
         request = DescribeQuorumRequest(topics=[topic])
         response = broker.request(request, DescribeQuorumResponse, deadline)
         return response.topics[0].partitions[0].leader_id
@@ -131,6 +136,9 @@ def _partition_added(scene: Scene, chance: random.Random) -> Iterator[None]:
 
 @contextmanager
 def _quota(scene: Scene, chance: random.Random) -> Iterator[None]:
+    # For how long brokers throttle a client grows with the bytes over the quota, without a limit,
+    # and the end of the quota does not shorten it. So no copy may have much to read now.
+    Deadline(_LEVEL_SECONDS).wait_for(lambda: scene.watcher.most_behind < _LEVEL_RECORDS)
     _limit(scene, _LITTLE_BYTES_PER_SECOND)
     yield
     _limit(scene, _NO_LIMIT)

@@ -23,7 +23,8 @@ def show(result: Result, console: Console) -> None:
 
 def _by_fault(result: Result) -> Table:
     title = f"seed {result.seed}: {len(result.rounds)} rounds"
-    table = Table("fault", "times", "standstill s", "caught up after s", "restarts", title=title)
+    columns = ("fault", "times", "standstill s", "stalled s", "caught up after s", "restarts")
+    table = Table(*columns, title=title)
     by_fault: dict[str, list[RoundResult]] = defaultdict(list)
     for each in result.rounds:
         for fault in each.round.faults:
@@ -33,6 +34,7 @@ def _by_fault(result: Result) -> Table:
             name,
             f"{len(rounds)}",
             f"{max(each.standstill_seconds for each in rounds):.1f}",
+            f"{max(each.stalled_seconds for each in rounds):.1f}",
             f"{max(each.catch_up_seconds for each in rounds):.1f}",
             f"{sum(len(each.failures) for each in rounds)}",
         )
@@ -57,6 +59,7 @@ def save(result: Result, folder: Path) -> None:
             "repaired": round(each.repaired, 1),
             "caught_up": round(each.caught_up, 1),
             "standstill_seconds": round(each.standstill_seconds, 1),
+            "stalled_seconds": round(each.stalled_seconds, 1),
             "failures": list(each.failures),
         }
         for each in result.rounds

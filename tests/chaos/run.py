@@ -34,6 +34,7 @@ class RoundResult(NamedTuple):
         repaired: All faults were repaired, and the source got records again.
         caught_up: Each copy had what was in the source then.
         standstill_seconds: The longest time in which a copy got nothing.
+        stalled_seconds: The longest such time after the repair.
         failures: The queries that failed, with their errors.
     """
 
@@ -42,6 +43,7 @@ class RoundResult(NamedTuple):
     repaired: float
     caught_up: float
     standstill_seconds: float
+    stalled_seconds: float
     failures: Sequence[str]
 
     @property
@@ -74,7 +76,7 @@ def run(
         folder: For the files of the job.
         seed: Fixes the faults.
         minutes: How long new rounds begin.
-        stall_seconds: A copy that needs longer to catch up after a round is a problem. The time
+        stall_seconds: A copy that gets nothing for longer after a round is a problem. The time
             of the first start is added where the driver had to start again.
         show: Gets a line about each step.
     """
@@ -129,7 +131,8 @@ def _play(scene: Scene, each: Round) -> RoundResult:
         begin,
         repaired,
         scene.watcher.seconds,
-        _standstill([sample for sample in scene.watcher.samples if sample.seconds >= begin]),
+        standstill(scene.watcher.samples, begin),
+        standstill(scene.watcher.samples, repaired),
         scene.job.failures()[known:],
     )
 
@@ -151,23 +154,26 @@ def _catch_up(scene: Scene) -> float:
     return since
 
 
-def _standstill(samples: Sequence[Sample]) -> float:
-    """The longest time in which a copy got nothing, while the source had more."""
+def standstill(all_samples: Sequence[Sample], begin: float) -> float:
+    """The longest time from `begin` on in which a copy got nothing, while the source had more."""
+    samples = [sample for sample in all_samples if sample.seconds >= begin]
     longest = 0.0
     for name in COPIES:
         since = samples[0].seconds if samples else 0.0
         for before, after in pairwise(samples):
-            if after.copies[name] > before.copies[name] or before.copies[name] >= before.source:
-                since = after.seconds
+            if before.copies[name] >= before.source:
+                since = before.seconds
             longest = max(longest, after.seconds - since)
+            if after.copies[name] > before.copies[name]:
+                since = after.seconds
     return longest
 
 
 def _judge(result: RoundResult, allowed_seconds: float) -> list[str]:
     where = f"round {result.round.number} ({result.round.name})"
     problems = []
-    if result.catch_up_seconds > allowed_seconds:
-        problems.append(f"{where}: caught up after {result.catch_up_seconds:.0f} s only")
+    if result.stalled_seconds > allowed_seconds:
+        problems.append(f"{where}: a copy got nothing for {result.stalled_seconds:.0f} s")
     if result.failures and not result.round.may_fail_queries:
         # Spark's description of the query comes after the reason.
         reasons = Counter(failure.partition(" === Streaming")[0] for failure in result.failures)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlparse
 
-from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from typing_extensions import Self
 
 Item = tuple[int, str]
@@ -85,6 +85,12 @@ class Watcher:
         """The number of different records."""
         return len(self._counts[name])
 
+    @property
+    def most_behind(self) -> int:
+        """The records of the source that the slowest copy lacks."""
+        names = self._counts.keys() - {"source"}
+        return self.count("source") - min(map(self.count, names))
+
     def _watch(self) -> None:
         assigned_at = 0.0
         while not self._leave.is_set():
@@ -106,15 +112,6 @@ class Watcher:
                 self._add("files", partition, item)
             counts = {name: len(values) for name, values in self._counts.items()}
             self.samples.append(Sample(self.seconds, counts.pop("source"), counts))
-
-    def _take(self, message: Message) -> None:
-        if message.error() is not None:
-            return  # of brokers that are down; librdkafka goes on
-        topic, partition, offset = message.topic(), message.partition(), message.offset()
-        assert topic is not None
-        assert partition is not None
-        assert offset is not None
-        self._add(self._names[topic], partition, (offset, (message.value() or b"").decode()))
 
     def _add(self, name: str, partition: int, item: Item) -> None:
         self.records[name][partition].append(item)
