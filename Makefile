@@ -20,10 +20,10 @@ export HYPOTHESIS_PROFILE = $(if $(filter all,$(TIER)),thorough,quick)
 SPARK_TESTS := tests/spark tests/integration --ignore=tests/spark/testing \
 	--ignore=tests/spark/test_cli.py --ignore-glob='tests/spark/*/test_*faults*.py'
 
-# Two parts run at a time, the longest first.
-PARTS := lint test-integration test-protocol test-conformance test-spark test-oldest
-ALL_PARTS := lint test-integration test-protocol test-conformance test-spark test-oldest \
-	$(OTHER_SPARKS:%=test-spark-%)
+# Two parts run at a time, the longest first and the shortest last, so that both lanes end together.
+PARTS := test-integration test-protocol test-conformance test-spark test-oldest lint
+ALL_PARTS := test-integration test-protocol test-conformance test-spark test-oldest \
+	$(OTHER_SPARKS:%=test-spark-%) lint
 
 # Within `make test` a part runs through tests/parts.py; alone it shows its own output.
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)

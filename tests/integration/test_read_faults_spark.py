@@ -66,6 +66,7 @@ def test_fault_25_a_partition_is_added_during_a_query(
 # --- Workers that die ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_fault_55_a_task_that_loses_a_worker_is_retried(
     kafka_cluster: KafkaCluster, cluster: Cluster, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
