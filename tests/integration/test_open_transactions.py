@@ -71,6 +71,7 @@ def expect_each_row_once(kafka: KafkaCluster, topic: str) -> None:
     assert sorted(int(value.split()[0]) for value in values) == [*range(ROWS)]
 
 
+@pytest.mark.slow
 def test_fault_57_a_driver_dies_during_a_second_attempt(
     kafka_cluster: KafkaCluster, cluster: Cluster, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
