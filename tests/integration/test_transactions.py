@@ -70,6 +70,15 @@ def committed_values(servers: str, topic: str, count: int) -> list[bytes | None]
         return [message.value() for message in consumer.consume(count, timeout=30)]
 
 
+def wait_for_markers(kafka: KafkaCluster, topic: str) -> None:
+    """Brokers write the marker after they have confirmed the end of a transaction."""
+
+    def is_stable() -> bool:
+        return latest(kafka, topic, "read_committed") == latest(kafka, topic, "read_uncommitted")
+
+    assert Patience(30).wait_for(is_stable)
+
+
 @pytest.mark.parametrize("fetch_bytes", ["100", "2000000"])
 def test_fault_35_and_36_committed_aborted_and_open(
     kafka_cluster: KafkaCluster, make_topic: MakeTopic, fetch_bytes: str
@@ -84,6 +93,7 @@ def test_fault_35_and_36_committed_aborted_and_open(
     transactions.write(id_of("plain"), 2, end=None)
     transactions.write(id_of("c"), 0, end="abort")  # no record: perhaps not even a marker
     transactions.write(id_of("d"), 2, end="commit")
+    wait_for_markers(kafka_cluster, topic)
     still_open = transactions.write(id_of("e"), 2, end="leave open")
     transactions.write(id_of("f"), 3, end="commit")  # after the open one, so not stable yet
 
@@ -110,6 +120,7 @@ def test_fault_35_and_36_committed_aborted_and_open(
         kafka_cluster, topic, "read_uncommitted"
     )
     still_open.abort_transaction(30)
+    wait_for_markers(kafka_cluster, topic)
     everything = stable + values("f", [3])
     assert read("read_committed") == everything
     assert committed_values(servers, topic, len(everything)) == everything
