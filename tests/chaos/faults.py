@@ -25,8 +25,9 @@ from tests.jobs.chaos_copies import CLIENT_ID
 _QUOTAS = ("consumer_byte_rate", "producer_byte_rate")
 _LITTLE_BYTES_PER_SECOND = 10_000.0
 _NO_LIMIT = 1e12
-# The brokers' quota.window.num times quota.window.size.seconds.
-_LONGEST_THROTTLE_SECONDS = 11
+# The brokers' quota.window.num times quota.window.size.seconds: about the throttle time of a client
+# that has little to read.
+_THROTTLE_SECONDS = 11
 # The records of three seconds.
 _LEVEL_RECORDS = 150
 _LEVEL_SECONDS = 60
@@ -143,7 +144,7 @@ def _quota(scene: Scene, chance: random.Random) -> Iterator[None]:
     yield
     _limit(scene, _NO_LIMIT)
     # A throttled client waits for as long as the broker said before.
-    time.sleep(_LONGEST_THROTTLE_SECONDS)
+    time.sleep(_THROTTLE_SECONDS)
 
 
 def _limit(scene: Scene, bytes_per_second: float) -> None:
