@@ -14,14 +14,12 @@ import pyspark
 import pytest
 
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.producer.open_transactions import list_open
-from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
-from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline
-from tests.integration.clients import connect, soon
+from tests.integration.clients import soon
 from tests.integration.conftest import MakeTopic
+from tests.integration.stable import ends, expect_all_stable
 from tests.jobs.second_attempts import GO, ROWS
 from tests.own_process import ENVIRONMENT, processes_of
 from tests.stream_driver import Driver
@@ -39,31 +37,12 @@ SOON_SECONDS = 180
 OPEN_SECONDS = 10
 
 
-def ends(kafka: KafkaCluster, topic: str) -> tuple[int, int]:
-    """The last stable offset and the high watermark."""
-    partition = TopicPartition(topic, 0)
-    found = []
-    for level in ("read_committed", "read_uncommitted"):
-        client = connect(kafka, isolation_level=level)
-        found.append(list_offsets(client, {partition: LATEST_TIMESTAMP}, soon())[partition])
-        client.close()
-    return found[0], found[1]
-
-
 def wait_until_open(cluster: Cluster, transactional_id: str, driver: Driver) -> None:
     def is_open() -> bool:
         driver.expect_running()
         return transactional_id in list_open(cluster, re.escape(transactional_id), soon()).ids
 
     assert Deadline(SOON_SECONDS).wait_for(is_open), driver.printed()
-
-
-def expect_all_stable(kafka: KafkaCluster, topic: str) -> None:
-    def is_stable() -> bool:
-        last_stable_offset, high_watermark = ends(kafka, topic)
-        return last_stable_offset == high_watermark
-
-    assert Deadline(OPEN_SECONDS).wait_for(is_stable), ends(kafka, topic)
 
 
 def expect_each_row_once(kafka: KafkaCluster, topic: str) -> None:
@@ -96,7 +75,7 @@ def test_fault_57_a_driver_dies_during_a_second_attempt(
         driver.wait_for_start()
         committed = tmp_path / "checkpoint" / "commits" / "0"
         assert Deadline(SOON_SECONDS).wait_for(committed.exists), driver.printed()
-        expect_all_stable(kafka_cluster, topic)
+        expect_all_stable(kafka_cluster, topic, OPEN_SECONDS)
         driver.expect_running()
     finally:
         driver.kill()
@@ -179,7 +158,7 @@ def test_fault_56_the_first_attempt_wins_after_its_copy_wrote(
         (tmp_path / GO).touch()
         wrote = Deadline(SOON_SECONDS).wait_for(lambda: "written\n" in driver.printed())
         assert wrote, driver.printed()
-        expect_all_stable(kafka_cluster, topic)
+        expect_all_stable(kafka_cluster, topic, OPEN_SECONDS)
     finally:
         driver.kill()
     expect_each_row_once(kafka_cluster, topic)

@@ -13,7 +13,6 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.pool import close_shared_clusters, shared_cluster
 from kafka_protocol.client.producer.end_transactions import end, end_all
 from kafka_protocol.client.producer.producer import Producer as OurProducer
@@ -21,13 +20,13 @@ from kafka_protocol.client.producer.transaction_outcome import Views, was_commit
 from kafka_protocol.client.producer.transactions import Transaction, TransactionFencedError, begin
 from kafka_protocol.columnar.topic import read_topic
 from kafka_protocol.errors import BrokerError
-from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
 from kafka_protocol.topic_partition import TopicPartition as OurPartition
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline as Patience
 from tests.fakes.log import batch_of
 from tests.integration.clients import connect, soon
 from tests.integration.conftest import MakeTopic
+from tests.integration.stable import expect_all_stable, latest
 
 pytestmark = pytest.mark.integration
 
@@ -70,15 +69,6 @@ def committed_values(servers: str, topic: str, count: int) -> list[bytes | None]
         return [message.value() for message in consumer.consume(count, timeout=30)]
 
 
-def wait_for_markers(kafka: KafkaCluster, topic: str) -> None:
-    """Brokers write the marker after they have confirmed the end of a transaction."""
-
-    def is_stable() -> bool:
-        return latest(kafka, topic, "read_committed") == latest(kafka, topic, "read_uncommitted")
-
-    assert Patience(30).wait_for(is_stable)
-
-
 @pytest.mark.parametrize("fetch_bytes", ["100", "2000000"])
 def test_fault_35_and_36_committed_aborted_and_open(
     kafka_cluster: KafkaCluster, make_topic: MakeTopic, fetch_bytes: str
@@ -93,7 +83,7 @@ def test_fault_35_and_36_committed_aborted_and_open(
     transactions.write(id_of("plain"), 2, end=None)
     transactions.write(id_of("c"), 0, end="abort")  # no record: perhaps not even a marker
     transactions.write(id_of("d"), 2, end="commit")
-    wait_for_markers(kafka_cluster, topic)
+    expect_all_stable(kafka_cluster, topic, 30)
     still_open = transactions.write(id_of("e"), 2, end="leave open")
     transactions.write(id_of("f"), 3, end="commit")  # after the open one, so not stable yet
 
@@ -120,18 +110,10 @@ def test_fault_35_and_36_committed_aborted_and_open(
         kafka_cluster, topic, "read_uncommitted"
     )
     still_open.abort_transaction(30)
-    wait_for_markers(kafka_cluster, topic)
+    expect_all_stable(kafka_cluster, topic, 30)
     everything = stable + values("f", [3])
     assert read("read_committed") == everything
     assert committed_values(servers, topic, len(everything)) == everything
-
-
-def latest(kafka: KafkaCluster, topic: str, isolation_level: str) -> int:
-    cluster = connect(kafka, isolation_level=isolation_level)
-    partition = OurPartition(topic, 0)
-    with closing(cluster):
-        positions = {partition: LATEST_TIMESTAMP}
-        return list_offsets(cluster, positions, soon())[partition]
 
 
 # --- Ours ----------------------------------------------------------------------------------------
