@@ -29,7 +29,7 @@ ALL_PARTS := test-integration test-protocol test-conformance test-spark test-old
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
 .PHONY: demo demo-stream test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
-.PHONY: bench-claim bench-write chaos soak fuzz lint-here coverage-here format docs clean
+.PHONY: bench-wide bench-claim bench-write chaos soak fuzz lint-here coverage-here format docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -110,6 +110,10 @@ bench-read: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
 
 bench-stream: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
 	.venv-spark-$(CONNECTOR_SPARK)/bin/python benchmarks/stream.py
+
+# Topics with many partitions and a few rows in each.
+bench-wide: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
+	.venv-spark-$(CONNECTOR_SPARK)/bin/python benchmarks/wide.py
 
 # The cost of an exactly-once claim, by the length of the commit log.
 bench-claim: $(VENV)/.installed-bench

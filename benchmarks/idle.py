@@ -6,7 +6,6 @@ The reader of a Python source has its own process; the one of Spark's connector 
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from benchmarks.feeds import BATCH_ROWS, feed_of, finished_at, started, wait_for_rows
+from benchmarks.processes import cpu_seconds, descendants, jvm_of
 
 PARTITIONS = 100
 WARM_UP_SECONDS = 3
@@ -21,42 +21,14 @@ WARM_UP_SECONDS = 3
 READER = b"python_streaming_source_runner"
 
 
-def children() -> dict[int, list[int]]:
-    """The processes of this machine, by the id of their parent."""
-    found: dict[int, list[int]] = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int(stat_of(int(folder.name))[1])
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        found.setdefault(parent, []).append(int(folder.name))
-    return found
-
-
-def stat_of(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from the third on; the second, a name, may contain blanks."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-
-
-def cpu_seconds(pids: list[int]) -> float:
-    ticks = sum(int(ticks) for pid in pids for ticks in stat_of(pid)[11:13])
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
 def readers_of(jvm: int) -> set[int]:
     """The processes of streaming readers on the driver."""
-    tree, below, found = children(), [jvm], set()
-    while below:
-        pid = below.pop()
-        below += tree.get(pid, [])
-        if READER in Path(f"/proc/{pid}/cmdline").read_bytes():
-            found.add(pid)
-    return found
+    return {pid for pid in descendants(jvm) if READER in Path(f"/proc/{pid}/cmdline").read_bytes()}
 
 
 def idle(spark: SparkSession, contender: str, servers: str, seconds: float) -> dict[str, float]:
     """The CPU of the reader's process and of the JVM, in per cent of a core."""
-    jvm = int(spark._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
+    jvm = jvm_of(spark)
     before = readers_of(jvm)
     with (
         feed_of(spark, contender, servers, PARTITIONS) as feed,

@@ -1,6 +1,7 @@
 """One Spark session: Spark's own Kafka connector and pykafka on the same topics.
 
-    make bench-read
+    make bench-read             # a selection
+    make bench-read BENCH=full  # every size of values and batches, every codec
 
 Both read the same rows into the `noop` sink in turns. The ceiling runs beside them: a Python data
 source that yields ready-made Arrow batches of the same columns and sizes. The table shows medians.
@@ -11,7 +12,9 @@ only within one run. Both connectors verify checksums.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -28,11 +31,27 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.ceiling import Ceiling
+from benchmarks.processes import cpu_seconds, descendants, jvm_of
 from benchmarks.report import RESULTS, broker, connector_jars, console, pyplot, save, session
 from benchmarks.topics import PARTITIONS, Topic, filled_topic, rows_of
+from kafka_spark_source.testing import KafkaCluster
 
 FIRST_QUERY = Path(__file__).with_name("first_query.py")
-CONTENDERS = ("kafka", "pykafka", "ceiling")
+# Formats and their options.
+CONNECTORS: dict[str, tuple[str, dict[str, str]]] = {
+    "kafka": ("kafka", {}),
+    "kafka, tuned": (
+        "kafka",
+        {
+            "kafka.fetch.max.wait.ms": "1",
+            "kafka.max.partition.fetch.bytes": "8388608",
+            "kafka.max.poll.records": "20000",
+            "kafka.receive.buffer.bytes": "4194304",
+        },
+    ),
+    "pykafka": ("pykafka", {}),
+}
+CONTENDERS = (*CONNECTORS, "ceiling")
 LONG_SECONDS = 600
 WARM_UP = 2
 COLD_ROWS = 1_000
@@ -47,51 +66,77 @@ class Workload(NamedTuple):
     """The contents of the topic, and the query on it.
 
     Attributes:
-        name: Its name for `--workload` and in the table.
-        value_bytes: The size of each value.
+        value_bytes: The size of each value; half of it can be compressed.
+        batch_rows: The records of a batch, at most; as many as fit in 900 kB.
         codec: The compression of batches.
         headers: Whether records have two headers, which are read.
         columns: The columns to read, as a DDL schema; empty: all of them.
         finish: The action on the rows.
+        query: What differs in the query, for the name.
     """
 
-    name: str
     value_bytes: int = 100
+    batch_rows: int = 1_000
     codec: str = "none"
     headers: bool = False
     columns: str = ""
     finish: Callable[[DataFrame], object] = into_noop
+    query: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its name for `--workload` and in the table."""
+        size = f"{self.value_bytes // 1_000} kB" if self.value_bytes >= 1_000 else "100 B"
+        codec = "" if self.codec == "none" else self.codec
+        return " ".join(filter(None, [size, f"x {self.batch_rows:,}", codec, self.query]))
 
 
-WORKLOADS = [
-    Workload("100 B"),
-    *(Workload(f"100 B {codec}", codec=codec) for codec in ("gzip", "snappy", "lz4", "zstd")),
-    Workload("1 kB", 1_000),
-    Workload("1 kB lz4", 1_000, "lz4"),
-    Workload("10 kB", 10_000),
-    Workload("headers", headers=True),
-    Workload("offset, value", columns="offset long, value binary"),
-    Workload("count()", finish=DataFrame.count),
-    Workload("count() of offset", columns="offset long", finish=DataFrame.count),
+SIZES = (100, 1_000, 10_000)
+# Rows of 100 bytes for each size of batches; small ones take long to write, and to read.
+ROWS = {1: 200_000, 5: 500_000, 30: 1_000_000, 1_000: 2_000_000}
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+EVERY = [Workload(*each) for each in itertools.product(SIZES, ROWS, CODECS)]
+QUERIES = [
+    Workload(headers=True, query="headers"),
+    Workload(columns="offset long, value binary", query="offset, value"),
+    Workload(finish=DataFrame.count, query="count()"),
+    Workload(columns="offset long", finish=DataFrame.count, query="count() of offset"),
 ]
+QUICK = [
+    *(Workload(batch_rows=rows, codec=codec) for rows in ROWS for codec in ("none", "lz4")),
+    Workload(codec="zstd"),
+    Workload(1_000),
+    Workload(1_000, codec="lz4"),
+    Workload(1_000, 5),
+    Workload(10_000),
+    Workload(10_000, 5, "lz4"),
+]
+FULL = os.environ.get("BENCH") == "full"
+WORKLOADS = [*(EVERY if FULL else QUICK), *QUERIES]
 
 
-def topic_of(
-    servers: str, workload: Workload, rows: int, batch_bytes: int
-) -> AbstractContextManager[Topic]:
-    """A topic with at least `rows` rows, the same in each of its partitions; gone afterwards."""
+def topic_of(servers: str, workload: Workload, factor: float) -> AbstractContextManager[Topic]:
+    """A topic with the rows of the workload times `factor`; gone afterwards.
+
+    They are the same in each of its partitions.
+    """
     name = "read-" + "".join(letter if letter.isalnum() else "-" for letter in workload.name)
+    rows = int(ROWS[workload.batch_rows] * factor) * 200 // max(200, workload.value_bytes)
     each = rows_of(-(-rows // PARTITIONS), workload.value_bytes, headers=workload.headers)
-    return filled_topic(servers, name, each, batch_bytes, workload.codec)
+    return filled_topic(servers, name, each, workload.codec, batch_rows=workload.batch_rows)
 
 
 def reader_of(spark: SparkSession, contender: str, topic: Topic) -> DataFrameReader:
-    reader = spark.read.format(contender)
+    name, options = CONNECTORS[contender]
+    reader = spark.read.format(name).options(**options)
     return reader.option("kafka.bootstrap.servers", topic.servers).option("subscribe", topic.name)
 
 
-def rows_of_jvm(spark: SparkSession, topic: Topic, workload: Workload) -> DataFrame:
-    reader = reader_of(spark, "kafka", topic)
+def rows_of_jvm(
+    spark: SparkSession, topic: Topic, workload: Workload, contender: str = "kafka"
+) -> DataFrame:
+    reader = reader_of(spark, contender, topic)
     rows = reader.option("includeHeaders", workload.headers).load()
     # Spark's connector takes no schema; Spark drops the other columns later.
     names = [column.split()[0] for column in workload.columns.split(", ") if column]
@@ -117,15 +162,41 @@ def projected(reader: DataFrameReader, workload: Workload) -> DataFrameReader:
 
 READERS: dict[str, Callable[[SparkSession, Topic, Workload], DataFrame]] = {
     "kafka": rows_of_jvm,
+    "kafka, tuned": partial(rows_of_jvm, contender="kafka, tuned"),
     "pykafka": rows_of_pykafka,
     "ceiling": rows_of_ceiling,
 }
 
 
-def timed(work: Callable[[], object]) -> float:
+class Run(NamedTuple):
+    """One query: its seconds, and the CPU seconds of each kind of process."""
+
+    seconds: float
+    cpu: dict[str, float]
+
+
+class Processes(NamedTuple):
+    """The JVM of Spark and the broker; Python workers are below the JVM."""
+
+    jvm: int
+    broker: int
+
+    def cpu(self) -> dict[str, float]:
+        """The CPU seconds of each kind until now."""
+        workers = [pid for pid in descendants(self.jvm) if pid != self.jvm]
+        return {
+            "jvm": cpu_seconds([self.jvm]),
+            "python": cpu_seconds(workers),
+            "broker": cpu_seconds([self.broker]),
+        }
+
+
+def timed(work: Callable[[], object], processes: Processes) -> Run:
+    before = processes.cpu()
     started = time.perf_counter()
     work()
-    return time.perf_counter() - started
+    seconds = time.perf_counter() - started
+    return Run(seconds, {name: used - before[name] for name, used in processes.cpu().items()})
 
 
 def one_query(spark: SparkSession, contender: str, topic: Topic, workload: Workload) -> None:
@@ -141,32 +212,32 @@ def check_rows(spark: SparkSession, topic: Topic, workload: Workload) -> None:
 
 
 def measure(
-    spark: SparkSession, servers: str, workloads: list[Workload], options: argparse.Namespace
+    spark: SparkSession,
+    cluster: KafkaCluster,
+    workloads: list[Workload],
+    options: argparse.Namespace,
 ) -> list[dict[str, object]]:
     """A row for each workload and contender."""
     results: list[dict[str, object]] = []
+    processes = Processes(jvm_of(spark), cluster.brokers[0].pid or 0)
     with Progress(console=console, transient=True) as progress:
         bar = progress.add_task("", total=len(workloads) * (WARM_UP + options.rounds))
         for workload in workloads:
             progress.update(bar, description=f"{workload.name}: filling the topic")
-            rows = options.rows * 200 // max(200, workload.value_bytes)
-            with topic_of(servers, workload, rows, options.batch_bytes) as topic:
+            with topic_of(cluster.bootstrap_servers, workload, options.factor) as topic:
                 check_rows(spark, topic, workload)
-                seconds: dict[str, list[float]] = {contender: [] for contender in CONTENDERS}
+                runs: dict[str, list[Run]] = {contender: [] for contender in CONTENDERS}
                 for _ in range(WARM_UP + options.rounds):
                     progress.update(bar, advance=1, description=workload.name)
-                    for contender, spent in seconds.items():
-                        spent.append(timed(partial(one_query, spark, contender, topic, workload)))
-            results += summary(workload, topic.rows, seconds)
+                    for contender, done in runs.items():
+                        query = partial(one_query, spark, contender, topic, workload)
+                        done.append(timed(query, processes))
+            results += summary(workload, topic.rows, runs)
     return results
 
 
-def summary(
-    workload: Workload, rows: int, seconds: dict[str, list[float]]
-) -> list[dict[str, object]]:
-    rates = {
-        name: sorted(rows / each for each in spent[WARM_UP:]) for name, spent in seconds.items()
-    }
+def summary(workload: Workload, rows: int, runs: dict[str, list[Run]]) -> list[dict[str, object]]:
+    rates = {name: [rows / each.seconds for each in done[WARM_UP:]] for name, done in runs.items()}
     medians = {name: statistics.median(each) for name, each in rates.items()}
     return [
         {
@@ -174,20 +245,29 @@ def summary(
             "contender": name,
             "rows": rows,
             "rows_per_second": round(medians[name]),
-            "slowest": round(rates[name][0]),
-            "fastest": round(rates[name][-1]),
+            "quartiles": [round(float(each)) for each in np.percentile(rates[name], [25, 75])],
             "to_kafka": round(medians[name] / medians["kafka"], 2),
+            "to_tuned": round(medians[name] / medians["kafka, tuned"], 2),
             "to_ceiling": round(medians[name] / medians["ceiling"], 2),
+            "cpu_ns": cpu_of_a_row(rows, done[WARM_UP:]),
         }
-        for name in CONTENDERS
+        for name, done in runs.items()
     ]
+
+
+def cpu_of_a_row(rows: int, runs: list[Run]) -> dict[str, int]:
+    """The CPU time of a row in ns, by kind of process; the median of the runs."""
+    return {
+        kind: round(statistics.median(run.cpu[kind] for run in runs) * 1e9 / rows)
+        for kind in runs[0].cpu
+    }
 
 
 def measure_cold(servers: str, jars: str) -> list[dict[str, object]]:
     """Measure the first query of a session, each in a process of its own."""
     jars_of = {"kafka": jars, "pykafka": "", "ceiling": ""}
     seconds: dict[str, list[dict[str, float]]] = {name: [] for name in jars_of}
-    with topic_of(servers, Workload("cold"), COLD_ROWS, 16_384) as topic:
+    with topic_of(servers, Workload(query="cold"), COLD_ROWS / ROWS[1_000]) as topic:
         for _ in range(COLD_ROUNDS):
             for name, spent in seconds.items():
                 arguments = (name, servers, topic.name, jars_of[name])
@@ -209,22 +289,26 @@ def measure_cold(servers: str, jars: str) -> list[dict[str, object]]:
 
 
 def show(results: list[dict[str, Any]], cold: list[dict[str, object]]) -> None:
-    table = Table("workload", "reader", "rows/s", "range, k", "x kafka", "x ceiling")
+    kinds = ("python", "jvm", "broker")
+    table = Table(
+        "workload", "reader", "rows/s", "quartiles, k", "x kafka", "x tuned", "x ceiling",
+        *(f"{kind}, ns" for kind in kinds),
+    )  # fmt: skip
     for row in results:
         table.add_row(
-            str(row["workload"]),
-            str(row["contender"]),
+            row["workload"],
+            row["contender"],
             f"{row['rows_per_second']:,}",
-            f"{row['slowest'] // 1000:,}..{row['fastest'] // 1000:,}",
-            f"{row['to_kafka']:.2f}",
-            f"{row['to_ceiling']:.2f}",
+            "..".join(f"{each // 1000:,}" for each in row["quartiles"]),
+            *(f"{row[name]:.2f}" for name in ("to_kafka", "to_tuned", "to_ceiling")),
+            *(f"{row['cpu_ns'][kind]:,}" for kind in kinds),
             end_section=row["contender"] == CONTENDERS[-1],
         )
     console.print(table)
     if cold:
         table = Table("first query", "s", "s with the session's start")
-        for row in cold:
-            table.add_row(str(row["contender"]), str(row["seconds"]), str(row["with_session"]))
+        for each in cold:
+            table.add_row(str(each["contender"]), str(each["seconds"]), str(each["with_session"]))
         console.print(table)
 
 
@@ -232,12 +316,12 @@ def plot(results: list[dict[str, object]], file: Path) -> None:
     """Draw the speed relative to Spark's own connector as bars, for each workload."""
     plt = pyplot()
     labels = list(dict.fromkeys(str(row["workload"]) for row in results))
-    figure, axes = plt.subplots(figsize=(11, 4.5), layout="constrained")
+    figure, axes = plt.subplots(figsize=(max(8, len(labels)), 5), layout="constrained")
     for i, contender in enumerate(CONTENDERS):
         heights = [float(str(row["to_kafka"])) for row in results if row["contender"] == contender]
-        places = np.arange(len(labels)) + (i - 1) * 0.27
-        axes.bar_label(axes.bar(places, heights, 0.27, label=contender), fmt="%.1f", fontsize=7)
-    axes.set_xticks(range(len(labels)), labels, rotation=20, ha="right")
+        places = np.arange(len(labels)) + (i - 1.5) * 0.2
+        axes.bar_label(axes.bar(places, heights, 0.2, label=contender), fmt="%.1f", fontsize=5)
+    axes.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
     axes.set_ylabel("times the rows per second of kafka")
     axes.set_title("Reading four partitions into Spark's noop sink, local[2], checksums verified")
     axes.legend()
@@ -246,11 +330,9 @@ def plot(results: list[dict[str, object]], file: Path) -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=2_000_000, help="of 100 bytes; fewer if larger")
+    parser.add_argument("--factor", type=float, default=1, help="of the numbers of rows")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument(
-        "--batch-bytes", type=int, default=65_536, help="of a batch before compression"
-    )
+    parser.add_argument("--conf", nargs="*", default=[], help="Spark settings: name=value ...")
     names = [workload.name for workload in WORKLOADS]
     parser.add_argument("--workload", nargs="+", choices=names, default=names, metavar="NAME")
     parser.add_argument("--no-cold", dest="cold", action="store_false", help="skip first queries")
@@ -264,12 +346,17 @@ def main() -> None:
     workloads = [each for each in WORKLOADS if each.name in options.workload]
     with broker() as cluster:
         cold = measure_cold(cluster.bootstrap_servers, jars) if options.cold else []
-        with session(jars, Ceiling) as spark:
-            results = measure(spark, cluster.bootstrap_servers, workloads, options)
+        with session(jars, Ceiling, dict(each.split("=", 1) for each in options.conf)) as spark:
+            results = measure(spark, cluster, workloads, options)
     show(results, cold)
     options.results.mkdir(exist_ok=True, parents=True)
     plot(results, options.results / "read.png")
-    settings = {"rows": options.rows, "rounds": options.rounds, "batch_bytes": options.batch_bytes}
+    settings = {
+        "contenders": CONNECTORS,
+        "factor": options.factor,
+        "rounds": options.rounds,
+        "conf": options.conf,
+    }
     save(options.results / "read.json", settings | {"results": results, "first_query": cold})
 
 

@@ -24,7 +24,8 @@ from tests.jvm_connector import LOCKED, PYSPARK, spark_jars
 
 RESULTS = Path(__file__).parent / "results"
 
-console = Console()
+# A log without a terminal keeps the tables readable.
+console = Console(width=None if sys.stdout.isatty() else 160)
 
 
 def connector_jars(target: str) -> str:

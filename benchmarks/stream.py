@@ -59,7 +59,7 @@ def measure_catch_up(
         step(f"{name}: filling the topic")
         each = rows_of(-(-options.rows // PARTITIONS), BACKLOGS[name])
         topic_name = f"backlog-{BACKLOGS[name]}"
-        with filled_topic(servers, topic_name, each, options.batch_bytes) as topic:
+        with filled_topic(servers, topic_name, each, batch_bytes=options.batch_bytes) as topic:
             check_rows(spark, topic)
             runs: dict[str, list[CatchUp]] = {contender: [] for contender in CONTENDERS}
             for number in range(WARM_UP + options.rounds):

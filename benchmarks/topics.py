@@ -15,11 +15,14 @@ from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_t
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.producer.producer import Producer
-from kafka_protocol.columnar.encode import RecordColumns, encode_batches
+from kafka_protocol.columnar.encode import EncodedBatch, RecordColumns, encode_batches
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
 
 PARTITIONS = 4
+# Below the default max.message.bytes of brokers.
+MAX_BATCH_BYTES = 900_000
+MAX_BATCH_ROWS = 1_000_000
 LONG_MS = 600_000
 
 
@@ -54,16 +57,46 @@ def new_topic(servers: str, name: str, partitions: int = PARTITIONS) -> Iterator
     cluster.close()
 
 
+def batches_of(
+    rows: RecordColumns, codec: CompressionCodec, batch_bytes: int, batch_rows: int
+) -> Iterator[EncodedBatch]:
+    """Encode the rows in batches of a limited size."""
+    for first in range(0, len(rows.value), batch_rows):
+        yield from encode_batches(sliced(rows, first, batch_rows), codec, batch_bytes)
+
+
+def sliced(rows: RecordColumns, first: int, count: int) -> RecordColumns:
+    """Some rows, from the given one on."""
+    headers = rows.headers.slice(first, count) if rows.headers is not None else None
+    return RecordColumns(
+        rows.key.slice(first, count),
+        rows.value.slice(first, count),
+        rows.timestamp[first : first + count],
+        headers,
+    )
+
+
 @contextmanager
-def filled_topic(
-    servers: str, name: str, rows: RecordColumns, batch_bytes: int, codec: str = "none"
+def filled_topic(  # noqa: PLR0913 - a topic's settings
+    servers: str,
+    name: str,
+    rows: RecordColumns,
+    codec: str = "none",
+    *,
+    batch_bytes: int = MAX_BATCH_BYTES,
+    batch_rows: int = MAX_BATCH_ROWS,
+    partitions: int = PARTITIONS,
 ) -> Iterator[Topic]:
-    """Create a topic with these rows in each of its partitions, and delete it afterwards."""
-    with new_topic(servers, name) as producer:
-        for batch in encode_batches(rows, CompressionCodec[codec.upper()], batch_bytes):
-            for number in range(PARTITIONS):
-                producer.add(TopicPartition(name, number), batch.data)
-            if producer.pending_bytes > 16_000_000:
-                producer.flush()
+    """Create a topic with these rows in each of its partitions, and delete it afterwards.
+
+    Batches have as many bytes before compression, or as many rows, as are given at the most.
+    """
+    with new_topic(servers, name, partitions) as producer:
+        for batch in batches_of(rows, CompressionCodec[codec.upper()], batch_bytes, batch_rows):
+            data = batch.data
+            for number in range(partitions):
+                producer.add(TopicPartition(name, number), data)
+                if producer.pending_bytes > 16_000_000:
+                    producer.flush()
         producer.flush()
-        yield Topic(servers, name, len(rows.value) * PARTITIONS)
+        yield Topic(servers, name, len(rows.value) * partitions)

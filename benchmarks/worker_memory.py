@@ -59,7 +59,7 @@ def read(config: ClientConfig, partition: int) -> None:
     """One task: read a partition from its beginning to its end."""
     wanted = OffsetRange(TopicPartition(TOPIC, partition), EARLIEST, LATEST)
     reader = RangeReader(tuple(source_schema(include_headers=False).names), True, 60_000)
-    for _ in reader.read(shared_cluster(config), PlannedRange(wanted, None)):
+    for _ in reader.read(shared_cluster(config), [PlannedRange(wanted, None)]):
         pass
 
 

@@ -1,0 +1,242 @@
+"""One Spark session: topics with many partitions and a few rows in each.
+
+    make bench-wide
+
+Spark's own Kafka connector and pykafka read topics of 4, 100 and 1,000 partitions with 100 rows in
+each, into the `noop` sink: as a batch, and as micro-batches of a few rows in each partition, each
+written when the one before is done. Rounds alternate between the contenders because the load of
+the machine changes. Compare figures only within one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from rich.progress import Progress
+from rich.table import Table
+
+from benchmarks.ceiling import Ceiling
+from benchmarks.feeds import (
+    CONNECTORS,
+    VALUE_BYTES,
+    Feed,
+    finished_at,
+    started,
+    stream_of,
+    wait_for_rows,
+)
+from benchmarks.report import RESULTS, broker, connector_jars, console, pyplot, save, session
+from benchmarks.topics import Topic, filled_topic, new_topic, rows_of
+from kafka_protocol.columnar.encode import encode_batches
+from kafka_protocol.records.compression import CompressionCodec
+from kafka_protocol.topic_partition import TopicPartition
+
+ROWS_OF_BATCH_READ: Final = 100
+ROWS_OF_MICRO_BATCH: Final = 3
+WARM_UP: Final = 1
+# With its defaults, Spark's connector takes minutes for 1,000 partitions.
+LARGEST_WITH_DEFAULTS: Final = 100
+
+Result = dict[str, Any]
+Step = Callable[[str], None]
+
+
+def contenders_for(partitions: int) -> list[str]:
+    return [name for name in CONNECTORS if name != "kafka" or partitions <= LARGEST_WITH_DEFAULTS]
+
+
+def read_into_noop(spark: SparkSession, contender: str, topic: Topic) -> float:
+    """Seconds of one batch read."""
+    name, options = CONNECTORS[contender]
+    reader = spark.read.format(name).options(**options)
+    reader = reader.option("kafka.bootstrap.servers", topic.servers)
+    begun = time.perf_counter()
+    reader.option("subscribe", topic.name).load().write.format("noop").mode("overwrite").save()
+    return time.perf_counter() - begun
+
+
+def check_rows(spark: SparkSession, topic: Topic, contenders: list[str]) -> None:
+    """A contender that drops rows would be the fastest."""
+    for contender in contenders:
+        name, options = CONNECTORS[contender]
+        reader = spark.read.format(name).options(**options).option("subscribe", topic.name)
+        count = reader.option("kafka.bootstrap.servers", topic.servers).load().count()
+        if count != topic.rows:
+            raise RuntimeError(f"{contender} reads {count} rows of {topic.rows}")
+
+
+def batch_reads(
+    spark: SparkSession, servers: str, partitions: int, options: argparse.Namespace, step: Step
+) -> dict[str, list[float]]:
+    """Contender -> seconds of each round."""
+    rows = rows_of(ROWS_OF_BATCH_READ, VALUE_BYTES)
+    seconds: dict[str, list[float]] = {name: [] for name in contenders_for(partitions)}
+    name = f"wide-{partitions}"
+    with filled_topic(servers, name, rows, partitions=partitions) as topic:
+        step("checking the rows")
+        check_rows(spark, topic, [*seconds])
+        for number in range(WARM_UP + options.rounds):
+            for contender, spent in seconds.items():
+                step(f"{contender}, batch {number}")
+                spent.append(read_into_noop(spark, contender, topic))
+    return {name: each[WARM_UP:] for name, each in seconds.items()}
+
+
+@contextmanager
+def wide_feed(spark: SparkSession, contender: str, servers: str, partitions: int) -> Iterator[Feed]:
+    """A feed from a new topic, with rows in each partition, which a micro-batch reads together."""
+    (batch,) = encode_batches(rows_of(ROWS_OF_MICRO_BATCH, VALUE_BYTES), CompressionCodec.NONE)
+    data = batch.data
+    name = f"feed-{time.monotonic_ns()}"
+    with new_topic(servers, name, partitions) as producer:
+
+        def write() -> None:
+            for number in range(partitions):
+                producer.add(TopicPartition(name, number), data)
+            producer.flush()
+
+        # Otherwise a micro-batch could begin before the last partition is written.
+        rows = partitions * ROWS_OF_MICRO_BATCH
+        stream = stream_of(spark, contender, servers, name, minOffsetsPerTrigger=rows)
+        yield Feed(stream, name, write)
+
+
+def micro_batches(
+    spark: SparkSession, servers: str, partitions: int, options: argparse.Namespace, step: Step
+) -> dict[str, list[float]]:
+    """Contender -> seconds from the acknowledgement of rows to the end of their micro-batch."""
+    seconds: dict[str, list[float]] = {name: [] for name in contenders_for(partitions)}
+    for number in range(options.rounds):
+        for contender, spent in seconds.items():
+            step(f"{contender}, stream {number}")
+            with (
+                wide_feed(spark, contender, servers, partitions) as feed,
+                started(feed.stream.writeStream.format("noop")) as query,
+            ):
+                spent.extend(_latencies(query, feed, partitions, options.batches))
+    return seconds
+
+
+def _latencies(query: StreamingQuery, feed: Feed, partitions: int, count: int) -> Iterator[float]:
+    for number in range(1, WARM_UP + count + 1):
+        feed.write()
+        written = time.time()
+        progress = wait_for_rows(query, feed, number * partitions * ROWS_OF_MICRO_BATCH)
+        if number > WARM_UP:
+            yield finished_at(progress) - written
+
+
+MEASUREMENTS = {"batch": batch_reads, "micro-batch": micro_batches}
+
+
+def measure(spark: SparkSession, servers: str, options: argparse.Namespace) -> list[Result]:
+    """A row for each measurement, number of partitions, and contender."""
+    results: list[Result] = []
+    with Progress(console=console, transient=True) as progress:
+        bar = progress.add_task("", total=None)
+        for name in options.workload:
+            for partitions in options.partitions:
+
+                def step(what: str, prefix: str = f"{partitions} partitions, ") -> None:
+                    progress.update(bar, description=prefix + what)
+
+                seconds = MEASUREMENTS[name](spark, servers, partitions, options, step)
+                results += summary(name, partitions, seconds)
+    return results
+
+
+def summary(name: str, partitions: int, seconds: dict[str, list[float]]) -> list[Result]:
+    medians = {contender: statistics.median(spent) for contender, spent in seconds.items()}
+    return [
+        {
+            "workload": name,
+            "partitions": partitions,
+            "contender": contender,
+            "seconds": round(medians[contender], 3),
+            "quartiles": [round(float(each), 3) for each in np.percentile(spent, [25, 75])],
+            "times_tuned": round(medians["kafka, tuned"] / medians[contender], 2),
+        }
+        for contender, spent in seconds.items()
+    ]
+
+
+def show(results: list[Result]) -> None:
+    table = Table("", "partitions", "reader", "median, s", "quartiles", "times as fast as tuned")
+    for row in results:
+        table.add_row(
+            row["workload"],
+            f"{row['partitions']:,}",
+            row["contender"],
+            f"{row['seconds']:.3f}",
+            "{:.3f}..{:.3f}".format(*row["quartiles"]),
+            f"{row['times_tuned']:.2f}",
+            end_section=row["contender"] == [*CONNECTORS][-1],
+        )
+    console.print(table)
+
+
+def plot(results: list[Result], file: Path) -> None:
+    """Draw the seconds of a read by the number of partitions, a line for each contender."""
+    plt = pyplot()
+    names = list(dict.fromkeys(row["workload"] for row in results))
+    figure, all_axes = plt.subplots(
+        1, len(names), figsize=(5 * len(names), 4), layout="constrained", squeeze=False
+    )
+    for axes, name in zip(all_axes[0], names, strict=True):
+        for contender in CONNECTORS:
+            rows = [
+                row for row in results if (row["workload"], row["contender"]) == (name, contender)
+            ]
+            axes.loglog(
+                [row["partitions"] for row in rows],
+                [row["seconds"] for row in rows],
+                marker="o",
+                label=contender,
+            )
+        axes.set_title(name)
+        axes.set_xlabel("partitions")
+        axes.set_ylabel("seconds, median")
+        axes.legend()
+    figure.savefig(file, dpi=120)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--partitions", type=int, nargs="+", default=[4, 100, 1_000])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--batches", type=int, default=4, help="micro-batches of a round")
+    parser.add_argument("--workload", nargs="+", choices=MEASUREMENTS, default=[*MEASUREMENTS])
+    parser.add_argument("--conf", nargs="*", default=[], help="Spark settings: name=value ...")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="the folder to write into")
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = parse()
+    jars = connector_jars("bench-wide")
+    conf = dict(each.split("=", 1) for each in options.conf)
+    with broker() as cluster, session(jars, Ceiling, conf) as spark:
+        results = measure(spark, cluster.bootstrap_servers, options)
+    show(results)
+    options.results.mkdir(exist_ok=True, parents=True)
+    plot(results, options.results / "wide.png")
+    settings = {
+        "contenders": CONNECTORS,
+        "rounds": options.rounds,
+        "batches": options.batches,
+        "conf": options.conf,
+    }
+    save(options.results / "wide.json", settings | {"results": results})
+
+
+if __name__ == "__main__":
+    main()
