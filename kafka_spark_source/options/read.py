@@ -149,7 +149,9 @@ def _read_options(
 ) -> _ReadFields:
     strategy = _strategy_in(given)
     parts = Parts(
-        Table.MIN_PARTITIONS.value_if_in(given), Table.MAX_RECORDS_PER_PARTITION.value_if_in(given)
+        Table.MIN_PARTITIONS.value_if_in(given),
+        Table.MAX_RECORDS_PER_PARTITION.value_if_in(given),
+        Table.COALESCE_PARTITIONS.value_in(given),
     )
     kafka = client_options(given, use)
     check_limits(starting, ending)

@@ -216,11 +216,18 @@ class Table:
     )
     MIN_PARTITIONS: Final = Option("minPartitions", partial(_parse_positive, bits=32), _READ).about(
         "The least number of input partitions, roughly: large offset ranges are split. Without it "
-        "there is one for each topic-partition."
+        "there is one for each large range, and small ones share one: `coalescePartitions`."
     )
     MAX_RECORDS_PER_PARTITION: Final = Option(
         "maxRecordsPerPartition", _parse_positive, _READ
-    ).about("The largest number of offsets in an input partition; larger ranges are split.")
+    ).about(
+        "The largest number of offsets in an input partition; larger ranges are split, and not "
+        "more share one."
+    )
+    COALESCE_PARTITIONS: Final = Option("coalescePartitions", _parse_boolean, _READ, "true").about(
+        "Whether one Spark partition reads several small ranges: together some 100,000 records or "
+        "16 MB. `minPartitions` is still the least number. See [performance](performance.md)."
+    )
     PUSH_DOWN_PREDICATE: Final = Option("pushDownPredicate", _parse_boolean, _BATCH, "false").about(
         "Whether filters on `topic`, `partition`, `offset` and `timestamp` limit what is read from "
         "the brokers. Use each `load()` for one query only: see [performance](performance.md)."

@@ -8,12 +8,13 @@ Spark's connector, whose condition names the errors carry.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kafka_protocol.errors import DataLossError, KafkaConfigError
 from kafka_protocol.topic_partition import LogBounds, OffsetRange, TopicPartition
 from kafka_spark_source.planning.bounds import FirstAtOrAfter, RequestedBound, RequestedRange
+from kafka_spark_source.planning.coalescing import HintsFor, Task, coalesce, no_hints
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST, join_partitions
 from kafka_spark_source.planning.positions import BeforeLatest, Committed
 from kafka_spark_source.planning.predicates import EVERYTHING, Predicates
@@ -60,25 +61,38 @@ class BatchPlan:
     """The ranges of a batch read.
 
     Attributes:
-        ranges: At least one for each partition that exists, sorted by topic and number; some may
-            be empty.
+        tasks: The ranges of each task, sorted by topic and number. There is at least one range for
+            each partition that exists; some may be empty.
         losses: Partitions that do not exist, then ranges that were cut to what the log holds.
     """
 
-    ranges: tuple[OffsetRange, ...]
+    tasks: tuple[Task, ...]
     losses: tuple[MissingPartitionsError | DataLossError, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """How many input partitions to make: the options minPartitions and maxRecordsPerPartition."""
+    """How many input partitions to make.
+
+    Attributes:
+        at_least: minPartitions.
+        max_records: maxRecordsPerPartition.
+        are_coalesced: coalescePartitions.
+    """
 
     at_least: int | None = None
     max_records: int | None = None
+    are_coalesced: bool = False
 
     def must_split(self, count: int) -> bool:
         """Whether the ranges of `count` partitions may have to be split."""
         return self.max_records is not None or (self.at_least or 0) > count
+
+    def tasks_of(self, ranges: Sequence[OffsetRange], hints_for: HintsFor) -> list[Task]:
+        """The ranges of each task, of ranges that are split already."""
+        if not self.are_coalesced or len(ranges) <= 1:
+            return [(each,) for each in sorted(ranges)]
+        return coalesce(sorted(ranges), hints_for(ranges), self.at_least, self.max_records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +115,12 @@ class BatchRequest:
     def needed_positions(self) -> dict[TopicPartition, set[int]]:
         """Partition -> timestamps to send in ListOffsets: both ends of the log, and times.
 
-        A partition whose range is bound late at both ends needs none, unless ranges are split or
-        narrowed.
+        A partition whose range is bound late at both ends needs none, unless ranges are split,
+        coalesced or narrowed.
         """
         selected = self.selected
-        needs_all = self.parts.must_split(len(selected)) or self.predicates.narrow
+        is_coalesced = self.parts.are_coalesced and len(selected) > 1
+        needs_all = is_coalesced or self.parts.must_split(len(selected)) or self.predicates.narrow
         return {
             tp: self.wanted[tp].positions | self.predicates.positions
             for tp in selected
@@ -113,12 +128,17 @@ class BatchRequest:
         }
 
 
-def plan(request: BatchRequest, listed: Mapping[TopicPartition, Mapping[int, int]]) -> BatchPlan:
+def plan(
+    request: BatchRequest,
+    listed: Mapping[TopicPartition, Mapping[int, int]],
+    hints_for: HintsFor = no_hints,
+) -> BatchPlan:
     """Fix the offset ranges of a batch read.
 
     Args:
         request: What to read.
         listed: Partition -> timestamp -> offset, for all of `request.needed_positions()`.
+        hints_for: Returns what else is known of ranges.
 
     Raises:
         KafkaConfigError: A range starts after its end, or a starting timestamp is later than all
@@ -127,13 +147,15 @@ def plan(request: BatchRequest, listed: Mapping[TopicPartition, Mapping[int, int
     selected, wanted, parts = request.selected, request.wanted, request.parts
     logs = {tp: log_bounds(listed[tp]) for tp in selected if tp in listed}
     resolved = [_resolve(tp, wanted[tp], log, listed[tp]) for tp, log in logs.items()]
-    available = [_cut(range_, logs[range_.topic_partition]) for range_ in resolved]
-    ranges = _narrow(available, request.predicates, listed)
+    available = {each.topic_partition: _cut(each, logs[each.topic_partition]) for each in resolved}
+    ranges = _narrow([*available.values()], request.predicates, listed)
     if parts.must_split(len(selected)):
         ranges = split(ranges, parts.at_least, parts.max_records)
-    late = [OffsetRange(tp, EARLIEST, LATEST) for tp in selected if tp not in listed]
-    ranges = [*_bind_late(ranges, available, wanted), *late]
-    return BatchPlan(tuple(sorted(ranges)), (*_losses(request, resolved, logs),))
+    tasks = [
+        tuple(_bind_late(task, available, wanted)) for task in parts.tasks_of(ranges, hints_for)
+    ]
+    late = [(OffsetRange(tp, EARLIEST, LATEST),) for tp in selected if tp not in listed]
+    return BatchPlan(tuple(sorted([*tasks, *late])), (*_losses(request, resolved, logs),))
 
 
 def log_bounds(listed: Mapping[int, int]) -> LogBounds:
@@ -241,13 +263,12 @@ def _narrow(
 
 def _bind_late(
     pieces: Iterable[OffsetRange],
-    available: Iterable[OffsetRange],
+    available: Mapping[TopicPartition, OffsetRange],
     wanted: Mapping[TopicPartition, RequestedRange],
 ) -> Iterator[OffsetRange]:
     """Put EARLIEST and LATEST back where a piece starts or ends at the edge of the log."""
-    edges = {tp: (start, until) for tp, start, until in available}
     for tp, start, until in pieces:
-        first, last = edges[tp]
+        _, first, last = available[tp]
         from_earliest = start == first and wanted[tp].start == EARLIEST
         to_latest = until == last and wanted[tp].end == LATEST
         yield OffsetRange(tp, EARLIEST if from_earliest else start, LATEST if to_latest else until)

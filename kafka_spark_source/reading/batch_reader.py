@@ -8,7 +8,7 @@ one small pickle per partition.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,8 +27,9 @@ from kafka_spark_source.planning.bounds import requested_ranges
 from kafka_spark_source.planning.predicates import EVERYTHING, predicates_of
 from kafka_spark_source.reading.assignment import resolve
 from kafka_spark_source.reading.data_loss import raise_or_warn
-from kafka_spark_source.reading.range_reader import PlannedRange, RangeReader
+from kafka_spark_source.reading.range_reader import PlannedRange, RangeReader, with_topic_ids
 from kafka_spark_source.reading.retries import with_retries
+from kafka_spark_source.reading.size_hints import hints_for
 from kafka_spark_source.worker import exclude_modules_from_gc
 
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ _log = logging.getLogger(__name__)
 
 
 class KafkaInputPartition(InputPartition):
-    """The range of one task."""
+    """The ranges of one task, at least one."""
 
-    value: PlannedRange
+    value: Sequence[PlannedRange]
 
 
 def range_reader_of(options: ReadOptions, schema: StructType) -> RangeReader:
@@ -52,7 +53,7 @@ def range_reader_of(options: ReadOptions, schema: StructType) -> RangeReader:
 def read_partition(
     reader: RangeReader, config: ClientConfig, partition: InputPartition
 ) -> Iterator[pa.RecordBatch]:
-    """Read the range of one task, of a batch or of a stream.
+    """Read the ranges of one task, of a batch or of a stream.
 
     Raises:
         KafkaError: Names topic, partition, offset and broker.
@@ -75,7 +76,7 @@ class KafkaBatchReader(DataSourceReader):
         self._reader = range_reader_of(options, schema)
 
     def partitions(self) -> list[InputPartition]:
-        """Plan the offset ranges: one or more for each topic-partition.
+        """Plan the offset ranges of each task: one or more for each topic-partition.
 
         Raises:
             KafkaError: No broker can be reached, a topic or partition does not exist, or requested
@@ -84,24 +85,24 @@ class KafkaBatchReader(DataSourceReader):
         for name in self._options.ignored:
             _log.warning("The option %s has no effect in a batch read.", name)
         with hide_traceback():
-            return [KafkaInputPartition(planned) for planned in self._planned()]
+            return [KafkaInputPartition(ranges) for ranges in self._planned()]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read one range, as Arrow batches of about 2 MB.
+        """Read the ranges of one task, as Arrow batches of about 2 MB.
 
         Raises:
             KafkaError: Names topic, partition, offset and broker.
         """
         return read_partition(self._reader, self._config, partition)
 
-    def _planned(self) -> list[PlannedRange]:
+    def _planned(self) -> list[list[PlannedRange]]:
         cluster = Cluster(self._config)
         try:
             return with_retries(partial(self._plan, cluster), cluster, self._options)
         finally:
             cluster.close()
 
-    def _plan(self, cluster: Cluster, deadline: Deadline) -> list[PlannedRange]:
+    def _plan(self, cluster: Cluster, deadline: Deadline) -> list[list[PlannedRange]]:
         options = self._options
         found = resolve(cluster, options.strategy, deadline)
         wanted = requested_ranges(
@@ -112,11 +113,11 @@ class KafkaBatchReader(DataSourceReader):
             fail_on_no_match=options.fail_on_no_match,
         )
         request = BatchRequest(wanted, found.existing, options.parts, self._predicates)
-        planned = plan(request, list_positions(cluster, request.needed_positions(), deadline))
+        listed = list_positions(cluster, request.needed_positions(), deadline)
+        planned = plan(request, listed, partial(hints_for, cluster, deadline))
         for loss in planned.losses:
             raise_or_warn(loss, fail_on_data_loss=options.fail_on_data_loss)
-        ids = found.topic_ids
-        return [PlannedRange(each, ids.get(each.topic_partition.topic)) for each in planned.ranges]
+        return with_topic_ids(planned.tasks, found.topic_ids)
 
 
 class FilteringBatchReader(KafkaBatchReader):

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from functools import partial
 from typing import TypeVar
 
 from kafka_protocol.client.clock import Deadline
@@ -25,8 +26,9 @@ from kafka_spark_source.planning.rate_limits import Offsets, within_bytes, withi
 from kafka_spark_source.planning.splitting import split
 from kafka_spark_source.planning.stream import check_available_now, plan_stream
 from kafka_spark_source.reading.data_loss import raise_or_warn
-from kafka_spark_source.reading.range_reader import PlannedRange
+from kafka_spark_source.reading.range_reader import PlannedRange, with_topic_ids
 from kafka_spark_source.reading.retries import with_retries
+from kafka_spark_source.reading.size_hints import hints_for
 from kafka_spark_source.streaming.group_commits import GroupCommits
 from kafka_spark_source.streaming.logs import StreamLogs
 from kafka_spark_source.streaming.observed_logs import ObservedLogs
@@ -154,7 +156,7 @@ class MicroBatches:
             exclude_modules_from_gc()
         return end
 
-    def plan(self, start: Offsets, end: Offsets) -> list[PlannedRange]:
+    def plan(self, start: Offsets, end: Offsets) -> list[list[PlannedRange]]:
         """What the tasks of a micro-batch read.
 
         Raises:
@@ -162,9 +164,9 @@ class MicroBatches:
             KafkaError: The cluster cannot be reached, or a broker refuses.
         """
         is_empty = start == end
-        ranges = [] if is_empty else self._with_retries(lambda left: self._plan(start, end, left))
+        tasks = [] if is_empty else self._with_retries(lambda left: self._plan(start, end, left))
         self._observed.micro_batch_planned()
-        return ranges
+        return tasks
 
     def processed(self, offsets: Offsets) -> None:
         """Commit these offsets to the consumer group, if there is one: all before them is done."""
@@ -279,7 +281,7 @@ class MicroBatches:
 
     # --- What it reads ---------------------------------------------------------------------------
 
-    def _plan(self, start: Offsets, end: Offsets, deadline: Deadline) -> list[PlannedRange]:
+    def _plan(self, start: Offsets, end: Offsets, deadline: Deadline) -> list[list[PlannedRange]]:
         if self._phase is Phase.STARTED and self._start is not None:
             start = self._start.before(end)
             if self._start.moving:
@@ -291,8 +293,9 @@ class MicroBatches:
         ranges, parts = [*planned.ranges], self._options.parts
         if parts.must_split(len(ranges)):
             ranges = split(ranges, parts.at_least, parts.max_records)
-        ids = self._logs.topic_ids({range_.topic_partition for range_ in ranges}, deadline)
-        return [PlannedRange(each, ids.get(each.topic_partition.topic)) for each in ranges]
+        partitions = {each.topic_partition for each in ranges}
+        tasks = parts.tasks_of(ranges, partial(hints_for, self._cluster, deadline))
+        return with_topic_ids(tasks, self._logs.topic_ids(partitions, deadline))
 
     # --- Failures --------------------------------------------------------------------------------
 

@@ -60,13 +60,19 @@ class Sides:
 
     def pieces(self, **options: str) -> set[Piece]:
         """What each task with rows read, which must be equal for both connectors."""
-        theirs, ours = (pieces_of(self.load(each, dotted(options))) for each in FORMATS)
+        theirs, ours = (pieces_of(each) for each in self._apart(options))
         assert ours == theirs
         return theirs
 
     def tasks(self, **options: str) -> list[int]:
         """How many tasks each connector plans."""
-        return [self.load(each, dotted(options)).rdd.getNumPartitions() for each in FORMATS]
+        return [each.rdd.getNumPartitions() for each in self._apart(options)]
+
+    def _apart(self, options: Mapping[str, str]) -> list[DataFrame]:
+        """The rows of both connectors, with a task for each range."""
+        given = dotted(options)
+        ours = given | {"coalescePartitions": "false"}
+        return [self.load(THEIRS, given), self.load(OURS, ours)]
 
     def error(self, connector: str, options: Mapping[str, str | None]) -> str:
         """The error text of one connector; it is an assertion error if it does not fail."""

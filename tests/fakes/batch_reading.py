@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -12,6 +14,8 @@ import pyarrow as pa
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.pool import close_shared_clusters
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.planning.offsets_json import LATEST
 from kafka_spark_source.reading.batch_reader import KafkaBatchReader
 from kafka_spark_source.source import KafkaDataSource
 from tests.fakes.cluster import ScriptedCluster
@@ -25,6 +29,10 @@ ABC: Rows = [(0, b"a"), (1, b"b"), (2, b"c")]
 IN_THREE = ((b"a",), (b"b",), (b"c",))
 TWELVE: Rows = [(number, b"%d" % number) for number in range(12)]
 IN_TWELVE = [(b"%d" % number,) for number in range(12)]
+
+# A topic with ABC in each partition, which tasks read beside t if `is_grouped` is set.
+BESIDE: Final = "beside"
+is_grouped = False
 
 # One batch in each response.
 ONE_BY_ONE: Final[dict[str, Any]] = {"kafka_max_partition_fetch_bytes": 1}
@@ -50,9 +58,27 @@ class Task(NamedTuple):
         yield from reader.read(partition)
 
     def batches(self) -> Generator[Rows, None, None]:
-        """The rows of one Arrow batch at a time."""
+        """The rows of t in one Arrow batch at a time. In the end, those beside it are whole."""
+        _, partition = pickle.loads(self.pickled)
+        # Spark runs a read without partitions with an empty one.
+        ranges = [each.wanted for each in partition.value or ()]
+        beside: dict[TopicPartition, Rows] = {
+            each.topic_partition: [] for each in ranges if each.topic_partition.topic == BESIDE
+        }
         for batch in self.arrow():
-            yield [*zip(batch["offset"].to_pylist(), batch["value"].to_pylist(), strict=True)]
+            found: dict[str, Rows] = defaultdict(list)
+            columns = (
+                batch[name].to_pylist() for name in ("topic", "partition", "offset", "value")
+            )
+            for topic, number, *row in zip(*columns, strict=True):
+                rows = found[topic] if topic != BESIDE else beside[TopicPartition(topic, number)]
+                rows.append((row[0], row[1]))
+            for rows in found.values():
+                yield rows
+        for topic_partition, start, until in ranges:
+            last = until if until != LATEST else len(ABC)
+            if topic_partition in beside:
+                assert beside[topic_partition] == ABC[max(start, 0) : last]
 
     def rows(self) -> Rows:
         """All rows of the task."""
@@ -73,15 +99,42 @@ def plan(servers: Iterable[Address | str], **options: object) -> list[Task]:
     defaults = {"kafka.bootstrap.servers": ",".join(map(str, servers)), **_QUICK}
     if "assign" not in named:
         defaults["subscribe"] = PARTITION.topic
-    source = KafkaDataSource(defaults | named)
+    source = KafkaDataSource(_with_beside(defaults | named) if is_grouped else defaults | named)
     reader = source.reader(source.schema())
     assert isinstance(reader, KafkaBatchReader)
     return [Task(pickle.dumps((reader, partition))) for partition in reader.partitions()]
 
 
+def _with_beside(options: dict[str, str]) -> dict[str, str]:
+    """The options of a read of BESIDE, too."""
+    given = dict(options)
+    if "assign" in given:
+        given["assign"] = json.dumps(json.loads(given["assign"]) | {BESIDE: [0]})
+    else:
+        given["subscribe"] += f",{BESIDE}"
+    for name, limit in (("startingOffsets", "earliest"), ("endingOffsets", "latest")):
+        if given.get(name, "").startswith("{"):
+            given[name] = json.dumps(json.loads(given[name]) | {BESIDE: limit})
+    return given
+
+
 def read(servers: Iterable[Address | str], **options: object) -> Rows:
     """Plan, and run the tasks one after the other."""
     return [row for task in plan(servers, **options) for row in task.rows()]
+
+
+def batches_beside() -> int:
+    """How many batches tasks read beside those of t."""
+    return 2 * len(IN_THREE) if is_grouped else 0
+
+
+def _add_beside(cluster: ScriptedCluster, last_node: int) -> None:
+    """BESIDE, with one partition at the leader of t-0 and one at the last node."""
+    topic = cluster.add_topic(BESIDE, 2)
+    topic.partitions[1].leader = last_node
+    for number in topic.partitions:
+        for values in IN_THREE:
+            cluster.append(TopicPartition(BESIDE, number), *values)
 
 
 @contextmanager
@@ -91,6 +144,8 @@ def filled(*batches: tuple[bytes, ...], nodes: int = 1) -> Iterator[ScriptedClus
         cluster.add_topic(PARTITION.topic)
         for values in batches:
             cluster.append(PARTITION, *values)
+        if is_grouped:
+            _add_beside(cluster, nodes)
         try:
             yield cluster
         finally:
@@ -105,6 +160,10 @@ def filled_mock(*batches: tuple[bytes, ...], brokers: int = 3) -> Iterator[MockC
         client = Cluster(ClientConfig(bootstrap_servers=mock.addresses))
         for values in batches:
             write(client, *values)
+        if is_grouped:
+            mock.add_topic(BESIDE)
+            for values in IN_THREE:
+                write(client, *values, topic_partition=TopicPartition(BESIDE, 0))
         client.close()
         try:
             yield mock

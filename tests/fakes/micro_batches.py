@@ -35,7 +35,7 @@ def next_end(batches: MicroBatches, start: Offsets, *, once: bool = False) -> Of
 
 
 def planned(batches: MicroBatches, start: Offsets, end: Offsets) -> Ranges:
-    return [(*each.wanted,) for each in batches.plan(start, end)]
+    return [(*each.wanted,) for task in batches.plan(start, end) for each in task]
 
 
 def run_first(batches: MicroBatches, *, once: bool = False) -> tuple[Offsets, Ranges]:

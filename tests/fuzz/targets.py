@@ -81,14 +81,14 @@ def record_batches(data: bytes) -> None:
         for batch in batches:
             _decode_twice(batch)
         with suppress(KafkaError):
-            list(decode_batches(batches, EVERYTHING, max_decompressed_bytes=MAX_UNPACKED_BYTES))
+            list(decode_batches([(EVERYTHING, batches)], max_decompressed_bytes=MAX_UNPACKED_BYTES))
 
 
 def _decode_twice(batch: RecordBatch) -> None:
     """The columns must equal the records of the reference codec."""
     with suppress(KafkaError):
         expected = [_row(record) for record in decode_records(batch, MAX_UNPACKED_BYTES)]
-        found = decode_batches([batch], EVERYTHING, max_decompressed_bytes=MAX_UNPACKED_BYTES)
+        found = decode_batches([(EVERYTHING, [batch])], max_decompressed_bytes=MAX_UNPACKED_BYTES)
         assert [row for table in found for row in _rows(table)] == expected
 
 

@@ -35,7 +35,7 @@ def read(cluster: Cluster, wanted: OffsetRange, idle_ms: int = SOON_MS) -> list[
     return [
         (row["offset"], row["value"])
         for window, batches in fetch_range(cluster, wanted, idle_ms)
-        for arrow in decode_batches(batches, window, ["offset", "value"])
+        for arrow in decode_batches([(window, batches)], ["offset", "value"])
         for row in arrow.to_pylist()
     ]
 
@@ -169,7 +169,7 @@ def test_fault_18_and_19_leader_dies_while_reading_and_writing(three_brokers: Ka
         if not rows:
             leader, _ = client.leader(partition, deadline)
             three_brokers.kill(leader.node_id)
-        for arrow in decode_batches(batches, window, ["offset", "value"]):
+        for arrow in decode_batches([(window, batches)], ["offset", "value"]):
             rows += arrow.to_pylist()
     assert [(row["offset"], row["value"]) for row in rows] == [*enumerate(values)]
 

@@ -101,7 +101,7 @@ def test_reads_what_they_write(
     codecs, read = set(), []
     for window, batches in fetch_range(cluster, wanted, SOON_MS):
         codecs |= {batch.header.codec for batch in batches}
-        for arrow in decode_batches(batches, window):
+        for arrow in decode_batches([(window, batches)]):
             read += [*map(as_row, arrow.to_pylist())]
     assert read == rows
     # A client may send a batch uncompressed that compression would make larger.

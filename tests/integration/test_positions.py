@@ -162,7 +162,8 @@ def test_hot_partitions_are_split(
 
 def test_an_empty_partition_is_a_task_without_splitting(read: Read, make_topic: MakeTopic) -> None:
     topic = make_topic(partitions=3)
-    assert read(subscribe=topic).rdd.getNumPartitions() == 3
+    assert read(subscribe=topic, coalescePartitions="false").rdd.getNumPartitions() == 3
+    assert read(subscribe=topic).rdd.getNumPartitions() == 1
     assert read(subscribe=topic, minPartitions="5").collect() == []
 
 

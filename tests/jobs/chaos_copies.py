@@ -59,14 +59,17 @@ def copies(
         "kafka.request.timeout.ms": str(REQUEST_TIMEOUT_MS),
     }
 
-    def read() -> DataFrame:
-        reader = spark.readStream.format(connector).options(**brokers, subscribe=source)
+    # A task for each partition, so that both executors have some.
+    apart = {"coalescePartitions": "false"}
+
+    def read(**more: str) -> DataFrame:
+        reader = spark.readStream.format(connector).options(**brokers, subscribe=source, **more)
         return reader.options(
             **{"startingOffsets": "earliest", "kafka.isolation.level": "read_committed"}
         ).load()
 
-    def to_topic(name: str, **options: str) -> StreamingQuery:
-        writer = read().select("key", "value", "partition").writeStream.format(connector)
+    def to_topic(name: str, records: DataFrame, **options: str) -> StreamingQuery:
+        writer = records.select("key", "value", "partition").writeStream.format(connector)
         writer = writer.options(**brokers, topic=topics[name], **options)
         writer = writer.trigger(processingTime=TRIGGER)
         return writer.option("checkpointLocation", f"{state}/{name}").start()
@@ -77,8 +80,8 @@ def copies(
         "kafka.transaction.timeout.ms": str(TRANSACTION_TIMEOUT_MS),
     }
     return {
-        "again": lambda: to_topic("again"),
-        "once": lambda: to_topic("once", **exactly_once),
+        "again": lambda: to_topic("again", read()),
+        "once": lambda: to_topic("once", read(**apart), **exactly_once),
         "files": lambda: StreamFolder(Path(state)).start(read(), TRIGGER),
     }
 

@@ -48,6 +48,8 @@ def start(
 ) -> StreamingQuery:
     brokers = {"kafka.bootstrap.servers": servers}
     reader = spark.readStream.format(connector).options(**brokers, subscribe=source)
+    # Several tasks, each with a transaction of its own.
+    reader = reader.options(coalescePartitions="false")
     reader = reader.options(startingOffsets="earliest", maxOffsetsPerTrigger=limit)
     records = reader.load().select("key", "value", "partition")
     writer = records.writeStream.format(PausingSource.name()).options(

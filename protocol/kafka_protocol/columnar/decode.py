@@ -1,4 +1,4 @@
-"""Record batches -> Arrow record batches.
+"""Fetched record batches -> Arrow record batches.
 
 `record_rows` and `message_rows` find the positions of the fields of all records with numpy. Arrow
 copies keys and values once: the buffer becomes one binary array of key, gap, key, gap, and so on,
@@ -8,22 +8,32 @@ and `take` selects the keys. A column that is not requested is only skipped.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from kafka_protocol.columnar.batch_headers import BatchHeaders
 from kafka_protocol.columnar.headers import decode_headers
 from kafka_protocol.columnar.message_rows import locate_messages
+from kafka_protocol.columnar.payloads import (
+    HeaderPart,
+    Limits,
+    MessagePart,
+    Part,
+    RecordPart,
+    located,
+    parts_of,
+)
 from kafka_protocol.columnar.record_rows import locate_offsets, locate_records
 from kafka_protocol.columnar.rows import Slices
 from kafka_protocol.columnar.schema import HEADERS_TYPE, RECORD_SCHEMA, record_schema
 from kafka_protocol.columnar.slices import take_slices
+from kafka_protocol.columnar.varints import Longs
 from kafka_protocol.errors import CorruptRecordError, DecodeError
-from kafka_protocol.records.batch import MIN_RECORD_BYTES, BatchHeader, RecordBatch
-from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Buffer, decompress
-from kafka_protocol.records.message_set import MessageSetHeader, unpack
-from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_protocol.records.batch import RecordBatch
+from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
+from kafka_protocol.topic_partition import OffsetRange
 
 # About the fastest size of Arrow batches for Spark: it amortises the cost per batch, and fits in
 # the caches.
@@ -31,22 +41,24 @@ TARGET_BYTES: Final = 2 * 1024 * 1024
 # The largest timestamp in ms that fits in 64 bits in µs (SPARK-56243).
 _MAX_TIMESTAMP_MS: Final = (2**63 - 1) // 1000
 
+# The columns that batch headers determine if the offsets have no gaps.
+_IN_HEADERS: Final = frozenset({"topic", "partition", "offset", "timestampType"})
+
 
 def decode_batches(
-    batches: Iterable[RecordBatch],
-    window: OffsetRange,
+    fetched: Iterable[tuple[OffsetRange, Sequence[RecordBatch]]],
     columns: Sequence[str] = tuple(RECORD_SCHEMA.names),
     *,
     max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
     target_bytes: int = TARGET_BYTES,
 ) -> Iterator[pa.RecordBatch]:
-    """Decode batches of one partition, in order.
+    """Decode batches, in order. Those of several partitions share Arrow batches.
 
-    Control batches and records outside the window are skipped.
+    Control batches and records outside of their window are skipped.
 
     Args:
-        batches: From `records.batch.read_batches`.
-        window: The partition and the offsets to keep.
+        fetched: For each partition the offsets to keep, the window, and batches as those from
+            `records.batch.read_batches`.
         columns: The columns to decode, in the wanted order; names of `RECORD_SCHEMA`.
         max_decompressed_bytes: The largest decompressed size of one batch.
         target_bytes: The approximate bytes of decompressed records per Arrow batch; a larger
@@ -60,117 +72,107 @@ def decode_batches(
     """
     schema = record_schema(columns)
     only_headers = _IN_HEADERS.issuperset(columns)
-    group = _Group(locate_records)
-    for batch in batches:
-        header = batch.header
-        if not _is_wanted(header, window):
-            continue
-        if only_headers and isinstance(header, BatchHeader) and header.is_dense:
-            locate: _Locate = locate_offsets
-            payload: Buffer = batch.payload
-        else:
-            locate = _LOCATE[type(header)]
-            payload = _unpack(batch, window, max_decompressed_bytes)
-        if group.size >= target_bytes or group.locate is not locate:
-            yield from _decode_group(group, window, schema)
-            group = _Group(locate)
-        group.add(header, payload)
-    yield from _decode_group(group, window, schema)
+    limits = Limits(max_decompressed_bytes, target_bytes)
+    pending: list[Part] = []
+    size = 0
+    for window, batches in fetched:
+        for part in parts_of(window, batches, limits, only_headers=only_headers):
+            if pending and not _fit_together(pending[0], part):
+                yield from _decode_parts(pending, schema)
+                pending, size = [], 0
+            pending.append(part)
+            size += part.size
+            if size >= target_bytes:
+                yield from _decode_parts(pending, schema)
+                pending, size = [], 0
+    if pending:
+        yield from _decode_parts(pending, schema)
 
 
-_Header: TypeAlias = "BatchHeader | MessageSetHeader"
-_Locate: TypeAlias = "Callable[[Any, Sequence[Buffer]], Any]"
-
-# The columns that batch headers determine if the offsets have no gaps.
-_IN_HEADERS: Final = frozenset({"topic", "partition", "offset", "timestampType"})
-
-_LOCATE: Final[dict[type, _Locate]] = {
-    BatchHeader: locate_records,
-    MessageSetHeader: locate_messages,
-}
+def _fit_together(first: Part, part: Part) -> bool:
+    return type(first) is type(part) is not MessagePart
 
 
-class _Group:
-    """Batches with the same `locate` function, which become one Arrow batch."""
-
-    def __init__(self, locate: _Locate) -> None:
-        self.locate = locate
-        self.headers: list[_Header] = []
-        self.payloads: list[Buffer] = []
-        self.size = 0
-
-    def add(self, header: _Header, payload: Buffer) -> None:
-        """Add a batch at the end."""
-        self.headers.append(header)
-        self.payloads.append(payload)
-        self.size += len(payload)
-
-
-def _is_wanted(header: _Header, window: OffsetRange) -> bool:
-    return (
-        not header.is_control
-        and not header.is_empty
-        and header.next_offset > window.from_offset
-        and header.base_offset < window.until_offset
-    )
-
-
-def _unpack(batch: RecordBatch, window: OffsetRange, max_bytes: int) -> Buffer:
-    header, payload = batch
+def _decode_parts(parts: Sequence[Part], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     try:
-        if isinstance(header, MessageSetHeader):
-            return unpack(header, payload, max_bytes)
-        return _unpack_records(header, payload, max_bytes)
-    except CorruptRecordError as error:
-        raise _located(error.reason, header.stated_offset, window) from error
-
-
-def _unpack_records(header: BatchHeader, payload: memoryview, max_bytes: int) -> Buffer:
-    unpacked = decompress(header.codec, payload, max_bytes)
-    if header.records_count > len(unpacked) // MIN_RECORD_BYTES:
-        raise CorruptRecordError(
-            f"{header.records_count} records are announced in {len(unpacked)} bytes"
-        )
-    return unpacked
-
-
-def _located(reason: str, offset: int, window: OffsetRange) -> CorruptRecordError:
-    return CorruptRecordError(reason, offset=offset, topic_partition=window.topic_partition)
-
-
-def _decode_group(
-    group: _Group, window: OffsetRange, schema: pa.Schema
-) -> Iterator[pa.RecordBatch]:
-    if not group.headers:
-        return
-    first = group.headers[0]
-    try:
-        rows = _inside(group.locate(group.headers, group.payloads), window)
-        table = _Table(rows, window.topic_partition)
+        rows = _LOCATE[type(parts[0])](parts)
+        table = _inside(rows, parts)
         arrays = [_COLUMNS[name](table) for name in schema.names]
-    except CorruptRecordError as error:
-        offset = first.stated_offset if error.offset is None else error.offset
-        raise _located(error.reason, offset, window) from error
-    except DecodeError as error:
-        raise _located(
-            f"{error} (in one of the {len(group.headers)} batches from this offset on)",
-            first.stated_offset,
-            window,
-        ) from error
-    if len(rows.offset):
+    except (CorruptRecordError, DecodeError) as error:
+        if len(parts) == 1:
+            raise _located_in(parts[0], error) from error
+        # The error is of one part, and so of one partition.
+        for part in parts:
+            yield from _decode_parts([part], schema)
+        return
+    if len(table.rows.offset):
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _inside(rows: Any, window: OffsetRange) -> Any:
-    inside = (rows.offset >= window.from_offset) & (rows.offset < window.until_offset)
-    return rows if inside.all() else rows.where(inside)
+def _located_in(part: Part, error: CorruptRecordError | DecodeError) -> CorruptRecordError:
+    headers = part.headers
+    if isinstance(headers, BatchHeaders):
+        first, count = int(headers.base_offset[0]), len(headers.base_offset)
+    else:
+        first, count = headers[0].stated_offset, len(headers)
+    if isinstance(error, CorruptRecordError):
+        return located(error.reason, first if error.offset is None else error.offset, part.window)
+    reason = f"{error} (in one of the {count} batches from this offset on)"
+    return located(reason, first, part.window)
+
+
+# --- The rows ------------------------------------------------------------------------------------
+
+
+def _rows_of_headers(parts: Sequence[HeaderPart]) -> Any:
+    return locate_offsets(BatchHeaders.joined([part.headers for part in parts]))
+
+
+def _rows_of_records(parts: Sequence[RecordPart]) -> Any:
+    headers = BatchHeaders.joined([part.headers for part in parts])
+    if len(parts) == 1:
+        return locate_records(headers, *parts[0][2:])
+    pieces = [memoryview(part.data)[part.begins[0] : part.stops[-1]] for part in parts]
+    starts = np.cumsum([0, *map(len, pieces)])
+    moved = [start - part.begins[0] for start, part in zip(starts, parts, strict=False)]
+    begins = [part.begins + by for part, by in zip(parts, moved, strict=True)]
+    stops = [part.stops + by for part, by in zip(parts, moved, strict=True)]
+    return locate_records(headers, b"".join(pieces), np.concatenate(begins), np.concatenate(stops))
+
+
+def _rows_of_messages(parts: Sequence[MessagePart]) -> Any:
+    (part,) = parts
+    return locate_messages(part.headers, part.payloads)
+
+
+_LOCATE: Final[dict[type[Part], Callable[[Any], Any]]] = {
+    HeaderPart: _rows_of_headers,
+    RecordPart: _rows_of_records,
+    MessagePart: _rows_of_messages,
+}
 
 
 class _Table(NamedTuple):
     """The input of the columns."""
 
     rows: Any  # Rows, or HeaderRows for the columns of _IN_HEADERS
-    topic_partition: TopicPartition
+    windows: Sequence[OffsetRange]
+    window_of_row: Longs | None  # None: there is one window
+
+
+def _inside(rows: Any, parts: Sequence[Part]) -> _Table:
+    """The rows that are inside of their windows."""
+    windows = [part.window for part in parts]
+    if len(windows) == 1:
+        inside = (rows.offset >= windows[0].from_offset) & (rows.offset < windows[0].until_offset)
+        return _Table(rows if inside.all() else rows.where(inside), windows, None)
+    # Message sets are decoded one part at a time.
+    headers = (part.headers for part in parts if isinstance(part.headers, BatchHeaders))
+    counts = [each.records_count.sum() for each in headers]
+    of_row = np.repeat(np.arange(len(parts)), counts)
+    first, until = np.array([window[1:] for window in windows]).T
+    inside = (rows.offset >= first[of_row]) & (rows.offset < until[of_row])
+    return _Table(rows.where(inside), windows, of_row[inside])
 
 
 # --- The columns ---------------------------------------------------------------------------------
@@ -181,13 +183,17 @@ def _binary(table: _Table, slices: Slices) -> pa.Array:
 
 
 def _topic(table: _Table) -> pa.Array:
-    topic = pa.scalar(table.topic_partition.topic, pa.string())
-    return pa.repeat(topic, len(table.rows.offset))
+    topics = [window.topic_partition.topic for window in table.windows]
+    if table.window_of_row is None:
+        return pa.repeat(pa.scalar(topics[0], pa.string()), len(table.rows.offset))
+    return pa.array(topics, pa.string()).take(pa.array(table.window_of_row))
 
 
 def _partition(table: _Table) -> pa.Array:
-    partition = table.topic_partition.partition
-    return pa.array(np.full(len(table.rows.offset), partition, dtype=np.int32))
+    numbers = np.array([window.topic_partition.partition for window in table.windows], np.int32)
+    if table.window_of_row is None:
+        return pa.array(np.repeat(numbers, len(table.rows.offset)))
+    return pa.array(numbers[table.window_of_row])
 
 
 def _timestamp(table: _Table) -> pa.Array:

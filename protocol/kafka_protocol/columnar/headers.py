@@ -18,9 +18,10 @@ from kafka_protocol.columnar.slices import lengths, take_slices, varint_array
 from kafka_protocol.columnar.varints import Bytes, Longs, read_varints
 from kafka_protocol.errors import DecodeError, EncodeError
 from kafka_protocol.primitives import read_varint
+from kafka_protocol.records.compression import Buffer
 
 
-def decode_headers(data: bytes, start: Longs, end: Longs) -> pa.Array:
+def decode_headers(data: Buffer, start: Longs, end: Longs) -> pa.Array:
     """The headers of many records, each from its header count to the end of the record.
 
     Returns:

@@ -81,7 +81,7 @@ def locate_messages(headers: Sequence[MessageSetHeader], payloads: Sequence[Buff
         timestamp=_timestamps(
             _read_big_endian(view, start + TIMESTAMP_AT, 8), magic, headers, ranges
         ),
-        timestamp_type=ranges.repeat(header.timestamp_type for header in headers),
+        timestamp_type=ranges.repeat(np.array([header.timestamp_type for header in headers])),
         key=key,
         value=value,
     )
@@ -101,7 +101,7 @@ def _boundaries(
         boundaries += found
         counts.append(len(found))
     start, end = np.array(boundaries, dtype=np.int64).T
-    return start, end, RowRanges.of(counts)
+    return start, end, RowRanges.of(np.array(counts))
 
 
 def _read_big_endian(view: Bytes, pos: Longs, size: int) -> Longs:
@@ -136,6 +136,6 @@ def _timestamps(
     appended = [
         header.codec != 0 and header.timestamp_type == LOG_APPEND_TIME for header in headers
     ]
-    of_wrapper = ranges.repeat(header.timestamp for header in headers)
+    of_wrapper = ranges.repeat(np.array([header.timestamp for header in headers]))
     timestamps: Longs = np.where(np.repeat(appended, ranges.counts), of_wrapper, stated)
     return np.where(magic == 0, NO_TIMESTAMP, timestamps)

@@ -16,6 +16,7 @@ import numpy as np
 
 from kafka_protocol.errors import DecodeError
 from kafka_protocol.primitives import read_varint
+from kafka_protocol.records.compression import Buffer
 
 # The most records, and bytes by their mean size, to read by the table before the next search for
 # equal lengths. Steps after a record that is not in the table are wasted.
@@ -28,7 +29,7 @@ _PROBE: Final = 64
 
 
 def append_record_boundaries(
-    data: bytes, pos: int, stop: int, count: int, ends: array[int]
+    data: Buffer, pos: int, stop: int, count: int, ends: array[int]
 ) -> None:
     """Append the end of each of a batch's `count` records, between `pos` and `stop`, to `ends`.
 
@@ -55,7 +56,7 @@ def append_record_boundaries(
         raise DecodeError("the lengths of the records do not add up to the length of the batch")
 
 
-def _read_one(data: bytes, pos: int, stop: int) -> array[int]:
+def _read_one(data: Buffer, pos: int, stop: int) -> array[int]:
     """The end of the record at `pos`, of any length."""
     length, body = read_varint(memoryview(data)[:stop], pos)
     if length < 0 or body + length > stop:
@@ -63,7 +64,7 @@ def _read_one(data: bytes, pos: int, stop: int) -> array[int]:
     return array("q", (body + length,))
 
 
-def _run(data: bytes, pos: int, step: int, max_count: int) -> array[int]:
+def _run(data: Buffer, pos: int, step: int, max_count: int) -> array[int]:
     """The ends of up to `max_count` records from `pos` with equal length fields; may be empty.
 
     This is exact: if each length is the same, each next record begins `step` bytes later.
@@ -81,7 +82,7 @@ def _run(data: bytes, pos: int, step: int, max_count: int) -> array[int]:
     return array("q", np.arange(pos + step, pos + equal * step + 1, step, dtype=np.int64).tobytes())
 
 
-def _walk(data: bytes, pos: int, count: int) -> array[int]:
+def _walk(data: Buffer, pos: int, count: int) -> array[int]:
     """The ends of up to `count` records from `pos`, until one is not in the table."""
     steps = _steps()
     ends = [pos := pos + steps[data[pos]][data[pos + 1]] for _ in range(count)]

@@ -22,6 +22,7 @@ import numpy as np
 
 from kafka_protocol.columnar.varints import Bytes, Longs
 from kafka_protocol.records.batch import MIN_RECORD_BYTES
+from kafka_protocol.records.compression import Buffer
 
 # The records between two guessed starts.
 _SPACING: Final = 16
@@ -34,7 +35,9 @@ _STEP_COST: Final = 64
 _MAX_GUESSED_BYTES: Final = 400
 
 
-def find_record_boundaries(data: bytes, begins: Longs, stops: Longs, counts: Longs) -> Longs | None:
+def find_record_boundaries(
+    data: Buffer, begins: Longs, stops: Longs, counts: Longs
+) -> Longs | None:
     """Find the end of each record of several batches in one buffer.
 
     Each batch has `counts` records, from its position in `begins` (ascending) to that in `stops`.

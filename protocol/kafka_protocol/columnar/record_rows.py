@@ -7,15 +7,15 @@ skipped, and the fields after the last requested one are not read.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from kafka_protocol.columnar.batch_headers import BatchHeaders
 from kafka_protocol.columnar.record_boundaries import append_record_boundaries
 from kafka_protocol.columnar.record_boundaries_parallel import find_record_boundaries
-from kafka_protocol.columnar.rows import HeaderRows, RowRanges, Slices, join_payloads
+from kafka_protocol.columnar.rows import HeaderRows, RowRanges, Slices
 from kafka_protocol.columnar.varints import (
     MAX_VARLONG_BYTES,
     Bools,
@@ -25,32 +25,32 @@ from kafka_protocol.columnar.varints import (
     skip_varints,
 )
 from kafka_protocol.errors import CorruptRecordError, DecodeError
-from kafka_protocol.records.attributes import LOG_APPEND_TIME
-from kafka_protocol.records.batch import BatchHeader
+from kafka_protocol.records.attributes import CREATE_TIME, LOG_APPEND_TIME
 from kafka_protocol.records.compression import Buffer
 
 
-def locate_offsets(headers: Sequence[BatchHeader], _payloads: Sequence[Buffer]) -> HeaderRows:
+def locate_offsets(headers: BatchHeaders) -> HeaderRows:
     """The rows of batches without offset gaps: the headers alone determine the offsets."""
-    ranges = RowRanges.of(header.records_count for header in headers)
+    ranges = RowRanges.of(headers.records_count)
     # The difference between a row's offset and its index, by batch.
-    shift = np.array([header.base_offset for header in headers]) - ranges.firsts
+    shift = headers.base_offset - ranges.firsts
     return HeaderRows(
-        np.arange(ranges.total) + np.repeat(shift, ranges.counts),
-        ranges.repeat(header.timestamp_type for header in headers),
+        np.arange(ranges.total) + ranges.repeat(shift),
+        ranges.repeat(np.where(headers.is_append_time, LOG_APPEND_TIME, CREATE_TIME)),
     )
 
 
-def locate_records(headers: Sequence[BatchHeader], payloads: Sequence[Buffer]) -> RecordRows:
-    """Find the records of batches with one or more records each, in their decompressed payloads.
+def locate_records(headers: BatchHeaders, data: Buffer, begins: Longs, stops: Longs) -> RecordRows:
+    """Find the records of batches with one or more records each.
+
+    The decompressed records of each batch are in `data`, from `begins` (ascending) to `stops`.
 
     Raises:
         CorruptRecordError: With the base offset of the batch that does not match its header.
         DecodeError: A varint is too long, in any batch.
     """
-    data, begins = join_payloads(payloads)
-    ranges = RowRanges.of(header.records_count for header in headers)
-    end = _record_ends(data, begins, headers, payloads)
+    ranges = RowRanges.of(headers.records_count)
+    end = _record_ends(data, begins, stops, headers)
     start = np.empty_like(end)
     start[1:] = end[:-1]
     start[ranges.firsts] = begins
@@ -64,8 +64,8 @@ def locate_records(headers: Sequence[BatchHeader], payloads: Sequence[Buffer]) -
         headers,
         data,
         _Records(
-            batch=np.repeat(np.arange(len(headers)), ranges.counts),
-            offset=ranges.repeat(header.base_offset for header in headers) + offset_delta,
+            batch=ranges.repeat(np.arange(len(headers.base_offset))),
+            offset=ranges.repeat(headers.base_offset) + offset_delta,
             timestamp_at=timestamp_at,
             key_at=key_at,
             end=end,
@@ -89,7 +89,7 @@ class _Records(NamedTuple):
 class RecordRows:
     """Rows of record batches; a property reads its field on access."""
 
-    def __init__(self, headers: Sequence[BatchHeader], data: bytes, records: _Records) -> None:
+    def __init__(self, headers: BatchHeaders, data: Buffer, records: _Records) -> None:
         self.data = data
         self.offset = records.offset
         self._headers = headers
@@ -104,20 +104,17 @@ class RecordRows:
     @property
     def timestamp(self) -> Longs:
         """The timestamps in ms; with LOG_APPEND_TIME, that of the batch."""
-        batch = self._records.batch
+        headers, batch = self._headers, self._records.batch
         delta, _ = read_varints(self._view, self._records.timestamp_at, MAX_VARLONG_BYTES)
-        created = np.array([header.base_timestamp for header in self._headers])[batch] + delta
-        appended = [header.timestamp_type == LOG_APPEND_TIME for header in self._headers]
-        if not any(appended):
+        created = headers.base_timestamp[batch] + delta
+        if not headers.is_append_time.any():
             return created
-        highest = np.array([header.max_timestamp for header in self._headers])
-        return np.where(np.array(appended)[batch], highest[batch], created)
+        return np.where(headers.is_append_time[batch], headers.max_timestamp[batch], created)
 
     @property
     def timestamp_type(self) -> Longs:
         """0 for CREATE_TIME, 1 for LOG_APPEND_TIME, from the batch's header."""
-        types = np.array([header.timestamp_type for header in self._headers])
-        return types[self._records.batch]
+        return self._headers.is_append_time[self._records.batch].astype(np.int64)
 
     @cached_property
     def key(self) -> Slices:
@@ -138,9 +135,10 @@ class RecordRows:
     def raise_if_any(self, broken: Bools) -> None:
         """Raise CorruptRecordError for the first broken row, if any."""
         if broken.any():
-            header = self._headers[self._records.batch[np.argmax(broken)]]
+            batch = self._records.batch[np.argmax(broken)]
             raise CorruptRecordError(
-                "a record is shorter than its key and value", offset=header.base_offset
+                "a record is shorter than its key and value",
+                offset=int(self._headers.base_offset[batch]),
             )
 
     def _slices(self, at: Longs) -> Slices:
@@ -150,34 +148,31 @@ class RecordRows:
         return slices
 
 
-def _record_ends(
-    data: bytes, begins: Sequence[int], headers: Sequence[BatchHeader], payloads: Sequence[Buffer]
-) -> Longs:
-    stops = [begin + len(payload) for begin, payload in zip(begins, payloads, strict=True)]
-    counts = [header.records_count for header in headers]
-    found = find_record_boundaries(data, np.array(begins), np.array(stops), np.array(counts))
+def _record_ends(data: Buffer, begins: Longs, stops: Longs, headers: BatchHeaders) -> Longs:
+    found = find_record_boundaries(data, begins, stops, headers.records_count)
     if found is not None:
         return found
     ends = array("q")
-    for header, begin, stop in zip(headers, begins, stops, strict=True):
+    batches = (begins, stops, headers.records_count, headers.base_offset)
+    for begin, stop, count, offset in zip(*(each.tolist() for each in batches), strict=True):
         try:
-            append_record_boundaries(data, begin, stop, header.records_count, ends)
+            append_record_boundaries(data, begin, stop, count, ends)
         except DecodeError as error:
-            raise CorruptRecordError(str(error), offset=header.base_offset) from error
+            raise CorruptRecordError(str(error), offset=offset) from error
     return np.frombuffer(ends, dtype=np.int64)
 
 
-def _check_offsets(delta: Longs, headers: Sequence[BatchHeader], ranges: RowRanges) -> None:
+def _check_offsets(delta: Longs, headers: BatchHeaders, ranges: RowRanges) -> None:
     row = ranges.first_disorder(delta)
     if row is not None:
-        offset = headers[ranges.batch_of(row)].base_offset
+        offset = int(headers.base_offset[ranges.batch_of(row)])
         raise CorruptRecordError("offset deltas do not ascend", offset=offset)
     # They ascend, so it is enough to check the first and the last.
-    highest = np.array([header.last_offset_delta for header in headers])
+    highest = headers.last_offset_delta
     beyond = (delta[ranges.firsts] < 0) | (delta[ranges.lasts] > highest)
     if beyond.any():
-        header = headers[int(np.argmax(beyond))]
+        batch = int(np.argmax(beyond))
         raise CorruptRecordError(
-            f"an offset delta is outside of 0 to {header.last_offset_delta}",
-            offset=header.base_offset,
+            f"an offset delta is outside of 0 to {highest[batch]}",
+            offset=int(headers.base_offset[batch]),
         )

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_protocol.columnar.varints import Bools, Longs
@@ -51,7 +52,7 @@ class Rows(Protocol):
     """
 
     @property
-    def data(self) -> bytes:
+    def data(self) -> Buffer:
         """The buffer of the slices."""
 
     @property
@@ -122,15 +123,14 @@ class RowRanges(NamedTuple):
         return int(self.lasts[-1]) + 1
 
     @classmethod
-    def of(cls, counts: Iterable[int]) -> RowRanges:
+    def of(cls, counts: Longs) -> RowRanges:
         """The ranges of batches with these numbers of rows."""
-        each = np.array([*counts], dtype=np.int64)
-        ends = np.cumsum(each)
-        return cls(each, ends - each, ends - 1)
+        ends = np.cumsum(counts)
+        return cls(counts, ends - counts, ends - 1)
 
-    def repeat(self, values: Iterable[int]) -> Longs:
+    def repeat(self, values: npt.NDArray[Any]) -> Any:
         """The value of each row's batch."""
-        return np.repeat(np.fromiter(values, dtype=np.int64, count=len(self.counts)), self.counts)
+        return np.repeat(values, self.counts)
 
     def batch_of(self, row: np.integer[Any]) -> int:
         """The number of a row's batch."""

@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_protocol.columnar.varints import Longs, write_varints
+from kafka_protocol.records.compression import Buffer
 
 
-def take_slices(data: bytes, start: Longs, length: Longs, arrow_type: Any) -> pa.Array:
+def take_slices(data: Buffer, start: Longs, length: Longs, arrow_type: Any) -> pa.Array:
     """The slices `data[start:start + length]` as a binary array, or string if they are UTF-8.
 
     The buffer is below 2 GiB; the slices ascend and do not overlap. A negative length is null.

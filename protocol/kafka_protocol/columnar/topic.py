@@ -22,6 +22,7 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.fetch import fetch_range
 from kafka_protocol.client.consumer.list_offsets import list_offsets
+from kafka_protocol.columnar.batch_columns import take_batch_columns
 from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.columnar.schema import RECORD_SCHEMA, record_schema
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaConfigError
@@ -89,12 +90,11 @@ def _read(
     config = cluster.config
     try:
         for offset_range in ranges:
-            for fetched in fetch_range(cluster, offset_range, config.api_timeout_ms):
+            for fetched in fetch_range(
+                cluster, offset_range, config.api_timeout_ms, take=take_batch_columns
+            ):
                 yield from decode_batches(
-                    fetched.batches,
-                    fetched.window,
-                    columns,
-                    max_decompressed_bytes=config.max_decompressed_bytes,
+                    [fetched], columns, max_decompressed_bytes=config.max_decompressed_bytes
                 )
     finally:
         cluster.close()

@@ -15,7 +15,7 @@ CREATE_TIME: Final = 0
 LOG_APPEND_TIME: Final = 1
 
 CODEC_MASK: Final = 0x07
-_LOG_APPEND_TIME_BIT: Final = 0x08
+LOG_APPEND_TIME_BIT: Final = 0x08
 
 
 def codec_of(attributes: int) -> int:
@@ -25,4 +25,4 @@ def codec_of(attributes: int) -> int:
 
 def timestamp_type_of(attributes: int) -> int:
     """CREATE_TIME or LOG_APPEND_TIME."""
-    return LOG_APPEND_TIME if attributes & _LOG_APPEND_TIME_BIT else CREATE_TIME
+    return LOG_APPEND_TIME if attributes & LOG_APPEND_TIME_BIT else CREATE_TIME

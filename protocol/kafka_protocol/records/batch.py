@@ -31,13 +31,14 @@ HEADER_BYTES: Final = _HEADER.size
 _PREFIX: Final = struct.Struct(">qi")  # base offset and length; the length counts what follows
 _UP_TO_CRC: Final = struct.Struct(">qiibI")
 _FROM_ATTRIBUTES: Final = struct.Struct(">hiqqqhii")  # the CRC covers this and the records
+CRC_COVERS_FROM: Final = _UP_TO_CRC.size
 MAGIC_AT: Final = 16
 
 _TRANSACTIONAL_BIT: Final = 0x10
-_CONTROL_BIT: Final = 0x20
+CONTROL_BIT: Final = 0x20
 
 # Above it, the offsets of a batch could exceed 64 bits.
-_MAX_BASE_OFFSET: Final = MAX_INT64 - 2**31
+MAX_BASE_OFFSET: Final = MAX_INT64 - 2**31
 
 # The shortest record: its length, attributes, three varints, two lengths, a header count.
 MIN_RECORD_BYTES: Final = 7
@@ -98,7 +99,7 @@ class BatchHeader(NamedTuple):
     @property
     def is_control(self) -> bool:
         """Whether this is a control batch, such as a transaction marker."""
-        return bool(self.attributes & _CONTROL_BIT)
+        return bool(self.attributes & CONTROL_BIT)
 
 
 _ATTRIBUTES_INDEX: Final = BatchHeader._fields.index("attributes")
@@ -211,7 +212,7 @@ def _check_header(header: BatchHeader) -> None:
     payload_bytes = header.batch_length + _PREFIX.size - _HEADER.size
     # Only valid for uncompressed records.
     max_count = payload_bytes // MIN_RECORD_BYTES
-    if not 0 <= header.base_offset <= _MAX_BASE_OFFSET:
+    if not 0 <= header.base_offset <= MAX_BASE_OFFSET:
         reason = f"the base offset is {header.base_offset}"
     elif header.last_offset_delta < 0:
         reason = f"the last offset delta is {header.last_offset_delta}"

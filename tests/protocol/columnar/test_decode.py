@@ -49,7 +49,7 @@ def decoded(
     **options: int,
 ) -> list[dict[str, Any]]:
     schema = record_schema(columns)
-    arrow = [*decode_batches(batches, window, columns, **options)]
+    arrow = [*decode_batches([(window, batches)], columns, **options)]
     assert all(batch.schema.equals(schema) and batch.num_rows for batch in arrow)
     for batch in arrow:
         batch.validate(full=True)

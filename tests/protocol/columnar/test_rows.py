@@ -59,10 +59,10 @@ def test_a_frame_too_large_for_arrow_is_copied(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_rows_of_batches() -> None:
-    ranges = RowRanges.of([1, 3, 2])
+    ranges = RowRanges.of(np.array([1, 3, 2]))
     assert ranges.firsts.tolist() == [0, 1, 4]
     assert ranges.lasts.tolist() == [0, 3, 5]
-    assert ranges.repeat([7, 8, 9]).tolist() == [7, 8, 8, 8, 9, 9]
+    assert ranges.repeat(np.array([7, 8, 9])).tolist() == [7, 8, 8, 8, 9, 9]
     assert [ranges.batch_of(np.int64(row)) for row in range(6)] == [0, 1, 1, 1, 2, 2]
 
 
@@ -76,4 +76,6 @@ def test_rows_of_batches() -> None:
     ],
 )
 def test_first_disorder_within_a_batch(offsets: list[int], row: int | None) -> None:
-    assert RowRanges.of([1, 3, 2]).first_disorder(np.array(offsets, dtype=np.int64)) == row
+    assert (
+        RowRanges.of(np.array([1, 3, 2])).first_disorder(np.array(offsets, dtype=np.int64)) == row
+    )

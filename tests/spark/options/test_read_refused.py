@@ -121,7 +121,8 @@ END = "for batch queries on Kafka: set endingOffsets to latest (-1 for one parti
             "kafka.bootstrap.servers, kafka.*, subscribe, subscribePattern, assign, "
             "startingTimestamp, startingOffsetsByTimestamp, startingOffsets, "
             "startingOffsetsByTimestampStrategy, endingTimestamp, endingOffsetsByTimestamp, "
-            "endingOffsets, minPartitions, maxRecordsPerPartition, pushDownPredicate, "
+            "endingOffsets, minPartitions, maxRecordsPerPartition, coalescePartitions, "
+            "pushDownPredicate, "
             "includeHeaders, failOnDataLoss, kafkaConsumer.pollTimeoutMs, fetchOffset.numRetries, "
             "fetchOffset.retryIntervalMs, partition.metadata.cache.ttl.ms, groupIdPrefix; an "
             "option of the Kafka client needs 'kafka.' before its name.",

@@ -71,11 +71,18 @@ def plan_of(
     )
 
 
+def ranges_of(planned: BatchPlan) -> tuple[OffsetRange, ...]:
+    """The ranges of all tasks."""
+    return tuple(itertools.chain.from_iterable(planned.tasks))
+
+
 def test_a_read_of_everything_needs_no_offsets_and_is_bound_late() -> None:
     listed = {tp: {EARLIEST: 0, LATEST: 9} for tp in (U0, T10, T1, T0)}
     assert request_of(FROM_EARLIEST, TO_LATEST, listed).needed_positions() == {}
     planned = plan_of(FROM_EARLIEST, TO_LATEST, listed)
-    assert planned.ranges == tuple(OffsetRange(tp, EARLIEST, LATEST) for tp in (T0, T1, T10, U0))
+    assert ranges_of(planned) == tuple(
+        OffsetRange(tp, EARLIEST, LATEST) for tp in (T0, T1, T10, U0)
+    )
     assert planned.losses == ()
 
 
@@ -135,7 +142,7 @@ def test_a_range_within_the_log_is_planned_as_requested(
     starting: Position, ending: Position, expected: tuple[int, int]
 ) -> None:
     planned = plan_of(starting, ending)
-    assert planned == BatchPlan((OffsetRange(T0, *expected),), ())
+    assert planned == BatchPlan(((OffsetRange(T0, *expected),),), ())
 
 
 NONE = -1
@@ -177,7 +184,7 @@ def test_times_are_planned(
         TO_LATEST if ending is None else Everywhere(ending),
         {T0: {EARLIEST: 5, LATEST: 10, **found}},
     )
-    assert planned.ranges == (OffsetRange(T0, *expected),)
+    assert ranges_of(planned) == (OffsetRange(T0, *expected),)
 
 
 def test_a_starting_time_after_all_records() -> None:
@@ -186,13 +193,13 @@ def test_a_starting_time_after_all_records() -> None:
         "No offset matched from request of topic-partition t-0 and timestamp 7: "
     )
     planned = plan_of(Everywhere(Timestamp(7)), TO_LATEST, listed, fail_on_no_match=False)
-    assert planned.ranges == (OffsetRange(T0, 10, LATEST),)
+    assert ranges_of(planned) == (OffsetRange(T0, 10, LATEST),)
 
 
 def test_only_the_outer_edges_of_a_split_range_are_bound_late() -> None:
     listed = {T0: {EARLIEST: 0, LATEST: 4}}
     planned = plan_of(FROM_EARLIEST, TO_LATEST, listed, parts=Parts(at_least=3))
-    assert planned.ranges == (
+    assert ranges_of(planned) == (
         OffsetRange(T0, EARLIEST, 1),
         OffsetRange(T0, 1, 2),
         OffsetRange(T0, 2, LATEST),
@@ -203,12 +210,27 @@ def test_enough_partitions_are_not_split_and_need_no_offsets() -> None:
     listed = {tp: {EARLIEST: 0, LATEST: 4} for tp in (T0, T1)}
     request = request_of(FROM_EARLIEST, TO_LATEST, listed, parts=Parts(at_least=2))
     assert request.needed_positions() == {}
-    assert len(plan(request, {}).ranges) == 2
+    assert len(ranges_of(plan(request, {}))) == 2
+
+
+def test_small_ranges_share_a_task_and_need_offsets() -> None:
+    listed = {tp: {EARLIEST: 0, LATEST: 4} for tp in (T0, T1, U0)}
+    coalesced = Parts(are_coalesced=True)
+    request = request_of(FROM_EARLIEST, TO_LATEST, listed, parts=coalesced)
+    assert request.needed_positions() == {tp: {EARLIEST, LATEST} for tp in listed}
+    planned = plan_of(FROM_EARLIEST, TO_LATEST, listed, parts=coalesced)
+    assert planned.tasks == (tuple(OffsetRange(tp, EARLIEST, LATEST) for tp in (T0, T1, U0)),)
+
+
+def test_a_single_partition_needs_no_offsets_to_be_alone() -> None:
+    listed = {T0: {EARLIEST: 0, LATEST: 4}}
+    request = request_of(FROM_EARLIEST, TO_LATEST, listed, parts=Parts(are_coalesced=True))
+    assert request.needed_positions() == {}
 
 
 def test_a_default_read_is_split_by_records_too() -> None:
     planned = plan_of(FROM_EARLIEST, TO_LATEST, parts=Parts(max_records=2))
-    assert planned.ranges == (
+    assert ranges_of(planned) == (
         OffsetRange(T0, EARLIEST, 6),
         OffsetRange(T0, 6, 8),
         OffsetRange(T0, 8, LATEST),
@@ -220,7 +242,7 @@ def test_predicates_skip_partitions_and_offsets() -> None:
     of_t = (Predicate("topic", "EqualTo", "t"),)
 
     def ranges(predicates: Predicates) -> tuple[OffsetRange, ...]:
-        return plan_of(FROM_EARLIEST, TO_LATEST, listed, predicates=predicates).ranges
+        return ranges_of(plan_of(FROM_EARLIEST, TO_LATEST, listed, predicates=predicates))
 
     assert ranges(Predicates(of_t)) == (
         OffsetRange(T0, EARLIEST, LATEST),
@@ -237,7 +259,7 @@ def test_predicates_skip_partitions_and_offsets() -> None:
 def test_a_time_after_all_records_leaves_nothing_to_read() -> None:
     listed = {T0: {EARLIEST: 5, LATEST: 10, 7: NONE}}
     planned = plan_of(FROM_EARLIEST, TO_LATEST, listed, predicates=Predicates(since_ms=7))
-    assert planned.ranges == ()
+    assert ranges_of(planned) == ()
 
 
 LOST = [
@@ -252,7 +274,7 @@ LOST = [
 @pytest.mark.parametrize(("start", "end", "left"), LOST)
 def test_a_range_is_cut_to_the_log_with_a_loss(start: int, end: int, left: tuple[int, int]) -> None:
     planned = plan_of(SpecificOffsets({T0: start}), SpecificOffsets({T0: end}))
-    assert planned.ranges == (OffsetRange(T0, *left),)
+    assert ranges_of(planned) == (OffsetRange(T0, *left),)
     (loss,) = planned.losses
     assert isinstance(loss, DataLossError)
     assert loss.condition == "COULD_NOT_READ_OFFSET_RANGE"
@@ -311,7 +333,7 @@ def test_offsets_must_name_the_assigned_partitions(specified: Bounds) -> None:
 )
 def test_missing_partitions_are_a_loss(assigned: list[TopicPartition], sentence: str) -> None:
     planned = plan_of(FROM_EARLIEST, TO_LATEST, assigned=assigned)
-    assert planned.ranges == (OffsetRange(T0, EARLIEST, LATEST),)
+    assert ranges_of(planned) == (OffsetRange(T0, EARLIEST, LATEST),)
     (loss,) = planned.losses
     assert isinstance(loss, MissingPartitionsError)
     assert loss.partitions == tuple(sorted(set(assigned) - {T0}))
@@ -325,7 +347,7 @@ def test_missing_partitions_are_a_loss(assigned: list[TopicPartition], sentence:
 def test_offsets_may_name_a_missing_assigned_partition() -> None:
     starting = SpecificOffsets({T0: 6, T1: 6})
     planned = plan_of(starting, TO_LATEST, assigned=[T0, T1])
-    assert planned.ranges == (OffsetRange(T0, 6, LATEST),)
+    assert ranges_of(planned) == (OffsetRange(T0, 6, LATEST),)
 
 
 def test_missing_partitions_come_before_lost_records() -> None:
@@ -348,9 +370,13 @@ def partition_cases(draw: st.DrawFn) -> tuple[LogBounds, int, int]:
     st.lists(partition_cases(), min_size=1, max_size=4),
     st.none() | st.integers(1, 12),
     st.none() | st.integers(1, 5),
+    st.booleans(),
 )
 def test_a_plan_reads_exactly_the_available_part_of_the_request(
-    cases: list[tuple[LogBounds, int, int]], at_least: int | None, max_records: int | None
+    cases: list[tuple[LogBounds, int, int]],
+    at_least: int | None,
+    max_records: int | None,
+    are_coalesced: bool,
 ) -> None:
     named = {TopicPartition("t", number): case for number, case in enumerate(cases)}
     listed = {tp: {EARLIEST: log.earliest, LATEST: log.latest} for tp, (log, _, _) in named.items()}
@@ -360,7 +386,7 @@ def test_a_plan_reads_exactly_the_available_part_of_the_request(
         tp: (held.earliest if start < 0 else start, held.latest if end < 0 else end)
         for tp, (held, start, end) in named.items()
     }
-    details = {"parts": Parts(at_least, max_records)}
+    details = {"parts": Parts(at_least, max_records, are_coalesced)}
     if any(start > end for start, end in resolved.values()):
         with pytest.raises(KafkaConfigError, match="RESOLVED_START_OFFSET"):
             plan_of(starting, ending, listed, **details)
@@ -372,7 +398,7 @@ def test_a_plan_reads_exactly_the_available_part_of_the_request(
         available = set(range(*held))
         read = [
             offset
-            for tp, start, until in planned.ranges
+            for tp, start, until in ranges_of(planned)
             if tp == topic_partition
             for offset in range(
                 held.earliest if start == EARLIEST else start,

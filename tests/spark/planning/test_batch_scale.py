@@ -19,7 +19,8 @@ def asked_for(partitions: int, options: dict[str, str]) -> Counter[type]:
         cluster.add_topic("t", partitions)
         servers = ",".join(map(str, cluster.bootstrap_servers))
         source = KafkaDataSource({"kafka.bootstrap.servers": servers, "subscribe": "t"} | options)
-        assert len(source.reader(source.schema()).partitions()) == partitions
+        tasks = source.reader(source.schema()).partitions()
+        assert sum(len(each.value) for each in tasks) == partitions
         return Counter(
             type(request) for node in cluster.nodes.values() for request, _ in node.broker.requests
         )
@@ -28,12 +29,13 @@ def asked_for(partitions: int, options: dict[str, str]) -> Counter[type]:
 @pytest.mark.parametrize(
     ("options", "positions"),
     [
-        # Both ends are bound in the tasks.
-        ({}, 0),
+        # Both ends are bound in the tasks; how much is between them is only needed to coalesce.
+        ({"coalescePartitions": "false"}, 0),
+        ({}, 2),
         ({"startingOffsets": "latest-10"}, 2),
         ({"startingOffsets": "-1h"}, 3),
     ],
-    ids=["late ends", "relative offset", "relative time"],
+    ids=["late ends, apart", "late ends", "relative offset", "relative time"],
 )
 def test_requests_grow_with_brokers_not_partitions(options: dict[str, str], positions: int) -> None:
     many = asked_for(10_000, options)

@@ -35,6 +35,8 @@ from tests.fakes.log import Log, batch_of
 from tests.fakes.mock_cluster import CUT, MockCluster
 from tests.fakes.reading import PARTITION
 
+pytestmark = pytest.mark.usefixtures("alone_and_in_a_group")
+
 FIXED = '{"t":{"0":0}}'
 
 
@@ -93,15 +95,23 @@ def test_fault_17_a_stale_broker_does_not_move_the_leader_back() -> None:
         found = next(batches)
 
         def older(response: MetadataResponse) -> None:
-            row = response.topics[0].partitions[0]
-            row.leader_id, row.leader_epoch = 1, 0
+            for topic in response.topics:
+                if topic.name == PARTITION.topic:
+                    topic.partitions[0].leader_id, topic.partitions[0].leader_epoch = 1, 0
 
         cluster.spoil(MetadataRequest, faults.changed(older))
         cluster.push_errors(FetchRequest, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         for rows in batches:
             found += rows
         assert found == ABC
-        assert {node for node, _, _ in cluster.asked(FetchRequest)} == {2}
+        topic_id = cluster.topics["t"].topic_id
+        asked = cluster.asked(FetchRequest)
+        assert {
+            node
+            for node, request, _ in asked
+            for topic in request.topics
+            if topic.topic_id == topic_id
+        } == {2}
 
 
 # --- No leader -----------------------------------------------------------------------------------

@@ -18,6 +18,8 @@ from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.reading import PARTITION
 from tests.fakes.skipping_time import sleeps_take_no_time
 
+pytestmark = pytest.mark.usefixtures("alone_and_in_a_group")
+
 FIXED = '{"t":{"0":0}}'
 
 # --- Truncated logs ------------------------------------------------------------------------------

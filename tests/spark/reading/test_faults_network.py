@@ -26,6 +26,8 @@ from tests.fakes.mock_cluster import CUT
 from tests.fakes.reading import PARTITION
 from tests.fakes.skipping_time import sleeps_take_no_time
 
+pytestmark = pytest.mark.usefixtures("alone_and_in_a_group")
+
 APIS: list[type[Request]] = [MetadataRequest, ListOffsetsRequest, FetchRequest]
 EACH_API = pytest.mark.parametrize("kind", APIS, ids=lambda kind: kind.api_name)
 FIXED = '{"t":{"0":0}}'  # else the driver would list no offsets

@@ -5,16 +5,22 @@ from __future__ import annotations
 import logging
 import pickle
 import platform
+import time
 import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
 
 import pytest
 
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.errors import BrokerConnectionError, DataLossError
+from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
-from kafka_protocol.topic_partition import OffsetRange
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.reading.range_reader import PlannedRange, RangeReader
+from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.reading import PARTITION, one_partition
 
 READER = RangeReader(("offset", "value"), fail_on_data_loss=True, poll_timeout_ms=5_000)
@@ -32,7 +38,7 @@ def offsets(
     # As Spark sends them to executors.
     reader, planned = pickle.loads(pickle.dumps((reader, planned)))
     return [
-        offset for batch in reader.read(client, planned) for offset in batch["offset"].to_pylist()
+        offset for batch in reader.read(client, [planned]) for offset in batch["offset"].to_pylist()
     ]
 
 
@@ -116,3 +122,89 @@ def test_a_network_error_names_the_executor() -> None:
         with pytest.raises(BrokerConnectionError) as caught:
             offsets(client, EARLIEST, LATEST)
     assert str(caught.value).startswith(f"In a task on {platform.node()}, reading t-0: No broker")
+
+
+# --- Several ranges in a task --------------------------------------------------------------------
+
+COUNT = 20
+
+
+@contextmanager
+def many_partitions(**options: Any) -> Iterator[tuple[ScriptedCluster, Cluster]]:
+    """A topic of partitions with a record each, and one with a record in its only partition."""
+    with ScriptedCluster(nodes=2) as cluster:
+        cluster.add_topic("t", COUNT)
+        cluster.add_topic("u")
+        for number in range(COUNT):
+            cluster.append(TopicPartition("t", number), b"%d" % number)
+        cluster.append(TopicPartition("u", 0), b"u")
+        with closing(cluster.client(**options)) as client:
+            yield cluster, client
+
+
+def group_of(cluster: ScriptedCluster, start: int, until: int) -> list[PlannedRange]:
+    """All of these partitions."""
+    return [
+        PlannedRange(OffsetRange(TopicPartition(topic, number), start, until), found.topic_id)
+        for topic, found in cluster.topics.items()
+        for number in found.partitions
+    ]
+
+
+def values(client: Cluster, group: list[PlannedRange], reader: RangeReader = READER) -> list[bytes]:
+    batches = reader.read(client, group)
+    return sorted(value for batch in batches for value in batch["value"].to_pylist())
+
+
+ALL_VALUES = sorted([*(b"%d" % number for number in range(COUNT)), b"u"])
+
+
+@pytest.mark.parametrize(("start", "until"), [(0, 1), (EARLIEST, LATEST), (0, LATEST)])
+def test_a_group_needs_few_requests(start: int, until: int) -> None:
+    with many_partitions() as (cluster, client):
+        assert values(client, group_of(cluster, start, until)) == ALL_VALUES
+        assert len(cluster.asked(FetchRequest)) == 2
+        # Both ends, of each leader.
+        assert len(cluster.asked(ListOffsetsRequest)) == (0 if (start, until) == (0, 1) else 4)
+
+
+def test_rows_of_a_group_share_arrow_batches() -> None:
+    with many_partitions() as (cluster, client):
+        assert len([*READER.read(client, group_of(cluster, 0, 1))]) <= 2
+
+
+@pytest.mark.parametrize(("start", "until"), [(0, 1), (EARLIEST, LATEST)])
+def test_a_deleted_topic_in_a_group_is_waited_for_once(
+    start: int, until: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with many_partitions(topic_propagation_max_ms=1_000) as (cluster, client):
+        group = group_of(cluster, start, until)
+        del cluster.topics["t"]
+        begun = time.monotonic()
+        with caplog.at_level(logging.WARNING):
+            assert values(client, group, LENIENT) == [b"u"]
+        assert time.monotonic() - begun < COUNT
+        warned = [each.getMessage() for each in caplog.records]
+        assert all("it was deleted" in each for each in warned)
+        assert {each.split()[1] for each in warned} == {f"t-{number}" for number in range(COUNT)}
+
+
+def test_a_topic_that_is_re_created_in_a_group() -> None:
+    with many_partitions() as (cluster, client):
+        group = group_of(cluster, 0, 1)
+        cluster.add_topic("t", COUNT)
+        begun = time.monotonic()
+        assert values(client, group, LENIENT) == [b"u"]
+        # A second until the other id is believed, for each of them, would be more.
+        assert time.monotonic() - begun < COUNT / 2
+
+
+def test_a_loss_of_one_partition_leaves_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    with many_partitions() as (cluster, client):
+        group = group_of(cluster, 0, 1)
+        cluster.log(TopicPartition("t", 7)).delete_before(1)
+        with pytest.raises(DataLossError, match=r"\[0, 1\) for topic partition t-7"):
+            values(client, group)
+        with caplog.at_level(logging.WARNING):
+            assert values(client, group, LENIENT) == [each for each in ALL_VALUES if each != b"7"]
+        assert [each.getMessage().count("t-7") for each in caplog.records] == [1]

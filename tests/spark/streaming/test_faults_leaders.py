@@ -348,8 +348,10 @@ def test_an_idle_trigger_sends_each_leader_one_list_offsets() -> None:
 
 
 @pytest.mark.usefixtures("partitions_stay_fresh")
-def test_a_task_on_a_warm_worker_sends_one_fetch() -> None:
-    with streaming(nodes=3) as (cluster, query):
+@pytest.mark.parametrize(("coalesced", "fetches_of_a_leader"), [(True, 1), (False, 2)])
+def test_a_task_on_a_warm_worker_sends_one_fetch(coalesced: bool, fetches_of_a_leader: int) -> None:
+    """One to each leader, for all or for each of its partitions."""
+    with streaming(nodes=3, coalescePartitions=coalesced) as (cluster, query):
         cluster.add_topic("t", 7)
         partitions = [TopicPartition("t", number) for number in range(7)]
         for round_ in (b"first", b"second", b"third"):
@@ -361,5 +363,5 @@ def test_a_task_on_a_warm_worker_sends_one_fetch() -> None:
             assert values(rows) == [round_.decode()] * 6
             if round_ != b"first":
                 ends = {(node, "ListOffsets"): 1 for node in (1, 2, 3)}
-                fetches = {(node, "Fetch"): 2 for node in (1, 2, 3)}
+                fetches = {(node, "Fetch"): fetches_of_a_leader for node in (1, 2, 3)}
                 assert request_counts(cluster) - before == ends | fetches

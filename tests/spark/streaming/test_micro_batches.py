@@ -232,13 +232,14 @@ def test_a_later_micro_batch_reads_the_same_again(cluster: ScriptedCluster, quer
 
 def test_ranges_are_split_and_carry_the_topic_id(cluster: ScriptedCluster, query: Query) -> None:
     topic_id = cluster.topics["t"].topic_id
-    for options, count in (
-        ({}, 2),
-        ({"minPartitions": "4"}, 4),
-        ({"maxRecordsPerPartition": "1"}, 7),
+    for options, expected in (
+        ({}, [[topic_id] * 2]),
+        ({"coalescePartitions": "false"}, [[topic_id]] * 2),
+        ({"minPartitions": "4"}, [[topic_id]] * 4),
+        ({"maxRecordsPerPartition": "1"}, [[topic_id]] * 7),
     ):
-        ranges = query(**options).plan({T0: 0, T1: 0}, {T0: 5, T1: 2})
-        assert [each.topic_id for each in ranges] == [topic_id] * count
+        tasks = query(**options).plan({T0: 0, T1: 0}, {T0: 5, T1: 2})
+        assert [[each.topic_id for each in task] for task in tasks] == expected
 
 
 def test_a_new_partition_is_read_from_its_beginning(cluster: ScriptedCluster, query: Query) -> None:

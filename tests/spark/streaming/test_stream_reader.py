@@ -81,7 +81,7 @@ def at(*offsets: int) -> Logged:
 
 def ranges(partitions: list[InputPartition]) -> list[tuple[int, int, int]]:
     """The partition, first and last offset of each range."""
-    wanted = [each.value.wanted for each in partitions]
+    wanted = [planned.wanted for each in partitions for planned in each.value]
     return [(each.topic_partition.partition, *each[1:]) for each in wanted]
 
 

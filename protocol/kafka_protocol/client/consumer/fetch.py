@@ -12,8 +12,8 @@ topic is still the same.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple, NoReturn
+from collections.abc import Iterator
+from typing import Final, NoReturn
 
 from kafka_protocol.client.broker.broker import Broker, SentRequest
 from kafka_protocol.client.clock import Deadline, Retry
@@ -25,8 +25,18 @@ from kafka_protocol.client.consumer.errors import (
     OffsetOutOfRangeError,
     TopicGoneError,
 )
+from kafka_protocol.client.consumer.fetch_request import (
+    FETCH_BY_NAME,
+    FIRST_BY_ID,
+    OVERHEAD_BYTES,
+    FetchLimits,
+    PartlyRead,
+    WantedPartition,
+    fetch_request,
+)
 from kafka_protocol.client.consumer.fetch_response import (
     UNKNOWN_EPOCH,
+    Fetched,
     PartitionData,
     TakeBatches,
     TakenBatches,
@@ -44,21 +54,10 @@ from kafka_protocol.errors import (
     KafkaTimeoutError,
     ProtocolError,
 )
-from kafka_protocol.messages.fetch import ISOLATION_LEVELS, FetchRequest, FetchResponse
-from kafka_protocol.records.batch import RecordBatch
-from kafka_protocol.schema import VersionRange
+from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_protocol.topic_partition import OffsetRange
 
 __all__ = ["Fetched", "LogTruncatedError", "OffsetOutOfRangeError", "TopicGoneError", "fetch_range"]
-
-# From v13 on, requests and responses have topic ids and no names.
-_FIRST_BY_ID: Final = 13
-FETCH_BY_NAME: Final = VersionRange(0, _FIRST_BY_ID - 1)
-# The first version with `last_fetched_epoch` (KIP-320).
-_FIRST_WITH_FETCHED_EPOCH: Final = 12
-
-# The bytes of a Fetch response that are not records, at the most.
-_OVERHEAD_BYTES: Final = 1024
 
 # Responses with batches but without progress before the read fails.
 _MAX_IDLE_RESPONSES: Final = 10
@@ -66,16 +65,6 @@ _MAX_IDLE_RESPONSES: Final = 10
 # Not retriable for Kafka, but safe to retry for a read: UNKNOWN_SERVER_ERROR is often temporary.
 # After OFFSET_OUT_OF_RANGE the next try checks the bounds of the log: the leader may be stale.
 _RETRIED: Final = frozenset({ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.OFFSET_OUT_OF_RANGE})
-
-
-class Fetched(NamedTuple):
-    """The batches of one response, and the offsets of their records that are new (`window`).
-
-    The first batch can begin before the window, and the last one can end behind it.
-    """
-
-    window: OffsetRange
-    batches: Sequence[RecordBatch]
 
 
 def fetch_range(
@@ -111,7 +100,14 @@ def fetch_range(
         KafkaTimeoutError: No records came for `idle_timeout_ms`.
         BrokerError, BrokerConnectionError: An error that did not pass in that time.
     """
-    fetcher = _Fetcher(cluster, wanted, idle_timeout_ms, topic_id, take)
+    return fetch_rest(cluster, PartlyRead(wanted, topic_id), idle_timeout_ms, take)
+
+
+def fetch_rest(
+    cluster: Cluster, reading: PartlyRead, idle_timeout_ms: int, take: TakeBatches
+) -> Iterator[Fetched]:
+    """Read the rest of a range, as `fetch_range` does. `reading` itself is not changed."""
+    fetcher = _Fetcher(cluster, reading, idle_timeout_ms, take)
     try:
         while fetched := fetcher.next_batches():
             yield fetched
@@ -125,21 +121,21 @@ class _Fetcher:
     def __init__(
         self,
         cluster: Cluster,
-        wanted: OffsetRange,
+        reading: PartlyRead,
         idle_timeout_ms: int,
-        topic_id: uuid.UUID | None,
         take: TakeBatches,
     ) -> None:
         config = cluster.config
+        wanted = reading.rest
         self._take = take
         self._cluster = cluster
         self._wanted = wanted
         self._position = wanted.from_offset
-        self._epoch = UNKNOWN_EPOCH  # the leader epoch of the batch before the position
+        self._epoch = reading.epoch  # the leader epoch of the batch before the position
         self._idle_timeout_ms = idle_timeout_ms
-        self._max_bytes_limit = max(1, config.max_response_bytes - _OVERHEAD_BYTES)
+        self._max_bytes_limit = max(1, config.max_response_bytes - OVERHEAD_BYTES)
         self._max_bytes = min(config.max_partition_fetch_bytes, self._max_bytes_limit)
-        self._identity = TopicIdentity(cluster, wanted.topic_partition, topic_id)
+        self._identity = TopicIdentity(cluster, wanted.topic_partition, reading.topic_id)
         self._replica = ReadReplica(wanted.topic_partition, config.client_rack)
         self._sent: SentRequest | None = None  # the Fetch in flight
         # From one response; the leader may be stale, so a second one has to confirm it.
@@ -197,7 +193,7 @@ class _Fetcher:
         broker = self._cluster.broker(self._replica.choose(leader.node_id), self._deadline)
         needed = FetchRequest.versions if self._identity.has_id else FETCH_BY_NAME
         version = broker.choose(FetchRequest, needed)
-        if self._is_cache_unchecked and version < _FIRST_BY_ID:
+        if self._is_cache_unchecked and version < FIRST_BY_ID:
             # A Fetch by name cannot check the id, so new metadata has to.
             self._is_cache_unchecked = False
             self._cluster.forget(topic.name)
@@ -217,27 +213,12 @@ class _Fetcher:
 
     def _request(self, leader: Leader, topic: Topic, version: int) -> FetchRequest:
         config = self._cluster.config
-        # No checksum covers the epoch of a batch: one above the leader's cannot be right.
-        has_epoch = version >= _FIRST_WITH_FETCHED_EPOCH and self._epoch <= leader.epoch
-        partition = FetchRequest.FetchTopic.FetchPartition(
-            partition=self._wanted.topic_partition.partition,
-            current_leader_epoch=leader.epoch,
-            fetch_offset=self._position,
-            last_fetched_epoch=self._epoch if has_epoch else UNKNOWN_EPOCH,
-            partition_max_bytes=self._max_bytes,
-        )
-        return FetchRequest(
-            max_wait_ms=min(config.fetch_max_wait_ms, int(self._deadline.remaining_ms)),
-            min_bytes=config.fetch_min_bytes,
-            max_bytes=self._max_bytes,
-            isolation_level=ISOLATION_LEVELS[config.isolation_level],
-            topics=[
-                FetchRequest.FetchTopic(
-                    topic=topic.name, topic_id=self._identity.topic_id, partitions=[partition]
-                )
-            ],
-            rack_id=self._replica.rack,
-        )
+        rest = self._wanted._replace(from_offset=self._position)
+        topic = topic._replace(topic_id=self._identity.topic_id)
+        wait_ms = min(config.fetch_max_wait_ms, int(self._deadline.remaining_ms))
+        limits = FetchLimits(self._max_bytes, self._max_bytes, wait_ms)
+        wanted = WantedPartition(rest, self._epoch, leader, topic)
+        return fetch_request([wanted], limits, config, version, self._replica.rack)
 
     def _receive(self) -> tuple[Broker, PartitionData]:
         sent, self._sent = self._sent, None

@@ -22,6 +22,16 @@ UNKNOWN_EPOCH: Final = -1
 UNKNOWN_OFFSET: Final = -1
 
 
+class Fetched(NamedTuple):
+    """The batches of one response, and the offsets of their records that are new (`window`).
+
+    The first batch can begin before the window, and the last one can end behind it.
+    """
+
+    window: OffsetRange
+    batches: Sequence[RecordBatch]
+
+
 class TakenBatches(NamedTuple):
     """The batches taken from one Fetch response, and where to continue."""
 

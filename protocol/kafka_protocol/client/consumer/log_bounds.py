@@ -1,8 +1,10 @@
-"""The bounds of one partition's log, with or without a check that its topic is the planned one."""
+"""The bounds of logs, with or without a check that their topics are the planned ones."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
+from typing import Final
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
@@ -11,7 +13,10 @@ from kafka_protocol.client.consumer.list_offsets import list_positions
 from kafka_protocol.client.consumer.topic_identity import TopicIdentity, is_unknown_topic
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from kafka_protocol.primitives import ZERO_UUID
 from kafka_protocol.topic_partition import LogBounds, TopicPartition
+
+_BOUNDS: Final = (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP)
 
 
 def list_log_bounds(
@@ -24,11 +29,8 @@ def list_log_bounds(
     Raises:
         KafkaError: As from `list_offsets`.
     """
-    positions = (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP)
-    found = list_positions(cluster, {topic_partition: positions}, deadline)[topic_partition]
-    earliest, latest = (found[position] for position in positions)
-    # Two requests: in between, retention may have deleted records.
-    return LogBounds(earliest, max(earliest, latest))
+    found = list_positions(cluster, {topic_partition: _BOUNDS}, deadline)
+    return _bounds(found[topic_partition])
 
 
 def list_log_bounds_of_topic(
@@ -53,6 +55,35 @@ def list_log_bounds_of_topic(
             if not is_unknown_topic(error):
                 raise
             identity.wait_after(error, 0)
+
+
+def list_log_bounds_together(
+    cluster: Cluster, topic_ids: Mapping[TopicPartition, uuid.UUID | None]
+) -> dict[TopicPartition, LogBounds]:
+    """The bounds of several logs, whose topics have the expected ids, with few requests.
+
+    Logs that need attention are left out: `list_log_bounds_of_topic` waits, or finds what is wrong.
+    """
+    deadline = Deadline.after(cluster.config.api_timeout_ms)
+    try:
+        topics = cluster.topics({tp.topic for tp in topic_ids}, deadline)
+        wanted = {
+            tp: _BOUNDS
+            for tp, topic_id in topic_ids.items()
+            if tp.partition in topics[tp.topic].partitions
+            and not topics[tp.topic].error_code
+            and topic_id in (None, ZERO_UUID, topics[tp.topic].topic_id)
+        }
+        found = list_positions(cluster, wanted, deadline)
+    except KafkaError:
+        return {}
+    return {tp: _bounds(listed) for tp, listed in found.items()}
+
+
+def _bounds(listed: Mapping[int, int]) -> LogBounds:
+    earliest, latest = (listed[position] for position in _BOUNDS)
+    # Two requests: in between, retention may have deleted records.
+    return LogBounds(earliest, max(earliest, latest))
 
 
 def _request_topic(cluster: Cluster, topic_partition: TopicPartition, deadline: Deadline) -> Topic:

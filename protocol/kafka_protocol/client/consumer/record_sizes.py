@@ -14,7 +14,7 @@ from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.exchange import Leaders, exchange, group_by_leader
 from kafka_protocol.client.cluster.metadata import has_topic_id
-from kafka_protocol.client.consumer.fetch import FETCH_BY_NAME
+from kafka_protocol.client.consumer.fetch_request import FETCH_BY_NAME
 from kafka_protocol.client.consumer.fetch_response import partition_data
 from kafka_protocol.client.consumer.list_offsets import can_retry_read
 from kafka_protocol.errors import KafkaError

@@ -139,3 +139,20 @@ def is_unknown_topic(error: KafkaError) -> bool:
     """Whether an error means that the topic does not exist, or is another topic."""
     is_unknown = isinstance(error, BrokerError) and error.error in _UNKNOWN
     return is_unknown or isinstance(error, AnotherTopicError)
+
+
+def lacks_topic(cluster: Cluster, topic: str, topic_id: uuid.UUID | None) -> bool:
+    """Whether a new Metadata response lacks the topic, or has another one of its name.
+
+    One response alone proves nothing. After a TopicGoneError of one partition, it tells whether the
+    other partitions are gone, too. False if no broker responds.
+    """
+    deadline = Deadline.after(cluster.config.request_timeout_ms)
+    try:
+        found = cluster.topics([topic], deadline)[topic]
+    except KafkaError:
+        return False
+    if found.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        return True
+    is_known = has_topic_id(found) and topic_id not in (None, ZERO_UUID)
+    return is_known and found.topic_id != topic_id

@@ -1,0 +1,104 @@
+"""Fetch requests, for one partition or many. No I/O."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from kafka_protocol.client.cluster.metadata import Leader, Topic
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.consumer.fetch_response import UNKNOWN_EPOCH
+from kafka_protocol.messages.fetch import ISOLATION_LEVELS, FetchRequest
+from kafka_protocol.schema import VersionRange
+from kafka_protocol.topic_partition import OffsetRange
+
+# From v13 on, requests and responses have topic ids and no names.
+FIRST_BY_ID: Final = 13
+FETCH_BY_NAME: Final = VersionRange(0, FIRST_BY_ID - 1)
+# The first version with `last_fetched_epoch` (KIP-320).
+_FIRST_WITH_FETCHED_EPOCH: Final = 12
+
+# The bytes of a Fetch response with one partition that are not records, at the most.
+OVERHEAD_BYTES: Final = 1024
+
+
+@dataclass(slots=True)
+class PartlyRead:
+    """A range, of which all before `rest` is read.
+
+    Attributes:
+        rest: What is still to be read; empty at the end.
+        topic_id: The topic's id when the range was planned; None or ZERO_UUID below Kafka 2.8.
+        epoch: The leader epoch of the last batch that was read, or UNKNOWN_EPOCH.
+    """
+
+    rest: OffsetRange
+    topic_id: uuid.UUID | None
+    epoch: int = UNKNOWN_EPOCH
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the whole range is read."""
+        return self.rest.from_offset >= self.rest.until_offset
+
+
+class WantedPartition(NamedTuple):
+    """What to fetch of a partition, from its leader or from a replica that the leader named.
+
+    `epoch` is the leader epoch of the batch before the range, or UNKNOWN_EPOCH.
+    """
+
+    rest: OffsetRange
+    epoch: int
+    leader: Leader
+    topic: Topic
+
+
+class FetchLimits(NamedTuple):
+    """Limits of one response.
+
+    Attributes:
+        max_bytes: Of all records; a first batch that is larger comes whole (KIP-74).
+        partition_max_bytes: Of the records of one partition.
+        max_wait_ms: How long the broker waits for `fetch.min.bytes`.
+    """
+
+    max_bytes: int
+    partition_max_bytes: int
+    max_wait_ms: int
+
+
+def fetch_request(
+    wanted: Iterable[WantedPartition],
+    limits: FetchLimits,
+    config: ClientConfig,
+    version: int,
+    rack: str = "",
+) -> FetchRequest:
+    """A Fetch, to be sent in this version."""
+    topics: dict[str, FetchRequest.FetchTopic] = {}
+    for rest, epoch, leader, topic in wanted:
+        # No checksum covers the epoch of a batch: one above the leader's cannot be right.
+        has_epoch = version >= _FIRST_WITH_FETCHED_EPOCH and epoch <= leader.epoch
+        partition = FetchRequest.FetchTopic.FetchPartition(
+            partition=rest.topic_partition.partition,
+            current_leader_epoch=leader.epoch,
+            fetch_offset=rest.from_offset,
+            last_fetched_epoch=epoch if has_epoch else UNKNOWN_EPOCH,
+            partition_max_bytes=limits.partition_max_bytes,
+        )
+        of_topic = topics.setdefault(
+            topic.name,
+            FetchRequest.FetchTopic(topic=topic.name, topic_id=topic.topic_id, partitions=[]),
+        )
+        of_topic.partitions.append(partition)
+    return FetchRequest(
+        max_wait_ms=limits.max_wait_ms,
+        min_bytes=config.fetch_min_bytes,
+        max_bytes=limits.max_bytes,
+        isolation_level=ISOLATION_LEVELS[config.isolation_level],
+        topics=[*topics.values()],
+        rack_id=rack,
+    )

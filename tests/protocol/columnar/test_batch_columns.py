@@ -1,0 +1,170 @@
+"""Batches taken together are those that the reference takes one by one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_protocol.client.consumer.fetch_response import (
+    PartitionData,
+    TakeBatches,
+    TakenBatches,
+    take_batches,
+)
+from kafka_protocol.columnar import batch_columns
+from kafka_protocol.columnar.batch_columns import BatchColumns, take_batch_columns
+from kafka_protocol.errors import CorruptRecordError
+from kafka_protocol.records.batch import read_batches
+from kafka_protocol.records.transactions import COMMIT
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from tests.fakes.log import Log, batch_of, in_transaction, marker
+from tests.protocol.records.batches import overflow, plain
+
+PARTITION: Final = TopicPartition("t", 0)
+
+AbortedTransaction = PartitionData.AbortedTransaction
+
+
+@pytest.fixture(autouse=True)
+def few_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_columns, "_MIN_BATCHES", 1)
+
+
+def outcome(
+    take: TakeBatches, data: PartitionData, rest: OffsetRange, *, check_crcs: bool
+) -> object:
+    """Everything that a caller can see, or the error."""
+    try:
+        found = take(data, rest, check_crcs=check_crcs)
+    except CorruptRecordError as error:
+        return str(error)
+    return (*found._replace(batches=[*found.batches], misplaced=None), str(found.misplaced))
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> Log:
+    """Batches of one and more records, with gaps, control batches and leader epochs."""
+    log = Log()
+    for _ in range(draw(st.integers(1, 8))):
+        values = draw(st.lists(st.binary(max_size=9), min_size=1, max_size=3))
+        batch = draw(
+            st.sampled_from([batch_of(*values), in_transaction(7, *values), marker(7, COMMIT)])
+        )
+        log.append_at(log.end_offset + draw(st.sampled_from([0, 0, 3])), batch)
+    return log
+
+
+@given(data=st.data(), log=logs(), check_crcs=st.booleans())
+def test_equals_the_reference(data: st.DataObject, log: Log, *, check_crcs: bool) -> None:
+    """Also for a response that is cut short, and for bytes that are flipped or missing."""
+    records = bytearray(log.read(0, log.end_offset, 10**6, first_whole=True))
+    for _ in range(data.draw(st.sampled_from([0, 0, 1, 2]))):
+        records[data.draw(st.integers(0, len(records) - 1))] ^= data.draw(st.integers(1, 255))
+    if data.draw(st.booleans()):
+        del records[data.draw(st.integers(0, len(records))) :]
+    start, until = sorted(data.draw(st.tuples(*[st.integers(0, log.end_offset + 2)] * 2)))
+    aborted = data.draw(
+        st.sampled_from([None, [], [AbortedTransaction(producer_id=7, first_offset=0)]])
+    )
+    partition = PartitionData(
+        records=bytes(records),
+        high_watermark=data.draw(st.integers(-1, log.end_offset)),
+        aborted_transactions=aborted,
+    )
+    rest = OffsetRange(PARTITION, start, until)
+    expected = outcome(take_batches, partition, rest, check_crcs=check_crcs)
+    assert outcome(take_batch_columns, partition, rest, check_crcs=check_crcs) == expected
+
+
+def stored(*batches: bytes) -> bytes:
+    log = Log()
+    for batch in batches:
+        log.append(batch)
+    return log.read(0, log.end_offset, 10**6, first_whole=True)
+
+
+TWO = batch_of(b"a", b"b")
+PLAIN = stored(TWO, TWO, TWO)
+
+
+def taken(records: bytes, start: int = 0, until: int = 6, high_watermark: int = 6) -> TakenBatches:
+    data = PartitionData(records=records, high_watermark=high_watermark)
+    return take_batch_columns(data, OffsetRange(PARTITION, start, until), check_crcs=True)
+
+
+@pytest.mark.parametrize(
+    ("records", "start", "until", "count"),
+    [
+        (PLAIN, 0, 6, 3),
+        (PLAIN + PLAIN[:70], 0, 6, 3),  # cut short
+        (PLAIN + overflow(100), 0, 6, 3),
+        (PLAIN, 1, 6, 3),
+        (PLAIN, 3, 6, 2),
+        (PLAIN, 0, 3, 2),
+        (PLAIN, 0, 9, 3),
+        (stored(TWO, in_transaction(7, b"c"), marker(7, COMMIT)), 0, 4, 2),
+    ],
+)
+def test_plain_responses_are_taken_together(
+    records: bytes, start: int, until: int, count: int
+) -> None:
+    found = taken(records, start, until)
+    assert isinstance(found.batches, BatchColumns)
+    assert len(found.batches) == count
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        b"",
+        PLAIN[:-1][:130],  # one batch, and one that is cut short
+        plain(0, 1) + PLAIN[len(PLAIN) // 3 :],  # an old format
+    ],
+)
+def test_other_responses_are_taken_one_by_one(
+    records: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_columns, "_MIN_BATCHES", 2)
+    assert not isinstance(taken(records).batches, BatchColumns)
+
+
+def changed(at: int, new: bytes) -> bytes:
+    """With other bytes in the header of the second batch."""
+    at += len(PLAIN) // 3
+    return PLAIN[:at] + new + PLAIN[at + len(new) :]
+
+
+@pytest.mark.parametrize(
+    ("records", "high_watermark"),
+    [
+        (changed(0, b"\xff"), 6),  # a negative offset
+        (changed(7, b"\x01"), 6),  # the offset of the first batch's last record
+        (changed(8, bytes(4)), 6),  # no length
+        (changed(16, b"\x03"), 6),  # an unknown magic
+        (changed(17, b"\x00"), 6),  # another checksum
+        (changed(23, b"\xff"), 6),  # a negative last offset
+        (changed(57, b"\x7f"), 6),  # more records than offsets
+        (PLAIN, 4),  # a batch at the high watermark
+    ],
+)
+def test_fault_31_the_reference_handles_what_is_not_plain(
+    records: bytes, high_watermark: int
+) -> None:
+    data = PartitionData(records=records, high_watermark=high_watermark)
+    rest = OffsetRange(PARTITION, 0, 6)
+    expected = outcome(take_batches, data, rest, check_crcs=True)
+    assert outcome(take_batch_columns, data, rest, check_crcs=True) == expected
+
+
+def test_the_elements_are_record_batches() -> None:
+    found = taken(PLAIN).batches
+    expected = [*read_batches(memoryview(PLAIN))]
+    assert [*found] == expected
+    assert found[1] == expected[1]
+    assert found[-1] == expected[-1]
+    assert found[1:] == expected[1:]
+    with pytest.raises(IndexError):
+        found[3]
