@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+import pyspark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
@@ -26,6 +27,7 @@ from kafka_spark_source.reading.batch_reader import (
     read_partition,
 )
 from kafka_spark_source.streaming.micro_batches import MicroBatches
+from kafka_spark_source.worker import warn_of_tcp_sockets
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,12 +72,13 @@ class KafkaStreamReader(DataSourceStreamReader):
         Raises:
             KafkaError: As from `MicroBatches.plan`.
         """
+        warn_of_tcp_sockets(pyspark.__version__)
         with hide_traceback():
             planned = self.batches.plan(offsets_from_log(start), offsets_from_log(end))
             return [KafkaInputPartition(each) for each in planned]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read one range, as Arrow batches of about 2 MB.
+        """Read the ranges of one task, as Arrow batches of about 2 MB.
 
         Raises:
             KafkaError: Names topic, partition, offset and broker.

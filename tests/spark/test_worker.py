@@ -1,6 +1,7 @@
-"""Garbage collection in a worker after its tasks."""
+"""Garbage collection in a worker after its tasks, and the sockets of workers."""
 
 import gc
+import logging
 from collections.abc import Iterator
 
 import pytest
@@ -9,7 +10,7 @@ from pyspark.sql.datasource import InputPartition
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_spark_source.reading.batch_reader import read_partition
 from kafka_spark_source.reading.range_reader import RangeReader
-from kafka_spark_source.worker import exclude_modules_from_gc
+from kafka_spark_source.worker import exclude_modules_from_gc, warn_of_tcp_sockets
 
 pytestmark = pytest.mark.core
 
@@ -42,3 +43,28 @@ def test_later_tasks_exclude_nothing_from_gc() -> None:
     run_a_task()
     # Not gc.get_freeze_count(): excluded objects may still be freed by their reference counts.
     assert any(each is made_since for each in gc.get_objects())
+
+
+@pytest.mark.parametrize(
+    ("variable", "release", "warnings"),
+    [
+        ("PYTHON_WORKER_FACTORY_PORT", "4.3.0", 1),
+        ("PYTHON_WORKER_FACTORY_PORT", "4.1.0.dev0", 1),
+        ("PYTHON_WORKER_FACTORY_PORT", "4.0.2", 0),
+        ("PYTHON_WORKER_FACTORY_SOCK_PATH", "4.3.0", 0),
+    ],
+)
+def test_a_stream_says_once_what_tcp_sockets_cost(
+    variable: str,
+    release: str,
+    warnings: int,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv(variable, "1")
+    warn_of_tcp_sockets.cache_clear()
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            warn_of_tcp_sockets(release)
+    assert len(caplog.records) == warnings
+    assert all("spark.python.unix.domain.socket.enabled" in each.message for each in caplog.records)
