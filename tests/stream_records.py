@@ -125,6 +125,12 @@ class Journal:
             records = records_of(self._servers, *place)
             offsets = {value: offset for offset, value in reversed(records)}
             values = [value for *its, value in self._without_offset if tuple(its) == place]
+            missing = [value for value in values if value not in offsets]
+            assert not missing, (
+                f"{len(missing)} records are acknowledged without an offset, the first is "
+                f"{missing[0]!r}, and are not in the log of {place}, where a reader found "
+                f"{len(records)} records from {records[:1]} to {records[-1:]}"
+            )
             self.records += [Record(*place, offsets[value], value) for value in values]
         self._without_offset.clear()
 

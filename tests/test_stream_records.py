@@ -38,3 +38,13 @@ def test_offsets_that_a_broker_does_not_tell_are_looked_up(monkeypatch: pytest.M
     assert sorted(journal.records) == [
         Record("t", 0, *each) for each in [(0, "a"), (1, "b"), (4, "c")]
     ]
+
+
+def test_an_acknowledged_record_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_records, "records_of", lambda *_: [(7, "a"), (8, "c")])
+    journal = Journal("nowhere:1")
+    journal._keep(None, cast(Message, Acknowledged(b"b", None)))
+    with pytest.raises(
+        AssertionError, match=r"'b', and are not in .*2 records from \[\(7, 'a'\)\]"
+    ):
+        journal._find_offsets()

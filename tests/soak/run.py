@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -61,7 +62,7 @@ def soak(seconds: float, folder: Path, on_sample: Callable[[float, str], None]) 
         journal = Journal(servers)
         options = {"servers": servers, "interval": str(JOB_SECONDS)}
         driver = Driver(folder, "pykafka", options, "soak", environment(objects))
-        try:
+        with killed_in_the_end(driver), keeping_samples(findings):
             with journal.writing(topics.SOURCE, _WRITERS, _WRITE_SECONDS):
                 driver.wait_for_start()
                 _sample(findings, driver, seconds, objects, on_sample)
@@ -69,14 +70,27 @@ def soak(seconds: float, folder: Path, on_sample: Callable[[float, str], None]) 
             (folder / STOP).touch()
             driver.wait_for_end()
             _check(findings, servers, journal, driver.printed())
-        except AssertionError as error:
-            if not findings.series:
-                raise
-            # The samples so far may show why.
-            findings.faults.append(f"the driver failed: {error}")
-        finally:
-            driver.kill()
     return findings
+
+
+@contextmanager
+def killed_in_the_end(driver: Driver) -> Iterator[None]:
+    """Kill the driver in the end."""
+    try:
+        yield
+    finally:
+        driver.kill()
+
+
+@contextmanager
+def keeping_samples(findings: Findings) -> Iterator[None]:
+    """Make an error, or Ctrl-C, a fault of the run: hours of samples are worth a report."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt) as error:
+        if not findings.series:
+            raise
+        findings.faults.append(f"the run ended early: {type(error).__name__}: {error}")
 
 
 def _sample(
