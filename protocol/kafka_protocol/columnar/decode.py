@@ -104,9 +104,9 @@ def _decode_parts(parts: Sequence[Part], schema: pa.Schema) -> Iterator[pa.Recor
         # The error is of one part, and so of one partition.
         for part in parts:
             yield from _decode_parts([part], schema)
-        return
-    if len(table.rows.offset):
-        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+    else:
+        if len(table.rows.offset):
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _located_in(part: Part, error: CorruptRecordError | DecodeError) -> CorruptRecordError:

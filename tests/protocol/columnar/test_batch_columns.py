@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,8 +18,11 @@ from kafka_protocol.client.consumer.fetch_response import (
 )
 from kafka_protocol.columnar import batch_columns
 from kafka_protocol.columnar.batch_columns import BatchColumns, take_batch_columns
+from kafka_protocol.columnar.decode import decode_batches
+from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.errors import CorruptRecordError
 from kafka_protocol.records.batch import read_batches
+from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.records.transactions import COMMIT
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from tests.fakes.log import Log, batch_of, in_transaction, marker
@@ -168,3 +173,53 @@ def test_the_elements_are_record_batches() -> None:
     assert found[1:] == expected[1:]
     with pytest.raises(IndexError):
         found[3]
+
+
+def test_fault_29_an_impossible_size_at_the_end_is_an_error() -> None:
+    tail = (9).to_bytes(8, "big") + (-5).to_bytes(4, "big", signed=True)
+    with pytest.raises(CorruptRecordError):
+        taken(stored(batch_of(b"a"), batch_of(b"b")) + tail)
+
+
+# --- Decoding ------------------------------------------------------------------------------------
+
+
+def compressed(codec: CompressionCodec, *values: bytes) -> bytes:
+    columns = RecordColumns(
+        pa.nulls(len(values), pa.binary()),
+        pa.array(values, pa.binary()),
+        np.full(len(values), 7, dtype=np.int64),
+    )
+    (batch,) = encode_batches(columns, codec)
+    return batch.data
+
+
+@pytest.mark.parametrize("columns", [("offset", "value"), ("offset", "timestampType")])
+@pytest.mark.parametrize("codec", [CompressionCodec.NONE, CompressionCodec.LZ4])
+@pytest.mark.parametrize("window", [(0, 6), (2, 3), (6, 7)])
+@pytest.mark.parametrize("target_bytes", [1, 1_000_000])
+def test_decoded_as_single_batches_are(
+    columns: tuple[str, ...], codec: CompressionCodec, window: tuple[int, int], target_bytes: int
+) -> None:
+    batches = [compressed(codec, b"%d" % number, b"more" * number) for number in range(3)]
+    log = stored(*batches)
+    found = []
+    for batches_of_log in (taken(log).batches, [*read_batches(memoryview(log))]):
+        fetched = [(OffsetRange(PARTITION, *window), batches_of_log)]
+        decoded = decode_batches(fetched, columns, target_bytes=target_bytes)
+        found.append([row for each in decoded for row in each.to_pylist()])
+    assert found[0] == found[1]
+    assert [row["offset"] for row in found[0]] == [*range(window[0], min(window[1], 6))]
+
+
+def test_a_damaged_partition_is_named_among_others() -> None:
+    """The records of those before it are yielded."""
+    good = taken(stored(batch_of(b"a"))).batches
+    damaged = bytearray(stored(batch_of(b"b")))
+    damaged[61] = 0x02  # the record's length
+    bad = [*read_batches(memoryview(bytes(damaged)))]
+    ranges = [OffsetRange(TopicPartition("t", number), 0, 1) for number in (3, 5)]
+    decoded = decode_batches([*zip(ranges, [good, bad], strict=True)], ("partition", "value"))
+    assert next(decoded).to_pylist() == [{"partition": 3, "value": b"a"}]
+    with pytest.raises(CorruptRecordError, match="t-5"):
+        next(decoded)
