@@ -68,9 +68,8 @@ def coalesce(
 
 def _share(wanted: OffsetRange, hints: Hints, max_records: int) -> float:
     """How much of a task a range is."""
-    records = wanted.until_offset - wanted.from_offset
-    size = records * hints.bytes_per_offset.get(wanted.topic_partition.topic, 0.0)
-    return max(records / max_records, size / _TASK_BYTES)
+    size = wanted.size * hints.bytes_per_offset.get(wanted.topic_partition.topic, 0.0)
+    return max(wanted.size / max_records, size / _TASK_BYTES)
 
 
 def _filled(

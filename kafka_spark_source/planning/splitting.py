@@ -26,7 +26,7 @@ def split(
     Returns:
         The parts in order, without empty ones.
     """
-    parts = [whole for whole in ranges if _size(whole) > 0]
+    parts = [whole for whole in ranges if whole.size > 0]
     if max_records is not None:
         parts = [part for whole in parts for part in _split_by_size(whole, max_records)]
     if min_partitions is not None and len(parts) < min_partitions:
@@ -35,15 +35,15 @@ def split(
 
 
 def _split_by_size(whole: OffsetRange, max_records: int) -> Iterator[OffsetRange]:
-    return _evenly(whole, -(-_size(whole) // max_records))
+    return _evenly(whole, -(-whole.size // max_records))
 
 
 def _split_by_share(ranges: Sequence[OffsetRange], min_partitions: int) -> list[OffsetRange]:
-    total = sum(map(_size, ranges))
+    total = sum(each.size for each in ranges)
     small = [each for each in ranges if _share(each, total, min_partitions) == 1]
     not_split = {each.topic_partition for each in small}
     # Ranges that are not split do not count in the shares of the others.
-    rest = total - sum(map(_size, small))
+    rest = total - sum(each.size for each in small)
     wanted = max(min_partitions - len(small), 1)
     return [
         part
@@ -51,14 +51,14 @@ def _split_by_share(ranges: Sequence[OffsetRange], min_partitions: int) -> list[
         for part in (
             [each]
             if each.topic_partition in not_split
-            else _evenly(each, min(_share(each, rest, wanted), _size(each)))
+            else _evenly(each, min(_share(each, rest, wanted), each.size))
         )
     ]
 
 
 def _share(part: OffsetRange, total: int, parts: int) -> int:
     """A range's share of `parts`, at least 1; rounded half up, as in Java."""
-    return max(math.floor(_size(part) / total * parts + 0.5), 1)
+    return max(math.floor(part.size / total * parts + 0.5), 1)
 
 
 def _evenly(whole: OffsetRange, parts: int) -> Iterator[OffsetRange]:
@@ -68,7 +68,3 @@ def _evenly(whole: OffsetRange, parts: int) -> Iterator[OffsetRange]:
         until = start + (whole.until_offset - start) // left
         yield whole._replace(from_offset=start, until_offset=until)
         start = until
-
-
-def _size(part: OffsetRange) -> int:
-    return part.until_offset - part.from_offset

@@ -10,6 +10,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from heapq import nlargest
+from operator import attrgetter
 from typing import Final
 
 from kafka_protocol.client.clock import Deadline
@@ -33,7 +34,7 @@ def hints_for(cluster: Cluster, deadline: Deadline, ranges: Sequence[OffsetRange
     Sizes are unknown where there are only a few records in all, or brokers do not respond at once.
     """
     leaders = cluster.known_leaders(each.topic_partition for each in ranges)
-    if sum(map(_records, ranges)) <= _FEW_RECORDS:
+    if sum(each.size for each in ranges) <= _FEW_RECORDS:
         return Hints(leaders, {})
     try:
         return Hints(leaders, _mean_sizes(cluster, ranges, deadline.capped_at(_SAMPLE_MS)))
@@ -50,14 +51,10 @@ def _mean_sizes(
     offsets: dict[TopicPartition, int] = {
         each.topic_partition: each.from_offset
         for of_topic in by_topic.values()
-        for each in nlargest(_SAMPLED, of_topic, key=_records)
-        if _records(each)
+        for each in nlargest(_SAMPLED, of_topic, key=attrgetter("size"))
+        if each.size
     }
     sampled: dict[str, list[float]] = defaultdict(list)
     for topic_partition, size in bytes_per_offset(cluster, offsets, deadline).items():
         sampled[topic_partition.topic].append(size)
     return {topic: statistics.fmean(sizes) for topic, sizes in sampled.items()}
-
-
-def _records(wanted: OffsetRange) -> int:
-    return wanted.until_offset - wanted.from_offset

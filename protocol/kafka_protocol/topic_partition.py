@@ -31,6 +31,11 @@ class OffsetRange(NamedTuple):
     from_offset: int
     until_offset: int
 
+    @property
+    def size(self) -> int:
+        """The number of offsets."""
+        return self.until_offset - self.from_offset
+
 
 class LogBounds(NamedTuple):
     """The offsets in a partition's log, from `earliest` up to, not including, `latest`."""
