@@ -90,15 +90,14 @@ def list_open(cluster: Cluster, pattern: str, deadline: Deadline) -> OpenTransac
         BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
     """
     retry = retry_until(deadline, cluster.config)
-    while True:
-        listed = _list_once(cluster, pattern, deadline)
-        loading = [e for e in listed.errors if isinstance(e, BrokerError) and e.retriable]
-        if not loading:
-            return listed
+    listed = _list_once(cluster, pattern, deadline)
+    while loading := [e for e in listed.errors if isinstance(e, BrokerError) and e.retriable]:
         try:
             retry.wait_if_all_retriable(loading)
+            listed = _list_once(cluster, pattern, deadline)
         except KafkaError:
-            return listed
+            break
+    return listed
 
 
 def _list_once(cluster: Cluster, pattern: str, deadline: Deadline) -> OpenTransactions:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.producer.end_transactions import end
 from kafka_protocol.client.producer.open_transactions import (
     EMPTY,
@@ -19,10 +18,10 @@ from kafka_protocol.errors import BrokerError, ErrorCode, UnsupportedVersionErro
 from kafka_protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_protocol.messages.list_transactions import ListTransactionsRequest
+from kafka_protocol.messages.metadata import MetadataRequest
 from tests.fakes import faults
+from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.transactions import committed_values, opened, soon, transactional, write_in
-
-SHORT_MS = 300
 
 
 def test_those_of_every_coordinator_are_listed() -> None:
@@ -58,11 +57,24 @@ def test_fault_49_a_coordinator_that_loads_is_asked_again() -> None:
         cluster.push_errors(ListTransactionsRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         assert list_open(client, "a", soon()) == OpenTransactions(frozenset("a"), ())
         cluster.push_errors(
-            ListTransactionsRequest, *[ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 100
+            ListTransactionsRequest, *[ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 10_000
         )
-        ids, errors = list_open(client, "a", Deadline.after(SHORT_MS))
+        with sleeps_take_no_time():
+            ids, errors = list_open(client, "a", soon())
         assert not ids
         assert "ListTransactions to" in str(errors[0])
+
+
+def test_what_was_listed_stays_if_the_brokers_go_while_a_coordinator_loads() -> None:
+    with transactional() as (cluster, client):
+        cluster.push_errors(ListTransactionsRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        cluster.spoil(
+            ListTransactionsRequest,
+            faults.changed(lambda _: cluster.spoil(MetadataRequest, faults.closing)),
+        )
+        with sleeps_take_no_time():
+            _, (error,) = list_open(client, "a", soon())
+        assert "COORDINATOR_LOAD_IN_PROGRESS" in str(error)
 
 
 def test_a_broker_without_a_response_hides_only_its_own() -> None:
