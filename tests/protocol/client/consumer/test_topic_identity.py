@@ -61,6 +61,7 @@ def test_fault_22_unknown_topic_errors_of_a_stale_leader(
         client,
     ):
         offer(cluster, versions)
+        assert read(client, 0, 1) == ABC[:1]  # the connection is there
         cluster.push_errors(FetchRequest, ErrorCode.NONE, *[error] * 6)
         assert read(client, 0, 3, idle_ms=50) == ABC
 
