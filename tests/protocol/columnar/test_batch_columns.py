@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -17,19 +16,16 @@ from kafka_protocol.client.consumer.fetch_response import (
     TakenBatches,
     take_batches,
 )
-from kafka_protocol.columnar import batch_columns, decode
+from kafka_protocol.columnar import batch_columns
 from kafka_protocol.columnar.batch_columns import BatchColumns, take_batch_columns
 from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
-from kafka_protocol.columnar.payloads import RecordPart
-from kafka_protocol.errors import CorruptRecordError, DecodeError
+from kafka_protocol.errors import CorruptRecordError
 from kafka_protocol.records.batch import read_batches
 from kafka_protocol.records.compression import CompressionCodec
-from kafka_protocol.records.record import Record
 from kafka_protocol.records.transactions import COMMIT
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from tests.fakes.log import Log, batch_of, in_transaction, marker
-from tests.protocol.records.batches import batch_of as batch_with_gaps
 from tests.protocol.records.batches import overflow, plain
 
 PARTITION: Final = TopicPartition("t", 0)
@@ -95,6 +91,14 @@ def stored(*batches: bytes) -> bytes:
     return log.read(0, log.end_offset, 10**6, first_whole=True)
 
 
+def compacted() -> bytes:
+    """Offsets 0, 1, 10 and 11."""
+    log = Log()
+    log.append_at(0, TWO)
+    log.append_at(10, TWO)
+    return log.read(0, log.end_offset, 10**6, first_whole=True)
+
+
 TWO = batch_of(b"a", b"b")
 PLAIN = stored(TWO, TWO, TWO)
 
@@ -142,20 +146,14 @@ def test_other_responses_are_taken_one_by_one(
 
 def test_compaction_removed_the_rest_of_the_range() -> None:
     """The position is the range's end, and the batch behind it is not taken."""
-    log = Log()
-    log.append_at(0, TWO)
-    log.append_at(10, TWO)
-    found = taken(log.read(0, log.end_offset, 10**6, first_whole=True), high_watermark=12)
+    found = taken(compacted(), high_watermark=12)
     assert isinstance(found.batches, BatchColumns)
     assert [batch.header.base_offset for batch in found.batches] == [0]
     assert found.position == 6
 
 
 def test_batches_before_the_range_alone_are_left_to_the_reference() -> None:
-    log = Log()
-    log.append_at(0, TWO)
-    log.append_at(10, TWO)
-    found = taken(log.read(0, log.end_offset, 10**6, first_whole=True), 3, 6, 12)
+    found = taken(compacted(), 3, 6, 12)
     assert not isinstance(found.batches, BatchColumns)
     assert (len(found.batches), found.position) == (0, 6)
 
@@ -234,33 +232,6 @@ def test_decoded_as_single_batches_are(
         found.append([row for each in decoded for row in each.to_pylist()])
     assert found[0] == found[1]
     assert [row["offset"] for row in found[0]] == [*range(window[0], min(window[1], 6))]
-
-
-@pytest.mark.parametrize("columns", [("offset", "timestampType"), ("offset", "value")])
-def test_a_batch_around_the_window_can_have_no_record_in_it(columns: tuple[str, ...]) -> None:
-    """As compaction leaves it."""
-    batch = batch_with_gaps(Record(0, 5, None, b"a"), Record(9, 5, None, b"b"))
-    batch = batch[:23] + (9).to_bytes(4, "big") + batch[27:]  # last_offset_delta
-    fetched = [(OffsetRange(PARTITION, 3, 6), [*read_batches(memoryview(batch))])]
-    assert not [*decode_batches(fetched, columns)]
-
-
-def test_what_cannot_be_decoded_together_is_decoded_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    locate = decode._LOCATE[RecordPart]
-
-    def locate_one(parts: Sequence[RecordPart]) -> object:
-        if len(parts) > 1:
-            raise DecodeError("too many")
-        return locate(parts)
-
-    monkeypatch.setitem(decode._LOCATE, RecordPart, locate_one)
-    batches = [*read_batches(memoryview(stored(batch_of(b"a"))))]
-    fetched = [(OffsetRange(TopicPartition("t", n), 0, 1), batches) for n in (3, 5)]
-    decoded = decode_batches(fetched, ("partition", "value"))
-    assert [each.to_pylist() for each in decoded] == [
-        [{"partition": 3, "value": b"a"}],
-        [{"partition": 5, "value": b"a"}],
-    ]
 
 
 def test_a_damaged_partition_is_named_among_others() -> None:

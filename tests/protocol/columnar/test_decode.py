@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_protocol.columnar import decode
 from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
+from kafka_protocol.columnar.payloads import RecordPart
 from kafka_protocol.columnar.schema import HEADERS_TYPE, RECORD_SCHEMA, record_schema
-from kafka_protocol.errors import CorruptRecordError
+from kafka_protocol.errors import CorruptRecordError, DecodeError
 from kafka_protocol.records.batch import RecordBatch, check_crc, read_batches
 from kafka_protocol.records.compression import Compression, CompressionCodec, compress
 from kafka_protocol.records.message import Message, encode_messages, wrap_messages
@@ -223,6 +225,34 @@ def test_projection_keeps_the_order_of_the_columns() -> None:
 
 
 MINIMAL = b"\x0c\x00\x08\x00\x01\x01\x00"  # timestamp delta 4, all else null
+
+
+@pytest.mark.parametrize("columns", [("offset", "timestampType"), ("offset", "value")])
+def test_a_batch_around_the_window_can_have_no_record_in_it(columns: tuple[str, ...]) -> None:
+    """As compaction leaves it."""
+    records = [Record(0, 5, None, b"a"), Record(9, 5, None, b"b")]
+    header = header_of(records_count=2, last_offset_delta=9)
+    batch = RecordBatch(header, memoryview(encode_records(records, 0, 5)))
+    assert not decoded([batch], OffsetRange(PARTITION, 3, 6), columns)
+
+
+def test_what_cannot_be_decoded_together_is_decoded_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    locate = decode._LOCATE[RecordPart]
+
+    def locate_one(parts: Sequence[RecordPart]) -> object:
+        if len(parts) > 1:
+            raise DecodeError("too many")
+        return locate(parts)
+
+    monkeypatch.setitem(decode._LOCATE, RecordPart, locate_one)
+    payload = encode_records([Record(0, 5, None, b"a")], 0, 5)
+    batches = [RecordBatch(header_of(records_count=1), memoryview(payload))]
+    fetched = [(OffsetRange(TopicPartition("t", n), 0, 1), batches) for n in (3, 5)]
+    arrow = decode_batches(fetched, ("partition", "value"))
+    assert [each.to_pylist() for each in arrow] == [
+        [{"partition": 3, "value": b"a"}],
+        [{"partition": 5, "value": b"a"}],
+    ]
 
 
 def test_control_and_empty_batches_are_skipped() -> None:

@@ -20,10 +20,6 @@ def ranges_of(*sizes: int, topic: str = "t") -> list[OffsetRange]:
     ]
 
 
-def size_of(wanted: OffsetRange) -> int:
-    return wanted.until_offset - wanted.from_offset
-
-
 @given(
     sizes=SIZES,
     leaders=st.dictionaries(st.integers(0, 40), st.integers(0, 3)),
@@ -41,7 +37,7 @@ def test_each_range_is_in_one_task(
     assert all(list(task) == sorted(task) for task in tasks)
     assert len(tasks) >= min(min_tasks or 0, len(ranges))
     for task in tasks:
-        total = sum(map(size_of, task))
+        total = sum(each.size for each in task)
         assert len(task) == 1 or total <= 100_000
         assert len({each.topic_partition for each in task}) == len(task)
 
@@ -63,7 +59,7 @@ def test_large_ranges_stay_alone() -> None:
 
 def test_tasks_have_about_the_same_size() -> None:
     tasks = coalesce(ranges_of(*[15_000] * 10), NO_HINTS, None, None)
-    assert [sum(map(size_of, task)) for task in tasks] == [75_000, 75_000]
+    assert [sum(each.size for each in task) for task in tasks] == [75_000, 75_000]
 
 
 def test_leaders_stay_together() -> None:
@@ -90,7 +86,7 @@ def test_as_many_tasks_as_asked_for() -> None:
 
 def test_no_task_has_more_than_the_limit_of_records() -> None:
     tasks = coalesce(ranges_of(*[40] * 10), NO_HINTS, None, 100)
-    assert [sum(map(size_of, task)) for task in tasks] == [80] * 5
+    assert [sum(each.size for each in task) for task in tasks] == [80] * 5
 
 
 def test_ranges_of_one_partition_are_not_together() -> None:
