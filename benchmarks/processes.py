@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
@@ -43,3 +46,42 @@ def cpu_seconds(pids: Iterable[int]) -> float:
     """User and system time of running processes."""
     ticks = sum(int(ticks) for pid in pids for ticks in stat_of(pid)[11:13])
     return ticks / os.sysconf("SC_CLK_TCK")
+
+
+class Run(NamedTuple):
+    """One query: its seconds, and the CPU seconds of each kind of process."""
+
+    seconds: float
+    cpu: dict[str, float]
+
+
+class Processes(NamedTuple):
+    """The JVM of Spark and the broker; Python workers are below the JVM."""
+
+    jvm: int
+    broker: int
+
+    def cpu(self) -> dict[str, float]:
+        """The CPU seconds of each kind until now."""
+        workers = [pid for pid in descendants(self.jvm) if pid != self.jvm]
+        return {
+            "jvm": cpu_seconds([self.jvm]),
+            "python": cpu_seconds(workers),
+            "broker": cpu_seconds([self.broker]),
+        }
+
+    def timed(self, work: Callable[[], object]) -> Run:
+        """Do the work."""
+        before = self.cpu()
+        started = time.perf_counter()
+        work()
+        seconds = time.perf_counter() - started
+        return Run(seconds, {name: used - before[name] for name, used in self.cpu().items()})
+
+
+def cpu_of_a_row(rows: int, runs: Sequence[Run]) -> dict[str, int]:
+    """The CPU time of a row in ns, by kind of process; the median of the runs."""
+    return {
+        kind: round(statistics.median(run.cpu[kind] for run in runs) * 1e9 / rows)
+        for kind in runs[0].cpu
+    }

@@ -18,7 +18,6 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
@@ -31,7 +30,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.ceiling import Ceiling
-from benchmarks.processes import cpu_seconds, descendants, jvm_of
+from benchmarks.processes import Processes, Run, cpu_of_a_row, jvm_of
 from benchmarks.report import RESULTS, broker, connector_jars, console, pyplot, save, session
 from benchmarks.topics import PARTITIONS, Topic, filled_topic, rows_of
 from kafka_spark_source.testing import KafkaCluster
@@ -168,37 +167,6 @@ READERS: dict[str, Callable[[SparkSession, Topic, Workload], DataFrame]] = {
 }
 
 
-class Run(NamedTuple):
-    """One query: its seconds, and the CPU seconds of each kind of process."""
-
-    seconds: float
-    cpu: dict[str, float]
-
-
-class Processes(NamedTuple):
-    """The JVM of Spark and the broker; Python workers are below the JVM."""
-
-    jvm: int
-    broker: int
-
-    def cpu(self) -> dict[str, float]:
-        """The CPU seconds of each kind until now."""
-        workers = [pid for pid in descendants(self.jvm) if pid != self.jvm]
-        return {
-            "jvm": cpu_seconds([self.jvm]),
-            "python": cpu_seconds(workers),
-            "broker": cpu_seconds([self.broker]),
-        }
-
-
-def timed(work: Callable[[], object], processes: Processes) -> Run:
-    before = processes.cpu()
-    started = time.perf_counter()
-    work()
-    seconds = time.perf_counter() - started
-    return Run(seconds, {name: used - before[name] for name, used in processes.cpu().items()})
-
-
 def one_query(spark: SparkSession, contender: str, topic: Topic, workload: Workload) -> None:
     workload.finish(READERS[contender](spark, topic, workload))
 
@@ -231,7 +199,7 @@ def measure(
                     progress.update(bar, advance=1, description=workload.name)
                     for contender, done in runs.items():
                         query = partial(one_query, spark, contender, topic, workload)
-                        done.append(timed(query, processes))
+                        done.append(processes.timed(query))
             results += summary(workload, topic.rows, runs)
     return results
 
@@ -253,14 +221,6 @@ def summary(workload: Workload, rows: int, runs: dict[str, list[Run]]) -> list[d
         }
         for name, done in runs.items()
     ]
-
-
-def cpu_of_a_row(rows: int, runs: list[Run]) -> dict[str, int]:
-    """The CPU time of a row in ns, by kind of process; the median of the runs."""
-    return {
-        kind: round(statistics.median(run.cpu[kind] for run in runs) * 1e9 / rows)
-        for kind in runs[0].cpu
-    }
 
 
 def measure_cold(servers: str, jars: str) -> list[dict[str, object]]:

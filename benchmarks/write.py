@@ -5,15 +5,17 @@
 The rows are in Spark's cache, so making them takes no time. Both connectors write them with their
 defaults and with equal producer settings (`tuned`), with idempotence on. pykafka also writes them
 exactly once, which Spark's connector cannot. A Python sink that drops its rows is the upper limit.
-Rounds alternate between the contenders because the load of the machine changes. Compare figures
-only within one run.
+The table shows medians. Rounds alternate between the contenders because the load of the machine
+changes. Compare figures only within one run.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import statistics
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +25,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.dropping_sink import DroppingSink
+from benchmarks.processes import Processes, Run, cpu_of_a_row, jvm_of
 from benchmarks.report import RESULTS, broker, connector_jars, console, pyplot, save, session
 from benchmarks.topics import PARTITIONS, new_topic
 from kafka_protocol.client.clock import Deadline
@@ -30,10 +33,9 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.log_bounds import list_log_bounds_of_topic
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.testing import KafkaCluster
 
-SIZES = {"100 B": 100, "1 kB": 1_000}
-TUNED = {"kafka.compression.type": "lz4", "kafka.linger.ms": "50", "kafka.batch.size": "262144"}
-SETTINGS: dict[str, dict[str, str]] = {"defaults": {}, "tuned": TUNED}
+TUNED = {"kafka.linger.ms": "50", "kafka.batch.size": "262144"}
 EXACTLY_ONCE = "pykafka, exactly once"
 CEILING = "a Python sink that drops rows"
 CONTENDERS = ("kafka", "pykafka", EXACTLY_ONCE, CEILING)
@@ -47,53 +49,85 @@ BAR_WIDTH = 0.2
 Result = dict[str, Any]
 
 
+class Values(NamedTuple):
+    """The values of all rows: their size, and whether one half of each is random.
+
+    Those with noise compress about as well as JSON, the others to nearly nothing.
+    """
+
+    size: int
+    has_noise: bool = True
+
+    def __str__(self) -> str:
+        size = f"{self.size // 1_000} kB" if self.size >= 1_000 else f"{self.size} B"
+        return size if self.has_noise else f"{size} repeated"
+
+    @property
+    def sql(self) -> str:
+        """The expression that makes a value from `id`."""
+        pieces = max(1, self.size // 2 // NOISE_BYTES) if self.has_noise else 0
+        noise = [f"unhex(sha2(concat(id, ' {piece}'), 256))" for piece in range(pieces)]
+        same = f"binary(repeat('x', {self.size - pieces * NOISE_BYTES}))"
+        return f"concat({', '.join([*noise, same])})"
+
+
 class Workload(NamedTuple):
     """The rows to write, and the settings of the writer."""
 
-    size: str
-    settings: str
+    values: Values
+    codec: str
+    is_tuned: bool = True
 
     def __str__(self) -> str:
-        return f"{self.size}, {self.settings}"
+        return f"{self.values} {self.codec}{' tuned' if self.is_tuned else ''}"
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The options of the writer."""
+        settings = TUNED if self.is_tuned else {}
+        return settings | {"kafka.compression.type": self.codec}
 
 
-WORKLOADS = [Workload(size, settings) for size in SIZES for settings in SETTINGS]
+VALUES = (Values(100), Values(1_000), Values(1_000, has_noise=False))
+CODECS = ("none", "lz4", "zstd")
+WORKLOADS = [
+    *(Workload(values, "none", is_tuned=False) for values in VALUES),
+    *(Workload(*each) for each in itertools.product(VALUES, CODECS)),
+]
 
 
-def rows_of(spark: SparkSession, count: int, value_bytes: int) -> DataFrame:
-    """Rows in Spark's cache. Values compress about as well as JSON: one half is random."""
-    pieces = max(1, value_bytes // 2 // NOISE_BYTES)
-    noise = ", ".join(f"unhex(sha2(concat(id, ' {piece}'), 256))" for piece in range(pieces))
-    same = value_bytes - pieces * NOISE_BYTES
+def rows_of(spark: SparkSession, count: int, values: Values) -> DataFrame:
+    """Rows in Spark's cache."""
     rows = spark.range(0, count, 1, PARTITIONS).selectExpr(
-        "binary(concat('key ', id % 1000)) AS key",
-        f"concat({noise}, binary(repeat('x', {same}))) AS value",
+        "binary(concat('key ', id % 1000)) AS key", f"{values.sql} AS value"
     )
     rows = rows.cache()
     rows.write.format("noop").mode("overwrite").save()
     return rows
 
 
-def write(rows: DataFrame, contender: str, servers: str, settings: str, count: int) -> float:
-    """Write the rows to a new topic; returns rows per second."""
+def write(
+    rows: DataFrame, contender: str, servers: str, workload: Workload, processes: Processes
+) -> tuple[Run, int]:
+    """Write the rows to a new topic; returns the run and the number of records there."""
     name = f"written-{time.monotonic_ns()}"
     with new_topic(servers, name):
-        writer = rows.write.format(FORMATS.get(contender, contender)).options(**SETTINGS[settings])
+        writer = rows.write.format(FORMATS.get(contender, contender)).options(**workload.options)
         writer = writer.option("kafka.bootstrap.servers", servers).option("topic", name)
         if contender == EXACTLY_ONCE:
             writer = writer.option("deliveryGuarantee", "exactly_once")
             writer = writer.option("transactionalIdPrefix", "benchmark")
-        begun = time.perf_counter()
-        writer.mode("append").save()
-        seconds = time.perf_counter() - begun
-        there = records_in(servers, name)
-    # A contender that drops rows would be the fastest.
+        run = processes.timed(partial(writer.mode("append").save))
+        return run, records_in(servers, name)
+
+
+def check_rows(contender: str, count: int, there: int) -> None:
+    """A contender that drops rows would be the fastest."""
     if contender == CEILING:
-        return count / seconds
+        return
     markers = MOST_MARKERS if contender == EXACTLY_ONCE else 0
     if not count <= there <= count + markers:
         raise RuntimeError(f"{contender} wrote {there} rows of {count}")
-    return count / seconds
 
 
 def records_in(servers: str, topic: str) -> int:
@@ -107,74 +141,83 @@ def records_in(servers: str, topic: str) -> int:
         cluster.close()
 
 
-def measure(spark: SparkSession, servers: str, options: argparse.Namespace) -> list[Result]:
+def measure(
+    spark: SparkSession, cluster: KafkaCluster, workloads: list[Workload], options: Any
+) -> list[Result]:
+    """A row for each workload and contender."""
     results = []
+    processes = Processes(jvm_of(spark), cluster.brokers[0].pid or 0)
     with Progress(console=console, transient=True) as progress:
-        bar = progress.add_task("", total=None)
-        for size, value_bytes in SIZES.items():
-            count = options.bytes // (value_bytes + 100)
-            progress.update(bar, description=f"{size}: making {count:,} rows")
-            rows = rows_of(spark, count, value_bytes)
-            rates: dict[tuple[Workload, str], list[float]] = {}
-            for number in range(WARM_UP + options.rounds):
-                first = number % len(CONTENDERS)  # none always follows the same one
-                for workload in (each for each in WORKLOADS if each.size == size):
+        bar = progress.add_task("", total=len(workloads) * (WARM_UP + options.rounds))
+        for values, group in itertools.groupby(workloads, lambda each: each.values):
+            count = options.bytes // (values.size + 100)
+            progress.update(bar, description=f"{values}: making {count:,} rows")
+            rows = rows_of(spark, count, values)
+            for workload in group:
+                runs: dict[str, list[Run]] = {contender: [] for contender in CONTENDERS}
+                for number in range(WARM_UP + options.rounds):
+                    progress.update(bar, advance=1, description=f"{workload}: round {number}")
+                    first = number % len(CONTENDERS)  # none always follows the same one
                     for contender in CONTENDERS[first:] + CONTENDERS[:first]:
-                        progress.update(bar, description=f"{workload}: round {number}, {contender}")
-                        rate = write(rows, contender, servers, workload.settings, count)
-                        rates.setdefault((workload, contender), []).append(rate)
+                        run, there = write(
+                            rows, contender, cluster.bootstrap_servers, workload, processes
+                        )
+                        check_rows(contender, count, there)
+                        runs[contender].append(run)
+                results += summary(workload, count, runs)
             rows.unpersist()
-            results += summary(count, rates)
     return results
 
 
-def summary(count: int, rates: dict[tuple[Workload, str], list[float]]) -> list[Result]:
-    medians = {key: statistics.median(each[WARM_UP:]) for key, each in rates.items()}
+def summary(workload: Workload, rows: int, runs: dict[str, list[Run]]) -> list[Result]:
+    rates = {name: [rows / each.seconds for each in done[WARM_UP:]] for name, done in runs.items()}
+    medians = {name: statistics.median(each) for name, each in rates.items()}
     return [
         {
             "workload": str(workload),
-            "contender": contender,
-            "rows": count,
-            "rows_per_second": round(median),
-            "slowest": round(min(rates[workload, contender][WARM_UP:])),
-            "fastest": round(max(rates[workload, contender][WARM_UP:])),
-            "to_kafka": round(median / medians[workload, "kafka"], 2),
+            "contender": name,
+            "rows": rows,
+            "rows_per_second": round(medians[name]),
+            "quartiles": [round(float(each)) for each in np.percentile(rates[name], [25, 75])],
+            "to_kafka": round(medians[name] / medians["kafka"], 2),
+            "cpu_ns": cpu_of_a_row(rows, done[WARM_UP:]),
         }
-        for (workload, contender), median in medians.items()
+        for name, done in runs.items()
     ]
 
 
-COLUMNS = {
-    "workload": "workload",
-    "writer": "contender",
-    "rows/s": "rows_per_second",
-    "slowest": "slowest",
-    "fastest": "fastest",
-    "x kafka": "to_kafka",
-}
-
-
 def show(results: list[Result]) -> None:
-    table = Table(*COLUMNS, title="writing")
+    kinds = ("python", "jvm", "broker")
+    table = Table(
+        "workload", "writer", "rows/s", "quartiles, k", "x kafka",
+        *(f"{kind}, ns" for kind in kinds), title="writing",
+    )  # fmt: skip
     for row in results:
-        cells = (row[name] for name in COLUMNS.values())
-        table.add_row(*(each if isinstance(each, str) else f"{each:,}" for each in cells))
+        table.add_row(
+            row["workload"],
+            row["contender"],
+            f"{row['rows_per_second']:,}",
+            "..".join(f"{each // 1000:,}" for each in row["quartiles"]),
+            f"{row['to_kafka']:.2f}",
+            *(f"{row['cpu_ns'][kind]:,}" for kind in kinds),
+            end_section=row["contender"] == CONTENDERS[-1],
+        )
     console.print(table)
 
 
 def plot(results: list[Result], file: Path) -> None:
-    """Draw rows per second as bars, by workload."""
+    """Draw the speed relative to Spark's own connector as bars, for each workload."""
     plt = pyplot()
-    figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
+    labels = list(dict.fromkeys(row["workload"] for row in results))
+    figure, axes = plt.subplots(figsize=(max(8, len(labels)), 5), layout="constrained")
     for i, contender in enumerate(CONTENDERS):
-        bars = [row for row in results if row["contender"] == contender]
-        places = np.arange(len(bars)) + i * BAR_WIDTH
-        drawn = axes.bar(
-            places, [row["rows_per_second"] for row in bars], BAR_WIDTH, label=contender
-        )
-        axes.bar_label(drawn, fmt="{:,.0f}", fontsize=7)
-        axes.set_xticks(np.arange(len(bars)) + BAR_WIDTH, [row["workload"] for row in bars])
-    axes.set_ylabel("rows per second")
+        heights = [row["to_kafka"] for row in results if row["contender"] == contender]
+        places = np.arange(len(labels)) + (i - 1.5) * BAR_WIDTH
+        bars = axes.bar(places, heights, BAR_WIDTH, label=contender)
+        axes.bar_label(bars, fmt="%.1f", fontsize=5)
+    axes.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
+    axes.set_ylabel("times the rows per second of kafka")
+    axes.set_title("Writing to four partitions, local[2], idempotence on")
     axes.legend()
     figure.savefig(file, dpi=120)
 
@@ -183,6 +226,9 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bytes", type=int, default=400_000_000, help="of all rows, roughly")
     parser.add_argument("--rounds", type=int, default=5)
+    names = [str(workload) for workload in WORKLOADS]
+    parser.add_argument("--workload", nargs="+", choices=names, default=names, metavar="NAME")
+    parser.add_argument("--conf", nargs="*", default=[], help="Spark settings: name=value ...")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the folder to write into")
     return parser.parse_args()
 
@@ -190,12 +236,17 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     options = parse()
     jars = connector_jars("bench-write")
-    with broker() as cluster, session(jars, DroppingSink) as spark:
-        results = measure(spark, cluster.bootstrap_servers, options)
+    workloads = sorted(
+        (each for each in WORKLOADS if str(each) in options.workload),
+        key=lambda each: VALUES.index(each.values),
+    )
+    conf = dict(each.split("=", 1) for each in options.conf)
+    with broker() as cluster, session(jars, DroppingSink, conf) as spark:
+        results = measure(spark, cluster, workloads, options)
     show(results)
     options.results.mkdir(exist_ok=True, parents=True)
     plot(results, options.results / "write.png")
-    settings = {"tuned": TUNED, "rounds": options.rounds}
+    settings = {"tuned": TUNED, "rounds": options.rounds, "conf": options.conf}
     save(options.results / "write.json", settings | {"write": results})
 
 
