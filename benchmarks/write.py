@@ -224,7 +224,7 @@ def plot(results: list[Result], file: Path) -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bytes", type=int, default=400_000_000, help="of all rows, roughly")
+    parser.add_argument("--bytes", type=int, default=600_000_000, help="of all rows, roughly")
     parser.add_argument("--rounds", type=int, default=5)
     names = [str(workload) for workload in WORKLOADS]
     parser.add_argument("--workload", nargs="+", choices=names, default=names, metavar="NAME")
