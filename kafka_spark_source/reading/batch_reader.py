@@ -30,7 +30,7 @@ from kafka_spark_source.reading.data_loss import raise_or_warn
 from kafka_spark_source.reading.range_reader import PlannedRange, RangeReader, with_topic_ids
 from kafka_spark_source.reading.retries import with_retries
 from kafka_spark_source.reading.size_hints import hints_for
-from kafka_spark_source.worker import exclude_modules_from_gc
+from kafka_spark_source.worker import exclude_modules_from_gc, keep_freed_memory
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,6 +58,7 @@ def read_partition(
     Raises:
         KafkaError: Names topic, partition, offset and broker.
     """
+    keep_freed_memory()
     with hide_traceback():
         # A read without partitions gets one from Spark, without a value (4.0: it is None).
         planned = getattr(partition, "value", None)

@@ -12,7 +12,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.taskcontext import TaskContext
 
 from kafka_spark_source.errors import hide_traceback
-from kafka_spark_source.worker import exclude_modules_from_gc
+from kafka_spark_source.worker import exclude_modules_from_gc, keep_freed_memory
 from kafka_spark_source.writing.decisions import MicroBatch
 from kafka_spark_source.writing.delivery import Delivery, TaskAttempt, Written
 
@@ -43,6 +43,7 @@ class KafkaBatchWriter(DataSourceArrowWriter):
             KafkaError: A row cannot be written, or a broker refused it. Names topic, partition,
                 broker and the broker's error.
         """
+        keep_freed_memory()
         with hide_traceback():
             written = self._delivery.write(iterator, self._task())
         exclude_modules_from_gc()

@@ -2,7 +2,7 @@
 
 `record_rows` and `message_rows` find the positions of the fields of all records with numpy. Arrow
 copies keys and values once: the buffer becomes one binary array of key, gap, key, gap, and so on,
-and `take` selects the keys. A column that is not requested is only skipped.
+and `filter` selects the keys. A column that is not requested is only skipped.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_protocol.columnar.varints import Longs, write_varints
+from kafka_protocol.columnar.varints import Bools, Longs, write_varints
 from kafka_protocol.records.compression import Buffer
 
 
@@ -27,10 +27,19 @@ def take_slices(data: Buffer, start: Longs, length: Longs, arrow_type: Any) -> p
         arrow_type, 2 * rows, [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     )
     is_null = length < 0
-    picked = pa.array(
-        np.arange(0, 2 * rows, 2, dtype=np.int32), mask=is_null if is_null.any() else None
-    )
-    return slices.take(picked)
+    return slices.filter(_every_other(rows, is_null), null_selection_behavior="emit_null")
+
+
+def _every_other(rows: int, is_null: Bools) -> pa.Array:
+    """True, False, True, False, and so on; null instead of True where a slice is null."""
+    # Two bits for each row.
+    picked = pa.py_buffer(b"\x55" * (-(-rows // 4)))
+    valid = None
+    if is_null.any():
+        bits = np.ones(2 * rows, dtype=np.bool_)
+        bits[::2] = ~is_null
+        valid = pa.py_buffer(np.packbits(bits, bitorder="little"))
+    return pa.Array.from_buffers(pa.bool_(), 2 * rows, [valid, picked])
 
 
 def lengths(values: pa.Array) -> Longs:
