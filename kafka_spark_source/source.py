@@ -1,7 +1,9 @@
 """The data source: its name, its schema, its readers and writers. Begin reading here.
 
 Spark calls these methods in a Python worker of the driver. Options are checked at `load()` and
-`save()`, before a query starts and before any request is sent. Only writes import `writing`.
+`save()`, before a query starts and before any request is sent. Each method imports the room that it
+needs: Spark loads this module in several new processes before a first query, and most of them only
+look for the name and the schema.
 """
 
 from __future__ import annotations
@@ -30,12 +32,10 @@ from kafka_spark_source.options.read import (
 )
 from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Table, Use
 from kafka_spark_source.options.write import parse_write_options
-from kafka_spark_source.reading.batch_reader import FilteringBatchReader, KafkaBatchReader
 from kafka_spark_source.schema import check_projection, check_sink_schema, source_schema
-from kafka_spark_source.streaming.reader_40 import KafkaStreamReader40
-from kafka_spark_source.streaming.stream_reader import KafkaStreamReader
 
 if TYPE_CHECKING:
+    from kafka_spark_source.streaming.stream_reader import KafkaStreamReader
     from kafka_spark_source.writing.delivery import Delivery
 
 _STRATEGIES = {Table.SUBSCRIBE.key, Table.SUBSCRIBE_PATTERN.key, Table.ASSIGN.key}
@@ -96,6 +96,11 @@ class KafkaDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader of a batch. `schema` is the user's projection if there is one."""
+        from kafka_spark_source.reading.batch_reader import (  # noqa: PLC0415
+            FilteringBatchReader,
+            KafkaBatchReader,
+        )
+
         options, config = self._batch_options()
         with hide_traceback():
             check_projection(schema, include_headers=options.include_headers)
@@ -178,6 +183,8 @@ class KafkaDataSource(DataSource):
 
 def _stream_reader_class() -> type[KafkaStreamReader]:
     if not hasattr(DataSourceStreamReader, "getDefaultReadLimit"):
+        from kafka_spark_source.streaming.reader_40 import KafkaStreamReader40  # noqa: PLC0415
+
         return KafkaStreamReader40
     from kafka_spark_source.streaming.reader_42 import KafkaStreamReader42  # noqa: PLC0415
 

@@ -14,11 +14,13 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.client.producer.producer import Producer
+
+if TYPE_CHECKING:
+    from kafka_protocol.client.producer.producer import Producer
 
 # Of a thread. A task uses up to three (exactly once), the tasks of most applications together few.
 _MAX_CONFIGURATIONS: Final = 16
@@ -53,6 +55,9 @@ def shared_producer(config: ClientConfig) -> Iterator[Producer]:
 
     After an error it is abandoned with its pending batches, and the next block gets another id.
     """
+    # Only writes need it.
+    from kafka_protocol.client.producer.producer import Producer  # noqa: PLC0415
+
     shared = _shared(config)
     producer, shared.producer = shared.producer or Producer(shared.cluster), None
     try:

@@ -50,4 +50,16 @@ def test_planning_loads_neither_spark_nor_arrow() -> None:
 def test_a_read_does_not_load_the_sink(module: str) -> None:
     loaded = loaded_by(f"import kafka_spark_source.{module}")
     assert f"kafka_spark_source.{module}" in loaded
-    assert not [name for name in loaded if name.startswith("kafka_spark_source.writing")]
+    sink = ("kafka_spark_source.writing", "kafka_protocol.client.producer.producer")
+    assert not [name for name in loaded if name.startswith(sink)]
+
+
+def test_a_schema_needs_neither_readers_nor_the_client() -> None:
+    options = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "orders"}
+    loaded = loaded_by(f"import pyspark_pykafka; pyspark_pykafka.DefaultSource({options}).schema()")
+    assert "kafka_spark_source.options.read" in loaded
+    unused = ("reading", "streaming", "writing")
+    rooms = tuple(f"kafka_spark_source.{room}" for room in unused)
+    assert not [
+        name for name in loaded if name.startswith((*rooms, "kafka_protocol.client.broker"))
+    ]
