@@ -2,12 +2,14 @@
 
 Each record begins with its length, so its end is known only after the end of the record before.
 Two things make this fast: a table maps the first two bytes of a record to its size, and numpy
-checks up to `_MAX_RUN` records of equal length at a time. `record_boundaries_parallel` is faster
+checks up to `_MAX_RUN` records of equal length at a time. Records from 8 kB to 1 MB, whose length
+has three bytes, are read one by one. `record_boundaries_parallel` is faster
 for many records, but cannot read all data; this module can, and names the error.
 """
 
 from __future__ import annotations
 
+import struct
 from array import array
 from functools import cache
 from typing import Final
@@ -24,6 +26,8 @@ _MAX_WALK: Final = 256
 _MAX_WALK_BYTES: Final = 64 * 1024
 # The most records of equal length to check together.
 _MAX_RUN: Final = 8192
+# Three bytes of a length field, and one more.
+_CODE: Final = struct.Struct("<I")
 # Only check for equal lengths if the next record and the one after this many have this length.
 _PROBE: Final = 64
 
@@ -41,7 +45,7 @@ def append_record_boundaries(
         while count and pos < stop:
             step = steps[data[pos]][data[pos + 1]]
             if step == 0:
-                found = _read_one(data, pos, stop)
+                found = _walk_large(data, pos, stop, count) or _read_one(data, pos, stop)
             else:
                 mean = (stop - pos) // count
                 max_run = min(count, _MAX_RUN, (stop - pos) // step)
@@ -54,6 +58,22 @@ def append_record_boundaries(
         raise DecodeError("a record begins after the end of its batch") from None
     if count or pos != stop:
         raise DecodeError("the lengths of the records do not add up to the length of the batch")
+
+
+def _walk_large(data: Buffer, pos: int, stop: int, count: int) -> array[int]:
+    """The ends of up to `count` records from `pos`, while their length fields have three bytes."""
+    ends = array("q")
+    read_code = _CODE.unpack_from
+    while count > len(ends) and stop - pos >= _CODE.size:
+        (code,) = read_code(data, pos)
+        # The first two bytes have the bit that says that more follow. An odd number is negative.
+        if code & 0x808081 != 0x8080:
+            break
+        pos += 3 + ((code & 0x7F | code >> 1 & 0x3F80 | code >> 2 & 0x1FC000) >> 1)
+        if pos > stop:
+            break
+        ends.append(pos)
+    return ends
 
 
 def _read_one(data: Buffer, pos: int, stop: int) -> array[int]:

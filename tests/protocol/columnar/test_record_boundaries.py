@@ -48,6 +48,13 @@ def test_long_runs(count: int) -> None:
     assert ends == [*range(72, 72 * count + 1, 72), len(data)]
 
 
+@pytest.mark.parametrize("size", [8_192, 2**20 - 1, 2**20])
+def test_large_records(size: int) -> None:
+    data = record(size) * 3 + record(5)
+    each = len(record(size))
+    assert boundaries_of(data, 0, len(data), 4) == [each, 2 * each, 3 * each, len(data)]
+
+
 def test_length_with_more_bytes_than_needed() -> None:
     data = b"\x82\x00x" + b"\x82\x80\x00x" + b"\x02x"
     assert boundaries_of(data, 0, len(data), 3) == [3, 7, 9]
@@ -66,6 +73,9 @@ def test_length_with_more_bytes_than_needed() -> None:
         (record(5) + b"\xff\xff\xff\xff\xff\x0f" + bytes(9), 3),  # an endless length
         (record(5) + b"\x80", 2),  # a truncated length
         (record(5)[:-1], 1),
+        (record(9_000) * 2 + record(9_000)[:-1], 3),
+        (record(9_000) * 2, 3),
+        (record(9_000) + b"\x81\x80\x01" + bytes(9), 2),  # a negative length
         (record(70) * 200 + record(70)[:-1], 201),
         (b"", 1),
     ],
