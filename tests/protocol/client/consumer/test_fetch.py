@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.fetch import OffsetOutOfRangeError, fetch_range
@@ -117,6 +118,9 @@ def broker_with(
             )
         )
         with closing(cluster):
+            # The times of reads are too short for a connection on a busy machine.
+            leader, _ = cluster.leader(PARTITION, Deadline.after(30_000))
+            cluster.broker(leader.node_id, Deadline.after(30_000))
             yield cluster
 
 
