@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = (ROOT / "kafka_spark_source", ROOT / "protocol" / "kafka_protocol")
+PACKAGES = (
+    ROOT / "kafka_spark_source",
+    ROOT / "protocol" / "kafka_formats",
+    ROOT / "protocol" / "kafka_protocol",
+)
 PROSE = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 
 
@@ -53,7 +57,7 @@ def test_the_file_map_is_the_tree() -> None:
     ]
     modules = [
         path.relative_to(ROOT).as_posix()
-        for package in ("kafka_spark_source", "protocol/kafka_protocol")
+        for package in ("kafka_spark_source", "protocol/kafka_formats", "protocol/kafka_protocol")
         for path in (ROOT / package).rglob("*.py")
         if path.name != "__init__.py" and path.parent.name != "messages"
     ]

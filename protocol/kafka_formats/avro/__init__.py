@@ -1,0 +1,1 @@
+"""Avro's binary encoding: schemas, their resolution, and payloads of many records at once."""

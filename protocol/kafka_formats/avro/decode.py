@@ -1,0 +1,53 @@
+"""Payloads of Avro, as an Arrow array of bytes -> the values, and which of them are broken."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from kafka_formats.avro.cursor import Bools, Cursor
+from kafka_formats.avro.plan import Plan
+from kafka_formats.avro.vectorised import read
+
+
+class Decoded(NamedTuple):
+    """The values of payloads.
+
+    Attributes:
+        values: With the plan's type; null where a payload is null, any value where it is broken.
+        is_broken: Whether each payload does not have its schema; `scalar.read_payload` says why.
+    """
+
+    values: pa.Array
+    is_broken: Bools
+
+
+def decode(payloads: pa.BinaryArray, plan: Plan, skipped_bytes: int = 0) -> Decoded:
+    """Decode payloads, all of one writer's schema.
+
+    Args:
+        payloads: Binary; null for a tombstone.
+        plan: From `plan.resolve`.
+        skipped_bytes: The size of a frame before each payload.
+    """
+    is_valid = payloads.is_valid().to_numpy(zero_copy_only=False)
+    offsets = np.frombuffer(payloads.buffers()[1], dtype=np.int32)
+    bounds = offsets[payloads.offset : payloads.offset + len(payloads) + 1].astype(np.int64)
+    at, end = bounds[:-1] + skipped_bytes, bounds[1:]
+    slots = np.flatnonzero(is_valid)
+    cursor = Cursor(_bytes_of(payloads), at[slots], end[slots], at[slots] > end[slots])
+    found = read(plan, cursor)
+    is_broken = np.zeros(len(payloads), dtype=np.bool_)
+    is_broken[slots] = cursor.is_broken | (cursor.at > cursor.end)
+    if len(slots) == len(payloads):
+        return Decoded(found, is_broken)
+    place = np.cumsum(is_valid) - 1
+    return Decoded(found.take(pa.array(place, mask=~is_valid)), is_broken)
+
+
+def _bytes_of(payloads: pa.BinaryArray) -> np.ndarray:
+    data = payloads.buffers()[2]
+    found = np.frombuffer(data if data is not None else b"", dtype=np.uint8)
+    return found if len(found) else np.zeros(1, dtype=np.uint8)

@@ -1,0 +1,343 @@
+"""Avro schemas in JSON -> a tree of types. Names are resolved and checked; no bytes are read here.
+
+Source: Apache Avro 1.12, "Schema Declaration", "Names" and "Logical Types".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from kafka_formats.errors import SchemaError
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+PRIMITIVES: Final = frozenset(
+    {"null", "boolean", "int", "long", "float", "double", "bytes", "string"}
+)
+# The largest schema that is read: the JSON parser recurses.
+_MAX_DEPTH: Final = 100
+_MAX_DECIMAL_DIGITS: Final = 38
+_NO_DEFAULT: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Logical:
+    """A logical type; `precision` and `scale` are those of decimals."""
+
+    name: str
+    precision: int = 0
+    scale: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """One of `PRIMITIVES`."""
+
+    name: str
+    logical: Logical | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Bytes of one length."""
+
+    name: str
+    size: int
+    aliases: frozenset[str] = frozenset()
+    logical: Logical | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Enum:
+    """One of some symbols; `default` stands for symbols that a reader does not know."""
+
+    name: str
+    symbols: Sequence[str]
+    aliases: frozenset[str] = frozenset()
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A list of items."""
+
+    items: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """Values by string keys."""
+
+    values: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """One of several types."""
+
+    branches: Sequence[Schema]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a record. `default` is JSON, as `has_default` says."""
+
+    name: str
+    schema: Schema
+    aliases: frozenset[str] = frozenset()
+    default: Any = field(default=_NO_DEFAULT)
+
+    @property
+    def has_default(self) -> bool:
+        """Whether a reader can do without the field."""
+        return self.default is not _NO_DEFAULT
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Fields in their order."""
+
+    name: str
+    fields: Sequence[Field]
+    aliases: frozenset[str] = frozenset()
+
+
+Schema: TypeAlias = "Primitive | Fixed | Enum | Array | Map | Union | Record"
+Named: TypeAlias = "Fixed | Enum | Record"
+
+
+def parse_schema(text: str, references: Sequence[str] = ()) -> Schema:
+    """The tree of a schema in JSON.
+
+    Args:
+        text: The schema.
+        references: Schemas of names that it uses; each may use those before it.
+
+    Raises:
+        SchemaError: The text is no valid schema, or a type contains itself.
+    """
+    parser = _Parser({})
+    for reference in references:
+        parser.schema(_json(reference), "")
+    return parser.schema(_json(text), "")
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SchemaError(f"an Avro schema is no valid JSON: {error}") from error
+
+
+class _Parser:
+    """Reads the types of a schema; `named` has those that were read before, by full name."""
+
+    def __init__(self, named: dict[str, Named]) -> None:
+        self._named = named
+        self._open: list[str] = []  # the records that are being read
+        self._depth = 0
+
+    def schema(self, value: Any, namespace: str) -> Schema:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise SchemaError(f"an Avro schema is nested more than {_MAX_DEPTH} times")
+        try:
+            return self._schema(value, namespace)
+        finally:
+            self._depth -= 1
+
+    def _schema(self, value: Any, namespace: str) -> Schema:
+        if isinstance(value, list):
+            return self._union(value, namespace)
+        if isinstance(value, str):
+            return self._by_name(value, namespace)
+        if not isinstance(value, dict) or "type" not in value:
+            raise SchemaError(f"{_shown(value)} is no Avro type")
+        kind = value["type"]
+        if not isinstance(kind, str):
+            return self.schema(kind, namespace)
+        return self._complex(kind, value, namespace)
+
+    def _complex(self, kind: str, value: Mapping[str, Any], namespace: str) -> Schema:
+        match kind:
+            case "array":
+                return Array(self.schema(_required(value, "items"), namespace))
+            case "map":
+                return Map(self.schema(_required(value, "values"), namespace))
+            case "record" | "error" | "fixed" | "enum":
+                return self._definition(kind, value, namespace)
+        if kind in PRIMITIVES:
+            return Primitive(kind, _logical_of(value, kind))
+        return self._by_name(kind, namespace)
+
+    def _by_name(self, name: str, namespace: str) -> Schema:
+        if name in PRIMITIVES:
+            return Primitive(name)
+        full = _full_name(name, namespace)
+        if full in self._open:
+            raise SchemaError(
+                f"the record {full!r} contains itself, which has no type in Spark: read the "
+                "payload as raw bytes"
+            )
+        found = self._named.get(full) or self._named.get(name)
+        if found is None:
+            raise SchemaError(f"the Avro type {full!r} is not defined")
+        return found
+
+    def _union(self, values: Sequence[Any], namespace: str) -> Union:
+        branches = [self.schema(value, namespace) for value in values]
+        if not branches:
+            raise SchemaError("a union has no types")
+        if any(isinstance(branch, Union) for branch in branches):
+            raise SchemaError("a union is directly within another one")
+        kinds = [kind_of(branch) for branch in branches]
+        if twice := {kind for kind in kinds if kinds.count(kind) > 1}:
+            raise SchemaError(f"a union has the type {min(twice)!r} twice")
+        return Union(branches)
+
+    def _definition(self, kind: str, value: Mapping[str, Any], namespace: str) -> Named:
+        full = _full_name(_required(value, "name"), value.get("namespace", namespace))
+        own_namespace = full.rpartition(".")[0]
+        for part in full.split("."):
+            _check_name(part)
+        if full in {*self._named, *self._open, *PRIMITIVES}:
+            raise SchemaError(f"the Avro type {full!r} is defined twice")
+        aliases = frozenset(
+            _full_name(alias, own_namespace) for alias in _strings(value, "aliases")
+        )
+        if kind == "fixed":
+            found: Named = _fixed(full, value, aliases)
+        elif kind == "enum":
+            found = _enum(full, value, aliases)
+        else:
+            self._open.append(full)
+            found = Record(full, [*self._fields(full, value, own_namespace)], aliases)
+            self._open.pop()
+        self._named[full] = found
+        return found
+
+    def _fields(self, record: str, value: Mapping[str, Any], namespace: str) -> Iterator[Field]:
+        names: set[str] = set()
+        for each in _list(value, "fields"):
+            if not isinstance(each, dict):
+                raise SchemaError(f"{_shown(each)} is no field of the record {record!r}")
+            name = _required(each, "name")
+            _check_name(name)
+            if name in names:
+                raise SchemaError(f"the record {record!r} has the field {name!r} twice")
+            names.add(name)
+            yield Field(
+                name,
+                self.schema(_required(each, "type"), namespace),
+                frozenset(_strings(each, "aliases")),
+                each.get("default", _NO_DEFAULT),
+            )
+
+
+def kind_of(schema: Schema) -> str:
+    """What tells the branches of a union apart: the type, or the full name of a named one."""
+    match schema:
+        case Primitive(name):
+            return name
+        case Array():
+            return "array"
+        case Map():
+            return "map"
+        case Union():
+            return "union"
+        case _:
+            return schema.name
+
+
+def _fixed(name: str, value: Mapping[str, Any], aliases: frozenset[str]) -> Fixed:
+    size = value.get("size")
+    if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 2**31:
+        raise SchemaError(f"the fixed type {name!r} has the size {_shown(size)}")
+    return Fixed(name, size, aliases, _logical_of(value, "fixed", size))
+
+
+def _enum(name: str, value: Mapping[str, Any], aliases: frozenset[str]) -> Enum:
+    symbols = [*_strings(value, "symbols")]
+    default = value.get("default")
+    if not symbols or len(set(symbols)) < len(symbols):
+        raise SchemaError(f"the enum {name!r} has no symbols, or one of them twice")
+    if default is not None and default not in symbols:
+        raise SchemaError(f"the default {_shown(default)} of the enum {name!r} is none of it")
+    return Enum(name, symbols, aliases, default)
+
+
+# What a logical type may annotate. Others are ignored, as the specification says.
+_LOGICAL: Final[Mapping[str, frozenset[str]]] = {
+    "decimal": frozenset({"bytes", "fixed"}),
+    "uuid": frozenset({"string", "fixed"}),
+    "date": frozenset({"int"}),
+    "time-millis": frozenset({"int"}),
+    "time-micros": frozenset({"long"}),
+    "timestamp-millis": frozenset({"long"}),
+    "timestamp-micros": frozenset({"long"}),
+    "timestamp-nanos": frozenset({"long"}),
+    "local-timestamp-millis": frozenset({"long"}),
+    "local-timestamp-micros": frozenset({"long"}),
+    "local-timestamp-nanos": frozenset({"long"}),
+    "duration": frozenset({"fixed"}),
+}
+
+
+def _logical_of(value: Mapping[str, Any], kind: str, size: int | None = None) -> Logical | None:
+    """The logical type; None if it is unknown or invalid, as the specification demands."""
+    name = value.get("logicalType")
+    if not isinstance(name, str) or kind not in _LOGICAL.get(name, ()):
+        return None
+    if name != "decimal":
+        return Logical(name)
+    precision, scale = value.get("precision"), value.get("scale", 0)
+    if not (isinstance(precision, int) and isinstance(scale, int)):
+        return None
+    fits = size is None or precision <= _digits_in(size)
+    if not (0 < precision <= _MAX_DECIMAL_DIGITS and 0 <= scale <= precision and fits):
+        return None
+    return Logical(name, precision, scale)
+
+
+def _digits_in(size: int) -> int:
+    """The digits of any signed number of this many bytes."""
+    return len(str(2 ** (8 * min(size, 20) - 1) - 1)) - 1 if size else 0
+
+
+def _full_name(name: Any, namespace: Any) -> str:
+    if not isinstance(name, str) or not isinstance(namespace, str | None):
+        raise SchemaError(f"{_shown(name)} is no name of an Avro type")
+    return name if "." in name or not namespace else f"{namespace}.{name}"
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise SchemaError(f"{_shown(name)} is no Avro name")
+
+
+def _required(value: Mapping[str, Any], key: str) -> Any:
+    if key not in value:
+        raise SchemaError(f"{_shown(value)} has no {key!r}")
+    return value[key]
+
+
+def _list(value: Mapping[str, Any], key: str) -> list[Any]:
+    found = value.get(key, [])
+    if not isinstance(found, list):
+        raise SchemaError(f"{key!r} of {_shown(value)} is no list")
+    return found
+
+
+def _strings(value: Mapping[str, Any], key: str) -> Iterator[str]:
+    for each in _list(value, key):
+        if not isinstance(each, str):
+            raise SchemaError(f"{key!r} of {_shown(value)} has {_shown(each)}")
+        yield each
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,127 @@
+"""The defaults of fields: JSON -> values as `pyarrow.array` takes them.
+
+Source: Apache Avro 1.12, "Complex Types", field default values.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from kafka_formats.avro.schema import Array, Enum, Fixed, Map, Primitive, Record, Schema, Union
+from kafka_formats.avro.types import members_of
+from kafka_formats.errors import SchemaError
+
+_MILLIS: Final = frozenset({"timestamp-millis", "local-timestamp-millis"})
+_RANGES: Final[Mapping[str, int]] = {"int": 2**31, "long": 2**63}
+
+
+def default_of(schema: Schema, value: Any, path: str) -> Any:
+    """The default of a field.
+
+    Raises:
+        SchemaError: The JSON does not have the type of the field.
+    """
+    try:
+        return _VALUES[type(schema)](schema, value, path)
+    except _MismatchError:
+        raise SchemaError(f"the default of the field {path!r} does not have its type") from None
+
+
+class _MismatchError(Exception):
+    pass
+
+
+def _check(fits: bool) -> None:
+    if not fits:
+        raise _MismatchError
+
+
+def _of_primitive(schema: Primitive, value: Any, path: str) -> Any:
+    match schema.name:
+        case "null":
+            _check(value is None)
+        case "boolean":
+            _check(isinstance(value, bool))
+        case "int" | "long":
+            _check(_is_integer(value) and _fits(value, schema.name))
+            is_ms = schema.logical is not None and schema.logical.name in _MILLIS
+            return value * 1_000 if is_ms else value
+        case "float" | "double":
+            _check(_is_integer(value) or isinstance(value, float))
+            return float(value)
+        case "string":
+            _check(isinstance(value, str))
+        case _:
+            return _of_bytes(schema, value, path)
+    return value
+
+
+def _of_enum(schema: Enum, value: Any, _path: str) -> str:
+    _check(value in schema.symbols)
+    return str(value)
+
+
+def _of_array(schema: Array, value: Any, path: str) -> list[Any]:
+    _check(isinstance(value, list))
+    return [default_of(schema.items, each, path) for each in value]
+
+
+def _of_map(schema: Map, value: Any, path: str) -> list[tuple[str, Any]]:
+    _check(isinstance(value, dict))
+    return [(key, default_of(schema.values, each, path)) for key, each in value.items()]
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _fits(value: int, name: str) -> bool:
+    return -_RANGES[name] <= value < _RANGES[name]
+
+
+def _of_bytes(schema: Primitive | Fixed, value: Any, _path: str) -> Any:
+    _check(isinstance(value, str) and all(ord(each) < 0x100 for each in value))
+    found = value.encode("latin-1")
+    _check(isinstance(schema, Primitive) or len(found) == schema.size)
+    if schema.logical is None or schema.logical.name != "decimal":
+        return found
+    return decimal.Decimal(int.from_bytes(found, "big", signed=True)).scaleb(-schema.logical.scale)
+
+
+def _of_record(schema: Record, value: Any, path: str) -> dict[str, Any]:
+    _check(isinstance(value, dict))
+    found = {}
+    for field in schema.fields:
+        inner = f"{path}.{field.name}"
+        if field.name in value:
+            found[field.name] = default_of(field.schema, value[field.name], inner)
+        elif field.has_default:
+            found[field.name] = default_of(field.schema, field.default, inner)
+        else:
+            raise SchemaError(f"the default of the field {path!r} lacks {field.name!r}")
+    return found
+
+
+def _of_union(schema: Union, value: Any, path: str) -> Any:
+    """Avro 1.12 takes any branch, older releases the first."""
+    members = members_of(schema)
+    for branch in schema.branches:
+        try:
+            found = default_of(branch, value, path)
+        except SchemaError:
+            continue
+        return {f"member{members.index(branch)}": found} if branch in members else found
+    raise _MismatchError
+
+
+_VALUES: Final[Mapping[type[Schema], Callable[[Any, Any, str], Any]]] = {
+    Primitive: _of_primitive,
+    Fixed: _of_bytes,
+    Enum: _of_enum,
+    Array: _of_array,
+    Map: _of_map,
+    Record: _of_record,
+    Union: _of_union,
+}

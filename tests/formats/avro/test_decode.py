@@ -1,0 +1,180 @@
+"""Payloads of Avro: many at once give the values of one by one, and of other implementations."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_formats.avro.decode import decode
+from kafka_formats.avro.plan import Plan, resolve
+from kafka_formats.avro.scalar import read_payload
+from kafka_formats.avro.schema import parse_schema
+from kafka_formats.errors import PayloadError
+from tests.formats.avro.payloads import Json, payload, schemas, varint, with_length
+
+
+def plan_of(writer: Json, reader: Json = None) -> Plan:
+    found = parse_schema(json.dumps(writer))
+    return resolve(found, found if reader is None else parse_schema(json.dumps(reader)))
+
+
+def expected(plan: Plan, payloads: list[bytes | None]) -> tuple[list[Any], list[bool]]:
+    """The values one by one, None for a broken payload; and which are broken."""
+    values: list[Any] = []
+    broken = []
+    for each in payloads:
+        try:
+            values.append(None if each is None else read_payload(plan, each))
+            broken.append(False)
+        except PayloadError:
+            values.append(None)
+            broken.append(True)
+    return values, broken
+
+
+def check(plan: Plan, payloads: list[bytes | None]) -> None:
+    found = decode(pa.array(payloads, pa.binary()), plan)
+    found.values.validate(full=True)
+    values, broken = expected(plan, payloads)
+    assert found.is_broken.tolist() == broken
+    whole = [row for row, is_broken in enumerate(broken) if not is_broken]
+    wanted = pa.array([values[row] for row in whole], plan.type)
+    # Not `equals`: NaN is none.
+    assert str(found.values.take(pa.array(whole, pa.int64())).to_pylist()) == str(
+        wanted.to_pylist()
+    )
+
+
+@given(schema=schemas(), data=st.data())
+def test_many_payloads_are_read_as_one_by_one(schema: Json, data: st.DataObject) -> None:
+    rows: list[bytes | None] = [payload(data.draw, schema) for _ in range(3)]
+    times = data.draw(st.sampled_from([1, 1, 20]))
+    check(plan_of(schema), [*rows * times, None])
+
+
+DAMAGE = st.tuples(st.sampled_from(["flip", "cut", "set", "add"]), st.integers(0), st.integers(0))
+
+
+def damaged(row: bytes, how: str, place: int, value: int) -> bytes:
+    at = place % (len(row) + 1)
+    if how == "cut" or at == len(row):
+        return row[:at]
+    byte = row[at] ^ (1 << value % 8) if how == "flip" else value % 256
+    return row[:at] + bytes([byte]) + row[at + (how != "add") :]
+
+
+@given(schema=schemas(), damages=st.lists(DAMAGE, min_size=3, max_size=3), data=st.data())
+def test_fault_32_damaged_payloads_spoil_no_others(
+    schema: Json, damages: list[tuple[str, int, int]], data: st.DataObject
+) -> None:
+    rows = [payload(data.draw, schema) for _ in damages]
+    broken = [damaged(row, *damage) for row, damage in zip(rows, damages, strict=True)]
+    check(plan_of(schema), [each for pair in zip(rows, broken, strict=True) for each in pair])
+
+
+@given(schema=schemas(), damages=st.lists(DAMAGE, min_size=3, max_size=3), data=st.data())
+def test_fields_that_nobody_wants_are_skipped(
+    schema: Json, damages: list[tuple[str, int, int]], data: st.DataObject
+) -> None:
+    kept = {"name": "kept", "type": "long"}
+    writer = {"type": "record", "name": "R", "fields": [{"name": "skipped", "type": schema}, kept]}
+    plan = plan_of(writer, writer | {"fields": [kept]})
+    rows = [payload(data.draw, writer) for _ in damages]
+    assert not decode(pa.array(rows, pa.binary()), plan).is_broken.any()
+    broken = [damaged(row, *damage) for row, damage in zip(rows, damages, strict=True)]
+    check(plan, [*rows, *broken])
+
+
+def test_a_skipped_string_need_not_be_utf_8() -> None:
+    writer = {"type": "record", "name": "R", "fields": [{"name": "s", "type": "string"}]}
+    row = with_length(b"\xff")
+    check(plan_of(writer, writer | {"fields": []}), [row])
+    assert decode(pa.array([row], pa.binary()), plan_of(writer)).is_broken.all()
+
+
+@given(rows=st.lists(st.binary(max_size=60), max_size=20), schema=schemas())
+def test_fault_32_garbage_is_read_or_refused(rows: list[bytes | None], schema: Json) -> None:
+    check(plan_of(schema), rows)
+
+
+def as_fastavro_reads(schema: Json, row: bytes) -> Any:
+    return fastavro.schemaless_reader(io.BytesIO(row), fastavro.parse_schema(schema), None)
+
+
+@given(schema=schemas(with_unions=False), data=st.data())
+def test_equals_fastavro(schema: Json, data: st.DataObject) -> None:
+    rows = [payload(data.draw, schema) for _ in range(3)]
+    plan = plan_of(schema)
+    wanted = pa.array([as_pairs(schema, as_fastavro_reads(schema, row)) for row in rows], plan.type)
+    assert decode(pa.array(rows, pa.binary()), plan).values.equals(wanted)
+
+
+def as_pairs(schema: Json, value: Any) -> Any:
+    """The value with lists of pairs as maps, which Arrow takes."""
+    if isinstance(schema, list):
+        return None if value is None else as_pairs(schema[1], value)
+    kind = schema if isinstance(schema, str) else schema["type"]
+    if kind == "array":
+        return [as_pairs(schema["items"], each) for each in value]
+    if kind == "map":
+        return [(key, as_pairs(schema["values"], each)) for key, each in value.items()]
+    if kind == "record":
+        return {
+            each["name"]: as_pairs(each["type"], value[each["name"]]) for each in schema["fields"]
+        }
+    return value
+
+
+def test_wide_unions_are_structs_of_members() -> None:
+    plan = plan_of(["null", "int", "string", {"type": "array", "items": "long"}])
+    rows = [b"\x00", b"\x02\x0a", b"\x04" + with_length(b"abc"), b"\x06\x02\x02\x00"]
+    found = decode(pa.array(rows, pa.binary()), plan)
+    nothing = {"member0": None, "member1": None, "member2": None}
+    assert found.values.to_pylist() == [
+        None,
+        nothing | {"member0": 5},
+        nothing | {"member1": "abc"},
+        nothing | {"member2": [1]},
+    ]
+    assert not found.is_broken.any()
+
+
+@pytest.mark.parametrize(
+    ("branches", "to"), [(["int", "long"], pa.int64()), (["null", "float", "double"], pa.float64())]
+)
+def test_unions_of_numbers_are_the_wider_one(branches: Json, to: pa.DataType) -> None:
+    plan = plan_of(branches)
+    rows = [varint(len(branches) - 2) + (b"\x02" if to == pa.int64() else b"\x00\x00\x80\x3f")]
+    assert decode(pa.array(rows, pa.binary()), plan).values.equals(pa.array([1], to))
+
+
+def test_a_frame_before_each_payload_is_skipped() -> None:
+    rows = [b"\x00\x00\x00\x00\x07\x0a", b"\x00\x00", None, b"\x00\x00\x00\x00\x07\x0c"]
+    found = decode(pa.array(rows, pa.binary()), plan_of("long"), skipped_bytes=5)
+    assert found.is_broken.tolist() == [False, True, False, False]
+    assert found.values.take(pa.array([0, 2, 3])).to_pylist() == [5, None, 6]
+
+
+def test_a_slice_of_an_array() -> None:
+    rows = pa.array([b"\x02", b"\x04", b"\x06"], pa.binary())
+    assert decode(rows.slice(1), plan_of("long")).values.to_pylist() == [2, 3]
+
+
+def test_no_payloads() -> None:
+    for rows in ([], [None, None]):
+        found = decode(pa.array(rows, pa.binary()), plan_of(["null", "string"]))
+        assert found.values.to_pylist() == rows
+
+
+@pytest.mark.parametrize("item", ["null", {"type": "fixed", "name": "F", "size": 0}])
+def test_fault_32_items_without_bytes_are_limited(item: Json) -> None:
+    rows: list[bytes | None] = [varint(count) + b"\x00" for count in (1_000, 1_001, 2**40)]
+    found = decode(pa.array(rows, pa.binary()), plan_of({"type": "array", "items": item}))
+    assert found.is_broken.tolist() == [False, True, True]
