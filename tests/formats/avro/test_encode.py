@@ -1,0 +1,117 @@
+"""Arrow columns to payloads of Avro, read by ourselves and by fastavro."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kafka_formats.avro.decode import decode
+from kafka_formats.avro.encode import encode
+from kafka_formats.avro.schema import Schema, parse_schema
+from kafka_formats.errors import PayloadError, SchemaError
+from tests.formats.avro.payloads import Json, payload, schemas, varint, with_length
+from tests.formats.avro.test_decode import as_fastavro_reads, as_pairs, plan_of
+
+
+def schema_of(schema: Json) -> Schema:
+    return parse_schema(json.dumps(schema))
+
+
+@given(schema=schemas(), data=st.data())
+def test_what_is_written_is_read(schema: Json, data: st.DataObject) -> None:
+    plan = plan_of(schema)
+    rows = [payload(data.draw, schema) for _ in range(3)]
+    values = decode(pa.array(rows, pa.binary()), plan).values
+    written = encode(schema_of(schema), values)
+    found = decode(written, plan)
+    assert not found.is_broken.any()
+    assert str(found.values.to_pylist()) == str(values.to_pylist())
+
+
+@given(schema=schemas(with_unions=False), data=st.data())
+def test_fastavro_reads_what_is_written(schema: Json, data: st.DataObject) -> None:
+    plan = plan_of(schema)
+    rows = [payload(data.draw, schema) for _ in range(3)]
+    values = decode(pa.array(rows, pa.binary()), plan).values
+    written = encode(schema_of(schema), values)
+    read = [as_pairs(schema, as_fastavro_reads(schema, row.as_py())) for row in written]
+    assert pa.array(read, plan.type).equals(values)
+
+
+@pytest.mark.parametrize(
+    ("value", "size"), [(0, 1), (127, 1), (128, 2), (-128, 1), (-129, 2), (10**37, 16)]
+)
+def test_decimals_are_as_short_as_they_can_be(value: int, size: int) -> None:
+    schema = schema_of({"type": "bytes", "logicalType": "decimal", "precision": 38})
+    written = encode(schema, pa.array([Decimal(value)], pa.decimal128(38)))
+    assert written.to_pylist() == [with_length(value.to_bytes(size, "big", signed=True))]
+
+
+def test_a_slice_of_a_column() -> None:
+    values = pa.array([[1], [2, 3], []], pa.list_(pa.int64())).slice(1)
+    written = encode(schema_of({"type": "array", "items": "long"}), values)
+    assert written.to_pylist() == [varint(2) + varint(2) + varint(3) + b"\x00", b"\x00"]
+
+
+def test_items_outside_of_a_slice_do_not_matter() -> None:
+    values = pa.array([[("k", None)], [("k", 1)]], pa.map_(pa.string(), pa.int64())).slice(1)
+    schema = schema_of({"type": "map", "values": "long"})
+    (row,) = encode(schema, values).to_pylist()
+    assert row == varint(1) + with_length(b"k") + varint(1) + b"\x00"
+
+
+def test_no_rows() -> None:
+    schema = schema_of({"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]})
+    assert len(encode(schema, pa.array([], pa.struct({"a": pa.int32()})))) == 0
+
+
+RECORD = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
+ENUM = {"type": "enum", "name": "E", "symbols": ["A"]}
+FIXED = {"type": "fixed", "name": "F", "size": 2}
+WIDE = ["int", "string"]
+MEMBERS = pa.struct({"member0": pa.int32(), "member1": pa.string()})
+
+
+@pytest.mark.parametrize(
+    ("schema", "values", "reason"),
+    [
+        ("int", pa.array([1], pa.int64()), "int64 cannot be written as int"),
+        ("float", pa.array([1.0], pa.float64()), "double cannot be written as float"),
+        ("string", pa.array([b"x"]), "binary cannot be written as string"),
+        (RECORD, pa.array([{"a": "x"}]), "the field 'a': string cannot be written as int"),
+        (RECORD, pa.array([{"b": 1}]), "the schema has no field 'b'"),
+        (RECORD, pa.array([{}], pa.struct([])), "the column has no field 'a'"),
+        (WIDE, pa.array([1], pa.int32()), "int32 cannot be written as union"),
+        ({"type": "int", "logicalType": "date"}, pa.array([1], pa.int32()), "int32 cannot"),
+    ],
+)
+def test_types_that_do_not_fit(schema: Json, values: Any, reason: str) -> None:
+    with pytest.raises(SchemaError, match=reason):
+        encode(schema_of(schema), values)
+
+
+DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 2}
+
+
+@pytest.mark.parametrize(
+    ("schema", "values", "reason"),
+    [
+        ("int", pa.array([None], pa.int32()), "a null is written as int"),
+        (RECORD, pa.array([{"a": None}], pa.struct({"a": pa.int32()})), "^a: a null is written"),
+        (ENUM, pa.array(["B"]), "no symbol of E"),
+        (FIXED, pa.array([b"x"]), "does not have 2 bytes"),
+        (DECIMAL, pa.array([Decimal(100)], pa.decimal128(5)), "does not fit 2 digits"),
+        (WIDE, pa.array([None], MEMBERS), "without null"),
+        (WIDE, pa.array([{"member0": None, "member1": None}], MEMBERS), "no value"),
+        (WIDE, pa.array([{"member0": 1, "member1": "x"}], MEMBERS), "several values"),
+    ],
+)
+def test_values_that_do_not_fit(schema: Json, values: Any, reason: str) -> None:
+    with pytest.raises(PayloadError, match=reason):
+        encode(schema_of(schema), values)
