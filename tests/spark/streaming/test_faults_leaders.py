@@ -236,7 +236,8 @@ STRATEGIES = pytest.mark.parametrize(
 )
 
 
-PATIENT: Options = {"kafka_topic_metadata_propagation_max_ms": 5_000}
+# Longer than a busy machine stands still: only the node with old metadata may be asked by then.
+PATIENT: Options = {"kafka_topic_metadata_propagation_max_ms": 60_000}
 
 
 def two_partitions(cluster: ScriptedCluster) -> tuple[TopicPartition, TopicPartition]:
