@@ -7,7 +7,7 @@ import sys
 import atheris
 
 # Only our own code counts for coverage.
-with atheris.instrument_imports(include=["kafka_protocol"]):
+with atheris.instrument_imports(include=["kafka_formats", "kafka_protocol"]):
     from tests.fuzz.targets import feed
 
 atheris.Setup(sys.argv, feed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from kafka_protocol.records.batch import BatchContents, Producer, build_batch
@@ -101,6 +102,22 @@ def _challenges() -> Iterator[bytes]:
     yield b'{"status":"invalid_token","scope":"s"}'
 
 
+def _avro_payloads() -> Iterator[bytes]:
+    a = (b"\x00", b"\x02\x54", b"\x04\x06abc")
+    rest = b"\x02\x02k" + bytes(8) + b"\x00\x03\x08\x00\x02\x02x\x00" + b"\x02\x04\x01\x00\x54\x01"
+    yield b"\n".join(each + rest for each in a)
+
+
+def _avro_schemas() -> Iterator[bytes]:
+    old = [{"name": "a", "type": "int"}]
+    new = [*old, {"name": "b", "type": ["null", "string"], "default": None, "aliases": ["c"]}]
+    for fields in (old, new):
+        schemas = [{"type": "record", "name": "R", "fields": each} for each in (old, fields)]
+        yield "\n".join(map(json.dumps, schemas)).encode()
+    enum = {"type": "enum", "name": "E", "symbols": ["A"], "default": "A"}
+    yield json.dumps({"type": "map", "values": {"type": "array", "items": enum}}).encode()
+
+
 _SEEDS = {
     "message": _messages,
     "connection": _connections,
@@ -108,4 +125,6 @@ _SEEDS = {
     "compressed": _compressed,
     "jaas": _jaas,
     "challenges": _challenges,
+    "avro_payloads": _avro_payloads,
+    "avro_schema": _avro_schemas,
 }

@@ -1,7 +1,7 @@
 """The functions to fuzz: for any bytes, each returns or raises a `KafkaError`.
 
 Any other exception is a finding, and so is too much memory, which the fuzzer measures. Two codecs
-must read the same bytes in the same way.
+must read the same bytes in the same way, and so must two readers of Avro.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from kafka_formats.avro.plan import resolve
+from kafka_formats.avro.schema import parse_schema
+from kafka_formats.errors import SchemaError
 from kafka_protocol.auth.jaas import credentials_of, parse_jaas
 from kafka_protocol.auth.oauthbearer import OAuthBearer
 from kafka_protocol.auth.scram import Scram
@@ -30,6 +33,7 @@ from kafka_protocol.records.record import Record, decode_records
 from kafka_protocol.records.transactions import AbortedTransaction, AbortedTransactions
 from kafka_protocol.schema import Message, Request, Response
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from tests.formats.avro.checks import check, plan_of
 from tests.protocol.catalogue import EVERY_VERSION
 
 EVERYTHING = OffsetRange(TopicPartition("t", 0), 0, 2**63 - 1)
@@ -129,11 +133,50 @@ def challenges(data: bytes) -> None:
                 conversation.respond(challenge)
 
 
+AVRO = plan_of(
+    {
+        "type": "record",
+        "name": "R",
+        "fields": [
+            {"name": "a", "type": ["null", "long", "string"]},
+            {"name": "b", "type": {"type": "map", "values": "double"}},
+            {"name": "c", "type": {"type": "array", "items": ["null", "bytes"]}},
+            {"name": "d", "type": {"type": "enum", "name": "E", "symbols": ["A", "B"]}},
+            {"name": "e", "type": {"type": "bytes", "logicalType": "decimal", "precision": 20}},
+            {"name": "f", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+            {"name": "g", "type": "boolean"},
+        ],
+    }
+)
+
+
+def avro_payloads(data: bytes) -> None:
+    """Some payloads, one per line: together and one by one they are read alike."""
+    check(AVRO, data.split(b"\n"))
+
+
+def avro_schema(data: bytes) -> None:
+    """A schema, or two: how the first is read as the second."""
+    with suppress(SchemaError):
+        first, _, second = data.decode(errors="replace").partition("\n")
+        writer = parse_schema(first)
+        resolve(writer, parse_schema(second) if second else writer)
+
+
 Target = Callable[[bytes], object]
 
 TARGETS: dict[str, Target] = {
     target.__name__: target
-    for target in (message, connection, record_batches, compressed, jaas, challenges)
+    for target in (
+        message,
+        connection,
+        record_batches,
+        compressed,
+        jaas,
+        challenges,
+        avro_payloads,
+        avro_schema,
+    )
 }
 
 

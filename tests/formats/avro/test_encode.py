@@ -15,8 +15,8 @@ from kafka_formats.avro.decode import decode
 from kafka_formats.avro.encode import encode
 from kafka_formats.avro.schema import Schema, parse_schema
 from kafka_formats.errors import PayloadError, SchemaError
+from tests.formats.avro.checks import as_fastavro_reads, as_pairs, plan_of
 from tests.formats.avro.payloads import Json, payload, schemas, varint, with_length
-from tests.formats.avro.test_decode import as_fastavro_reads, as_pairs, plan_of
 
 
 def schema_of(schema: Json) -> Schema:

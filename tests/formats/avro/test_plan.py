@@ -16,8 +16,8 @@ from kafka_formats.avro.plan import resolve
 from kafka_formats.avro.scalar import read_payload
 from kafka_formats.avro.schema import parse_schema
 from kafka_formats.errors import PayloadError, SchemaError
+from tests.formats.avro.checks import check, plan_of
 from tests.formats.avro.payloads import Json, varint, with_length
-from tests.formats.avro.test_decode import check, plan_of
 
 
 def record(**fields: Json) -> Json:

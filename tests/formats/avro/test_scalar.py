@@ -6,8 +6,8 @@ import pytest
 
 from kafka_formats.avro.scalar import read_payload
 from kafka_formats.errors import PayloadError
+from tests.formats.avro.checks import check, plan_of
 from tests.formats.avro.payloads import Json, varint, with_length
-from tests.formats.avro.test_decode import check, plan_of
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 3}
