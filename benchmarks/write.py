@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from rich.progress import Progress
 from rich.table import Table
@@ -121,6 +122,27 @@ def write(
         return run, records_in(servers, name)
 
 
+def write_in_the_end(
+    failures: list[str],
+    rows: DataFrame,
+    contender: str,
+    servers: str,
+    workload: Workload,
+    processes: Processes,
+) -> tuple[Run, int]:
+    """Write the rows, and once more if Spark's connector fails; `failures` gets the reason.
+
+    On this machine a batch of its producer expires now and then, after two minutes of nothing.
+    """
+    try:
+        return write(rows, contender, servers, workload, processes)
+    except Py4JJavaError as error:
+        if contender != "kafka":
+            raise
+        failures.append(f"{workload}: {str(error.java_exception)[:300]}")
+        return write(rows, contender, servers, workload, processes)
+
+
 def check_rows(contender: str, count: int, there: int) -> None:
     """A contender that drops rows would be the fastest."""
     if contender == CEILING:
@@ -143,9 +165,10 @@ def records_in(servers: str, topic: str) -> int:
 
 def measure(
     spark: SparkSession, cluster: KafkaCluster, workloads: list[Workload], options: Any
-) -> list[Result]:
-    """A row for each workload and contender."""
-    results = []
+) -> tuple[list[Result], list[str]]:
+    """A row for each workload and contender; and the failures of Spark's connector."""
+    results: list[Result] = []
+    failures: list[str] = []
     processes = Processes(jvm_of(spark), cluster.brokers[0].pid or 0)
     with Progress(console=console, transient=True) as progress:
         bar = progress.add_task("", total=len(workloads) * (WARM_UP + options.rounds))
@@ -159,14 +182,19 @@ def measure(
                     progress.update(bar, advance=1, description=f"{workload}: round {number}")
                     first = number % len(CONTENDERS)  # none always follows the same one
                     for contender in CONTENDERS[first:] + CONTENDERS[:first]:
-                        run, there = write(
-                            rows, contender, cluster.bootstrap_servers, workload, processes
+                        run, there = write_in_the_end(
+                            failures,
+                            rows,
+                            contender,
+                            cluster.bootstrap_servers,
+                            workload,
+                            processes,
                         )
                         check_rows(contender, count, there)
                         runs[contender].append(run)
                 results += summary(workload, count, runs)
             rows.unpersist()
-    return results
+    return results, failures
 
 
 def summary(workload: Workload, rows: int, runs: dict[str, list[Run]]) -> list[Result]:
@@ -242,12 +270,15 @@ def main() -> None:
     )
     conf = dict(each.split("=", 1) for each in options.conf)
     with broker() as cluster, session(jars, DroppingSink, conf) as spark:
-        results = measure(spark, cluster, workloads, options)
+        results, failures = measure(spark, cluster, workloads, options)
     show(results)
+    for each in failures:
+        console.print(f"failed, and done again: {each}")
     options.results.mkdir(exist_ok=True, parents=True)
     plot(results, options.results / "write.png")
     settings = {"tuned": TUNED, "rounds": options.rounds, "conf": options.conf}
-    save(options.results / "write.json", settings | {"write": results})
+    figures = {"write": results, "failures_of_kafka": failures}
+    save(options.results / "write.json", settings | figures)
 
 
 if __name__ == "__main__":
