@@ -15,6 +15,7 @@ import argparse
 import itertools
 import statistics
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -122,25 +123,20 @@ def write(
         return run, records_in(servers, name)
 
 
-def write_in_the_end(
-    failures: list[str],
-    rows: DataFrame,
-    contender: str,
-    servers: str,
-    workload: Workload,
-    processes: Processes,
+def again_if_it_fails(
+    attempt: Callable[[], tuple[Run, int]], contender: str, failures: list[str]
 ) -> tuple[Run, int]:
-    """Write the rows, and once more if Spark's connector fails; `failures` gets the reason.
+    """Write once more if Spark's connector fails; `failures` gets the reason.
 
     On this machine a batch of its producer expires now and then, after two minutes of nothing.
     """
     try:
-        return write(rows, contender, servers, workload, processes)
+        return attempt()
     except Py4JJavaError as error:
         if contender != "kafka":
             raise
-        failures.append(f"{workload}: {str(error.java_exception)[:300]}")
-        return write(rows, contender, servers, workload, processes)
+        failures.append(str(error.java_exception)[:300])
+        return attempt()
 
 
 def check_rows(contender: str, count: int, there: int) -> None:
@@ -182,14 +178,9 @@ def measure(
                     progress.update(bar, advance=1, description=f"{workload}: round {number}")
                     first = number % len(CONTENDERS)  # none always follows the same one
                     for contender in CONTENDERS[first:] + CONTENDERS[:first]:
-                        run, there = write_in_the_end(
-                            failures,
-                            rows,
-                            contender,
-                            cluster.bootstrap_servers,
-                            workload,
-                            processes,
-                        )
+                        servers = cluster.bootstrap_servers
+                        attempt = partial(write, rows, contender, servers, workload, processes)
+                        run, there = again_if_it_fails(attempt, contender, failures)
                         check_rows(contender, count, there)
                         runs[contender].append(run)
                 results += summary(workload, count, runs)
