@@ -23,7 +23,15 @@ READER = b"python_streaming_source_runner"
 
 def readers_of(jvm: int) -> set[int]:
     """The processes of streaming readers on the driver."""
-    return {pid for pid in descendants(jvm) if READER in Path(f"/proc/{pid}/cmdline").read_bytes()}
+    return {pid for pid in descendants(jvm) if READER in command_of(pid)}
+
+
+def command_of(pid: int) -> bytes:
+    """The command line of a process; nothing if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 def idle(spark: SparkSession, contender: str, servers: str, seconds: float) -> dict[str, float]:
