@@ -1,6 +1,6 @@
-"""Downloads locked jars with Maven or with PySpark's Ivy. Must not know the cache.
+"""Downloads locked jars and archives with Maven or PySpark's Ivy. Must not know the cache.
 
-Both download exact coordinates without dependencies, because the lock file has all jars. The
+Both download exact coordinates without dependencies, because the lock file has all files. The
 repositories are those of the user's Maven or Ivy configuration.
 """
 
@@ -50,12 +50,14 @@ _POM = """<project>
   </build>
 </project>
 """
+_POM_CLASSIFIER = "<classifier>{0.classifier}</classifier>"
 _POM_ITEM = (
     "            <artifactItem><groupId>{0.group}</groupId>"
-    "<artifactId>{0.artifact}</artifactId><version>{0.version}</version></artifactItem>"
+    "<artifactId>{0.artifact}</artifactId><version>{0.version}</version>"
+    "<type>{0.extension}</type>{1}</artifactItem>"
 )
 
-_IVY = """<ivy-module version="2.0">
+_IVY = """<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
   <info organisation="pykafka" module="broker-jars"/>
   <configurations><conf name="default"/></configurations>
   <dependencies>
@@ -63,36 +65,42 @@ _IVY = """<ivy-module version="2.0">
   </dependencies>
 </ivy-module>
 """
+_IVY_CLASSIFIER = ' m:classifier="{0.classifier}"'
 _IVY_ITEM = (
     '    <dependency org="{0.group}" name="{0.artifact}" rev="{0.version}" transitive="false" '
-    'conf="default->master"><artifact name="{0.artifact}" type="jar" ext="jar"/></dependency>'
+    'conf="default->master"><artifact name="{0.artifact}" type="{0.extension}" '
+    'ext="{0.extension}"{1}/></dependency>'
 )
 
 
 class Coordinates(NamedTuple):
-    """The Maven coordinates of an artifact."""
+    """The Maven coordinates of an artifact: a jar, unless they name another extension."""
 
     group: str
     artifact: str
     version: str
+    extension: str = "jar"
+    classifier: str = ""
 
     @classmethod
     def parse(cls, text: str) -> Coordinates:
-        """Reads `group:artifact:version`."""
-        group, artifact, version = text.split(":")
-        return cls(group, artifact, version)
+        """Reads `group:artifact:version[:extension[:classifier]]`."""
+        group, artifact, version, *more = text.split(":")
+        return cls(group, artifact, version, *more)
 
     @property
     def file_name(self) -> str:
-        """The jar's name in a flat folder."""
-        return f"{self.artifact}-{self.version}.jar"
+        """The file's name in a flat folder."""
+        parts = filter(None, (self.artifact, self.version, self.classifier))
+        return f"{'-'.join(parts)}.{self.extension}"
 
     def __str__(self) -> str:
-        return ":".join(self)
+        is_plain_jar = self[3:] == ("jar", "")
+        return ":".join(self[:3] if is_plain_jar else filter(None, self))
 
 
 class Resolver(NamedTuple):
-    """A tool that copies jars into a folder.
+    """A tool that copies artifacts into a folder.
 
     `command` writes the tool's input to a folder, and returns the command line.
     """
@@ -119,24 +127,25 @@ def resolve(
     resolvers: Sequence[Resolver],
     on_progress: Callable[[str], None],
 ) -> None:
-    """Copies the jars of `artifacts` to `target`, with the first resolver that succeeds.
+    """Copies the files of `artifacts` to `target`, with the first resolver that succeeds.
 
     Raises:
         JarError: There is no resolver, or all failed; the message has their errors.
     """
+    what = artifacts[0].file_name if len(artifacts) == 1 else f"{len(artifacts)} jars"
     if not resolvers:
         raise JarError(
-            "Kafka's jars cannot be downloaded: install Maven (`mvn` on the PATH) or PySpark (with "
-            "its Ivy)"
+            f"{what} cannot be downloaded: install Maven (`mvn` on the PATH) or PySpark (with its "
+            "Ivy)"
         )
     errors = []
     for resolver in resolvers:
-        on_progress(f"downloading {len(artifacts)} jars with {resolver.name} (only once)")
+        on_progress(f"downloading {what} with {resolver.name} (only once)")
         error = _run(resolver, artifacts, target)
         if error is None:
             return
         errors.append(f"{resolver.name}: {error}")
-    raise JarError("Kafka's jars cannot be downloaded; " + "; ".join(errors))
+    raise JarError(f"{what} cannot be downloaded; " + "; ".join(errors))
 
 
 def _run(resolver: Resolver, artifacts: Sequence[Coordinates], target: Path) -> str | None:
@@ -175,7 +184,7 @@ def _is_error(line: str) -> bool:
 def _maven_command(maven: str) -> Callable[[Sequence[Coordinates], Path, Path], list[str]]:
     def command(artifacts: Sequence[Coordinates], work: Path, target: Path) -> list[str]:
         pom = work / "pom.xml"
-        items = "\n".join(map(_POM_ITEM.format, artifacts))
+        items = _items(_POM_ITEM, _POM_CLASSIFIER, artifacts)
         plugin = Coordinates.parse(MAVEN_DEPENDENCY_PLUGIN)
         pom.write_text(_POM.format(plugin=plugin, items=items), encoding="utf-8")
         goal = f"{MAVEN_DEPENDENCY_PLUGIN}:copy"
@@ -187,17 +196,25 @@ def _maven_command(maven: str) -> Callable[[Sequence[Coordinates], Path, Path], 
 def _ivy_command(java: Path, ivy: Path) -> Callable[[Sequence[Coordinates], Path, Path], list[str]]:
     def command(artifacts: Sequence[Coordinates], work: Path, target: Path) -> list[str]:
         module = work / "ivy.xml"
-        items = "\n".join(map(_IVY_ITEM.format, artifacts))
+        items = _items(_IVY_ITEM, _IVY_CLASSIFIER, artifacts)
         module.write_text(_IVY.format(items=items), encoding="utf-8")
         settings = os.environ.get(IVY_SETTINGS_VARIABLE)
         return [
             *(str(java), "-cp", str(ivy), "org.apache.ivy.Main", "-warn"),
             *(("-settings", settings) if settings else ()),
             *("-cache", str(work / "cache"), "-ivy", str(module)),
-            *("-retrieve", f"{target}/[artifact]-[revision].[ext]", "-types", "jar"),
+            *("-retrieve", f"{target}/[artifact]-[revision](-[classifier]).[ext]"),
+            *("-types", *sorted({each.extension for each in artifacts})),
         ]
 
     return command
+
+
+def _items(item: str, classifier: str, artifacts: Sequence[Coordinates]) -> str:
+    # An empty classifier would leave a dash at the end of the file's name.
+    return "\n".join(
+        item.format(each, classifier.format(each) if each.classifier else "") for each in artifacts
+    )
 
 
 def _find_ivy_jar() -> Path | None:

@@ -109,7 +109,7 @@ def test_each_set_of_jars_has_its_own_folder(resolving: Resolving) -> None:
 
 
 def test_version_that_the_lock_file_lacks(resolving: Resolving) -> None:
-    with pytest.raises(JarError, match=r"no jars for Kafka 9\.9"):
+    with pytest.raises(JarError, match=r"has no files for 9\.9: run `python -m"):
         jars.find_jars("9.9", JAVA, lambda _what: None)
 
 

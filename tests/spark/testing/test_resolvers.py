@@ -11,6 +11,7 @@ from kafka_spark_source.testing import JarError, resolvers
 from kafka_spark_source.testing.resolvers import Coordinates, Resolver, available_resolvers, resolve
 
 ARTIFACTS = [Coordinates("org.example", "one", "1.0"), Coordinates("org.example", "two", "2.0")]
+ARCHIVE = Coordinates("org.example", "server", "3.0", "tar.gz", "all")
 JAVA = Path("/jdk/bin/java")
 
 
@@ -76,7 +77,9 @@ def test_ivy_resolves_exactly_the_locked_jars(
     jar = machine / "spark" / "jars" / "ivy-2.5.3.jar"
     assert command[:4] == [str(JAVA), "-cp", str(jar), "org.apache.ivy.Main"]
     assert "-settings" not in command
-    assert command[command.index("-retrieve") + 1] == "/target/[artifact]-[revision].[ext]"
+    retrieve = command.index("-retrieve")
+    assert command[retrieve + 1] == "/target/[artifact]-[revision](-[classifier]).[ext]"
+    assert command[-2:] == ["-types", "jar"]
     module = ElementTree.parse(tmp_path / "ivy.xml")
     dependencies = list(module.iterfind(".//dependency"))
     assert [each.get("name") for each in dependencies] == ["one", "two"]
@@ -85,6 +88,46 @@ def test_ivy_resolves_exactly_the_locked_jars(
     monkeypatch.setenv(resolvers.IVY_SETTINGS_VARIABLE, "/my/settings.xml")
     command = ivy.command(ARTIFACTS, tmp_path, Path("/target"))
     assert command[command.index("-settings") + 1] == "/my/settings.xml"
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "text", "file_name"),
+    [
+        (ARTIFACTS[0], "org.example:one:1.0", "one-1.0.jar"),
+        (ARCHIVE, "org.example:server:3.0:tar.gz:all", "server-3.0-all.tar.gz"),
+        (ARCHIVE._replace(classifier=""), "org.example:server:3.0:tar.gz", "server-3.0.tar.gz"),
+        (ARCHIVE._replace(extension="jar"), "org.example:server:3.0:jar:all", "server-3.0-all.jar"),
+    ],
+)
+def test_coordinates_as_text(coordinates: Coordinates, text: str, file_name: str) -> None:
+    assert str(coordinates) == text
+    assert Coordinates.parse(text) == coordinates
+    assert coordinates.file_name == file_name
+
+
+def test_maven_resolves_an_archive(machine: Path, tmp_path: Path) -> None:
+    maven = available_resolvers(JAVA)[0]
+    maven.command([ARTIFACTS[0], ARCHIVE], tmp_path, Path("/target"))
+    items = list(ElementTree.parse(tmp_path / "pom.xml").iterfind(".//{*}artifactItem"))
+    assert [each.findtext("{*}type") for each in items] == ["jar", "tar.gz"]
+    assert [each.findtext("{*}classifier") for each in items] == [None, "all"]
+
+
+def test_ivy_resolves_an_archive(machine: Path, tmp_path: Path) -> None:
+    ivy = available_resolvers(JAVA)[1]
+    command = ivy.command([ARTIFACTS[0], ARCHIVE], tmp_path, Path("/target"))
+    assert command[-3:] == ["-types", "jar", "tar.gz"]
+    artifacts = list(ElementTree.parse(tmp_path / "ivy.xml").iterfind(".//artifact"))
+    assert [each.get("ext") for each in artifacts] == ["jar", "tar.gz"]
+    classifier = "{http://ant.apache.org/ivy/maven}classifier"
+    assert [each.get(classifier) for each in artifacts] == [None, "all"]
+
+
+def test_one_file_is_named(tmp_path: Path) -> None:
+    progress: list[str] = []
+    with pytest.raises(JarError, match=r"^server-3\.0-all\.tar\.gz cannot be downloaded; mvn: "):
+        resolve([ARCHIVE], tmp_path, [shell("mvn", "exit 1")], progress.append)
+    assert progress == ["downloading server-3.0-all.tar.gz with mvn (only once)"]
 
 
 def test_the_second_resolver_after_an_error(tmp_path: Path) -> None:
