@@ -20,9 +20,11 @@ PUBLIC = {
     "kafka_spark_source.source": ["KafkaDataSource"],
     "kafka_spark_source.testing": [
         *("NEWEST", "RELEASES", "Broker", "BrokerStartError", "JarError", "JavaError"),
-        *("KafkaCluster", "LocalBrokerError"),
+        *("KafkaCluster", "LocalBrokerError", "RegistryStartError", "SchemaRegistry", "StartError"),
     ],
-    "kafka_spark_source.testing.plugin": ["kafka_cluster", "kafka_cluster_factory"],
+    "kafka_spark_source.testing.plugin": [
+        *("kafka_cluster", "kafka_cluster_factory", "schema_registry"),
+    ],
     "kafka_spark_source.version": ["__version__"],
     "pyspark_pykafka": ["DefaultSource"],
 }

@@ -1,8 +1,8 @@
-"""A real Kafka on this machine, for tests, demos and experiments.
+"""A real Kafka and schema registry on this machine, for tests, demos and experiments.
 
-`KafkaCluster` starts Apache Kafka from its own jars, with the Java that Spark needs. The data
-source must never import this package. The names below are imported at first use, because pytest
-imports this package in every run, for its plugin.
+`KafkaCluster` starts Apache Kafka from its own jars, with the Java that Spark needs, and
+`SchemaRegistry` starts Apicurio Registry. The data source must never import this package. The names
+below are imported at first use, because pytest imports this package in every run, for its plugin.
 
 Example:
     >>> from kafka_spark_source.testing import KafkaCluster
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
         JarError,
         JavaError,
         LocalBrokerError,
+        RegistryStartError,
+        StartError,
     )
+    from kafka_spark_source.testing.registry import SchemaRegistry
     from kafka_spark_source.testing.releases import NEWEST, RELEASES
 
 __all__ = [
@@ -36,11 +39,18 @@ __all__ = [
     "JavaError",
     "KafkaCluster",
     "LocalBrokerError",
+    "RegistryStartError",
+    "SchemaRegistry",
+    "StartError",
 ]
 
 _MODULES = {
     "cluster": ("Broker", "KafkaCluster"),
-    "errors": ("BrokerStartError", "JarError", "JavaError", "LocalBrokerError"),
+    "errors": (
+        *("BrokerStartError", "JarError", "JavaError", "LocalBrokerError"),
+        *("RegistryStartError", "StartError"),
+    ),
+    "registry": ("SchemaRegistry",),
     "releases": ("NEWEST", "RELEASES"),
 }
 

@@ -1,11 +1,13 @@
-"""The command lines of a cluster's processes, from its layout. Pure: starts nothing."""
+"""The command lines of a cluster's processes and of a schema registry. Pure: starts nothing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kafka_spark_source.testing.distribution import REGISTRY_JAR
 from kafka_spark_source.testing.layout import USERNAME, ClusterLayout, NodeLayout
+from kafka_spark_source.testing.ports import HOST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +62,44 @@ def tool_command(
     return [*_java(runtime, layout), main_class, *arguments]
 
 
+def registry_command(runtime: Runtime, folder: Path, port: int, keystore: Path | None) -> list[str]:
+    """The command that runs a schema registry, with its data in memory.
+
+    Args:
+        runtime: Its `jars` are the folder of the distribution.
+        folder: For temporary files.
+        port: The port on loopback; 0 for a free one, which the log then has.
+        keystore: The key and certificate of TLS; without them, it is plain HTTP. The password of
+            the file is none of the arguments, because everybody can see those.
+    """
+    settings = {"host": HOST, "port": str(port)}
+    if keystore:
+        settings = {
+            "host": HOST,
+            "ssl-port": str(port),
+            "insecure-requests": "disabled",
+            "ssl.certificate.key-store-file": str(keystore),
+        }
+    return [
+        *_jvm(runtime, folder),
+        *(f"-Dquarkus.http.{key}={value}" for key, value in settings.items()),
+        # As Confluent's: schemas that differ only in white space are the same schema.
+        "-Dregistry.ccompat.use-canonical-hash=true",
+        *("-jar", str(runtime.jars / REGISTRY_JAR)),
+    ]
+
+
 def _java(runtime: Runtime, layout: ClusterLayout) -> list[str]:
+    return [
+        *_jvm(runtime, layout.folder),
+        f"-Dlog4j.configuration=file:{layout.logging_file}",
+        f"-Dlog4j2.configurationFile={layout.logging_file}",
+        *layout.release.jvm_flags,
+        *("-cp", f"{runtime.jars}/*"),
+    ]
+
+
+def _jvm(runtime: Runtime, folder: Path) -> list[str]:
     return [
         str(runtime.java),
         f"-Xmx{runtime.heap}",
@@ -68,10 +107,6 @@ def _java(runtime: Runtime, layout: ClusterLayout) -> list[str]:
         # Otherwise a killed JVM leaves its counters in the system's temporary folder.
         "-XX:-UsePerfData",
         "-Djava.awt.headless=true",
-        # Compression libraries extract files to it; the cluster's folder is removed at the end.
-        f"-Djava.io.tmpdir={layout.folder}",
-        f"-Dlog4j.configuration=file:{layout.logging_file}",
-        f"-Dlog4j2.configurationFile={layout.logging_file}",
-        *layout.release.jvm_flags,
-        *("-cp", f"{runtime.jars}/*"),
+        # Compression libraries extract files to it; the folder is removed at the end.
+        f"-Djava.io.tmpdir={folder}",
     ]

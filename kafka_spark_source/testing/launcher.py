@@ -20,6 +20,7 @@ from kafka_spark_source.testing.commands import (
     zookeeper_command,
 )
 from kafka_spark_source.testing.errors import BrokerStartError
+from kafka_spark_source.testing.log_tail import how_it_ended, relevant_lines
 from kafka_spark_source.testing.ports import HOST
 from kafka_spark_source.testing.properties import (
     logging_properties,
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
     from kafka_spark_source.testing.processes import SupervisedProcesses
     from kafka_spark_source.testing.waiting import Deadline
 
-_TAIL_LINES = 20
-_ERROR_LINES = 9
-_ERROR = re.compile(r"\b(ERROR|FATAL)\b|Exception")
 _ZOOKEEPER = "ZooKeeper"
 _PORT_TAKEN = re.compile("address already in use", re.IGNORECASE)
 # ZooKeeper keeps a killed broker's registration until its session ends.
@@ -228,7 +226,7 @@ class Launcher:
         port = next((node.port for node in self._layout.nodes if node.name == name), None)
         where = f" ({HOST}:{port})" if port else ""
         code = self._exit_code(name)
-        reason = timeout if code is None else _ended(code)
+        reason = timeout if code is None else how_it_ended(code)
         return BrokerStartError(
             f"Kafka {self._layout.release.version}: {name}{where} {reason}",
             relevant_lines(self._log_since_start(name).splitlines()),
@@ -244,21 +242,6 @@ class Launcher:
         with log.open("rb") as stream:
             stream.seek(self._log_starts[name])
             return stream.read().decode(errors="replace")
-
-
-def relevant_lines(log: Sequence[str]) -> list[str]:
-    """The end of a log, and its first error if that is earlier."""
-    end = max(len(log) - _TAIL_LINES, 0)
-    first_error = next((number for number, line in enumerate(log) if _ERROR.search(line)), end)
-    if first_error >= end:
-        return list(log[end:])
-    return [*log[first_error : first_error + _ERROR_LINES], "...", *log[end + _ERROR_LINES + 1 :]]
-
-
-def _ended(code: int) -> str:
-    if code < 0:
-        return f"was ended by {signal.Signals(-code).name}"
-    return f"ended with exit code {code}"
 
 
 def _trust(ca_file: Path) -> ssl.SSLContext:

@@ -1,7 +1,8 @@
-"""Writes the lock file: `python -m kafka_spark_source.testing.lock [VERSION ...]`, for maintainers.
+"""Writes the lock file: `python -m kafka_spark_source.testing.lock [NAME ...]`, for maintainers.
 
-Resolves each release's artifact and its dependencies with Maven, and writes coordinates and SHA-256
-checksums. Run it after a change of `releases.py`, and review the difference. Always uses Maven, so
+A name is a version of Kafka, or that of the schema registry's distribution. Resolves each release's
+artifact and its dependencies with Maven, and writes coordinates and SHA-256 checksums. Run it after
+a change of `releases.py` or `distribution.py`, and review the difference. Always uses Maven, so
 that the set does not depend on the tool.
 """
 
@@ -14,9 +15,15 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kafka_spark_source.testing.distribution import REGISTRY, REGISTRY_ARTIFACT
 from kafka_spark_source.testing.jars import LOCK_FILE, sha256
 from kafka_spark_source.testing.releases import RELEASES, Release, find_release
-from kafka_spark_source.testing.resolvers import MAVEN_DEPENDENCY_PLUGIN, Coordinates
+from kafka_spark_source.testing.resolvers import (
+    MAVEN_DEPENDENCY_PLUGIN,
+    Coordinates,
+    available_resolvers,
+    resolve,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,13 +53,14 @@ _EXCLUSIONS = "".join(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Updates the lock of the given versions, or of all."""
-    versions = list(sys.argv[1:] if arguments is None else arguments) or list(RELEASES)
+    """Updates the lock of the given names, or of all."""
+    every = [*RELEASES, REGISTRY]
+    names = list(sys.argv[1:] if arguments is None else arguments) or every
     entries = json.loads(LOCK_FILE.read_text(encoding="utf-8")) if LOCK_FILE.exists() else {}
-    for version in versions:
-        entries[version] = lock_release(find_release(version))
-        sys.stdout.write(f"{version}: {len(entries[version])} jars\n")
-    in_order = {version: entries[version] for version in RELEASES if version in entries}
+    for name in names:
+        entries[name] = lock_registry() if name == REGISTRY else lock_release(find_release(name))
+        sys.stdout.write(f"{name}: {len(entries[name])} files\n")
+    in_order = {name: entries[name] for name in every if name in entries}
     LOCK_FILE.write_text(json.dumps(in_order, indent=2) + "\n", encoding="utf-8")
     return 0
 
@@ -72,6 +80,15 @@ def lock_release(release: Release) -> dict[str, str]:
             str(_coordinates(jar.relative_to(repository))): sha256(jar)
             for jar in sorted(repository.rglob("*.jar"))
         }
+
+
+def lock_registry() -> dict[str, str]:
+    """The coordinates and checksum of the schema registry's distribution."""
+    with tempfile.TemporaryDirectory() as work:
+        folder = Path(work)
+        maven = next(each for each in available_resolvers(Path()) if each.name == "mvn")
+        resolve([REGISTRY_ARTIFACT], folder, [maven], lambda _what: None)
+        return {str(REGISTRY_ARTIFACT): sha256(folder / REGISTRY_ARTIFACT.file_name)}
 
 
 def pom_text(release: Release) -> str:

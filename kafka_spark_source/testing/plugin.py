@@ -1,7 +1,7 @@
-"""Fixtures for users of this package: `kafka_cluster` and `kafka_cluster_factory`.
+"""Fixtures for users of this package: `kafka_cluster`, `kafka_cluster_factory`, `schema_registry`.
 
 pytest imports this module in every run, before coverage starts: it must import only pytest at the
-top, and start no broker before a test uses a fixture.
+top, and start nothing before a test uses a fixture.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kafka_spark_source.testing.cluster import KafkaCluster
+    from kafka_spark_source.testing.registry import SchemaRegistry
 
 
 class ClusterFactory:
@@ -57,3 +58,12 @@ def kafka_cluster_factory() -> Iterator[ClusterFactory]:
 def kafka_cluster(kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
     """One broker of the newest release, without encryption or authentication."""
     return kafka_cluster_factory()
+
+
+@pytest.fixture(scope="session")
+def schema_registry() -> Iterator[SchemaRegistry]:
+    """A schema registry without encryption. All tests share it: each uses subjects of its own."""
+    from kafka_spark_source.testing import SchemaRegistry  # noqa: PLC0415
+
+    with SchemaRegistry() as registry:
+        yield registry

@@ -6,6 +6,7 @@ from kafka_spark_source.testing.commands import (
     Runtime,
     broker_command,
     format_command,
+    registry_command,
     tool_command,
     zookeeper_command,
 )
@@ -59,3 +60,25 @@ def test_format_adds_scram_credentials_for_sasl_only() -> None:
 def test_arguments_of_a_tool() -> None:
     command = tool_command(RUNTIME, layout_of("1.1.1"), "kafka.admin.Tool", ["--flag", "value"])
     assert command[-3:] == ["kafka.admin.Tool", "--flag", "value"]
+
+
+def test_a_registry_listens_on_loopback_with_plain_http() -> None:
+    command = registry_command(RUNTIME, Path("/folder"), 0, None)
+    assert command[:3] == ["/jdk/bin/java", "-Xmx1g", "-XX:+UseZGC"]
+    assert "-Djava.io.tmpdir=/folder" in command
+    assert [each for each in command if each.startswith("-Dquarkus.")] == [
+        "-Dquarkus.http.host=127.0.0.1",
+        "-Dquarkus.http.port=0",
+    ]
+    assert command[-2] == "-jar"
+    assert command[-1].startswith("/jars/apicurio-registry-app-")
+
+
+def test_a_registry_with_tls_has_no_plain_port() -> None:
+    command = registry_command(RUNTIME, Path("/folder"), 8443, Path("/keys/broker.p12"))
+    assert [each for each in command if each.startswith("-Dquarkus.")] == [
+        "-Dquarkus.http.host=127.0.0.1",
+        "-Dquarkus.http.ssl-port=8443",
+        "-Dquarkus.http.insecure-requests=disabled",
+        "-Dquarkus.http.ssl.certificate.key-store-file=/keys/broker.p12",
+    ]

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from kafka_spark_source.testing import NEWEST, RELEASES, LocalBrokerError
+from kafka_spark_source.testing.distribution import REGISTRY
 from kafka_spark_source.testing.jars import LOCK_FILE
 from kafka_spark_source.testing.releases import ListenerStyle, Quorum, find_release
 from kafka_spark_source.testing.resolvers import Coordinates
@@ -39,7 +40,7 @@ def test_lock_file_has_each_release_and_its_extra_jars(version: str) -> None:
 
 
 def test_the_lock_file_has_nothing_else() -> None:
-    assert list(json.loads(LOCK_FILE.read_text(encoding="utf-8"))) == list(RELEASES)
+    assert list(json.loads(LOCK_FILE.read_text(encoding="utf-8"))) == [*RELEASES, REGISTRY]
 
 
 @pytest.mark.parametrize("version", RELEASES)

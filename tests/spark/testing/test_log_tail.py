@@ -1,6 +1,8 @@
-"""The lines of a log in errors; integration tests cover the rest of the launcher."""
+"""The lines of a log in errors, and exit codes in words."""
 
-from kafka_spark_source.testing.launcher import relevant_lines
+import pytest
+
+from kafka_spark_source.testing.log_tail import how_it_ended, relevant_lines
 
 SHUTDOWN = [f"INFO shutting down {number}" for number in range(40)]
 
@@ -27,3 +29,15 @@ def test_an_error_before_a_long_shutdown() -> None:
 def test_an_error_at_the_end_with_the_lines_before_it() -> None:
     shown = relevant_lines([*SHUTDOWN, "java.lang.Exception: no"])
     assert shown == [*SHUTDOWN[-19:], "java.lang.Exception: no"]
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (0, "ended with exit code 0"),
+        (143, "ended with exit code 143"),
+        (-9, "was ended by SIGKILL"),
+    ],
+)
+def test_an_exit_code_in_words(code: int, words: str) -> None:
+    assert how_it_ended(code) == words

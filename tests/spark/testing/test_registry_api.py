@@ -1,0 +1,78 @@
+"""The requests of a registry's start, against a small HTTP server."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from kafka_spark_source.testing import LocalBrokerError
+from kafka_spark_source.testing.registry_api import RegistryApi
+
+
+class FakeRegistry(BaseHTTPRequestHandler):
+    """Responds with one status, and keeps the last request."""
+
+    status = 200
+    last: tuple[str, str, Any] = ("", "", None)
+
+    def do_GET(self) -> None:
+        self._respond()
+
+    def do_PUT(self) -> None:
+        self._respond()
+
+    def _respond(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        type(self).last = (self.command, self.path, json.loads(body or b"null"))
+        self.send_response(self.status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """The default writes to standard error."""
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[RegistryApi]:
+    # A proxy of the user must not get these requests.
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    with ThreadingHTTPServer(("127.0.0.1", 0), FakeRegistry) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield RegistryApi(f"http://127.0.0.1:{server.server_port}")
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(("status", "is_ready"), [(200, True), (503, False), (404, False)])
+def test_ready_is_status_200(
+    status: int, is_ready: bool, api: RegistryApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeRegistry, "status", status)
+    assert api.is_ready() is is_ready
+    assert FakeRegistry.last == ("GET", "/health/ready", None)
+
+
+def test_the_compatibility_is_confluents_default(api: RegistryApi) -> None:
+    api.set_default_compatibility()
+    body = {"compatibility": "BACKWARD"}
+    assert FakeRegistry.last == ("PUT", "/apis/ccompat/v7/config", body)
+    assert api.url == f"{api.address}/apis/ccompat/v7"
+
+
+def test_a_refused_compatibility_is_an_error(
+    api: RegistryApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeRegistry, "status", 500)
+    with pytest.raises(LocalBrokerError, match="PUT /apis/ccompat/v7/config responds 500, not 200"):
+        api.set_default_compatibility()
+
+
+def test_nobody_listens() -> None:
+    api = RegistryApi("http://127.0.0.1:1")
+    assert not api.is_ready()
+    with pytest.raises(LocalBrokerError, match=r"PUT /apis/ccompat/v7/config: .*refused"):
+        api.set_default_compatibility()
