@@ -18,7 +18,7 @@ export HYPOTHESIS_PROFILE = $(if $(filter all,$(TIER)),thorough,quick)
 
 # What can differ from one release of PySpark to another.
 SPARK_TESTS := tests/spark tests/integration --ignore=tests/spark/testing \
-	--ignore=tests/spark/test_cli.py --ignore-glob='tests/spark/*/test_*faults*.py'
+	--ignore=tests/spark/cli --ignore-glob='tests/spark/*/test_*faults*.py'
 
 # Two parts run at a time, the longest first and the shortest last, so that both lanes end together.
 PARTS := test-integration test-protocol test-conformance test-spark test-oldest lint

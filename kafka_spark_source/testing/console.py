@@ -13,10 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from kafka_spark_source.testing.cluster import KafkaCluster
-    from kafka_spark_source.testing.state import RunningCluster
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _WIDTH_OF_A_PIPE = 160
 
@@ -50,64 +47,32 @@ def progress(*, quiet: bool) -> Iterator[Callable[[str], None]]:
         yield lambda what: console.print(f"{what} ...", soft_wrap=True)
 
 
-def show_start(cluster: KafkaCluster, record: RunningCluster) -> None:
-    """Prints the properties of a new cluster."""
+def print_properties(rows: Iterable[tuple[str, str]]) -> None:
+    """Prints names and values, one pair in a line."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    rows = [
-        ("name", record.name),
-        ("Kafka", record.version),
-        ("nodes", str(len(record.brokers))),
-        ("bootstrap servers", record.bootstrap_servers),
-        ("security", _security(cluster)),
-        ("data", "\n".join(str(cluster.log_dir(each.node_id)) for each in cluster.brokers)),
-        ("logs", "\n".join(str(each.log_file) for each in cluster.brokers)),
-        ("pid", ", ".join(str(broker.pid) for broker in record.brokers)),
-        ("supervisor pid", str(record.supervisor.pid)),
-    ]
     for row in rows:
         table.add_row(*row)
     _console(stderr=False).print(table)
-    print_text("\n" + spark_options(cluster.client_options))
 
 
-def show_clusters(records: Sequence[RunningCluster]) -> None:
-    """Prints one line for each running cluster."""
+def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Prints rows below headings."""
     table = Table(box=None, pad_edge=False)
-    for heading in ("name", "Kafka", "nodes", "security", "bootstrap servers", "pid", "since"):
+    for heading in headings:
         table.add_column(heading, overflow="fold")
-    for record in records:
-        table.add_row(
-            record.name,
-            record.version,
-            _nodes(record),
-            record.security,
-            record.bootstrap_servers,
-            str(record.supervisor.pid),
-            record.since,
-        )
+    for row in rows:
+        table.add_row(*row)
     _console(stderr=False).print(table)
 
 
-def spark_options(client_options: dict[str, str]) -> str:
+def spark_options(client_options: dict[str, str], prefix: str = "kafka.") -> str:
     """The options as lines to paste into a Spark program."""
     return "\n".join(
-        f".option({_quote(f'kafka.{k}')}, {_quote(v)})" for k, v in client_options.items()
+        f".option({_quote(f'{prefix}{k}')}, {_quote(v)})" for k, v in client_options.items()
     )
 
 
 def _quote(text: str) -> str:
     return f"'{text}'" if '"' in text else f'"{text}"'
-
-
-def _security(cluster: KafkaCluster) -> str:
-    if cluster.username is None:
-        return cluster.security
-    mechanisms = ", ".join(cluster.sasl_mechanisms)
-    return f"{cluster.security} ({mechanisms}), {cluster.username} / {cluster.password}"
-
-
-def _nodes(record: RunningCluster) -> str:
-    alive, total = record.brokers_alive, len(record.brokers)
-    return str(alive) if alive == total else f"{alive} of {total}"

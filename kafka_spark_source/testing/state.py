@@ -1,7 +1,7 @@
-"""The background clusters: one small JSON file for each, in the runtime folder.
+"""The background brokers and registries: one small JSON file for each, in the runtime folder.
 
-`running_clusters` recognises files of ended clusters by process id and start time, and removes
-what is left. Nothing here starts a broker or prints.
+`running` recognises files of ended servers by process id and start time, and removes what is left.
+Nothing here starts a server or prints.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import signal
 import tempfile
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
+from enum import Enum
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,70 +28,102 @@ from kafka_spark_source.testing.waiting import Deadline
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kafka_spark_source.testing.cluster import KafkaCluster
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _STOP_SECONDS = 20.0
 _KILL_SECONDS = 5.0
 
 
-@dataclass(frozen=True)
-class RunningCluster:
-    """A background cluster of `pykafka broker start`. `since` is its start time in ISO 8601."""
+class Kind(str, Enum):
+    """What runs; the value is its name in messages."""
 
+    BROKER = "broker"
+    REGISTRY = "registry"
+
+
+_FIRST_NAMES = {Kind.BROKER: "kafka", Kind.REGISTRY: "registry"}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a started server tells about itself.
+
+    Attributes:
+        version: The version of Kafka, or of the registry.
+        address: The bootstrap servers, or the URL.
+        folder: The temporary folder of its supervisor.
+        pids: Its processes, without the supervisor.
+    """
+
+    kind: Kind
+    version: str
+    security: str
+    address: str
+    folder: Path
+    supervisor_pid: int
+    pids: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class RunningServer:
+    """A background server of `pykafka`. `since` is its start time in ISO 8601."""
+
+    kind: Kind
     name: str
     version: str
     security: str
-    bootstrap_servers: str
+    address: str
     folder: str
     since: str
     supervisor: ProcessIdentity
-    brokers: tuple[ProcessIdentity, ...]
+    processes: tuple[ProcessIdentity, ...]
 
     @property
-    def brokers_alive(self) -> int:
-        """The number of its running brokers."""
-        return sum(broker.is_alive for broker in self.brokers)
+    def processes_alive(self) -> int:
+        """The number of its running processes, without the supervisor."""
+        return sum(process.is_alive for process in self.processes)
 
 
-def remember(cluster: KafkaCluster, name: str | None) -> RunningCluster:
-    """Writes a started cluster's file; by default the name is the first free one of kafka-1, ...
+def remember(facts: Facts, name: str | None) -> RunningServer:
+    """Writes a started server's file; by default the name is the first free one of kafka-1, ...
 
     Raises:
         LocalBrokerError: The name is taken.
     """
     folder = runtime_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for candidate in [name] if name else (f"kafka-{number}" for number in count(1)):
-        record = RunningCluster(
+    first = _FIRST_NAMES[facts.kind]
+    for candidate in [name] if name else (f"{first}-{number}" for number in count(1)):
+        record = RunningServer(
+            kind=facts.kind,
             name=candidate,
-            version=cluster.version,
-            security=cluster.security,
-            bootstrap_servers=cluster.bootstrap_servers,
-            folder=str(cluster.folder.parent),
+            version=facts.version,
+            security=facts.security,
+            address=facts.address,
+            folder=str(facts.folder),
             since=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            supervisor=ProcessIdentity.of(cluster.supervisor_pid),
-            brokers=tuple(ProcessIdentity.of(each.pid) for each in cluster.brokers if each.pid),
+            supervisor=ProcessIdentity.of(facts.supervisor_pid),
+            processes=tuple(ProcessIdentity.of(pid) for pid in facts.pids),
         )
         if _write_once(_file(candidate), json.dumps(asdict(record), indent=2)):
             return record
-    raise _name_taken(str(name))
+    raise _name_taken(str(name), facts.kind)
 
 
 def require_free_name(name: str) -> None:
-    """Checks a name before the cluster is started.
+    """Checks a name before the server is started; brokers and registries share the names.
 
     Raises:
         LocalBrokerError: The name is taken, or is not valid for a file.
     """
     if not _NAME.fullmatch(name):
         raise LocalBrokerError(f"{name!r} is not a valid name: use letters, digits and dashes")
-    if any(record.name == name for record in running_clusters()):
-        raise _name_taken(name)
+    for record in running():
+        if record.name == name:
+            raise _name_taken(name, record.kind)
 
 
-def running_clusters() -> list[RunningCluster]:
-    """The running clusters, by name. Removes what is left of ended ones first."""
+def running() -> list[RunningServer]:
+    """The running servers, by name. Removes what is left of ended ones first."""
     alive = []
     for file in sorted(runtime_folder().glob("*.json")):
         record = _read(file)
@@ -103,13 +136,13 @@ def running_clusters() -> list[RunningCluster]:
     return alive
 
 
-def stop(record: RunningCluster) -> None:
-    """Ends a cluster and waits until its processes have ended and its files are removed.
+def stop(record: RunningServer) -> None:
+    """Ends a server and waits until its processes have ended and its files are removed.
 
     Raises:
         LocalBrokerError: A process still runs some seconds after `SIGKILL`.
     """
-    processes = (record.supervisor, *record.brokers)
+    processes = (record.supervisor, *record.processes)
     record.supervisor.send(signal.SIGTERM)
     if not Deadline(_STOP_SECONDS).wait_for(lambda: _have_ended(processes)):
         _clean_up(record)
@@ -119,14 +152,14 @@ def stop(record: RunningCluster) -> None:
     forget(record)
 
 
-def forget(record: RunningCluster) -> None:
-    """Removes the cluster's file."""
+def forget(record: RunningServer) -> None:
+    """Removes the server's file."""
     _file(record.name).unlink(missing_ok=True)
 
 
-def _clean_up(record: RunningCluster) -> None:
+def _clean_up(record: RunningServer) -> None:
     """Kills the processes and removes the folder, if the supervisor ended or hangs."""
-    processes = (record.supervisor, *record.brokers)
+    processes = (record.supervisor, *record.processes)
     for each in processes:
         each.send(signal.SIGKILL)
     Deadline(_KILL_SECONDS).wait_for(lambda: _have_ended(processes))
@@ -139,12 +172,13 @@ def _have_ended(processes: Sequence[ProcessIdentity]) -> bool:
     return not any(each.is_alive for each in processes)
 
 
-def _read(file: Path) -> RunningCluster | None:
+def _read(file: Path) -> RunningServer | None:
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
+        kind = Kind(values.pop("kind"))
         supervisor = ProcessIdentity(*values.pop("supervisor"))
-        brokers = tuple(ProcessIdentity(*each) for each in values.pop("brokers"))
-        return RunningCluster(**values, supervisor=supervisor, brokers=brokers)
+        processes = tuple(ProcessIdentity(*each) for each in values.pop("processes"))
+        return RunningServer(**values, kind=kind, supervisor=supervisor, processes=processes)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
@@ -167,5 +201,5 @@ def _file(name: str) -> Path:
     return runtime_folder() / f"{name}.json"
 
 
-def _name_taken(name: str) -> LocalBrokerError:
-    return LocalBrokerError(f"a broker called {name} runs already: choose another --name")
+def _name_taken(name: str, kind: Kind) -> LocalBrokerError:
+    return LocalBrokerError(f"a {kind.value} called {name} runs already: choose another --name")

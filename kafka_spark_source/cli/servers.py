@@ -1,0 +1,147 @@
+"""What the commands of brokers and of registries share: start, status and stop of a server."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from kafka_spark_source.testing import state
+from kafka_spark_source.testing.errors import LocalBrokerError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from kafka_spark_source.testing.state import Facts, Kind, RunningServer
+
+    # argparse's own type is private.
+    Commands = Any
+
+SUCCESS = 0
+ERROR = 1
+NOTHING_RUNS = 3
+INTERRUPTED = 128 + signal.SIGINT
+
+_WATCH_SECONDS = 0.5
+
+
+class Server(Protocol):
+    """A server that a command starts."""
+
+    def start(self) -> None:
+        """Starts it and waits until it is ready."""
+
+    def stop(self) -> None:
+        """Ends it, if it is not detached."""
+
+    def detach(self) -> None:
+        """Keeps it running after this process."""
+
+    def check(self) -> None:
+        """Raises the error of a process that ended unexpectedly."""
+
+
+S = TypeVar("S", bound=Server)
+
+
+def start(
+    options: argparse.Namespace,
+    make: Callable[[Callable[[str], None]], S],
+    facts_of: Callable[[S], Facts],
+    show: Callable[[S, RunningServer], None],
+) -> int:
+    """Starts a server; leaves it running, or with `--foreground` waits for a signal.
+
+    Args:
+        options: Those of `add_common_arguments`.
+        make: Makes the server that `start` starts, from a function that shows progress.
+        facts_of: What to remember about a started server.
+        show: Prints its properties.
+    """
+    from kafka_spark_source.testing import console  # noqa: PLC0415 - imports rich
+
+    if options.name is not None:
+        state.require_free_name(options.name)
+    with console.progress(quiet=options.quiet) as on_progress:
+        try:
+            server = make(on_progress)
+        except LocalBrokerError as error:
+            options.usage_error(str(error))
+        server.start()
+    try:
+        stop_event = _stop_on_signal() if options.foreground else None
+        record = state.remember(facts_of(server), options.name)
+        try:
+            if options.quiet:
+                console.print_text(record.address)
+            else:
+                show(server, record)
+            if stop_event is None:
+                server.detach()
+                return SUCCESS
+            while not stop_event.wait(_WATCH_SECONDS):
+                server.check()
+        finally:
+            if stop_event is not None:
+                state.forget(record)
+    finally:
+        server.stop()
+    return SUCCESS
+
+
+def add_status_and_stop(
+    subcommands: Commands, kind: Kind, show: Callable[[Sequence[RunningServer]], None]
+) -> None:
+    """The commands `status`, which calls `show`, and `stop`."""
+    status = subcommands.add_parser("status", help="show the running ones (exit code 3 if none)")
+    status.set_defaults(run=lambda _options: _status(kind, show))
+    stop = subcommands.add_parser("stop", help="stop one and wait until it has ended")
+    which = stop.add_mutually_exclusive_group()
+    which.add_argument("name", nargs="?", metavar="NAME", help="required if more than one runs")
+    which.add_argument("--all", action="store_true", help="stop all")
+    stop.set_defaults(run=lambda options: _stop(kind, options))
+
+
+def _status(kind: Kind, show: Callable[[Sequence[RunningServer]], None]) -> int:
+    from kafka_spark_source.testing import console  # noqa: PLC0415 - imports rich
+
+    records = _running(kind)
+    if not records:
+        console.print_text(f"no {kind.value} is running")
+        return NOTHING_RUNS
+    show(records)
+    return SUCCESS
+
+
+def _stop(kind: Kind, options: argparse.Namespace) -> int:
+    from kafka_spark_source.testing import console  # noqa: PLC0415 - imports rich
+
+    records = _running(kind)
+    if options.name is not None:
+        records = [record for record in records if record.name == options.name]
+        if not records:
+            raise LocalBrokerError(f"no {kind.value} called {options.name} is running")
+    elif len(records) > 1 and not options.all:
+        names = ", ".join(record.name for record in records)
+        raise LocalBrokerError(
+            f"more than one {kind.value} is running: name one ({names}), or --all"
+        )
+    for record in records:
+        state.stop(record)
+        console.print_text(f"stopped {record.name}")
+    if not records:
+        console.print_text(f"no {kind.value} is running")
+    return SUCCESS
+
+
+def _running(kind: Kind) -> list[RunningServer]:
+    return [record for record in state.running() if record.kind is kind]
+
+
+def _stop_on_signal() -> threading.Event:
+    """An event that Ctrl-C and SIGTERM set; they have no other effect then."""
+    event = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: event.set())
+    return event

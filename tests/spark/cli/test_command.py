@@ -1,0 +1,59 @@
+"""The command `pykafka`: its help, and errors without a traceback."""
+
+import pytest
+
+from kafka_spark_source import cli
+from kafka_spark_source.testing import KafkaCluster, LocalBrokerError, SchemaRegistry
+from kafka_spark_source.version import __version__
+
+
+@pytest.mark.parametrize("kind", ["broker", "registry"])
+@pytest.mark.parametrize("arguments", ["--help", "{kind} --help", "{kind} start -h"])
+def test_help(arguments: str, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        cli.main(arguments.format(kind=kind).split())
+    assert exit_.value.code == 0
+    assert kind in capsys.readouterr().out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        cli.main(["--version"])
+    assert exit_.value.code == 0
+    assert capsys.readouterr().out == f"pykafka {__version__}\n"
+
+
+def test_missing_rich(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    assert cli.main(["broker", "status"]) == 1
+    assert capsys.readouterr().err == (
+        "pykafka: rich is missing: pip install 'pyspark-pykafka[broker]'\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (LocalBrokerError("it is [red] hot"), 1, "pykafka: it is [red] hot\n"),
+        (OSError(28, "No space left on device", "/tmp/x"), 1, "No space left on device (/tmp/x)"),
+        (KeyboardInterrupt(), 130, "pykafka: interrupted\n"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("kind", "server"), [("broker", KafkaCluster), ("registry", SchemaRegistry)]
+)
+def test_an_error_is_printed_without_a_traceback(
+    kind: str,
+    server: type,
+    error: BaseException,
+    code: int,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(_server: object) -> None:
+        raise error
+
+    monkeypatch.setattr(server, "start", fail)
+    assert cli.main([kind, "start"]) == code
+    assert message in capsys.readouterr().err
