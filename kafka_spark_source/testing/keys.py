@@ -1,7 +1,7 @@
-"""Creates the TLS files of a cluster with the JDK's keytool.
+"""Creates the TLS files of a cluster or registry with the JDK's keytool.
 
-Each cluster has a certificate authority, and one certificate for `localhost` and 127.0.0.1, which
-all its brokers share.
+Each has a certificate authority, and one certificate for `localhost` and 127.0.0.1, which all
+brokers of a cluster share.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class NodeLayout:
 
 @dataclass(frozen=True)
 class KeyFiles:
-    """The authority's certificate (PEM), and the brokers' keystore (PKCS12) with its password."""
+    """The authority's certificate (PEM), and the servers' keystore (PKCS12) with its password."""
 
     ca_file: Path
     keystore: Path

@@ -1,6 +1,6 @@
 """Starts a supervisor and sends requests to it.
 
-All processes of a cluster are children of the supervisor, never of this process. Nothing about
+All processes of a server are children of the supervisor, never of this process. Nothing about
 Kafka may enter this module.
 """
 
@@ -141,8 +141,8 @@ class SupervisedProcesses:
 
     def _gone(self) -> LocalBrokerError:
         return LocalBrokerError(
-            f"the supervisor of the local broker (process {self._supervisor.pid}) has ended, and "
-            "the broker with it"
+            f"the supervisor (process {self._supervisor.pid}) has ended, and the broker or "
+            "registry with it"
         )
 
     def _release_pipes(self) -> None:

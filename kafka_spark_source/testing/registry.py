@@ -201,7 +201,7 @@ class SchemaRegistry:
         self._wait(lambda: address_in(self._log()) is not None, deadline)
         api = RegistryApi(address_in(self._log()) or "", keys.ca_file if keys else None)
         self._wait(api.is_ready, deadline)
-        api.set_default_compatibility()
+        self._wait(api.set_default_compatibility, deadline)
         self._started = _Started(api, keys, pid)
 
     def _write_keystore_password(self, password: str) -> None:

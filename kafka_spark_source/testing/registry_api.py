@@ -8,8 +8,6 @@ import ssl
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from kafka_spark_source.testing.errors import LocalBrokerError
-
 CONFLUENT_PATH = "/apis/ccompat/v7"
 """The path of the REST API that is the same as in Confluent's Schema Registry."""
 
@@ -38,26 +36,20 @@ class RegistryApi:
 
     def is_ready(self) -> bool:
         """Whether it responds that it is ready."""
+        return self._succeeds("GET", _READY_PATH)
+
+    def set_default_compatibility(self) -> bool:
+        """Sets the compatibility of all subjects to Confluent's default; whether that is done."""
+        body = json.dumps({"compatibility": _COMPATIBILITY})
+        return self._succeeds("PUT", f"{CONFLUENT_PATH}/config", body)
+
+    def _succeeds(self, method: str, path: str, body: str | None = None) -> bool:
         try:
-            return self._request("GET", _READY_PATH) == http.HTTPStatus.OK
+            return self._request(method, path, body) == http.HTTPStatus.OK
         except (OSError, http.client.HTTPException):
             return False
 
-    def set_default_compatibility(self) -> None:
-        """Sets the compatibility of all subjects to Confluent's default.
-
-        Raises:
-            LocalBrokerError: The registry refuses, or does not respond.
-        """
-        what = "PUT", f"{CONFLUENT_PATH}/config"
-        try:
-            status = self._request(*what, json.dumps({"compatibility": _COMPATIBILITY}))
-        except (OSError, http.client.HTTPException) as error:
-            raise LocalBrokerError(f"{self.address}: {' '.join(what)}: {error}") from error
-        if status != http.HTTPStatus.OK:
-            raise LocalBrokerError(f"{self.address}: {' '.join(what)} responds {status}, not 200")
-
-    def _request(self, method: str, path: str, body: str | None = None) -> int:
+    def _request(self, method: str, path: str, body: str | None) -> int:
         """Sends a request and returns the status. Not urllib: it may use the user's proxy."""
         at = urlsplit(self.address)
         if self._tls:

@@ -134,7 +134,7 @@ def test_close_removes_everything_and_can_be_repeated() -> None:
     assert not sleeper.is_alive
     assert not supervisor.is_alive
     assert not processes.folder.exists()
-    with pytest.raises(LocalBrokerError, match="has ended, and the broker with it"):
+    with pytest.raises(LocalBrokerError, match="has ended, and the broker or registry with it"):
         processes.exit_codes()
 
 
