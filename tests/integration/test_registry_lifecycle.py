@@ -42,9 +42,11 @@ def call(url: str, body: object = None, tls: ssl.SSLContext | None = None) -> An
         return json.load(response)
 
 
-def register(registry: SchemaRegistry, subject: str, schema: object) -> int:
+def register(
+    registry: SchemaRegistry, subject: str, schema: object, indent: int | None = None
+) -> int:
     url = f"{registry.url}/subjects/{subject}/versions"
-    schema_id: int = call(url, {"schema": json.dumps(schema)})["id"]
+    schema_id: int = call(url, {"schema": json.dumps(schema, indent=indent)})["id"]
     return schema_id
 
 
@@ -70,6 +72,12 @@ def test_a_schema_goes_in_and_comes_out(schema_registry: SchemaRegistry) -> None
     assert schema_registry.ca_file is None
     assert schema_registry.url in repr(schema_registry)
     assert "Listening on" in schema_registry.log_file.read_text()
+
+
+def test_white_space_makes_no_other_schema(schema_registry: SchemaRegistry) -> None:
+    schema_id = register(schema_registry, "spaces-value", FIRST)
+    assert register(schema_registry, "spaces-value", FIRST, indent=4) == schema_id
+    assert call(f"{schema_registry.url}/subjects/spaces-value/versions") == [1]
 
 
 def test_an_incompatible_schema_is_refused(schema_registry: SchemaRegistry) -> None:
