@@ -17,16 +17,18 @@ from kafka_protocol.auth.mechanism import shown, utf8
 from kafka_protocol.auth.secret import Secret
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.security_options import SecurityOptions
-from kafka_protocol.client.network.http_post import HttpResponse, post
+from kafka_protocol.client.network.http_request import HttpRequest, HttpResponse, send
 from kafka_protocol.errors import (
     AuthenticationError,
     BrokerConnectionError,
     KafkaConfigError,
     KafkaError,
+    TlsError,
 )
 
 _CACHED_FRACTION: Final = 0.8
 _OK: Final = 200
+_MAX_BODY_BYTES: Final = 1024 * 1024
 _MAX_LIFETIME_S: Final = 1e12
 # Too many requests, and errors of the server: a retry may succeed.
 _RETRIABLE_STATUSES: Final = frozenset({429, 500, 502, 503, 504})
@@ -101,9 +103,19 @@ def _request_token(security: SecurityOptions, deadline: Deadline) -> _CachedToke
         "Accept": "application/json",
     }
     body = urlencode(form).encode()
-    response = post(url, headers, body, security.https_ca_location, deadline)
+    response = _post(HttpRequest("POST", url, headers, body), security, deadline)
     hidden = (secret.reveal(), quote_plus(secret.reveal()), basic)
     return _token_in(response, f"the token endpoint at {urlsplit(url).netloc}", hidden)
+
+
+def _post(request: HttpRequest, security: SecurityOptions, deadline: Deadline) -> HttpResponse:
+    tls = SecurityOptions(truststore_location=security.https_ca_location)
+    try:
+        return send(request, tls, deadline, _MAX_BODY_BYTES)
+    except TlsError as error:
+        raise TlsError(
+            f"{error} (the authorities to trust at a token endpoint: kafka.https.ca.location)"
+        ) from error
 
 
 def _token_in(response: HttpResponse, endpoint: str, hidden: Iterable[str]) -> _CachedToken:

@@ -18,13 +18,14 @@ from kafka_protocol.client.broker import oauth
 from kafka_protocol.client.broker.oauth import forget_token, token_for
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.security_options import SecurityOptions
-from kafka_protocol.client.network.http_post import HttpResponse
+from kafka_protocol.client.network.http_request import HttpRequest, HttpResponse
 from kafka_protocol.errors import (
     AuthenticationError,
     BrokerConnectionError,
     KafkaConfigError,
     KafkaError,
     KafkaTimeoutError,
+    TlsError,
 )
 from tests.secret_check import PASSWORD
 
@@ -74,17 +75,22 @@ def test_callbacks_that_fail(path: str, kind: type[KafkaError], reason: str) -> 
 
 
 class Endpoint:
-    """Replaces `post`: returns the queued responses, and keeps the requests."""
+    """Replaces `send`: returns the queued responses, and keeps the requests."""
 
     def __init__(self) -> None:
-        self.responses: list[HttpResponse] = []
+        self.responses: list[HttpResponse | TlsError] = []
         self.requests: list[tuple[str, Mapping[str, str], dict[str, list[str]], str | None]] = []
 
-    def post(
-        self, url: str, headers: Mapping[str, str], body: bytes, ca: str | None, _: Deadline
+    def send(
+        self, request: HttpRequest, tls: SecurityOptions, _deadline: Deadline, _max_bytes: int
     ) -> HttpResponse:
-        self.requests.append((url, headers, parse_qs(body.decode()), ca))
-        return self.responses.pop(0)
+        assert request.method == "POST"
+        form = parse_qs(request.body.decode())
+        self.requests.append((request.url, request.headers, form, tls.truststore_location))
+        found = self.responses.pop(0)
+        if isinstance(found, TlsError):
+            raise found
+        return found
 
     def will_respond(self, status: int = 200, **values: Any) -> None:
         self.responses.append(HttpResponse(status, json.dumps(values).encode()))
@@ -93,7 +99,7 @@ class Endpoint:
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     made = Endpoint()
-    monkeypatch.setattr(oauth, "post", made.post)
+    monkeypatch.setattr(oauth, "send", made.send)
     yield made
     oauth._cache.clear()
 
@@ -119,6 +125,12 @@ def test_the_request_to_the_endpoint(endpoint: Endpoint) -> None:
     assert (url, ca) == ("https://idp/token", "/ca.pem")
     assert form == {"grant_type": ["client_credentials"]}
     assert base64.b64decode(headers["Authorization"].split()[1]) == f"me:{PASSWORD}".encode()
+
+
+def test_an_endpoint_that_cannot_be_trusted(endpoint: Endpoint) -> None:
+    endpoint.responses.append(TlsError("not trusted here"))
+    with pytest.raises(TlsError, match=r"not trusted here .*kafka\.https\.ca\.location"):
+        token_for(client(), SOON)
 
 
 def test_scope_and_encoded_credentials(endpoint: Endpoint) -> None:
