@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from kafka_protocol.errors import KafkaConfigError
 
+KAFKA_PREFIX: Final = "kafka."
+
 
 def option(
     name: str, parse: Callable[[str], Any], default: Any, doc: str, aliases: tuple[str, ...] = ()
@@ -42,10 +44,12 @@ def declared_in(table: type[Any]) -> dict[str, Field[Any]]:
     return {name: declared for declared in options for name in names_of(declared)}
 
 
-def read_options(table: type[Any], options: Mapping[str, str]) -> dict[str, Any]:
-    """Read the values of a table's fields from texts by name, without `kafka.`.
+def read_options(
+    table: type[Any], options: Mapping[str, str], prefix: str = KAFKA_PREFIX
+) -> dict[str, Any]:
+    """Read the values of a table's fields from texts by name, without the prefix.
 
-    All names must be in the table, which is a dataclass of options.
+    All names must be in the table, which is a dataclass of options. The prefix is for errors.
 
     Raises:
         KafkaConfigError: A value cannot be used, or an option is given under two names.
@@ -56,12 +60,10 @@ def read_options(table: type[Any], options: Mapping[str, str]) -> dict[str, Any]
     for name, text in options.items():
         declared = known[name]
         if declared.name in given:
-            raise KafkaConfigError(
-                f"Options {quoted([given[declared.name], name])} are two names of one option: "
-                "keep one"
-            )
+            both = quoted([given[declared.name], name], prefix)
+            raise KafkaConfigError(f"Options {both} are two names of one option: keep one")
         given[declared.name] = name
-        values[declared.name] = _parse(name, text, declared.metadata["parse"])
+        values[declared.name] = _parse(prefix + name, text, declared.metadata["parse"])
     return values
 
 
@@ -69,12 +71,12 @@ def _parse(name: str, text: str, parse: Callable[[str], Any]) -> Any:
     try:
         return parse(text)
     except ValueError as error:
-        raise KafkaConfigError(f"Option 'kafka.{name}' has the value {text!r}: {error}") from None
+        raise KafkaConfigError(f"Option '{name}' has the value {text!r}: {error}") from None
 
 
-def quoted(names: Iterable[str]) -> str:
+def quoted(names: Iterable[str], prefix: str = KAFKA_PREFIX) -> str:
     """The names of options for an error text."""
-    return " and ".join(f"'kafka.{name}'" for name in names)
+    return " and ".join(f"'{prefix}{name}'" for name in names)
 
 
 # Stricter than int(). Twelve digits are enough for all bounds.
