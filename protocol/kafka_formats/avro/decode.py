@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import pyarrow as pa
 
-from kafka_formats.avro.cursor import Bools, Cursor
+from kafka_formats.avro.cursor import Cursor
 from kafka_formats.avro.plan import Plan
 from kafka_formats.avro.vectorised import read
-
-
-class Decoded(NamedTuple):
-    """The values of payloads.
-
-    Attributes:
-        values: With the plan's type; null where a payload is null, any value where it is broken.
-        is_broken: Whether each payload does not have its schema; `scalar.read_payload` says why.
-    """
-
-    values: pa.Array
-    is_broken: Bools
+from kafka_formats.payloads import Decoded
 
 
 def decode(payloads: pa.BinaryArray, plan: Plan, skipped_bytes: int = 0) -> Decoded:
-    """Decode payloads, all of one writer's schema.
+    """Decode payloads, all of one writer's schema; `scalar.read_payload` says why one is broken.
 
     Args:
         payloads: Binary; null for a tombstone.

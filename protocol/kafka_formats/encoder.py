@@ -1,0 +1,79 @@
+"""Columns of values -> columns of framed payloads. No format enters here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_formats.errors import PayloadError, SchemaError
+
+# Values without nulls -> payloads. Raises PayloadError and SchemaError.
+Encode: TypeAlias = Callable[[pa.Array], pa.BinaryArray]
+
+_ID_MAGIC: Final = b"\x00"
+NO_FRAME: Final = b""
+
+
+def id_frame(schema_id: int) -> bytes:
+    """The frame of Confluent's serializers: a magic byte and the id of the schema."""
+    return _ID_MAGIC + schema_id.to_bytes(4, "big")
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadWriter:
+    """How to encode a column. It is pickled with tasks.
+
+    Attributes:
+        frame: The bytes before each payload.
+        encode: The format and the schema.
+    """
+
+    frame: bytes
+    encode: Encode
+
+
+@dataclass(frozen=True, slots=True)
+class RecordEncoder:
+    """Encodes the keys and values of rows.
+
+    Attributes:
+        writers: Index of a column -> how to encode it. Others stay as they are.
+    """
+
+    writers: Mapping[int, PayloadWriter]
+
+    def encode(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The same rows with payloads; a null value stays null, a tombstone.
+
+        Raises:
+            PayloadError: A value does not fit its schema. Names the column and the field.
+            SchemaError: The type of a column does not fit. Names the column and the field.
+        """
+        columns, fields = rows.columns, list(rows.schema)
+        for index, writer in self.writers.items():
+            name = fields[index].name
+            columns[index] = _encoded(rows.column(index), writer, name)
+            fields[index] = pa.field(name, pa.binary())
+        return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+
+
+def _encoded(values: pa.Array, writer: PayloadWriter, name: str) -> pa.BinaryArray:
+    given = values.drop_null() if values.null_count else values
+    try:
+        payloads = writer.encode(given)
+    except PayloadError as error:
+        path = f"{name}.{error.field}" if error.field else name
+        raise PayloadError(path, error.reason) from error
+    except SchemaError as error:
+        raise SchemaError(f"column {name!r}: {error}") from error
+    if writer.frame:
+        payloads = pc.binary_join_element_wise(pa.scalar(writer.frame), payloads, NO_FRAME)
+    if len(given) == len(values):
+        return payloads
+    is_valid = values.is_valid().to_numpy(zero_copy_only=False)
+    return payloads.take(pa.array(np.cumsum(is_valid) - 1, mask=~is_valid))

@@ -1,0 +1,240 @@
+"""Records with keys and values as bytes -> records with decoded ones; broken payloads by mode.
+
+The columns are those of `kafka_protocol.columnar.schema`, and where the mode is PERMISSIVE
+`_error`, `_raw` and `_raw_key`. Knows no format and no registry: readers come from the caller.
+
+Source: the modes are those of Spark's `from_avro`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from kafka_formats.errors import MalformedRecordError, SchemaError
+from kafka_formats.framing import FRAMES, SchemaId
+from kafka_formats.payloads import (
+    Bools,
+    DecodedColumn,
+    PayloadReader,
+    ReaderOf,
+    decode_column,
+)
+from kafka_formats.settings import ERROR_COLUMN, RAW_COLUMNS, Framing, Mode
+
+_log = logging.getLogger(__name__)
+
+_PLACE: Final = ("topic", "partition", "offset")
+# Confluent's serializers name the schema there.
+_HEADER_OF: Final = {"key": "__key_schema_id", "value": "__value_schema_id"}
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadFormat:
+    """How to decode a column of payloads. It is pickled with tasks.
+
+    Attributes:
+        framing: Where the id of a payload's schema is.
+        type: The type of the values.
+        reader_of: The reader of a schema, by its id. Its values have the type, but for what can be
+            null.
+    """
+
+    framing: Framing
+    type: pa.DataType
+    reader_of: ReaderOf
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDecoder:
+    """Decodes the keys and values of records.
+
+    Attributes:
+        schema: The columns that are wanted, decoded.
+        formats: Column, `key` or `value`, -> its format. Others stay as they are.
+        mode: What to do with broken payloads.
+    """
+
+    schema: pa.Schema
+    formats: Mapping[str, PayloadFormat]
+    mode: Mode
+
+    @property
+    def source_columns(self) -> tuple[str, ...]:
+        """The columns of the records to decode, with those that errors name."""
+        wanted = [RAW_COLUMNS.get(name, name) for name in self.schema.names]
+        decoded = self.decoded_columns
+        framed = any(self.formats[name].framing is Framing.CONFLUENT for name in decoded)
+        listed = [*wanted, *decoded, *_PLACE, *(["headers"] if framed else [])]
+        return tuple(name for name in dict.fromkeys(listed) if name != ERROR_COLUMN)
+
+    @property
+    def decoded_columns(self) -> Sequence[str]:
+        """The columns of payloads to decode: those that are wanted, or all to tell faults."""
+        wanted = {*self.schema.names}
+        tells_faults = not wanted.isdisjoint({ERROR_COLUMN, *RAW_COLUMNS})
+        return [name for name in self.formats if tells_faults or name in wanted]
+
+    def decode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Decode record batches with `source_columns` to those with `schema`, without empty ones.
+
+        Raises:
+            MalformedRecordError: A payload is broken, and the mode is FAILFAST. Names topic,
+                partition, offset, schema and field.
+        """
+        return _Run(self).decode(batches)
+
+
+class _Run:
+    """The decoding of the records of one task."""
+
+    def __init__(self, decoder: RecordDecoder) -> None:
+        self._decoder = decoder
+        self._readers = {
+            name: _remembering_errors(decoder.formats[name].reader_of)
+            for name in decoder.decoded_columns
+        }
+        self._dropped = 0
+
+    def decode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            columns = {name: self._column(batch, name) for name in self._readers}
+            is_broken = _any([column.is_broken for column in columns.values()], batch.num_rows)
+            found = _BY_MODE[self._decoder.mode](self, batch, columns, is_broken)
+            if found.num_rows:
+                yield found
+        if self._dropped:
+            _log.warning("%d records were dropped, as they could not be decoded.", self._dropped)
+
+    def _column(self, batch: pa.RecordBatch, name: str) -> DecodedColumn:
+        format_ = self._decoder.formats[name]
+        payloads = batch.column(name)
+        headers = batch.column("headers") if format_.framing is Framing.CONFLUENT else None
+        frames = FRAMES[format_.framing](payloads, headers, _HEADER_OF[name])
+        return decode_column(payloads, frames, self._readers[name], format_.type)
+
+    def fail_fast(
+        self, batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], is_broken: Bools
+    ) -> pa.RecordBatch:
+        if is_broken.any():
+            raise MalformedRecordError(
+                f"[MALFORMED_MESSAGE] {_first_fault(batch, columns, is_broken)}. To get nulls "
+                "instead, set the option mode to PERMISSIVE; to leave such records out, to "
+                "DROPMALFORMED."
+            )
+        return self._assembled(batch, {name: each.values for name, each in columns.items()})
+
+    def drop(
+        self, batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], is_broken: Bools
+    ) -> pa.RecordBatch:
+        values: dict[str, pa.Array] = {name: each.values for name, each in columns.items()}
+        if is_broken.any():
+            if not self._dropped:
+                fault = _first_fault(batch, columns, is_broken)
+                _log.warning("A record is dropped, as others may be: %s.", fault)
+            self._dropped += int(is_broken.sum())
+            kept = pa.array(~is_broken)
+            batch = batch.filter(kept)
+            values = {name: each.filter(kept) for name, each in values.items()}
+        return self._assembled(batch, values)
+
+    def permit(
+        self, batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], is_broken: Bools
+    ) -> pa.RecordBatch:
+        found: dict[str, pa.Array] = {
+            name: _null_where(each.is_broken, each.values) for name, each in columns.items()
+        }
+        rows = np.flatnonzero(is_broken)
+        errors = np.full(batch.num_rows, None, dtype=object)
+        wanted = self._decoder.schema.names
+        if ERROR_COLUMN in wanted:
+            errors[rows] = [_fault_of(columns, row) for row in rows.tolist()]
+            found[ERROR_COLUMN] = pa.array(errors, pa.string())
+        for raw in RAW_COLUMNS.keys() & {*wanted}:
+            found[raw] = _null_where(~is_broken, batch.column(RAW_COLUMNS[raw]))
+        return self._assembled(batch, found)
+
+    def _assembled(self, batch: pa.RecordBatch, found: Mapping[str, pa.Array]) -> pa.RecordBatch:
+        schema = self._decoder.schema
+        arrays = [
+            _with_type(found[field.name], field.type)
+            if field.name in found
+            else batch.column(field.name)
+            for field in schema
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+_BY_MODE: Final[Mapping[Mode, Callable[..., pa.RecordBatch]]] = {
+    Mode.FAILFAST: _Run.fail_fast,
+    Mode.PERMISSIVE: _Run.permit,
+    Mode.DROPMALFORMED: _Run.drop,
+}
+
+
+def _any(masks: Sequence[Bools], count: int) -> Bools:
+    found: Bools = np.logical_or.reduce([np.zeros(count, dtype=np.bool_), *masks])
+    return found
+
+
+def _remembering_errors(reader_of: ReaderOf) -> ReaderOf:
+    """Ask once in a task for a schema that does not exist, however many payloads name it."""
+    errors: dict[SchemaId, SchemaError] = {}
+
+    def found(schema_id: SchemaId) -> PayloadReader:
+        if schema_id in errors:
+            raise errors[schema_id]
+        try:
+            return reader_of(schema_id)
+        except SchemaError as error:
+            errors[schema_id] = error
+            raise
+
+    return found
+
+
+def _first_fault(
+    batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], is_broken: Bools
+) -> str:
+    row = int(np.argmax(is_broken))
+    topic, partition, offset = (batch.column(name)[row].as_py() for name in _PLACE)
+    return f"{topic}-{partition} at offset {offset}: {_fault_of(columns, row)}"
+
+
+def _fault_of(columns: Mapping[str, DecodedColumn], row: int) -> str:
+    """Whether the key or the value is broken, the schema, the field and the reason."""
+    texts = []
+    for name, column in columns.items():
+        if column.is_broken[row]:
+            schema_id, field, reason = column.fault(row)
+            schema = "" if schema_id is None else f" (schema id {schema_id})"
+            texts.append(f"the {name}{schema}: {f'field {field}: ' if field else ''}{reason}")
+    return "; ".join(texts)
+
+
+def _null_where(is_null: Bools, values: pa.Array) -> pa.Array:
+    if not is_null.any():
+        return values
+    if is_null.all():
+        return pa.nulls(len(values), values.type)
+    return values.take(pa.array(np.arange(len(values)), mask=is_null))
+
+
+class _WithType:
+    """An array with another type of the same layout: null or not null, names of parts."""
+
+    def __init__(self, array: pa.Array, to: pa.DataType) -> None:
+        self._array = array
+        self._to = to
+
+    def __arrow_c_array__(self, _requested_schema: Any = None) -> tuple[Any, Any]:
+        return self._to.__arrow_c_schema__(), self._array.__arrow_c_array__()[1]
+
+
+def _with_type(array: pa.Array, to: pa.DataType) -> pa.Array:
+    return array if array.type.equals(to) else pa.array(_WithType(array, to))

@@ -1,0 +1,63 @@
+"""The schemas that payloads were written with: those that are known, and others by their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kafka_formats.errors import NotFoundError, SchemaError
+from kafka_formats.framing import SchemaId
+from kafka_formats.registry.client import RegisteredSchema, RegistryClient
+from kafka_formats.registry.config import RegistryConfig
+from kafka_formats.schema_text import SchemaText
+from kafka_formats.settings import Format
+
+# The names of formats in a registry.
+KINDS: Final[Mapping[Format, str]] = {Format.AVRO: "AVRO"}
+
+
+def schema_text_of(schema: RegisteredSchema, format_: Format) -> SchemaText:
+    """The text of a registered schema.
+
+    Raises:
+        SchemaError: It is one of another format.
+    """
+    if schema.kind != KINDS[format_]:
+        raise SchemaError(f"the schema is one of {schema.kind}, not of {KINDS[format_]}")
+    return SchemaText(schema.text, schema.dependencies)
+
+
+@dataclass(frozen=True, slots=True)
+class WriterSchemas:
+    """Finds the schema with an id. It is pickled with tasks.
+
+    Attributes:
+        known: Id -> schema. The registry is asked for others only.
+        config: The registry.
+    """
+
+    known: Mapping[int, SchemaText]
+    format: Format
+    config: RegistryConfig
+
+    def __call__(self, schema_id: SchemaId) -> SchemaText:
+        """The schema with an id or a GUID.
+
+        Raises:
+            SchemaError: There is none, or it is one of another format.
+            RegistryError: The registry cannot be asked, or refuses.
+        """
+        if isinstance(schema_id, int) and schema_id in self.known:
+            return self.known[schema_id]
+        client = RegistryClient(self.config)
+        try:
+            if isinstance(schema_id, int):
+                found = client.schema_of_id(schema_id)
+            elif schema_id is not None:
+                found = client.schema_of_guid(schema_id)
+            else:
+                raise SchemaError("the payload names no schema")
+        except NotFoundError as error:
+            raise SchemaError(str(error)) from error
+        return schema_text_of(found, self.format)

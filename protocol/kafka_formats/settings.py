@@ -1,0 +1,40 @@
+"""What a user chooses: the format of payloads, their framing, and what becomes of broken ones.
+
+Neither numpy nor Arrow enters here: the driver reads options without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Final
+
+
+class Format(Enum):
+    """How keys or values are encoded."""
+
+    RAW = "raw"
+    AVRO = "avro"
+
+
+class Framing(Enum):
+    """Where the id of a payload's schema is.
+
+    CONFLUENT: before the payload, or in a header. NONE: all payloads have one schema.
+    """
+
+    NONE = "none"
+    CONFLUENT = "confluent"
+
+
+class Mode(Enum):
+    """What to do with a record whose key or value cannot be decoded."""
+
+    FAILFAST = "FAILFAST"
+    PERMISSIVE = "PERMISSIVE"
+    DROPMALFORMED = "DROPMALFORMED"
+
+
+# The columns that PERMISSIVE adds: the reason, and the payload of each column.
+ERROR_COLUMN: Final = "_error"
+RAW_COLUMNS: Final[Mapping[str, str]] = {"_raw": "value", "_raw_key": "key"}

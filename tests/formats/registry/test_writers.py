@@ -1,0 +1,60 @@
+"""The schemas that payloads were written with."""
+
+from __future__ import annotations
+
+import pickle
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_formats.errors import RegistryError, SchemaError
+from kafka_formats.registry import client as client_module
+from kafka_formats.registry.config import RegistryConfig
+from kafka_formats.registry.writers import WriterSchemas
+from kafka_formats.schema_text import SchemaText
+from kafka_formats.settings import Format
+from tests.fakes.registry import Reply, registry, subjects
+
+KNOWN = {7: SchemaText('"string"')}
+
+
+@pytest.fixture(autouse=True)
+def _no_cache() -> Iterator[None]:
+    yield
+    client_module._cache.clear()
+
+
+def writers(url: str) -> WriterSchemas:
+    config = RegistryConfig.from_options({"url": url, "max.retries": "0"})
+    found = pickle.loads(pickle.dumps(WriterSchemas(KNOWN, Format.AVRO, config)))
+    assert isinstance(found, WriterSchemas)
+    return found
+
+
+def test_the_registry_is_asked_for_unknown_schemas_only() -> None:
+    with registry(subjects(s=[{"id": 9, "schema": '"int"'}])) as fake:
+        found = writers(fake.url)
+        assert found(7) == KNOWN[7]
+        assert fake.paths == []
+        assert found(9) == found(9) == SchemaText('"int"')
+    assert fake.paths == ["/schemas/ids/9"]
+
+
+def test_a_schema_with_a_guid() -> None:
+    with registry(lambda _request: Reply(values={"schema": '"int"'})) as fake:
+        assert writers(fake.url)(uuid.UUID(int=1)).text == '"int"'
+
+
+def test_a_schema_that_does_not_exist_or_is_another_format_breaks_payloads() -> None:
+    with registry(subjects(s=[{"id": 9, "schema": "", "schemaType": "PROTOBUF"}])) as fake:
+        with pytest.raises(SchemaError, match="does not have the schema id 8"):
+            writers(fake.url)(8)
+        with pytest.raises(SchemaError, match="is one of PROTOBUF, not of AVRO"):
+            writers(fake.url)(9)
+
+
+def test_a_registry_that_is_down_breaks_no_payload() -> None:
+    with registry(lambda _request: Reply(503)) as fake:
+        with pytest.raises(RegistryError, match="status 503"):
+            writers(fake.url)(9)
