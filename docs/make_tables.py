@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
+from kafka_formats.registry.config import PREFIX as REGISTRY_PREFIX
+from kafka_formats.registry.config import RegistryConfig
 from kafka_protocol import messages
 from kafka_protocol.api_keys import ApiKey
 from kafka_protocol.client.config.client import ClientConfig
@@ -17,7 +19,8 @@ from kafka_protocol.features import FEATURES, Feature
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.releases import first_release, parse_release
 from kafka_protocol.schema import Request
-from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Use
+from kafka_spark_source.options.option import Use
+from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY
 
 HERE = Path(__file__).parent
 
@@ -52,6 +55,16 @@ for the same option.
 | option | default | meaning |
 | --- | --- | --- |
 """
+_REGISTRY = """
+## Schema registry
+
+With the prefix `schema.registry.` and the names of Confluent's clients; for `value.format` and
+`key.format` ([formats.md](formats.md)). The options of TLS above, `ssl.*`, have the same names
+after this prefix.
+
+| option | default | meaning |
+| --- | --- | --- |
+"""
 _STREAM_ONLY = """
 ## In a batch read
 
@@ -72,16 +85,22 @@ def options_page() -> str:
         for option in OPTIONS
     ]
     stream_only = ", ".join(f"`{name}`" for name in STREAM_ONLY) + ".\n"
-    client, security = _client_rows(ClientConfig), _client_rows(SecurityOptions)
-    client_tables = [_CLIENT, *client, _SECURITY, *security]
+    client, security = (_client_rows(each, "kafka.") for each in (ClientConfig, SecurityOptions))
+    registry = _client_rows(RegistryConfig, REGISTRY_PREFIX)
+    client_tables = [_CLIENT, *client, _SECURITY, *security, _REGISTRY, *registry]
     return "".join([_HEAD, *rows, *client_tables, _STREAM_ONLY, stream_only])
 
 
-def _client_rows(table: type[ClientConfig | SecurityOptions]) -> list[str]:
+_REQUIRED = {"bootstrap.servers", "url"}
+
+
+def _client_rows(
+    table: type[ClientConfig | SecurityOptions | RegistryConfig], prefix: str
+) -> list[str]:
     return [
         _row(
-            ", ".join(f"`kafka.{name}`" for name in names_of(field)),
-            "required" if "bootstrap.servers" in names_of(field) else _shown(field.default),
+            ", ".join(f"`{prefix}{name}`" for name in names_of(field)),
+            _shown(field.default) if _REQUIRED.isdisjoint(names_of(field)) else "required",
             field.metadata["doc"],
         )
         for field in fields(table)

@@ -1,18 +1,20 @@
 """The columns of the source and of the sink, and checks of users' schemas.
 
-Never reads options or data. Sources: `KafkaRecordToRowConverter` and `KafkaWriter` of Spark's
+Never reads data. Sources: `KafkaRecordToRowConverter` and `KafkaWriter` of Spark's
 connector, which has no projection by schema.
 """
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from pyspark.sql import types as T
 
 from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.options.formats import FormatOptions
 
 _HEADER: Final = T.StructType(
     [T.StructField("key", T.StringType()), T.StructField("value", T.BinaryType())]
@@ -29,13 +31,37 @@ _COLUMNS: Final = (
 )
 
 
-def source_schema(*, include_headers: bool) -> T.StructType:
-    """The columns of a read, all nullable."""
-    return T.StructType([*_COLUMNS, _HEADERS] if include_headers else [*_COLUMNS])
+def source_schema(
+    *, include_headers: bool, formats: Mapping[str, T.DataType] | None = None
+) -> T.StructType:
+    """The columns of a read, all nullable.
+
+    Args:
+        include_headers: Whether there is the column `headers`.
+        formats: The types of columns that formats change or add.
+    """
+    columns = [*_COLUMNS, _HEADERS] if include_headers else [*_COLUMNS]
+    types = {column.name: column.dataType for column in columns} | dict(formats or {})
+    return T.StructType([T.StructField(name, each) for name, each in types.items()])
 
 
-def check_projection(schema: T.StructType, *, include_headers: bool) -> None:
+def added_columns(formats: FormatOptions | None) -> dict[str, T.DataType]:
+    """The types of the columns that a mode adds."""
+    if formats is None:
+        return {}
+    raw: dict[str, T.DataType] = dict.fromkeys(formats.raw_columns, T.BinaryType())
+    return dict.fromkeys(formats.error_columns, T.StringType()) | raw
+
+
+def check_projection(
+    schema: T.StructType, *, include_headers: bool, formats: FormatOptions | None = None
+) -> None:
     """Check a user's `.schema(...)`: any of the source's columns, in any order.
+
+    Args:
+        schema: The user's.
+        include_headers: Whether there is the column `headers`.
+        formats: The types of decoded columns follow from schemas, and are not checked here.
 
     Raises:
         KafkaConfigError: There is no column; a column is unknown, repeated, NOT NULL or of another
@@ -44,6 +70,8 @@ def check_projection(schema: T.StructType, *, include_headers: bool) -> None:
     if not schema.fields:
         raise KafkaConfigError("The schema names no column: name at least one, or leave it out.")
     known = {column.name: column for column in (*_COLUMNS, _HEADERS)}
+    known |= {name: T.StructField(name, each) for name, each in added_columns(formats).items()}
+    decoded = [] if formats is None else formats.decoded_columns
     seen: set[str] = set()
     for column in schema.fields:
         if column.name not in known:
@@ -57,7 +85,7 @@ def check_projection(schema: T.StructType, *, include_headers: bool) -> None:
                 f"Column 'headers' ({expected}) needs the option includeHeaders: set it to true, "
                 "or leave the column out."
             )
-        if column.dataType != known[column.name].dataType:
+        if column.name not in decoded and column.dataType != known[column.name].dataType:
             raise KafkaConfigError(
                 f"Column '{column.name}' must be of type {expected}, with all parts nullable, but "
                 f"the schema has {column.dataType.simpleString()}: read that type, then cast it."
@@ -103,8 +131,12 @@ _SINK_TYPES: Final[dict[str, tuple[T.DataType, ...]]] = {
 }
 
 
-def check_sink_schema(schema: T.StructType, topic_option: str | None) -> SinkColumns:
+def check_sink_schema(
+    schema: T.StructType, topic_option: str | None, encoded: Collection[str] = ()
+) -> SinkColumns:
     """Find the columns to write by their exact names; other columns are ignored.
+
+    The types of `encoded` columns follow from schemas, and are not checked here.
 
     A column `timestamp` (ignored by Spark's own connector) sets the timestamps of the records. One
     without a time zone is taken as UTC. Without the column, records get the time of writing.
@@ -120,8 +152,8 @@ def check_sink_schema(schema: T.StructType, topic_option: str | None) -> SinkCol
     # In the order of the checks of Spark's connector.
     return SinkColumns(
         topic=None if topic_option is not None else _required("topic", schema),
-        key=_optional("key", schema),
-        value=_required("value", schema),
+        key=_optional("key", schema, encoded),
+        value=_required("value", schema, encoded),
         headers=_optional("headers", schema),
         partition=_optional("partition", schema),
         timestamp=_optional("timestamp", schema),
@@ -140,14 +172,14 @@ _MISSING: Final = {
 }
 
 
-def _required(name: str, schema: T.StructType) -> int:
-    index = _optional(name, schema)
+def _required(name: str, schema: T.StructType, encoded: Collection[str] = ()) -> int:
+    index = _optional(name, schema, encoded)
     if index is None:
         raise KafkaConfigError(_MISSING[name])
     return index
 
 
-def _optional(name: str, schema: T.StructType) -> int | None:
+def _optional(name: str, schema: T.StructType, encoded: Collection[str] = ()) -> int | None:
     indices = [index for index, column in enumerate(schema.names) if column == name]
     if len(indices) > 1:
         raise KafkaConfigError(
@@ -155,7 +187,8 @@ def _optional(name: str, schema: T.StructType) -> int | None:
         )
     if not indices:
         return None
-    _check_sink_type(name, schema.fields[indices[0]].dataType)
+    if name not in encoded:
+        _check_sink_type(name, schema.fields[indices[0]].dataType)
     return indices[0]
 
 

@@ -21,8 +21,9 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.errors import KafkaConfigError, KafkaError
 from kafka_spark_source.errors import hide_traceback
+from kafka_spark_source.options.option import Use
 from kafka_spark_source.options.read import (
     BatchReadOptions,
     ReadOptions,
@@ -30,11 +31,21 @@ from kafka_spark_source.options.read import (
     parse_batch_options,
     parse_stream_options,
 )
-from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Table, Use
-from kafka_spark_source.options.write import parse_write_options
-from kafka_spark_source.schema import check_projection, check_sink_schema, source_schema
+from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Table
+from kafka_spark_source.options.write import WriteOptions, parse_write_options
+from kafka_spark_source.planning.strategies import topics_of
+from kafka_spark_source.schema import (
+    SinkColumns,
+    added_columns,
+    check_projection,
+    check_sink_schema,
+    source_schema,
+)
 
 if TYPE_CHECKING:
+    from kafka_formats.encoder import RecordEncoder
+    from kafka_formats.records import RecordDecoder
+    from kafka_spark_source.formats.decoder import QueryFormats
     from kafka_spark_source.streaming.stream_reader import KafkaStreamReader
     from kafka_spark_source.writing.delivery import Delivery
 
@@ -91,8 +102,20 @@ class KafkaDataSource(DataSource):
         return "pykafka"
 
     def schema(self) -> StructType:
-        """The columns of a read, with the names and the order of Spark's own connector."""
-        return source_schema(include_headers=self._check_read().include_headers)
+        """The columns of a read, with the names and the order of Spark's own connector.
+
+        The types of decoded keys and values are those of the schemas that a registry has now.
+        """
+        options = self._check_read()
+        types = added_columns(options.formats)
+        formats = _query_formats(options)
+        if formats is not None:
+            from kafka_spark_source.arrow_types import to_spark  # noqa: PLC0415
+
+            with hide_traceback():
+                found = {name: to_spark(each) for name, each in formats.columns().items()}
+            types = found | types
+        return source_schema(include_headers=options.include_headers, formats=types)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader of a batch. `schema` is the user's projection if there is one."""
@@ -103,14 +126,14 @@ class KafkaDataSource(DataSource):
 
         options, config = self._batch_options()
         with hide_traceback():
-            check_projection(schema, include_headers=options.include_headers)
+            decoder = _decoder(options, schema)
             if not options.push_down_predicate:
-                return KafkaBatchReader(options, config, schema)
+                return KafkaBatchReader(options, config, schema, decoder)
             if not hasattr(DataSourceReader, "pushFilters"):
                 raise KafkaConfigError(
                     "Option 'pushDownPredicate' needs PySpark 4.1 or newer: remove it."
                 )
-        return FilteringBatchReader(options, config, schema)
+        return FilteringBatchReader(options, config, schema, decoder)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Return the writer of a batch."""
@@ -129,10 +152,10 @@ class KafkaDataSource(DataSource):
         try:
             options = parse_stream_options(self.options)
             config = ClientConfig.from_options(options.kafka)
-            check_projection(schema, include_headers=options.include_headers)
-        except KafkaConfigError as error:
+            decoder = _decoder(options, schema)
+        except KafkaError as error:
             return _RefusedStreamReader(error)
-        return _stream_reader_class()(options, config, schema)
+        return _stream_reader_class()(options, config, schema, decoder)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002
         """Return the writer of a stream. Output mode `complete` appends each complete result."""
@@ -147,9 +170,11 @@ class KafkaDataSource(DataSource):
         from kafka_spark_source.writing.row_writer import RowWriter  # noqa: PLC0415
 
         options = parse_write_options(self.options)
-        columns = check_sink_schema(schema, options.topic)
+        encoded = [] if options.formats is None else options.formats.encoded_columns
+        columns = check_sink_schema(schema, options.topic, encoded)
         config = ClientConfig.from_options(options.kafka)
-        rows = RowWriter(columns, options.topic, options.partitioner, config)
+        encoder = _encoder(options, columns, schema)
+        rows = RowWriter(columns, options.topic, options.partitioner, config, encoder)
         if options.exactly_once is None:
             return AtLeastOnce(rows)
         from kafka_spark_source.writing.exactly_once import ExactlyOnce, claim  # noqa: PLC0415
@@ -181,6 +206,51 @@ class KafkaDataSource(DataSource):
             raise (streams_error if is_stream else error) from None
 
 
+def _query_formats(options: ReadOptions) -> QueryFormats | None:
+    """The formats of a read's keys and values; None if they stay bytes."""
+    if options.formats is None:
+        return None
+    from kafka_spark_source.formats.decoder import QueryFormats  # noqa: PLC0415
+
+    return QueryFormats(options.formats, topics_of(options.strategy))
+
+
+def _decoder(options: ReadOptions, schema: StructType) -> RecordDecoder | None:
+    """Check a projection, and return how to decode keys and values to it; None if they stay bytes.
+
+    Raises:
+        KafkaError: The projection does not fit, or a schema cannot be found.
+    """
+    check_projection(schema, include_headers=options.include_headers, formats=options.formats)
+    formats = _query_formats(options)
+    if formats is None:
+        return None
+    from kafka_spark_source.arrow_types import to_arrow_schema  # noqa: PLC0415
+
+    return formats.decoder(to_arrow_schema(schema))
+
+
+def _encoder(
+    options: WriteOptions, columns: SinkColumns, schema: StructType
+) -> RecordEncoder | None:
+    """How to encode keys and values; None if they are bytes or text.
+
+    Raises:
+        KafkaError: A schema cannot be found, or does not fit its column.
+    """
+    if options.formats is None:
+        return None
+    from kafka_spark_source.arrow_types import to_arrow  # noqa: PLC0415
+    from kafka_spark_source.formats.encoder import WrittenColumn, encoder_for  # noqa: PLC0415
+
+    written = {
+        name: WrittenColumn(index, to_arrow(schema.fields[index].dataType))
+        for name, index in (("key", columns.key), ("value", columns.value))
+        if index is not None
+    }
+    return encoder_for(options.formats, options.topic, written)
+
+
 def _stream_reader_class() -> type[KafkaStreamReader]:
     if not hasattr(DataSourceStreamReader, "getDefaultReadLimit"):
         from kafka_spark_source.streaming.reader_40 import KafkaStreamReader40  # noqa: PLC0415
@@ -197,7 +267,7 @@ class _RefusedStreamReader(DataSourceStreamReader):
     Spark would hide an error that `streamReader()` itself raised behind its own.
     """
 
-    def __init__(self, reason: KafkaConfigError) -> None:
+    def __init__(self, reason: KafkaError) -> None:
         self._reason = reason
 
     def _refuse(self, *_arguments: object) -> NoReturn:

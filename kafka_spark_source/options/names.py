@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Table, Use
+from kafka_spark_source.options.option import Use
+from kafka_spark_source.options.payload_table import REGISTRY_PREFIX
+from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Table
 
 CLIENT_PREFIX: Final = "kafka."
 
@@ -59,7 +61,7 @@ def check_names(given: Mapping[str, str], use: Use) -> None:
     known = {option.key: option for option in OPTIONS}
     ignored = {name.lower() for name in IGNORED[use]}
     for key in sorted(given.keys() - _SPARKS_OWN - ignored):
-        if key.startswith(CLIENT_PREFIX):
+        if key.startswith(_PREFIXES):
             continue
         if key not in known:
             raise _unknown(key, use)
@@ -69,6 +71,9 @@ def check_names(given: Mapping[str, str], use: Use) -> None:
                 f"Option '{known[key].name}' is for {others}, not for {use.value}: remove it."
             )
 
+
+# Of options that are checked elsewhere.
+_PREFIXES: Final = (CLIENT_PREFIX, REGISTRY_PREFIX)
 
 # Accepted with a warning, because Spark's connector accepts them.
 IGNORED: Final[Mapping[Use, tuple[str, ...]]] = {

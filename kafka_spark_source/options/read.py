@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from typing import Final, TypedDict
 
 from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.options.formats import FormatOptions, parse_formats
 from kafka_spark_source.options.names import IGNORED, by_key, check_names, client_options
-from kafka_spark_source.options.table import Option, Table, Use
+from kafka_spark_source.options.option import Option, Use
+from kafka_spark_source.options.table import Table
 from kafka_spark_source.planning.batch import Parts
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.planning.positions import (
@@ -35,6 +37,7 @@ class ReadOptions:
     Attributes:
         fail_on_no_match: Whether a starting timestamp after all records is an error.
         partitions_ttl_ms: How long a stream uses the partitions that it found; or None.
+        formats: Of columns that are decoded; None for none.
         ignored: Given options without effect, by the table's names.
         kafka: The client's options without `kafka.`, names in lower case. Secrets: kept from repr.
     """
@@ -49,6 +52,7 @@ class ReadOptions:
     planning_attempts: int
     planning_interval_ms: int
     partitions_ttl_ms: int | None
+    formats: FormatOptions | None
     ignored: tuple[str, ...]
     kafka: Mapping[str, str] = field(repr=False)
 
@@ -140,6 +144,7 @@ class _ReadFields(TypedDict):
     planning_attempts: int
     planning_interval_ms: int
     partitions_ttl_ms: int | None
+    formats: FormatOptions | None
     ignored: tuple[str, ...]
     kafka: dict[str, str]
 
@@ -166,6 +171,7 @@ def _read_options(
         planning_attempts=Table.FETCH_OFFSET_ATTEMPTS.value_in(given),
         planning_interval_ms=Table.FETCH_OFFSET_INTERVAL_MS.value_in(given),
         partitions_ttl_ms=Table.PARTITIONS_TTL_MS.value_in(given),
+        formats=parse_formats(given),
         ignored=tuple(name for name in IGNORED[use] if name.lower() in given),
         kafka=kafka,
     )

@@ -7,11 +7,8 @@ Spark's Kafka connector. Pure: no I/O, no Spark.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from enum import Enum
 from functools import partial
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.partitioners import (
@@ -20,6 +17,18 @@ from kafka_protocol.partitioners import (
     parse_partitioner,
     parse_partitioner_class,
 )
+from kafka_spark_source.options.option import (
+    ALL,
+    BATCH,
+    READ,
+    STREAM,
+    WRITE,
+    Option,
+    parse_boolean,
+    parse_choice,
+    parse_text,
+)
+from kafka_spark_source.options.payload_table import PAYLOAD_OPTIONS
 from kafka_spark_source.planning.positions import parse_position, parse_timestamp, parse_timestamps
 from kafka_spark_source.planning.strategies import (
     parse_assign,
@@ -27,75 +36,8 @@ from kafka_spark_source.planning.strategies import (
     parse_subscribe_pattern,
 )
 
-T_co = TypeVar("T_co", covariant=True)
-
-
-class Use(Enum):
-    """The operations that take options."""
-
-    BATCH_READ = "a batch read"
-    STREAM_READ = "a streaming read"
-    WRITE = "a write"
-
-
-_BATCH: Final = frozenset({Use.BATCH_READ})
-_STREAM: Final = frozenset({Use.STREAM_READ})
-_READ: Final = _BATCH | _STREAM
-_WRITE: Final = frozenset({Use.WRITE})
-_ALL: Final = _READ | _WRITE
-
-
-@dataclass(frozen=True, slots=True)
-class Option(Generic[T_co]):
-    """A row of the table.
-
-    Attributes:
-        name: The name in Spark's guide. Users may write it in any case.
-        parse: (name, text) -> value; raises KafkaConfigError.
-        uses: The operations that take it.
-        default: The default as text; None for no default, or one that depends on the use.
-        doc: The description in docs/options.md.
-    """
-
-    name: str
-    parse: Callable[[str, str], T_co]
-    uses: frozenset[Use]
-    default: str | None = None
-    doc: str = ""
-
-    def about(self, doc: str) -> Option[T_co]:
-        """The same row with its description."""
-        return replace(self, doc=doc)
-
-    @property
-    def key(self) -> str:
-        """The name in lower case, for lookups."""
-        return self.name.lower()
-
-    def value_in(self, given: Mapping[str, str]) -> T_co:
-        """The given value, else the default; KeyError if there is neither."""
-        text = given[self.key] if self.default is None else given.get(self.key, self.default)
-        return self.parse(self.name, text)
-
-    def value_if_in(self, given: Mapping[str, str]) -> T_co | None:
-        """The given value, else None."""
-        return self.parse(self.name, given[self.key]) if self.key in given else None
-
-
-def _parse_choice(name: str, text: str, *, choices: Mapping[str, bool]) -> bool:
-    value = choices.get(text.strip().lower())
-    if value is None:
-        raise KafkaConfigError(f"Option '{name}' must be {' or '.join(choices)}, got '{text}'.")
-    return value
-
-
-_parse_boolean: Final = partial(_parse_choice, choices={"true": True, "false": False})
 # Whether a starting timestamp after all records is an error.
-_parse_no_match: Final = partial(_parse_choice, choices={"error": True, "latest": False})
-
-
-def _parse_text(name: str, text: str) -> str:  # noqa: ARG001 -- has the type of a parser
-    return text.strip()
+_parse_no_match: Final = partial(parse_choice, choices={"error": True, "latest": False})
 
 
 def _parse_positive(name: str, text: str, *, bits: int = 64) -> int:
@@ -158,38 +100,38 @@ _GUARANTEES: Final = {"at_least_once": False, "exactly_once": True}
 
 def _parse_ignore_keys(name: str, text: str) -> Partitioner | None:
     """The partitioner that ignores keys, or None to use keys."""
-    return STICKY if _parse_boolean(name, text) else None
+    return STICKY if parse_boolean(name, text) else None
 
 
 class Table:
     """The options in the order of docs/options.md."""
 
-    BOOTSTRAP_SERVERS: Final = Option("kafka.bootstrap.servers", _parse_text, _ALL).about(
+    BOOTSTRAP_SERVERS: Final = Option("kafka.bootstrap.servers", parse_text, ALL).about(
         "Required. Addresses of some brokers: `host:port,host:port`."
     )
-    CLIENT: Final = Option("kafka.*", _parse_text, _ALL).about(
+    CLIENT: Final = Option("kafka.*", parse_text, ALL).about(
         "Any option of the Kafka client, with the prefix `kafka.`."
     )
-    SUBSCRIBE: Final = Option("subscribe", parse_subscribe, _READ).about(
+    SUBSCRIBE: Final = Option("subscribe", parse_subscribe, READ).about(
         "Topics to read: `topicA,topicB`. Set this, `subscribePattern` or `assign`."
     )
-    SUBSCRIBE_PATTERN: Final = Option("subscribePattern", parse_subscribe_pattern, _READ).about(
+    SUBSCRIBE_PATTERN: Final = Option("subscribePattern", parse_subscribe_pattern, READ).about(
         "Read the topics whose names contain a match of this regular expression: `orders-.*`."
     )
-    ASSIGN: Final = Option("assign", parse_assign, _READ).about(
+    ASSIGN: Final = Option("assign", parse_assign, READ).about(
         'Partitions to read: `{"topicA":[0,1],"topicB":[2]}`.'
     )
-    STARTING_TIMESTAMP: Final = Option("startingTimestamp", parse_timestamp, _READ).about(
+    STARTING_TIMESTAMP: Final = Option("startingTimestamp", parse_timestamp, READ).about(
         "Start of all partitions: the first record with this timestamp (ms since 1970) or a later "
         "one. Overrides the next two options."
     )
     STARTING_OFFSETS_BY_TIMESTAMP: Final = Option(
-        "startingOffsetsByTimestamp", parse_timestamps, _READ
+        "startingOffsetsByTimestamp", parse_timestamps, READ
     ).about(
         'Start of each partition: `{"topicA":{"0":1760000000000,"1":1760000000000}}`. Overrides '
         "`startingOffsets`."
     )
-    STARTING_OFFSETS: Final = Option("startingOffsets", parse_position, _READ).about(
+    STARTING_OFFSETS: Final = Option("startingOffsets", parse_position, READ).about(
         'Start: `earliest`, or `{"topicA":{"0":23,"1":-2},"topicB":"earliest"}` (-2: earliest), or '
         "a relative position: `-10m` (the last ten minutes; also ms, s, h, d), `latest-100` (a "
         'hundred offsets before the end), in JSON as strings: `{"topicA":{"0":"latest-100"}}`. '
@@ -198,120 +140,120 @@ class Table:
         "new query uses it; a restarted one continues from its checkpoint."
     )
     STARTING_STRATEGY: Final = Option(
-        "startingOffsetsByTimestampStrategy", _parse_no_match, _READ, "error"
+        "startingOffsetsByTimestampStrategy", _parse_no_match, READ, "error"
     ).about(
         "What to do if all records of a partition are older than the starting timestamp: fail "
         "(`error`), or start at the end (`latest`)."
     )
-    ENDING_TIMESTAMP: Final = Option("endingTimestamp", parse_timestamp, _BATCH).about(
+    ENDING_TIMESTAMP: Final = Option("endingTimestamp", parse_timestamp, BATCH).about(
         "End of all partitions, exclusive: the first record with this timestamp (ms since 1970) or "
         "a later one, else the end of the log. Overrides the next two options."
     )
     ENDING_OFFSETS_BY_TIMESTAMP: Final = Option(
-        "endingOffsetsByTimestamp", parse_timestamps, _BATCH
+        "endingOffsetsByTimestamp", parse_timestamps, BATCH
     ).about("End of each partition, like `endingTimestamp`. Overrides `endingOffsets`.")
-    ENDING_OFFSETS: Final = Option("endingOffsets", parse_position, _BATCH, "latest").about(
+    ENDING_OFFSETS: Final = Option("endingOffsets", parse_position, BATCH, "latest").about(
         'End, exclusive: `latest`, or `{"topicA":{"0":50,"1":-1},"topicB":"latest"}` (-1: latest), '
         "or a relative position as in `startingOffsets`."
     )
-    MIN_PARTITIONS: Final = Option("minPartitions", partial(_parse_positive, bits=32), _READ).about(
+    MIN_PARTITIONS: Final = Option("minPartitions", partial(_parse_positive, bits=32), READ).about(
         "The least number of input partitions, roughly: large offset ranges are split. Without it "
         "there is one for each large range, and small ones share one: `coalescePartitions`."
     )
     MAX_RECORDS_PER_PARTITION: Final = Option(
-        "maxRecordsPerPartition", _parse_positive, _READ
+        "maxRecordsPerPartition", _parse_positive, READ
     ).about(
         "The largest number of offsets in an input partition; larger ranges are split, and not "
         "more share one."
     )
-    COALESCE_PARTITIONS: Final = Option("coalescePartitions", _parse_boolean, _READ, "true").about(
+    COALESCE_PARTITIONS: Final = Option("coalescePartitions", parse_boolean, READ, "true").about(
         "Whether one Spark partition reads several small ranges: together some 100,000 records or "
         "16 MB. `minPartitions` is still the least number. See [performance](performance.md)."
     )
-    PUSH_DOWN_PREDICATE: Final = Option("pushDownPredicate", _parse_boolean, _BATCH, "false").about(
+    PUSH_DOWN_PREDICATE: Final = Option("pushDownPredicate", parse_boolean, BATCH, "false").about(
         "Whether filters on `topic`, `partition`, `offset` and `timestamp` limit what is read from "
         "the brokers. Use each `load()` for one query only: see [performance](performance.md)."
     )
-    INCLUDE_HEADERS: Final = Option("includeHeaders", _parse_boolean, _ALL, "false").about(
+    INCLUDE_HEADERS: Final = Option("includeHeaders", parse_boolean, ALL, "false").about(
         "Whether to read the records' headers. A write always takes them from the column `headers`."
     )
-    FAIL_ON_DATA_LOSS: Final = Option("failOnDataLoss", _parse_boolean, _READ, "true").about(
+    FAIL_ON_DATA_LOSS: Final = Option("failOnDataLoss", parse_boolean, READ, "true").about(
         "Whether to fail if records of the read are lost, or to log a warning and continue."
     )
     POLL_TIMEOUT_MS: Final = Option(
-        "kafkaConsumer.pollTimeoutMs", _parse_positive, _READ, "120000"
+        "kafkaConsumer.pollTimeoutMs", _parse_positive, READ, "120000"
     ).about("The longest wait of a task for the next records, in ms.")
     FETCH_OFFSET_ATTEMPTS: Final = Option(
-        "fetchOffset.numRetries", _parse_positive, _READ, "1"
+        "fetchOffset.numRetries", _parse_positive, READ, "1"
     ).about(
         "The number of attempts to plan, each with new connections. An attempt lasts "
         "`kafka.socket.connection.setup.timeout.ms` if no broker can be reached."
     )
     FETCH_OFFSET_INTERVAL_MS: Final = Option(
-        "fetchOffset.retryIntervalMs", _parse_positive, _READ, "1000"
+        "fetchOffset.retryIntervalMs", _parse_positive, READ, "1000"
     ).about("The pause before the next attempt, in ms.")
     PARTITIONS_TTL_MS: Final = Option(
-        "partition.metadata.cache.ttl.ms", _parse_ttl, _READ, "-1"
+        "partition.metadata.cache.ttl.ms", _parse_ttl, READ, "-1"
     ).about(
         "How long a stream uses the partitions that it found before it looks for new ones, in ms; "
         "an error of a broker ends it sooner. -1: for a second. No effect in a batch, which looks "
         "once."
     )
-    GROUP_ID_PREFIX: Final = Option("groupIdPrefix", _parse_text, _READ).about(
+    GROUP_ID_PREFIX: Final = Option("groupIdPrefix", parse_text, READ).about(
         "Accepted without effect: a read uses no consumer group."
     )
-    MAX_OFFSETS_PER_TRIGGER: Final = Option("maxOffsetsPerTrigger", _parse_positive, _STREAM).about(
+    MAX_OFFSETS_PER_TRIGGER: Final = Option("maxOffsetsPerTrigger", _parse_positive, STREAM).about(
         "The largest number of offsets in a micro-batch, divided in proportion to the new offsets "
         "of each partition."
     )
-    MAX_BYTES_PER_TRIGGER: Final = Option("maxBytesPerTrigger", _parse_positive, _STREAM).about(
+    MAX_BYTES_PER_TRIGGER: Final = Option("maxBytesPerTrigger", _parse_positive, STREAM).about(
         "About the largest number of bytes in a micro-batch, compressed as in the log; estimated "
         "from the next records."
     )
-    MIN_OFFSETS_PER_TRIGGER: Final = Option("minOffsetsPerTrigger", _parse_positive, _STREAM).about(
+    MIN_OFFSETS_PER_TRIGGER: Final = Option("minOffsetsPerTrigger", _parse_positive, STREAM).about(
         "The number of new offsets that a micro-batch waits for, at most for `maxTriggerDelay`."
     )
-    MAX_TRIGGER_DELAY: Final = Option("maxTriggerDelay", _parse_time, _STREAM, "15m").about(
+    MAX_TRIGGER_DELAY: Final = Option("maxTriggerDelay", _parse_time, STREAM, "15m").about(
         "The longest wait for `minOffsetsPerTrigger`: `15m`, `30s`, or a number of ms."
     )
     COMMIT_OFFSETS_TO_GROUP: Final = Option(
-        "commitOffsetsToGroup", _parse_boolean, _STREAM, "false"
+        "commitOffsetsToGroup", parse_boolean, STREAM, "false"
     ).about(
         "Whether to commit processed offsets to the group `kafka.group.id`, for lag tools. The "
         "query itself uses its checkpoint."
     )
-    TOPIC: Final = Option("topic", _parse_text, _WRITE).about(
+    TOPIC: Final = Option("topic", parse_text, WRITE).about(
         "The topic of all rows; overrides their column `topic`."
     )
     DELIVERY_GUARANTEE: Final = Option(
-        "deliveryGuarantee", _parse_guarantee, _WRITE, "at_least_once"
+        "deliveryGuarantee", _parse_guarantee, WRITE, "at_least_once"
     ).about(
         "`exactly_once`: readers with `isolation.level=read_committed` see each micro-batch once "
         "and completely, and a batch write completely or not at all (docs/exactly-once.md). "
         "`at_least_once`: a task that Spark runs again writes its rows again."
     )
-    TRANSACTIONAL_ID_PREFIX: Final = Option("transactionalIdPrefix", _parse_text, _WRITE).about(
+    TRANSACTIONAL_ID_PREFIX: Final = Option("transactionalIdPrefix", parse_text, WRITE).about(
         "Required for `exactly_once`: the prefix of the write's transactional ids. A query must "
         "keep it at each start, and no other query or job on the cluster may use it."
     )
     COMMIT_LOG_TOPIC: Final = Option(
-        "commitLogTopic", _parse_text, _WRITE, "pykafka-commit-log"
+        "commitLogTopic", parse_text, WRITE, "pykafka-commit-log"
     ).about(
         "For `exactly_once`: the compacted topic of the commit log, with the last decision of each "
         "prefix. It is created if it does not exist."
     )
     COMMIT_LOG_REPLICATION_FACTOR: Final = Option(
-        "commitLogReplicationFactor", partial(_parse_positive, bits=16), _WRITE
+        "commitLogReplicationFactor", partial(_parse_positive, bits=16), WRITE
     ).about(
         "The replicas of `commitLogTopic` when it is created. Without it three, or as many as "
         "there are brokers."
     )
-    COMMIT_LOG_RETENTION: Final = Option("commitLogRetention", _parse_time, _WRITE, "30d").about(
+    COMMIT_LOG_RETENTION: Final = Option("commitLogRetention", _parse_time, WRITE, "30d").about(
         "How long after its last write a prefix is forgotten, if everything that it decided is "
         "done: `30d`, `12h`, or a number of ms. All queries on a `commitLogTopic` should have the "
         "same."
     )
-    PARTITIONER: Final = Option("kafka.partitioner", parse_partitioner, _WRITE, "default").about(
+    PARTITIONER: Final = Option("kafka.partitioner", parse_partitioner, WRITE, "default").about(
         "The partition of rows without one in a column `partition`. `default`: by key, as Java's "
         "producer; rows without a key fill one partition up to `kafka.batch.size`, then the next. "
         "`sticky`: the latter for all rows. `round_robin`: row by row. Like librdkafka's of the "
@@ -319,19 +261,20 @@ class Table:
         "`fnv1a`, `fnv1a_random`."
     )
     PARTITIONER_CLASS: Final = Option(
-        "kafka.partitioner.class", parse_partitioner_class, _WRITE
+        "kafka.partitioner.class", parse_partitioner_class, WRITE
     ).about(
         "The same by the full name of a Java class: `DefaultPartitioner`, "
         "`UniformStickyPartitioner` or `RoundRobinPartitioner`. No other class is supported."
     )
     PARTITIONER_IGNORE_KEYS: Final = Option(
-        "kafka.partitioner.ignore.keys", _parse_ignore_keys, _WRITE, "false"
+        "kafka.partitioner.ignore.keys", _parse_ignore_keys, WRITE, "false"
     ).about("Whether to ignore keys: `true` is Java's name for `kafka.partitioner=sticky`.")
 
 
-OPTIONS: Final[tuple[Option[object], ...]] = tuple(
-    row for row in vars(Table).values() if isinstance(row, Option)
+OPTIONS: Final[tuple[Option[object], ...]] = (
+    *(row for row in vars(Table).values() if isinstance(row, Option)),
+    *PAYLOAD_OPTIONS,
 )
 
 # Accepted in a batch read without effect, as in Spark's connector.
-STREAM_ONLY: Final = tuple(row.name for row in OPTIONS if row.uses == _STREAM)
+STREAM_ONLY: Final = tuple(row.name for row in OPTIONS if row.uses == STREAM)

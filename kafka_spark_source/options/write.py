@@ -8,8 +8,10 @@ from typing import Final
 
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.partitioners import Partitioner, single_partitioner
+from kafka_spark_source.options.formats import WriteFormatOptions, parse_write_formats
 from kafka_spark_source.options.names import CLIENT_PREFIX, by_key, check_names, client_options
-from kafka_spark_source.options.table import Table, Use
+from kafka_spark_source.options.option import Use
+from kafka_spark_source.options.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +50,14 @@ class WriteOptions:
             `schema.check_sink_schema` checks that there is one of them.
         partitioner: Chooses the partition of rows without one.
         exactly_once: The identity of an exactly-once write; None for at least once.
+        formats: Of columns that are encoded; None for none.
         kafka: The client's options without `kafka.`, names in lower case. Secrets: kept from repr.
     """
 
     topic: str | None
     partitioner: Partitioner
     exactly_once: Identity | None
+    formats: WriteFormatOptions | None
     kafka: Mapping[str, str] = field(repr=False)
 
 
@@ -75,6 +79,7 @@ def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
         topic=Table.TOPIC.value_if_in(given),
         partitioner=single_partitioner({row.name: row.value_if_in(given) for row in _PARTITIONERS}),
         exactly_once=identity,
+        formats=parse_write_formats(given),
         kafka=kafka,
     )
 

@@ -48,6 +48,11 @@ class Assign:
 Strategy: TypeAlias = Subscribe | SubscribePattern | Assign
 
 
+def topics_of(strategy: Strategy) -> list[str]:
+    """The topics that a strategy names, sorted; none for a pattern."""
+    return [] if isinstance(strategy, SubscribePattern) else names_of(strategy)
+
+
 def names_of(strategy: Strategy) -> list[str]:
     """The topic names of a strategy, sorted; of a pattern, the pattern itself."""
     match strategy:

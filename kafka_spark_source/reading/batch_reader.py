@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.datasource import Filter
 
+    from kafka_formats.records import RecordDecoder
+
 _log = logging.getLogger(__name__)
 
 
@@ -45,9 +47,12 @@ class KafkaInputPartition(InputPartition):
     value: Sequence[PlannedRange]
 
 
-def range_reader_of(options: ReadOptions, schema: StructType) -> RangeReader:
+def range_reader_of(
+    options: ReadOptions, schema: StructType, decoder: RecordDecoder | None
+) -> RangeReader:
     """The range reader that all tasks of a read share."""
-    return RangeReader(tuple(schema.names), options.fail_on_data_loss, options.poll_timeout_ms)
+    columns = tuple(schema.names)
+    return RangeReader(columns, options.fail_on_data_loss, options.poll_timeout_ms, decoder)
 
 
 def read_partition(
@@ -68,13 +73,22 @@ def read_partition(
 
 
 class KafkaBatchReader(DataSourceReader):
-    """Reads a batch; `schema` has the columns to read, in order."""
+    """Reads a batch; `schema` has the columns to read, in order.
 
-    def __init__(self, options: BatchReadOptions, config: ClientConfig, schema: StructType) -> None:
+    `decoder` is for keys and values; None to leave them as they are.
+    """
+
+    def __init__(
+        self,
+        options: BatchReadOptions,
+        config: ClientConfig,
+        schema: StructType,
+        decoder: RecordDecoder | None = None,
+    ) -> None:
         self._options = options
         self._config = config
         self._predicates = EVERYTHING
-        self._reader = range_reader_of(options, schema)
+        self._reader = range_reader_of(options, schema, decoder)
 
     def partitions(self) -> list[InputPartition]:
         """Plan the offset ranges of each task: one or more for each topic-partition.

@@ -37,6 +37,8 @@ from kafka_spark_source.reading.data_loss import forward_range, range_after_loss
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kafka_formats.records import RecordDecoder
+
 _log = logging.getLogger(__name__)
 
 
@@ -70,11 +72,13 @@ class RangeReader:
         columns: The columns, in order.
         fail_on_data_loss: Whether lost records are an error or a warning.
         poll_timeout_ms: The longest wait for the next records, in ms.
+        decoder: Decodes keys and values; None to leave them as they are.
     """
 
     columns: tuple[str, ...]
     fail_on_data_loss: bool
     poll_timeout_ms: int
+    decoder: RecordDecoder | None = None
 
     def read(self, cluster: Cluster, planned: Sequence[PlannedRange]) -> Iterator[pa.RecordBatch]:
         """Read the ranges of a task one after the other, as Arrow batches of about 2 MB.
@@ -143,8 +147,10 @@ class RangeReader:
         # Only tasks need Arrow; the driver's planning would take twice as long with this import.
         from kafka_protocol.columnar.decode import decode_batches  # noqa: PLC0415
 
+        columns = self.columns if self.decoder is None else self.decoder.source_columns
         max_bytes = cluster.config.max_decompressed_bytes
-        return decode_batches(fetched, self.columns, max_decompressed_bytes=max_bytes)
+        batches = decode_batches(fetched, columns, max_decompressed_bytes=max_bytes)
+        return batches if self.decoder is None else self.decoder.decode(batches)
 
     def _bound_together(
         self, cluster: Cluster, planned: Sequence[PlannedRange]

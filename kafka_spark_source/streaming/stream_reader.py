@@ -32,6 +32,8 @@ from kafka_spark_source.worker import warn_of_tcp_sockets
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kafka_formats.records import RecordDecoder
+
 _log = logging.getLogger(__name__)
 
 # Marks an offset from `initialOffset()`, which Spark never logs. The empty topic name cannot occur
@@ -41,14 +43,21 @@ NOT_LOGGED_MARK: Final[dict[str, dict[str, int]]] = {"": {}}
 
 
 class KafkaStreamReader(DataSourceStreamReader):
-    """Reads a stream; `schema` has the columns to read, in order."""
+    """Reads a stream; `schema` has the columns to read, in order.
+
+    `decoder` is for keys and values; None to leave them as they are.
+    """
 
     def __init__(
-        self, options: StreamReadOptions, config: ClientConfig, schema: StructType
+        self,
+        options: StreamReadOptions,
+        config: ClientConfig,
+        schema: StructType,
+        decoder: RecordDecoder | None = None,
     ) -> None:
         self.options = options
         self._config = config
-        self._reader = range_reader_of(options, schema)
+        self._reader = range_reader_of(options, schema, decoder)
         self.batches = MicroBatches(options, config)
 
     def __getstate__(self) -> dict[str, Any]:

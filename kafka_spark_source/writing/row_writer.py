@@ -18,6 +18,7 @@ from kafka_spark_source.schema import SinkColumns
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kafka_formats.encoder import RecordEncoder
     from kafka_protocol.columnar.batch_limit import BatchLimit
     from kafka_spark_source.writing.routing import Destination
 
@@ -32,13 +33,15 @@ _MAX_PENDING_BYTES: Final = 16 * 1024 * 1024
 class RowWriter:
     """A writer of rows. `topic` is that of all rows, or None if a column holds it.
 
-    `partitioner` is for rows without a partition.
+    `partitioner` is for rows without a partition. `encoder` encodes keys and values; None to write
+    them as they are.
     """
 
     columns: SinkColumns
     topic: str | None
     partitioner: Partitioner
     config: ClientConfig
+    encoder: RecordEncoder | None = None
 
     def add(self, batches: Iterable[pa.RecordBatch], producer: Producer) -> int:
         """Pass the rows of one task to a producer. The caller flushes it.
@@ -60,7 +63,8 @@ class RowWriter:
         to = Destination(self.columns, self.topic, counts.count, partitioner)
         limit = BatchLimit(self.config.batch_bytes, self.config.max_request_bytes)
         added = 0
-        for rows in chunks_of(batches, CHUNK_BYTES):
+        encoded = batches if self.encoder is None else map(self.encoder.encode, batches)
+        for rows in chunks_of(encoded, CHUNK_BYTES):
             self._add(rows, to, producer, limit)
             producer.push(_MAX_PENDING_BYTES)
             added += rows.num_rows

@@ -18,9 +18,12 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from kafka_formats.settings import Format, Framing, Mode
 from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.options.formats import FormatOptions, PayloadOptions
 from kafka_spark_source.schema import (
     SinkColumns,
+    added_columns,
     check_projection,
     check_sink_schema,
     source_schema,
@@ -272,3 +275,47 @@ def test_sink_errors_have_the_order_of_sparks_connector() -> None:
             check_sink_schema(schema_of(*columns.items()), None)
         columns[column] = data_type
     check_sink_schema(schema_of(*columns.items()), None)
+
+
+VALUE_AND_ERRORS = FormatOptions(
+    (PayloadOptions("value", Format.AVRO, Framing.NONE, '"string"', None, None),),
+    Mode.PERMISSIVE,
+    {},
+)
+
+
+def test_formats_change_and_add_columns() -> None:
+    types = added_columns(VALUE_AND_ERRORS)
+    found = source_schema(include_headers=False, formats={"value": LongType(), **types})
+    assert found.simpleString() == (
+        "struct<key:binary,value:bigint,topic:string,partition:int,offset:bigint,"
+        "timestamp:timestamp,timestampType:int,_error:string,_raw:binary>"
+    )
+    assert all(field.nullable for field in found)
+
+
+def test_a_projection_may_have_any_type_for_a_decoded_column_and_those_that_a_mode_adds() -> None:
+    own = schema_of(("_raw", BinaryType()), ("value", LongType()), ("_error", StringType()))
+    check_projection(own, include_headers=False, formats=VALUE_AND_ERRORS)
+    fast = replace(VALUE_AND_ERRORS, mode=Mode.FAILFAST)
+    assert "Column '_raw' is not a column of the source" in config_error(
+        check_projection, own, include_headers=False, formats=fast
+    )
+    key = schema_of(("key", LongType()))
+    assert "Column 'key' must be of type binary" in config_error(
+        check_projection, key, include_headers=False, formats=VALUE_AND_ERRORS
+    )
+    raw = schema_of(("_raw", StringType()))
+    assert "Column '_raw' must be of type binary" in config_error(
+        check_projection, raw, include_headers=False, formats=VALUE_AND_ERRORS
+    )
+
+
+def test_keys_have_a_column_for_those_that_are_broken() -> None:
+    key = PayloadOptions("key", Format.AVRO, Framing.NONE, '"string"', None, None)
+    assert [*added_columns(replace(VALUE_AND_ERRORS, payloads=(key,)))] == [
+        "_error",
+        "_raw",
+        "_raw_key",
+    ]
+    assert added_columns(None) == {}

@@ -43,6 +43,7 @@ def test_a_read_needs_brokers_and_topics_only() -> None:
         "planning_attempts": 1,
         "planning_interval_ms": 1_000,
         "partitions_ttl_ms": None,
+        "formats": None,
         "ignored": (),
         "kafka": {"bootstrap.servers": "b:1"},
     }
@@ -86,6 +87,7 @@ def test_all_options_of_a_read() -> None:
         "planning_attempts": 5,
         "planning_interval_ms": 10,
         "partitions_ttl_ms": 30_000,
+        "formats": None,
         "kafka": {"bootstrap.servers": "b:1", "client.id": "Me"},
     }
     of_batch = {

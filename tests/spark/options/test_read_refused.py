@@ -124,7 +124,10 @@ END = "for batch queries on Kafka: set endingOffsets to latest (-1 for one parti
             "endingOffsets, minPartitions, maxRecordsPerPartition, coalescePartitions, "
             "pushDownPredicate, "
             "includeHeaders, failOnDataLoss, kafkaConsumer.pollTimeoutMs, fetchOffset.numRetries, "
-            "fetchOffset.retryIntervalMs, partition.metadata.cache.ttl.ms, groupIdPrefix; an "
+            "fetchOffset.retryIntervalMs, partition.metadata.cache.ttl.ms, groupIdPrefix, "
+            "value.format, value.framing, value.schema, value.subject, value.subject.version, "
+            "key.format, key.framing, key.schema, key.subject, key.subject.version, mode, "
+            "schema.registry.*; an "
             "option of the Kafka client needs 'kafka.' before its name.",
         ),
     ],

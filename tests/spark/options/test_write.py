@@ -13,8 +13,8 @@ def test_all_options_of_a_write() -> None:
     options = {**BROKERS, "Topic": " t ", "includeHeaders": "true", "path": "ignored"}
     options |= {"checkpointLocation": "ignored", "queryName": "ignored"}
     kafka = {"bootstrap.servers": "b:1"}
-    assert parse_write_options(options) == WriteOptions("t", DEFAULT, None, kafka)
-    assert parse_write_options(BROKERS) == WriteOptions(None, DEFAULT, None, kafka)
+    assert parse_write_options(options) == WriteOptions("t", DEFAULT, None, None, kafka)
+    assert parse_write_options(BROKERS) == WriteOptions(None, DEFAULT, None, None, kafka)
 
 
 JAVAS = "org.apache.kafka.clients.producer."

@@ -1,0 +1,125 @@
+"""The decoder of a query: the types of its columns, and how tasks decode payloads to them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+import pyarrow as pa
+
+from kafka_formats.avro.projection import project
+from kafka_formats.avro.reader import AvroReaders, parsed
+from kafka_formats.avro.types import arrow_type
+from kafka_formats.errors import SchemaError
+from kafka_formats.records import PayloadFormat, RecordDecoder
+from kafka_formats.registry.client import RegistryClient
+from kafka_formats.registry.writers import WriterSchemas
+from kafka_formats.settings import Framing, Mode
+from kafka_formats.types import as_nullable
+from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.formats.schemas import ColumnSchemas, KnownSchema, registry_config
+from kafka_spark_source.options.formats import FormatOptions, PayloadOptions
+
+_log = logging.getLogger(__name__)
+
+
+class QueryFormats:
+    """The formats of one query.
+
+    Args:
+        options: The options of formats.
+        topics: The topics to read; none if they are not known, as with a pattern.
+    """
+
+    def __init__(self, options: FormatOptions, topics: Sequence[str]) -> None:
+        self._options = options
+        self._config = registry_config(options.registry)
+        client = None if self._config is None else RegistryClient(self._config)
+        self._schemas = {
+            each.column: ColumnSchemas(each, topics, client) for each in options.payloads
+        }
+
+    def columns(self) -> Mapping[str, pa.DataType]:
+        """The types of the decoded columns.
+
+        Raises:
+            KafkaError: A schema cannot be found, or topics have different ones.
+        """
+        return {each.column: self._type_of(each) for each in self._options.payloads}
+
+    def decoder(self, wanted: pa.Schema) -> RecordDecoder:
+        """The decoder of the wanted columns, whose structs may have some of the fields only.
+
+        Raises:
+            KafkaError: A wanted field is in no schema, or as from `columns`.
+        """
+        options = self._options
+        added = {*options.error_columns, *options.raw_columns}
+        tells_faults = not added.isdisjoint(wanted.names)
+        formats = {
+            each.column: self._format_of(each, wanted)
+            for each in options.payloads
+            if tells_faults or each.column in wanted.names
+        }
+        return RecordDecoder(wanted, formats, options.mode)
+
+    def _format_of(self, payload: PayloadOptions, wanted: pa.Schema) -> PayloadFormat:
+        schemas = self._schemas[payload.column]
+        if payload.column in wanted.names:
+            to = wanted.field(payload.column).type
+        else:
+            to = self._type_of(payload)
+        reader = _reader_of(payload, schemas, to)
+        writer_of = None
+        if payload.framing is not Framing.NONE and self._config is not None:
+            writer_of = WriterSchemas(schemas.written(), payload.format, self._config)
+        return PayloadFormat(payload.framing, to, AvroReaders(reader.schema, to, writer_of))
+
+    def _type_of(self, payload: PayloadOptions) -> pa.DataType:
+        reader = _only(payload, self._schemas[payload.column].latest())
+        found = arrow_type(parsed(reader.schema))
+        return as_nullable(found) if self._options.mode is Mode.PERMISSIVE else found
+
+
+def _only(payload: PayloadOptions, found: Sequence[KnownSchema]) -> KnownSchema:
+    """The schema of all topics: one name and one type."""
+    first = parsed(found[0].schema)
+    for other in found[1:]:
+        schema = parsed(other.schema)
+        if getattr(schema, "name", "") != getattr(first, "name", "") or arrow_type(
+            schema
+        ) != arrow_type(first):
+            column = payload.column
+            raise KafkaConfigError(
+                f"The {column}s of the topics have different schemas, {found[0].origin} and "
+                f"{other.origin}: read each topic with a query of its own, or set "
+                f"{column}.subject or {column}.schema to the schema to read all of them as."
+            )
+    return found[0]
+
+
+def _reader_of(payload: PayloadOptions, schemas: ColumnSchemas, wanted: pa.DataType) -> KnownSchema:
+    """The newest schema that has what is wanted.
+
+    A schema may have changed since the query's columns were determined.
+    """
+    latest = _only(payload, schemas.latest())
+    refusal = None
+    for known in chain([latest], schemas.older()):
+        try:
+            project(parsed(known.schema), wanted)
+        except SchemaError as error:
+            refusal = refusal or error
+            continue
+        if known is not latest:
+            _log.warning(
+                "The %ss are read as %s. There is %s, which the query can use after a new load().",
+                payload.column,
+                known.origin,
+                latest.origin,
+            )
+        return known
+    raise KafkaConfigError(
+        f"Column '{payload.column}' cannot be read as {latest.origin}: {refusal}"
+    ) from refusal

@@ -1,0 +1,104 @@
+"""The encoder of a query: the schema of each column that it writes, found or registered."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from kafka_formats.avro.derive import derive_schema
+from kafka_formats.avro.writer import AvroWriter
+from kafka_formats.encoder import NO_FRAME, PayloadWriter, RecordEncoder, id_frame
+from kafka_formats.errors import SchemaError
+from kafka_formats.registry.client import RegistryClient
+from kafka_formats.registry.writers import KINDS
+from kafka_formats.schema_text import SchemaText
+from kafka_formats.settings import Framing
+from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.formats.schemas import ColumnSchemas, KnownSchema, registry_config
+from kafka_spark_source.options.formats import PayloadOptions, WriteFormatOptions
+
+_log = logging.getLogger(__name__)
+
+
+class WrittenColumn(NamedTuple):
+    """A column to encode: its place in the rows, and its type."""
+
+    place: int
+    type: pa.DataType
+
+
+def encoder_for(
+    options: WriteFormatOptions, topic: str | None, columns: Mapping[str, WrittenColumn]
+) -> RecordEncoder:
+    """The encoder of the rows of a write.
+
+    Args:
+        options: The options of formats.
+        topic: The topic of all rows; None if a column has it.
+        columns: The columns to encode, by name; those that rows do not have are left out.
+
+    Raises:
+        KafkaError: A schema cannot be found or registered, or does not fit the column.
+    """
+    config = registry_config(options.registry)
+    client = None if config is None else RegistryClient(config)
+    topics = [] if topic is None else [topic]
+    writers = {}
+    for payload in options.payloads:
+        if payload.column in columns:
+            column = columns[payload.column]
+            schemas = ColumnSchemas(payload, topics, client)
+            known = _schema_of(payload, schemas, column.type, options)
+            writer = AvroWriter(known.schema)
+            _check(writer, column.type, payload.column, known)
+            frame = NO_FRAME
+            if payload.framing is Framing.CONFLUENT and client is not None:
+                frame = id_frame(_id_of(payload, schemas, known, client, options))
+            _log.info("The %ss are written with %s.", payload.column, known.origin)
+            writers[column.place] = PayloadWriter(frame, writer)
+    return RecordEncoder(writers)
+
+
+def _schema_of(
+    payload: PayloadOptions,
+    schemas: ColumnSchemas,
+    data_type: pa.DataType,
+    options: WriteFormatOptions,
+) -> KnownSchema:
+    if payload.schema is None and options.auto_register:
+        return KnownSchema("the schema of the column", SchemaText(derive_schema(data_type)))
+    return schemas.latest()[0]
+
+
+def _check(writer: AvroWriter, data_type: pa.DataType, column: str, known: KnownSchema) -> None:
+    try:
+        writer.check(data_type)
+    except SchemaError as error:
+        raise KafkaConfigError(
+            f"Column '{column}' cannot be written with {known.origin}: {error}"
+        ) from error
+
+
+def _id_of(
+    payload: PayloadOptions,
+    schemas: ColumnSchemas,
+    known: KnownSchema,
+    client: RegistryClient,
+    options: WriteFormatOptions,
+) -> int:
+    if known.id is not None:
+        return known.id
+    kind, text = KINDS[payload.format], known.schema.text
+    (subject,) = schemas.subjects()
+    if options.auto_register:
+        return client.register(subject, kind, text)
+    found = client.look_up(subject, kind, text)
+    if found is None:
+        raise KafkaConfigError(
+            f"The schema of the {payload.column}s, {known.origin}, is not in the subject "
+            f"{subject!r}: register it there, or set auto.register.schemas to true."
+        )
+    return found

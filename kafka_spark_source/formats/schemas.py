@@ -1,0 +1,150 @@
+"""The schemas of a column of payloads: given by the user, or by the registry. Only the driver asks.
+
+An executor asks the registry for no schema but those that were registered after the query began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kafka_formats.errors import NotFoundError, SchemaError
+from kafka_formats.registry.client import RegistryClient, SubjectVersion
+from kafka_formats.registry.config import RegistryConfig
+from kafka_formats.registry.writers import schema_text_of
+from kafka_formats.schema_text import SchemaText
+from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.options.formats import ID_PREFIX, PayloadOptions
+
+# The newest versions of a subject that the driver fetches; executors ask for older ones.
+_MAX_VERSIONS: Final = 100
+# What a schema begins with, and a path does not.
+_SCHEMA_STARTS: Final = ("{", "[", '"')
+
+
+def registry_config(options: Mapping[str, str]) -> RegistryConfig | None:
+    """The registry of a query; None without one.
+
+    Raises:
+        KafkaConfigError: An option is unknown or cannot be used.
+    """
+    return RegistryConfig.from_options(options) if options else None
+
+
+class KnownSchema(NamedTuple):
+    """A schema that payloads may be read as.
+
+    Attributes:
+        origin: Where it is from, for messages.
+        schema: Its text.
+        id: In the registry; None if it may not be there.
+    """
+
+    origin: str
+    schema: SchemaText
+    id: int | None = None
+
+
+class ColumnSchemas:
+    """The schemas of one column.
+
+    Args:
+        payload: The column's options.
+        topics: The topics to read; none if they are not known, as with a pattern.
+        client: None without a registry.
+    """
+
+    def __init__(
+        self, payload: PayloadOptions, topics: Sequence[str], client: RegistryClient | None
+    ) -> None:
+        self._payload = payload
+        self._topics = topics
+        self._client = client
+
+    def latest(self) -> list[KnownSchema]:
+        """The schema to read as: one, or that of each topic.
+
+        Raises:
+            KafkaError: There is none, or the registry cannot be asked.
+        """
+        if self._payload.schema is not None:
+            return [self._given(self._payload.schema)]
+        version = self._payload.version
+        found = [self._registry.version(subject, version) for subject in self.subjects()]
+        return [self._known(each) for each in found]
+
+    def older(self) -> Iterator[KnownSchema]:
+        """The versions before the latest, newest first; none if a version or a schema is given."""
+        if self._payload.schema is None and self._payload.version is None:
+            for subject in self.subjects():
+                for version in sorted(self._registry.versions(subject), reverse=True)[1:]:
+                    yield self._known(self._registry.version(subject, version))
+
+    def written(self) -> dict[int, SchemaText]:
+        """The schemas that payloads are likely to have, by id."""
+        found: dict[int, SchemaText] = {}
+        if self._payload.subject is None and not self._topics:
+            return found
+        for subject in self.subjects():
+            try:
+                versions = sorted(self._registry.versions(subject))
+            except NotFoundError:
+                # With a schema of the user's the subject may have another name.
+                continue
+            for version in versions[-_MAX_VERSIONS:]:
+                schema = self._registry.version(subject, version).schema
+                found[schema.id] = schema_text_of(schema, self._payload.format)
+        return found
+
+    @property
+    def _registry(self) -> RegistryClient:
+        if self._client is None:
+            raise AssertionError("the options were checked")
+        return self._client
+
+    def subjects(self) -> list[str]:
+        """The subjects of the column: one, or that of each topic.
+
+        Raises:
+            KafkaConfigError: It follows from the topic, which is not known yet.
+        """
+        payload = self._payload
+        if payload.subject is not None:
+            return [payload.subject]
+        if not self._topics:
+            raise KafkaConfigError(
+                f"The subject of the {payload.column}s follows from the topic's name, which is not "
+                "known yet (subscribePattern, or a column 'topic'): set "
+                f"{payload.column}.subject to the registry's subject."
+            )
+        return [f"{topic}-{payload.column}" for topic in self._topics]
+
+    def _known(self, found: SubjectVersion) -> KnownSchema:
+        origin = f"version {found.version} of the subject {found.subject!r} (id {found.schema.id})"
+        text = schema_text_of(found.schema, self._payload.format)
+        return KnownSchema(origin, text, found.schema.id)
+
+    def _given(self, text: str) -> KnownSchema:
+        option = f"{self._payload.column}.schema"
+        if text.startswith(_SCHEMA_STARTS):
+            return KnownSchema(f"the option {option}", SchemaText(text))
+        if text.startswith(ID_PREFIX):
+            return self._of_id(option, text.removeprefix(ID_PREFIX).strip())
+        try:
+            return KnownSchema(f"the file {text}", SchemaText(Path(text).read_text("utf-8")))
+        except (OSError, ValueError) as error:
+            raise KafkaConfigError(
+                f"Option '{option}' must be a schema, the path of a file on the driver, or id: and "
+                f"an id. As a path it cannot be read: {error}"
+            ) from error
+
+    def _of_id(self, option: str, digits: str) -> KnownSchema:
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= 10):
+            raise KafkaConfigError(f"Option '{option}' has no id after {ID_PREFIX!r}.")
+        schema = self._registry.schema_of_id(int(digits))
+        try:
+            text = schema_text_of(schema, self._payload.format)
+        except SchemaError as error:
+            raise KafkaConfigError(f"Option '{option}': {error}") from error
+        return KnownSchema(f"the id {digits}", text, schema.id)

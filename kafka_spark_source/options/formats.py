@@ -1,0 +1,187 @@
+"""Checks the options of formats, and returns them as frozen, typed values. Pure.
+
+The options of the registry's client are only collected here: passwords are among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from kafka_formats.settings import ERROR_COLUMN, RAW_COLUMNS, Format, Framing, Mode
+from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.options.option import Option
+from kafka_spark_source.options.payload_table import (
+    AUTO_REGISTER,
+    KEY,
+    MODE,
+    REGISTRY_PREFIX,
+    VALUE,
+    PayloadRows,
+)
+
+_URL: Final = f"{REGISTRY_PREFIX}url"
+ID_PREFIX: Final = "id:"
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadOptions:
+    """How to read one column's payloads; `payload_table` describes the options.
+
+    Attributes:
+        column: `key` or `value`.
+        schema: A schema, the path of a file, or `id:` and an id. None: that of the subject.
+        subject: None for the default, by topic.
+        version: Of the subject; None for the latest.
+    """
+
+    column: str
+    format: Format
+    framing: Framing
+    schema: str | None
+    subject: str | None
+    version: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FormatOptions:
+    """The options of all decoded columns.
+
+    Attributes:
+        payloads: One or two.
+        registry: The client's options without `schema.registry.`; empty without a registry.
+            Secrets: kept from repr.
+    """
+
+    payloads: tuple[PayloadOptions, ...]
+    mode: Mode
+    registry: Mapping[str, str] = field(repr=False)
+
+    @property
+    def decoded_columns(self) -> list[str]:
+        """`key`, `value`, or both."""
+        return [each.column for each in self.payloads]
+
+    @property
+    def raw_columns(self) -> list[str]:
+        """The columns that the mode adds for payloads as they are; `_raw` is always the value."""
+        if self.mode is not Mode.PERMISSIVE:
+            return []
+        known = {"value", *self.decoded_columns}
+        return [name for name, column in RAW_COLUMNS.items() if column in known]
+
+    @property
+    def error_columns(self) -> list[str]:
+        """The columns that the mode adds for the reason."""
+        return [ERROR_COLUMN] if self.mode is Mode.PERMISSIVE else []
+
+
+@dataclass(frozen=True, slots=True)
+class WriteFormatOptions:
+    """The options of all encoded columns.
+
+    Attributes:
+        payloads: One or two.
+        auto_register: Whether schemas that are not in their subjects are registered.
+        registry: The client's options without `schema.registry.`; empty without a registry.
+            Secrets: kept from repr.
+    """
+
+    payloads: tuple[PayloadOptions, ...]
+    auto_register: bool
+    registry: Mapping[str, str] = field(repr=False)
+
+    @property
+    def encoded_columns(self) -> list[str]:
+        """`key`, `value`, or both."""
+        return [each.column for each in self.payloads]
+
+
+def parse_formats(given: Mapping[str, str]) -> FormatOptions | None:
+    """Check the options of formats of a read; None if all columns are raw.
+
+    Args:
+        given: All options of a read, by names in lower case.
+
+    Raises:
+        KafkaConfigError: An option has an unusable value, or needs another one.
+    """
+    payloads, registry = _parsed(given, MODE)
+    return FormatOptions(payloads, MODE.value_in(given), registry) if payloads else None
+
+
+def parse_write_formats(given: Mapping[str, str]) -> WriteFormatOptions | None:
+    """Check the options of formats of a write, as `parse_formats` does."""
+    payloads, registry = _parsed(given, AUTO_REGISTER)
+    if not payloads:
+        return None
+    return WriteFormatOptions(payloads, AUTO_REGISTER.value_in(given), registry)
+
+
+def _parsed(
+    given: Mapping[str, str], only_with_formats: Option[object]
+) -> tuple[tuple[PayloadOptions, ...], dict[str, str]]:
+    """The options of each column, and those of the registry."""
+    registry = {
+        name.removeprefix(REGISTRY_PREFIX): value
+        for name, value in given.items()
+        if name.startswith(REGISTRY_PREFIX)
+    }
+    if registry and _URL not in given:
+        raise KafkaConfigError(f"Option '{_URL}' is missing: set it to the registry's address.")
+    parsed = [_payload(rows, given) for rows in (KEY, VALUE)]
+    payloads = tuple(each for each in parsed if each is not None)
+    for name in (only_with_formats.name, *(REGISTRY_PREFIX + each for each in registry)):
+        if name in given and not payloads:
+            raise KafkaConfigError(
+                f"Option '{name}' needs a format: set value.format or key.format, or remove it."
+            )
+    return payloads, registry
+
+
+def _payload(rows: PayloadRows, given: Mapping[str, str]) -> PayloadOptions | None:
+    format_ = rows.format.value_in(given)
+    if format_ is Format.RAW:
+        for row in (rows.framing, rows.schema, rows.subject, rows.version):
+            if row.key in given:
+                raise KafkaConfigError(
+                    f"Option '{row.name}' needs a format: set {rows.format.name}, or remove it."
+                )
+        return None
+    has_registry = _URL in given
+    framing = rows.framing.value_if_in(given)
+    if framing is None:
+        framing = Framing.CONFLUENT if has_registry else Framing.NONE
+    found = PayloadOptions(
+        rows.column,
+        format_,
+        framing,
+        rows.schema.value_if_in(given),
+        rows.subject.value_if_in(given),
+        rows.version.value_in(given),
+    )
+    _check(found, rows, has_version=rows.version.key in given, has_registry=has_registry)
+    return found
+
+
+def _check(
+    found: PayloadOptions, rows: PayloadRows, *, has_version: bool, has_registry: bool
+) -> None:
+    if has_version and found.schema is not None:
+        raise KafkaConfigError(
+            f"Options '{rows.schema.name}' and '{rows.version.name}' contradict each other: keep "
+            "one."
+        )
+    if has_registry:
+        return
+    if found.framing is not Framing.NONE:
+        raise KafkaConfigError(
+            f"Option '{rows.framing.name}' is {found.framing.value}, which needs "
+            f"'{_URL}': set it to the registry's address."
+        )
+    if found.schema is None or found.schema.startswith(ID_PREFIX):
+        raise KafkaConfigError(
+            f"Option '{rows.format.name}' needs a schema: set {rows.schema.name} to it, or "
+            f"{_URL} to the address of a registry."
+        )

@@ -1,0 +1,107 @@
+"""The options of formats, for keys and for values; rows of `table`. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from typing import Final, TypeVar
+
+from kafka_formats.settings import Format, Framing, Mode
+from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.options.option import (
+    ALL,
+    READ,
+    WRITE,
+    Option,
+    parse_boolean,
+    parse_choice,
+    parse_text,
+)
+
+E = TypeVar("E", bound=Enum)
+
+REGISTRY_PREFIX: Final = "schema.registry."
+LATEST_VERSION: Final = None
+
+
+def _by_value(kind: type[E]) -> dict[str, E]:
+    return {str(each.value).lower(): each for each in kind}
+
+
+_parse_format: Final = partial(parse_choice, choices=_by_value(Format))
+_parse_framing: Final = partial(parse_choice, choices=_by_value(Framing))
+_parse_mode: Final = partial(parse_choice, choices=_by_value(Mode))
+
+
+def _parse_version(name: str, text: str) -> int | None:
+    version = text.strip().lower()
+    if version == "latest":
+        return LATEST_VERSION
+    if not (version.isascii() and version.isdigit() and 0 < int(version[:10]) < 2**31):
+        raise KafkaConfigError(f"Option '{name}' must be latest or a version, got '{text}'.")
+    return int(version)
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadRows:
+    """The rows for a column."""
+
+    column: str
+    format: Option[Format]
+    framing: Option[Framing]
+    schema: Option[str]
+    subject: Option[str]
+    version: Option[int | None]
+
+
+def _rows_of(column: str) -> PayloadRows:
+    what = f"{column}s"
+    return PayloadRows(
+        column,
+        Option(f"{column}.format", _parse_format, ALL, "raw").about(
+            f"How {what} are encoded: `raw`, or `avro`, for a column with a struct. See "
+            "[formats](formats.md)."
+        ),
+        Option(f"{column}.framing", _parse_framing, ALL).about(
+            f"What is before encoded {what}: `confluent`, the id of a schema in the registry "
+            "(a read also finds it in a header); or `none`. Default: `confluent` if "
+            "`schema.registry.url` is given, else `none`."
+        ),
+        Option(f"{column}.schema", parse_text, ALL).about(
+            f"The schema of {what}: its text, the path of a file on the driver, or `id:7` for one "
+            f"of the registry. Without it, that of `{column}.subject`."
+        ),
+        Option(f"{column}.subject", parse_text, ALL).about(
+            f"The registry's subject of the {what}. Default: the topic's name and `-{column}`."
+        ),
+        Option(f"{column}.subject.version", _parse_version, ALL, "latest").about(
+            "The version of the subject to read or write as. A read resolves records of older and "
+            "newer versions to it."
+        ),
+    )
+
+
+KEY: Final = _rows_of("key")
+VALUE: Final = _rows_of("value")
+
+MODE: Final = Option("mode", _parse_mode, READ, "FAILFAST").about(
+    "What to do with a record whose key or value cannot be decoded. `FAILFAST`: fail. "
+    "`PERMISSIVE`: null, with the reason in the column `_error` and the payload in `_raw`. "
+    "`DROPMALFORMED`: leave the record out, and log it."
+)
+AUTO_REGISTER: Final = Option("auto.register.schemas", parse_boolean, WRITE, "false").about(
+    "Whether to register the schema of a column, or the given one, in its subject. Otherwise it "
+    "must be there."
+)
+REGISTRY: Final = Option(f"{REGISTRY_PREFIX}*", parse_text, ALL).about(
+    "The options of the schema registry's client, below."
+)
+
+PAYLOAD_OPTIONS: Final[tuple[Option[object], ...]] = (
+    *(VALUE.format, VALUE.framing, VALUE.schema, VALUE.subject, VALUE.version),
+    *(KEY.format, KEY.framing, KEY.schema, KEY.subject, KEY.version),
+    MODE,
+    AUTO_REGISTER,
+    REGISTRY,
+)

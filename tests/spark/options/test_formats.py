@@ -1,0 +1,119 @@
+"""The options of formats."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_formats.settings import Format, Framing, Mode
+from kafka_spark_source.options.formats import (
+    FormatOptions,
+    PayloadOptions,
+    WriteFormatOptions,
+    parse_formats,
+    parse_write_formats,
+)
+from kafka_spark_source.options.names import by_key, check_names
+from kafka_spark_source.options.option import Use
+from tests.config_error import config_error
+
+URL = {"schema.registry.url": "http://r"}
+
+
+def parse(**options: str) -> FormatOptions | None:
+    given = by_key({name.replace("__", "."): value for name, value in options.items()})
+    check_names(given, Use.BATCH_READ)
+    return parse_formats(given)
+
+
+def test_without_formats_all_columns_are_raw() -> None:
+    assert parse() is None
+    assert parse(value__format="raw", key__format="RAW") is None
+
+
+def test_all_options() -> None:
+    found = parse(
+        Value__Format="AVRO",
+        value__subject="orders",
+        value__subject__version="3",
+        key__format="avro",
+        key__framing="none",
+        key__schema=' "string" ',
+        mode="permissive",
+        schema__registry__url="http://r",
+        Schema__Registry__Basic__Auth__User__Info="me:secret",
+    )
+    assert found == FormatOptions(
+        (
+            PayloadOptions("key", Format.AVRO, Framing.NONE, '"string"', None, None),
+            PayloadOptions("value", Format.AVRO, Framing.CONFLUENT, None, "orders", 3),
+        ),
+        Mode.PERMISSIVE,
+        {"url": "http://r", "basic.auth.user.info": "me:secret"},
+    )
+    assert "secret" not in repr(found)
+
+
+def test_defaults_with_and_without_a_registry() -> None:
+    value = PayloadOptions("value", Format.AVRO, Framing.CONFLUENT, None, None, None)
+    found = parse(value__format="avro", schema__registry__url="http://r")
+    assert found == FormatOptions((value,), Mode.FAILFAST, {"url": "http://r"})
+    own = parse(value__format="avro", value__schema="order.avsc")
+    value = PayloadOptions("value", Format.AVRO, Framing.NONE, "order.avsc", None, None)
+    assert own == FormatOptions((value,), Mode.FAILFAST, {})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"value__format": "xml"}, "Option 'value.format' must be raw or avro, got 'xml'."),
+        ({"mode": "PERMISSIVE"}, "Option 'mode' needs a format: set value.format or key.format"),
+        ({"schema__registry__url": "http://r"}, "Option 'schema.registry.url' needs a format"),
+        ({"key__framing": "none"}, "Option 'key.framing' needs a format: set key.format"),
+        ({"value__subject": "s"}, "Option 'value.subject' needs a format: set value.format"),
+        ({"value__format": "avro"}, "needs a schema: set value.schema to it, or schema.registry"),
+        ({"value__format": "avro", "value__schema": "id:7"}, "needs a schema"),
+        (
+            {"value__format": "avro", "value__schema": "{}", "value__framing": "confluent"},
+            "Option 'value.framing' is confluent, which needs 'schema.registry.url'",
+        ),
+        (
+            {"value__format": "avro", "schema__registry__ssl__truststore__location": "x"},
+            "Option 'schema.registry.url' is missing",
+        ),
+        (
+            {"value__format": "avro", "value__schema": "id:7", "value__subject__version": "2"},
+            "Options 'value.schema' and 'value.subject.version' contradict each other",
+        ),
+        (
+            {"value__format": "avro", "value__schema": "{}", "mode": "LAX"},
+            "'mode' must be failfast or permissive or dropmalformed",
+        ),
+        (
+            {"value__format": "avro", "value__subject__version": "0"},
+            "Option 'value.subject.version' must be latest or a version, got '0'.",
+        ),
+        ({"value__formatt": "avro"}, "did you mean 'value.format'?"),
+    ],
+)
+def test_what_does_not_fit_is_refused(options: dict[str, str], message: str) -> None:
+    assert message in config_error(parse, **options)
+
+
+def test_formats_of_a_write() -> None:
+    given = by_key({"value.format": "avro", "auto.register.schemas": "TRUE", **URL})
+    check_names(given, Use.WRITE)
+    value = PayloadOptions("value", Format.AVRO, Framing.CONFLUENT, None, None, None)
+    found = parse_write_formats(given)
+    assert found == WriteFormatOptions((value,), True, {"url": "http://r"})
+    assert found.encoded_columns == ["value"]
+    assert parse_write_formats({}) is None
+
+
+def test_what_does_not_fit_a_write_is_refused() -> None:
+    assert "is for a batch read or a streaming read, not for a write" in config_error(
+        check_names, {"mode": "FAILFAST"}, Use.WRITE
+    )
+    assert "Option 'auto.register.schemas' needs a format" in config_error(
+        parse_write_formats, {"auto.register.schemas": "true"}
+    )
+    assert "needs a schema" in config_error(parse_write_formats, {"value.format": "avro"})
