@@ -1,7 +1,7 @@
-"""The jars of Spark's own Kafka connector, for comparison, and the PySpark release they need.
+"""The jars of Spark's own Kafka connector and of its Avro, and the PySpark release they need.
 
-Jars are resolved without their dependencies. Only `tests/conformance` and the benchmarks may use
-this module; pykafka never contains the connector.
+They are for comparison, and resolved without their dependencies. Only `tests/conformance` and the
+benchmarks may use this module; pykafka never contains the connector.
 """
 
 from __future__ import annotations
@@ -31,6 +31,10 @@ LOCKED: Final[LockedJars] = {
         ),
         "org.apache.commons:commons-pool2:2.12.0": (
             "6d3bd18df8410f3e31b031aca582cc109342358a62a2759ebd0c4cdf30d06f8b"
+        ),
+        # The newest release; it works with 4.2.0.
+        "org.apache.spark:spark-avro_2.13:4.1.1": (
+            "6a19d90bc3b6e88d8db0fa36a19273aa10fea2dbd7a62bb60e4cedd73051b32d"
         ),
     }.items()
 }
