@@ -79,7 +79,7 @@ def as_text(values: Iterable[Any]) -> list[str]:
 
 # To shrink a failure would take as many queries as finding it.
 @settings(
-    max_examples=max(1, settings.default.max_examples // 25),
+    max_examples=max(1, settings().max_examples // 25),
     deadline=None,
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import Producer
 
-from kafka_spark_source.cli import CONVENIENT
+from kafka_spark_source.cli.broker import CONVENIENT
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.integration.conftest import MakeTopic

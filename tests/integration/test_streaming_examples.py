@@ -16,7 +16,7 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
-from kafka_spark_source.cli import CONVENIENT
+from kafka_spark_source.cli.broker import CONVENIENT
 from kafka_spark_source.testing.plugin import ClusterFactory
 from kafka_spark_source.testing.waiting import Deadline
 from tests.integration.example_processes import (
