@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer
 
 from kafka_spark_source.cli.broker import CONVENIENT
-from kafka_spark_source.testing import KafkaCluster
+from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.integration.conftest import MakeTopic
 from tests.integration.example_processes import ROOT, run_example
@@ -27,6 +29,31 @@ def test_readme_shows_the_quickstart() -> None:
     code = (ROOT / "examples" / "quickstart.py").read_text().split(README_MARK)[1]
     readme = (ROOT / "README.md").read_text()
     assert code.replace(": servers}", ': "localhost:9092"}') in readme
+
+
+def test_orders_avro(
+    kafka_cluster_factory: ClusterFactory, schema_registry: SchemaRegistry
+) -> None:
+    kafka = kafka_cluster_factory(config=CONVENIENT)
+    shown = run_example("examples/orders_avro.py", kafka.bootstrap_servers, schema_registry.url)
+    lines = [tuple(cell.strip() for cell in line.split("|")[1:-1]) for line in shown.splitlines()]
+    assert ("1", "ann", "12.5", "[{pear, 2}]") in lines
+    assert ("2", "bob", "3.0", "[{plum, 1}, {fig,...") in lines
+    assert [cells[2] for cells in lines if len(cells) == 3 and "schema id" in cells[2]] == [
+        "the value: it has no schema id: it begins with the bytes 6e 6f 74 20 61, and has 12 in all"
+    ]
+    assert {cells[:2] for cells in lines if len(cells) == 3} >= {
+        ("1", "[pear]"),
+        ("2", "[plum, fig]"),
+    }
+    letters = Consumer(
+        {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "letters"}
+        | {"auto.offset.reset": "earliest"}
+    )
+    with closing(letters):
+        letters.subscribe(["orders-dead"])
+        (letter,) = letters.consume(1, timeout=30)
+        assert letter.value() == b"not an order"
 
 
 @pytest.mark.slow
