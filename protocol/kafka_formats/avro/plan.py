@@ -255,7 +255,8 @@ def _unread(schema: Schema) -> Schema:
         case Array(items):
             found = Array(_unread(items))
         case Map(values):
-            found = Map(_unread(values))
+            entry = [Field("key", Primitive("bytes")), Field("value", _unread(values))]
+            found = Array(Record("entry", entry))
         case Union(branches):
             found = Union([*map(_unread, branches)])
         case Record(name, fields):

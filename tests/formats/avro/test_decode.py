@@ -59,6 +59,15 @@ def test_a_skipped_string_need_not_be_utf_8() -> None:
     assert decode(pa.array([row], pa.binary()), plan_of(writer)).is_broken.all()
 
 
+def test_a_key_of_a_skipped_map_need_not_be_utf_8() -> None:
+    entries = {"type": "map", "values": "null"}
+    writer = {"type": "record", "name": "R", "fields": [{"name": "m", "type": entries}]}
+    row = b"\x02" + with_length(b"\xff") + b"\x00"
+    check(plan_of(writer, writer | {"fields": []}), [row])
+    assert not decode(pa.array([row]), plan_of(writer, writer | {"fields": []})).is_broken.any()
+    assert decode(pa.array([row]), plan_of(writer)).is_broken.all()
+
+
 @given(rows=st.lists(st.binary(max_size=60), max_size=20), schema=schemas())
 def test_fault_32_garbage_is_read_or_refused(rows: list[bytes | None], schema: Json) -> None:
     check(plan_of(schema), rows)
