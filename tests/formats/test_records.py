@@ -112,7 +112,7 @@ def test_only_wanted_columns_are_decoded_and_shipped() -> None:
         (b"", "the value: it has no schema id: it is empty"),
     ],
 )
-def test_fault_32_failfast_names_the_record_the_schema_the_field_and_the_reason(
+def test_fault_61_failfast_names_the_record_the_schema_the_field_and_the_reason(
     value: bytes, reason: str
 ) -> None:
     with pytest.raises(MalformedRecordError, match=f"orders-3 at offset 41: {reason}") as caught:

@@ -194,7 +194,7 @@ def test_a_schema_is_made_from_the_column_and_registered(
         other.save()
 
 
-def test_fault_32_broken_payloads_by_mode(
+def test_fault_61_broken_payloads_by_mode(
     kafka_cluster: KafkaCluster,
     registered: SchemaRegistryClient,
     avro: dict[str, str],

@@ -31,7 +31,7 @@ def damaged(row: bytes, how: str, place: int, value: int) -> bytes:
 
 
 @given(schema=schemas(), damages=st.lists(DAMAGE, min_size=3, max_size=3), data=st.data())
-def test_fault_32_damaged_payloads_spoil_no_others(
+def test_fault_61_damaged_payloads_spoil_no_others(
     schema: Json, damages: list[tuple[str, int, int]], data: st.DataObject
 ) -> None:
     rows = [payload(data.draw, schema) for _ in damages]
@@ -69,7 +69,7 @@ def test_a_key_of_a_skipped_map_need_not_be_utf_8() -> None:
 
 
 @given(rows=st.lists(st.binary(max_size=60), max_size=20), schema=schemas())
-def test_fault_32_garbage_is_read_or_refused(rows: list[bytes | None], schema: Json) -> None:
+def test_fault_61_garbage_is_read_or_refused(rows: list[bytes | None], schema: Json) -> None:
     check(plan_of(schema), rows)
 
 
@@ -123,7 +123,7 @@ def test_no_payloads() -> None:
 
 
 @pytest.mark.parametrize("item", ["null", {"type": "fixed", "name": "F", "size": 0}])
-def test_fault_32_items_without_bytes_are_limited(item: Json) -> None:
+def test_fault_61_items_without_bytes_are_limited(item: Json) -> None:
     rows: list[bytes | None] = [varint(count) + b"\x00" for count in (1_000, 1_001, 2**40)]
     found = decode(pa.array(rows, pa.binary()), plan_of({"type": "array", "items": item}))
     assert found.is_broken.tolist() == [False, True, True]

@@ -56,7 +56,7 @@ LINES = {
         (LINES, varint(1) + varint(9) + b"x", r"^lines\[\]\.sku: 9 bytes are needed"),
     ],
 )
-def test_fault_32_names_the_field_and_the_reason(schema: Json, row: bytes, reason: str) -> None:
+def test_fault_61_names_the_field_and_the_reason(schema: Json, row: bytes, reason: str) -> None:
     plan = plan_of(schema)
     with pytest.raises(PayloadError, match=reason):
         read_payload(plan, row)

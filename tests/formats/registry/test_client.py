@@ -131,7 +131,7 @@ def test_a_missing_reference_names_who_needs_it() -> None:
         "x" * 100_000,
     ],
 )
-def test_fault_33_json_that_does_not_belong_there(values: object) -> None:
+def test_fault_63_json_that_does_not_belong_there(values: object) -> None:
     with registry(lambda _request: Reply(values=values)) as fake:
         with pytest.raises(RegistryError, match="does not belong there") as caught:
             of(fake).schema_of_id(7)
@@ -139,7 +139,7 @@ def test_fault_33_json_that_does_not_belong_there(values: object) -> None:
 
 
 @pytest.mark.parametrize("values", [{}, [1, "2"], [True]])
-def test_fault_33_versions_that_are_none(values: object) -> None:
+def test_fault_63_versions_that_are_none(values: object) -> None:
     with registry(lambda _request: Reply(values=values)) as fake:
         with pytest.raises(RegistryError, match="the versions of the subject 's'"):
             of(fake).versions("s")

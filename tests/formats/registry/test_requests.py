@@ -143,7 +143,7 @@ def test_nothing_listens() -> None:
     assert "connection refused" in str(error)
 
 
-def test_fault_33_a_registry_that_is_silent() -> None:
+def test_fault_63_a_registry_that_is_silent() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         error = refused(url, http__read__timeout__ms="50", max__retries="1")
@@ -181,7 +181,7 @@ def test_refusals_are_not_repeated_and_say_what_to_do(status: int) -> None:
     "body", [b"<html>login</html>", b"", b"\xff\xfe", b"{", b"[" * 100_000, b"null"]
 )
 @pytest.mark.parametrize("status", [200, 404])
-def test_fault_33_html_and_nonsense(body: bytes, status: int) -> None:
+def test_fault_63_html_and_nonsense(body: bytes, status: int) -> None:
     reply = Reply(status, body=body, headers={"Content-Type": "text/html"})
     with registry(lambda _request: reply) as fake:
         error = refused(fake.url)
@@ -232,7 +232,7 @@ def test_a_schema_of_a_megabyte() -> None:
         assert call(config_of(fake.url), GET) == {"schema": text}
 
 
-def test_fault_33_a_response_without_end() -> None:
+def test_fault_63_a_response_without_end() -> None:
     with registry(lambda _request: Reply(body=b" " * (17 * 1024 * 1024))) as fake:
         assert "longer than 16777216 bytes" in str(refused(fake.url))
 
