@@ -1,0 +1,131 @@
+"""The schema of a column that is written: found, made or registered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kafka_formats.errors import NotFoundError
+from kafka_formats.registry import client as client_module
+from kafka_formats.settings import Format, Framing
+from kafka_spark_source.formats.encoder import WrittenColumn, encoder_for
+from kafka_spark_source.options.formats import PayloadOptions, WriteFormatOptions
+from tests.config_error import config_error
+from tests.fakes.registry import FakeRegistry, Received, Reply, registry, subjects
+
+ID = {"name": "id", "type": "long"}
+ORDER = json.dumps({"type": "record", "name": "Order", "fields": [ID]})
+TYPE = pa.struct([pa.field("id", pa.int64())])
+VALUE = PayloadOptions("value", Format.AVRO, Framing.CONFLUENT, None, None, None)
+ONE: list[dict[str, Any]] = [{"id": 7, "schema": ORDER}]
+ROWS = pa.RecordBatch.from_pydict(
+    {"key": pa.array(["k"]), "value": pa.array([{"id": 5}], pa.struct({"id": pa.int64()}))}
+)
+
+
+@pytest.fixture(autouse=True)
+def _no_cache() -> Iterator[None]:
+    yield
+    client_module._cache.clear()
+
+
+def payload_of(
+    fake: FakeRegistry | None,
+    payload: PayloadOptions = VALUE,
+    topic: str | None = "orders",
+    *,
+    auto_register: bool = False,
+    data_type: pa.DataType = TYPE,
+) -> bytes:
+    url = {} if fake is None else {"url": fake.url, "max.retries": "0"}
+    options = WriteFormatOptions((payload,), auto_register, url)
+    encoder = encoder_for(options, topic, {"value": WrittenColumn(1, data_type)})
+    found = encoder.encode(ROWS)
+    assert found["key"].to_pylist() == ["k"]
+    value: bytes = found["value"][0].as_py()
+    return value
+
+
+def with_registration(request: Received) -> Reply:
+    """A registry that knows `ORDER` in the subject `known`, and registers others as 9."""
+    if request.path.endswith("/versions"):
+        return Reply(values={"id": 9})
+    if request.path == "/subjects/known":
+        return Reply(values={"id": 8})
+    return Reply(404, {"error_code": 40403})
+
+
+def test_the_latest_version_of_the_topics_subject() -> None:
+    with registry(subjects(orders__value=ONE)) as fake:
+        assert payload_of(fake) == b"\x00\x00\x00\x00\x07\x0a"
+    assert fake.paths == ["/subjects/orders-value/versions/latest"]
+
+
+def test_a_schema_of_the_user_must_be_in_the_subject() -> None:
+    own = replace(VALUE, schema=ORDER, subject="known")
+    with registry(with_registration) as fake:
+        assert payload_of(fake, own) == b"\x00\x00\x00\x00\x08\x0a"
+        error = config_error(payload_of, fake, replace(own, subject="other"))
+    assert error == (
+        "The schema of the values, the option value.schema, is not in the subject 'other': "
+        "register it there, or set auto.register.schemas to true."
+    )
+
+
+def test_a_schema_of_the_user_can_be_registered() -> None:
+    own = replace(VALUE, schema=ORDER)
+    with registry(with_registration) as fake:
+        assert payload_of(fake, own, auto_register=True) == b"\x00\x00\x00\x00\x09\x0a"
+    assert fake.paths == ["/subjects/orders-value/versions"]
+    assert fake.received[0].body == {"schema": ORDER, "schemaType": "AVRO"}
+
+
+def test_a_schema_can_be_made_from_the_column() -> None:
+    with registry(with_registration) as fake:
+        assert payload_of(fake, auto_register=True) == b"\x00\x00\x00\x00\x09\x02\x0a"
+    made = json.loads(fake.received[0].body["schema"])
+    assert made["fields"] == [{"name": "id", "type": ["null", "long"], "default": None}]
+
+
+def test_a_schema_by_its_id_needs_no_subject() -> None:
+    with registry(subjects(any=ONE)) as fake:
+        by_id = replace(VALUE, schema="id:7")
+        assert payload_of(fake, by_id, None) == b"\x00\x00\x00\x00\x07\x0a"
+    assert fake.paths == ["/schemas/ids/7"]
+
+
+def test_without_a_registry_there_is_no_frame() -> None:
+    assert payload_of(None, replace(VALUE, framing=Framing.NONE, schema=ORDER)) == b"\x0a"
+
+
+def test_a_type_that_does_not_fit_is_refused() -> None:
+    with registry(subjects(orders__value=ONE)) as fake:
+        error = config_error(payload_of, fake, data_type=pa.struct({"id": pa.string()}))
+    assert error == (
+        "Column 'value' cannot be written with version 1 of the subject 'orders-value' (id 7): "
+        "the field 'id': string cannot be written as long"
+    )
+
+
+def test_rows_with_topics_of_their_own_need_a_subject() -> None:
+    with registry(subjects(mine=ONE)) as fake:
+        assert "set value.subject" in config_error(payload_of, fake, VALUE, None)
+        assert payload_of(fake, replace(VALUE, subject="mine"), None)[:5] == b"\x00\x00\x00\x00\x07"
+
+
+def test_a_subject_that_does_not_exist() -> None:
+    with registry(subjects()) as fake:
+        with pytest.raises(NotFoundError, match="of the subject 'orders-value'"):
+            payload_of(fake)
+
+
+def test_a_column_that_rows_do_not_have_is_left_out() -> None:
+    with registry(subjects()) as fake:
+        options = WriteFormatOptions((replace(VALUE, column="key"),), False, {"url": fake.url})
+        assert encoder_for(options, "orders", {}).writers == {}
+        assert fake.paths == []
