@@ -29,7 +29,7 @@ ALL_PARTS := test-integration test-protocol test-conformance test-spark test-old
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
 .PHONY: demo demo-stream test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
-.PHONY: bench-wide bench-claim bench-write chaos soak fuzz lint-here coverage-here format docs clean
+.PHONY: bench-wide bench-claim bench-write bench-formats chaos soak fuzz lint-here coverage-here format docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -121,6 +121,10 @@ bench-claim: $(VENV)/.installed-bench
 
 bench-write: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
 	.venv-spark-$(CONNECTOR_SPARK)/bin/python benchmarks/write.py
+
+# Payloads of Avro: alone, and beside Spark's own connector with `from_avro`.
+bench-formats: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
+	.venv-spark-$(CONNECTOR_SPARK)/bin/python benchmarks/formats.py
 
 # Real brokers and real Spark under random faults. `make chaos CHAOS_SEED=7` repeats those of a run.
 CHAOS_MINUTES ?= 30

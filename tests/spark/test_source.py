@@ -6,11 +6,13 @@ import pickle
 from inspect import signature
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 import pyspark_pykafka
+from kafka_formats.errors import NotFoundError
 from kafka_protocol.columnar.schema import RECORD_SCHEMA
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.reading.batch_reader import KafkaBatchReader
@@ -19,6 +21,7 @@ from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.writing.batch_writer import KafkaBatchWriter, KafkaCommitMessage
 from kafka_spark_source.writing.decisions import TaskWrite
 from kafka_spark_source.writing.delivery import TaskAttempt, Written
+from tests.fakes.registry import registry, subjects
 
 pytestmark = pytest.mark.core
 
@@ -114,3 +117,59 @@ def test_commit_message_prints() -> None:
         Written(TaskWrite(partition=1, records=3), TaskAttempt(1, 0, None))
     )
     assert "partition=1, records=3, transaction=None" in repr(message)
+
+
+ORDER = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
+AVRO = {"value.format": "avro", "value.schema": ORDER}
+
+
+def test_the_type_of_a_decoded_column_is_that_of_its_schema() -> None:
+    schema = KafkaDataSource(READ | AVRO | {"mode": "PERMISSIVE"}).schema()
+    assert [field.name for field in schema][-2:] == ["_error", "_raw"]
+    assert schema["value"].dataType == StructType().add("id", "long")
+    strict = KafkaDataSource(READ | AVRO).schema()
+    assert strict["value"].dataType == StructType().add("id", "long", nullable=False)
+    assert strict["value"].nullable
+
+
+def test_a_reader_decodes_what_its_schema_wants() -> None:
+    source = KafkaDataSource(READ | AVRO)
+    for reader in (source.reader(source.schema()), source.streamReader(source.schema())):
+        decoder = pickle.loads(pickle.dumps(reader))._reader.decoder
+        assert decoder.schema.field("value").type == pa.struct(
+            [pa.field("id", pa.int64(), nullable=False)]
+        )
+    offsets = source.reader(StructType().add("offset", "long"))
+    assert "value" not in vars(offsets)["_reader"].decoder.source_columns
+
+
+def test_a_schema_that_does_not_fit_is_refused() -> None:
+    wrong = StructType().add("value", StructType().add("id", "string"))
+    source = KafkaDataSource(READ | AVRO)
+    with pytest.raises(KafkaConfigError, match="the field 'id' has the type int64, not string"):
+        source.reader(wrong)
+    reader = source.streamReader(wrong)
+    with pytest.raises(KafkaConfigError, match="the field 'id' has the type int64, not string"):
+        reader.initialOffset()
+
+
+def test_a_schema_that_does_not_exist_is_told_at_load_and_by_a_stream() -> None:
+    with registry(subjects()) as fake:
+        missing = {"value.format": "avro", "schema.registry.url": fake.url}
+        source = KafkaDataSource(READ | missing)
+        with pytest.raises(NotFoundError, match="of the subject 'orders-value'"):
+            source.schema()
+        reader = source.streamReader(StructType().add("value", StructType().add("id", "long")))
+        with pytest.raises(NotFoundError, match="of the subject 'orders-value'"):
+            reader.initialOffset()
+
+
+def test_a_struct_is_written_with_its_schema() -> None:
+    to = SERVERS | AVRO | {"topic": "t"}
+    rows = StructType().add("value", StructType().add("id", "long"))
+    writer = pickle.loads(pickle.dumps(KafkaDataSource(to).writer(rows, overwrite=False)))
+    assert writer._delivery.rows.encoder.writers[0].frame == b""
+    with pytest.raises(KafkaConfigError, match="Column 'value' cannot be written with the option"):
+        KafkaDataSource(to).writer(VALUE, overwrite=False)
+    with pytest.raises(KafkaConfigError, match="value attribute unsupported type struct"):
+        KafkaDataSource(SERVERS | {"topic": "t"}).writer(rows, overwrite=False)

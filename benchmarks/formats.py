@@ -1,0 +1,419 @@
+"""Payloads of Avro: decoding and encoding alone, and a topic read by Spark with both connectors.
+
+    make bench-formats
+
+Alone: one core, no Spark; ours beside fastavro in a loop into Arrow, and pyruhvro. With Spark: a
+topic into the `noop` sink, with Spark's own connector, `from_avro`, and the frame cut off by
+`substring`. The table shows medians of rounds that alternate between the contenders. Compare
+figures only within one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import random
+import statistics
+import string
+import time
+import urllib.request
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import fastavro
+import numpy as np
+import pyarrow as pa
+import pyruhvro
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.avro.functions import from_avro
+from pyspark.sql.functions import expr
+from rich.progress import Progress
+from rich.table import Table
+
+from benchmarks.ceiling import Ceiling
+from benchmarks.processes import Processes, Run, cpu_of_a_row, jvm_of
+from benchmarks.read import CONNECTORS
+from benchmarks.report import RESULTS, broker, connector_jars, console, pyplot, save, session
+from benchmarks.topics import Topic, filled_topic
+from kafka_formats.avro.decode import decode
+from kafka_formats.avro.encode import encode
+from kafka_formats.avro.plan import resolve
+from kafka_formats.avro.schema import parse_schema
+from kafka_formats.avro.types import arrow_type
+from kafka_protocol.columnar.encode import RecordColumns
+from kafka_spark_source.testing import SchemaRegistry
+from kafka_spark_source.worker import keep_freed_memory
+
+# Rows that differ; they are repeated.
+DISTINCT = 2_000
+# As much as a task decodes at a time.
+BATCH_BYTES = 2 * 1024 * 1024
+# Of each partition.
+ROWS_OF_TOPIC = 200_000
+WARM_UP = 2
+REPEATS = 5
+FRAME_BYTES = 5
+
+Json = dict[str, Any]
+Result = dict[str, Any]
+
+AT: Json = {"type": "long", "logicalType": "timestamp-millis"}
+TYPES: Mapping[str, Any] = {
+    "id": "long",
+    "customer": "string",
+    "amount": "double",
+    "count": "int",
+    "paid": "boolean",
+    "note": ["null", "string"],
+    "country": {"type": "enum", "name": "Country", "symbols": ["DE", "FR", "US"]},
+    "at": AT,
+    "price": "float",
+    "ref": "string",
+}
+LINE = {
+    "type": "record",
+    "name": "Line",
+    "fields": [
+        {"name": "sku", "type": "string"},
+        {"name": "count", "type": "int"},
+        {"name": "price", "type": "double"},
+    ],
+}
+
+
+def record(types: Mapping[str, Any]) -> Json:
+    fields = [{"name": name, "type": kind} for name, kind in types.items()]
+    return {"type": "record", "name": "Order", "fields": fields}
+
+
+def text(size: int) -> str:
+    return "".join(random.choices(string.ascii_letters, k=size))
+
+
+def flat(number: int, note_bytes: int) -> Json:
+    return {
+        "id": number * 977,
+        "customer": f"customer {random.randrange(10**6)}",
+        "amount": random.random(),
+        "count": number % 1_000,
+        "paid": number % 2 == 0,
+        "note": None if number % 4 == 0 else text(note_bytes),
+        "country": random.choice(["DE", "FR", "US"]),
+        "at": 1_760_000_000_000 + number,
+        "price": 1.5,
+        "ref": text(16),
+    }
+
+
+def nested(number: int) -> Json:
+    lines = [{"sku": text(8), "count": number, "price": 2.5} for _ in range(number % 4)]
+    return {"id": number, "customer": {"name": text(10), "email": text(16)}, "lines": lines}
+
+
+def thirty(number: int) -> Json:
+    parts = [flat(number, 20) for _ in range(3)]
+    return {f"{name}{i}": value for i, part in enumerate(parts) for name, value in part.items()}
+
+
+# A named type is defined once.
+def _type_of(name: str, number: int) -> Any:
+    return "Country" if name == "country" and number else TYPES[name]
+
+
+class Shape(NamedTuple):
+    """A schema, and its rows."""
+
+    schema: Json
+    row: Callable[[int], Json]
+
+
+PEOPLE = {"name": "string", "email": "string"}
+SHAPES = {
+    "10 fields, 100 B": Shape(record(TYPES), partial(flat, note_bytes=40)),
+    "10 fields, 1 kB": Shape(record(TYPES), partial(flat, note_bytes=1_230)),
+    "nested": Shape(
+        record(
+            {
+                "id": "long",
+                "customer": record(PEOPLE) | {"name": "Customer"},
+                "lines": {"type": "array", "items": LINE},
+            }
+        ),
+        nested,
+    ),
+    "30 fields": Shape(
+        record({f"{name}{i}": _type_of(name, i) for i in range(3) for name in TYPES}), thirty
+    ),
+}
+
+
+def payloads_of(shape: Shape) -> list[bytes]:
+    """Payloads that another implementation wrote."""
+    random.seed(1)
+    schema = fastavro.parse_schema(json.loads(json.dumps(shape.schema)))
+    found = []
+    for number in range(DISTINCT):
+        out = io.BytesIO()
+        fastavro.schemaless_writer(out, schema, shape.row(number))
+        found.append(out.getvalue())
+    return found
+
+
+# --- Alone ---------------------------------------------------------------------------------------
+
+
+def alone(shape: Shape, rounds: int) -> dict[str, dict[str, float]]:
+    """Contender -> decode or encode -> ns of a row."""
+    listed = payloads_of(shape)
+    mean = sum(map(len, listed)) / len(listed)
+    listed = (listed * 20)[: int(BATCH_BYTES / mean)]
+    payloads = pa.array(listed, pa.binary())
+    schema = json.dumps(shape.schema)
+    tree, parsed = parse_schema(schema), fastavro.parse_schema(json.loads(schema))
+    plan, to = resolve(tree, tree), arrow_type(tree)
+    values = decode(payloads, plan).values
+    # With the types that it reads itself.
+    batch = pyruhvro.deserialize_array(listed, schema)
+
+    def decode_in_a_loop() -> pa.Array:
+        rows = [fastavro.schemaless_reader(io.BytesIO(each), parsed, None) for each in listed]
+        return pa.array(rows, to)
+
+    def encode_in_a_loop() -> pa.Array:
+        found = []
+        for row in values.to_pylist():
+            out = io.BytesIO()
+            fastavro.schemaless_writer(out, parsed, row)
+            found.append(out.getvalue())
+        return pa.array(found, pa.binary())
+
+    if decode_in_a_loop() != values:
+        raise RuntimeError("fastavro decodes other values")
+    # pyruhvro takes a list, which is not part of the figure.
+    contenders: dict[str, dict[str, Callable[[], object]]] = {
+        "pykafka": {
+            "decode": lambda: decode(payloads, plan),
+            "encode": lambda: encode(tree, values),
+        },
+        "fastavro": {"decode": decode_in_a_loop, "encode": encode_in_a_loop},
+        "pyruhvro": {
+            "decode": lambda: pyruhvro.deserialize_array(listed, schema),
+            "encode": lambda: pyruhvro.serialize_record_batch(batch, schema, 1),
+        },
+    }
+    spent: dict[str, dict[str, list[float]]] = {
+        name: {what: [] for what in both} for name, both in contenders.items()
+    }
+    for _ in range(WARM_UP + rounds):
+        for name, both in contenders.items():
+            for what, run in both.items():
+                begun = time.process_time_ns()
+                for _ in range(REPEATS):
+                    run()
+                ns = (time.process_time_ns() - begun) / REPEATS
+                spent[name][what].append(ns / len(listed))
+    return {
+        name: {what: round(statistics.median(each[WARM_UP:])) for what, each in both.items()}
+        for name, both in spent.items()
+    }
+
+
+def all_alone(rounds: int) -> list[Result]:
+    rows = []
+    for name, shape in SHAPES.items():
+        found = alone(shape, rounds)
+        for contender, ns in found.items():
+            times = {
+                f"{what}_to_fastavro": round(found["fastavro"][what] / ns[what], 1) for what in ns
+            }
+            rows.append({"workload": name, "contender": contender, **ns, **times})
+    return rows
+
+
+# --- With Spark ----------------------------------------------------------------------------------
+
+
+class Query(NamedTuple):
+    """A topic of a shape, and the fields that the query wants; empty: all of them."""
+
+    shape: str
+    fields: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """For the table."""
+        return f"{self.shape}, three" if self.fields else self.shape
+
+
+QUERIES = [*(Query(name) for name in SHAPES), Query("30 fields", ("id0", "customer1", "at2"))]
+DDL = "value struct<id0: bigint, customer1: string, at2: timestamp>"
+
+
+def register(registry: SchemaRegistry, topic: str, schema: Json) -> int:
+    """Register the schema of a topic's values; returns its id."""
+    request = urllib.request.Request(
+        f"{registry.url}/subjects/{topic}-value/versions",
+        json.dumps({"schema": json.dumps(schema)}).encode(),
+        {"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=30) as response:
+        return int(json.load(response)["id"])
+
+
+def rows_of(shape: Shape, schema_id: int) -> RecordColumns:
+    frame = b"\x00" + schema_id.to_bytes(4, "big")
+    values = [frame + payload for payload in payloads_of(shape)] * (ROWS_OF_TOPIC // DISTINCT)
+    return RecordColumns(
+        pa.nulls(len(values), pa.binary()),
+        pa.array(values, pa.binary()),
+        np.full(len(values), 1_760_000_000_000, dtype=np.int64),
+        None,
+    )
+
+
+def with_from_avro(
+    spark: SparkSession, topic: Topic, query: Query, contender: str, _registry: str
+) -> DataFrame:
+    schema = SHAPES[query.shape].schema
+    options = {}
+    if query.fields:
+        wanted = [each for each in schema["fields"] if each["name"] in query.fields]
+        options["avroSchema"] = json.dumps(schema | {"fields": wanted})
+    rows = spark.read.format("kafka").options(**CONNECTORS[contender][1])
+    rows = rows.option("kafka.bootstrap.servers", topic.servers).option("subscribe", topic.name)
+    payload = expr(f"substring(value, {FRAME_BYTES + 1})")
+    value = from_avro(payload, json.dumps(schema), options)
+    return rows.load().select(value.alias("value")).select("value.*")
+
+
+def with_pykafka(
+    spark: SparkSession, topic: Topic, query: Query, _contender: str, registry: str
+) -> DataFrame:
+    rows = spark.read.format("pykafka").option("kafka.bootstrap.servers", topic.servers)
+    rows = rows.option("subscribe", topic.name).option("value.format", "avro")
+    rows = rows.option("schema.registry.url", registry)
+    rows = rows.schema(DDL) if query.fields else rows
+    return rows.load().select("value.*")
+
+
+READERS: dict[str, Callable[[SparkSession, Topic, Query, str, str], DataFrame]] = {
+    "kafka": with_from_avro,
+    "kafka, tuned": with_from_avro,
+    "pykafka": with_pykafka,
+}
+
+
+def with_spark(
+    spark: SparkSession, registry: SchemaRegistry, processes: Processes, servers: str, rounds: int
+) -> list[Result]:
+    results: list[Result] = []
+    with Progress(console=console, transient=True) as progress:
+        bar = progress.add_task("", total=len(QUERIES) * (WARM_UP + rounds))
+        for number, query in enumerate(QUERIES):
+            progress.update(bar, description=f"{query.name}: filling the topic")
+            shape, name = SHAPES[query.shape], f"formats-{number}"
+            rows = rows_of(shape, register(registry, name, shape.schema))
+            with filled_topic(servers, name, rows, "lz4") as topic:
+                runs: dict[str, list[Run]] = {contender: [] for contender in READERS}
+                for contender, read in READERS.items():
+                    count = read(spark, topic, query, contender, registry.url).count()
+                    if count != topic.rows:
+                        raise RuntimeError(f"{contender} reads {count} rows of {topic.rows}")
+                for _ in range(WARM_UP + rounds):
+                    progress.update(bar, advance=1, description=query.name)
+                    for contender, read in READERS.items():
+                        frame = read(spark, topic, query, contender, registry.url)
+                        into_noop = frame.write.format("noop").mode("overwrite").save
+                        runs[contender].append(processes.timed(into_noop))
+            results += summary(query.name, topic.rows, runs)
+    return results
+
+
+def summary(name: str, rows: int, runs: dict[str, list[Run]]) -> list[Result]:
+    medians = {
+        contender: rows / statistics.median(each.seconds for each in done[WARM_UP:])
+        for contender, done in runs.items()
+    }
+    return [
+        {
+            "workload": name,
+            "contender": contender,
+            "rows_per_second": round(medians[contender]),
+            "to_kafka": round(medians[contender] / medians["kafka"], 2),
+            "to_tuned": round(medians[contender] / medians["kafka, tuned"], 2),
+            "cpu_ns": cpu_of_a_row(rows, done[WARM_UP:]),
+        }
+        for contender, done in runs.items()
+    ]
+
+
+def show(codec: list[Result], queries: list[Result]) -> None:
+    table = Table("alone", "", "decode, ns", "x fastavro", "encode, ns", "x fastavro")
+    for row in codec:
+        table.add_row(
+            row["workload"],
+            row["contender"],
+            *(str(row[key]) for key in ("decode", "decode_to_fastavro")),
+            *(str(row[key]) for key in ("encode", "encode_to_fastavro")),
+            end_section=row["contender"] == "pyruhvro",
+        )
+    console.print(table)
+    table = Table("with Spark", "", "rows/s", "x kafka", "x tuned", "CPU of a row, us")
+    for row in queries:
+        table.add_row(
+            row["workload"],
+            row["contender"],
+            f"{row['rows_per_second']:,}",
+            f"{row['to_kafka']:.2f}",
+            f"{row['to_tuned']:.2f}",
+            f"{sum(row['cpu_ns'].values()) / 1_000:.1f}",
+            end_section=row["contender"] == "pykafka",
+        )
+    console.print(table)
+
+
+def plot(queries: list[Result], file: Path) -> None:
+    """Draw the speed relative to Spark's connector with `from_avro`, as bars."""
+    plt = pyplot()
+    labels = list(dict.fromkeys(row["workload"] for row in queries))
+    figure, axes = plt.subplots(figsize=(max(8, len(labels)), 5), layout="constrained")
+    for i, contender in enumerate(READERS):
+        heights = [row["to_kafka"] for row in queries if row["contender"] == contender]
+        places = np.arange(len(labels)) + (i - 1) * 0.25
+        axes.bar_label(axes.bar(places, heights, 0.25, label=contender), fmt="%.1f")
+    axes.set_xticks(range(len(labels)), labels)
+    axes.set_ylabel("times the rows per second of kafka")
+    axes.set_title("Avro: four partitions into Spark's noop sink, local[2]")
+    axes.legend()
+    figure.savefig(file, dpi=120)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--results", type=Path, default=RESULTS, help="the folder to write into")
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = parse()
+    jars = connector_jars("bench-formats")
+    # As in a task.
+    keep_freed_memory()
+    codec = all_alone(options.rounds)
+    with broker() as cluster, SchemaRegistry() as registry, session(jars, Ceiling) as spark:
+        processes = Processes(jvm_of(spark), cluster.brokers[0].pid or 0)
+        servers = cluster.bootstrap_servers
+        queries = with_spark(spark, registry, processes, servers, options.rounds)
+    show(codec, queries)
+    options.results.mkdir(exist_ok=True, parents=True)
+    plot(queries, options.results / "formats.png")
+    figures = {"rounds": options.rounds, "alone": codec, "queries": queries}
+    save(options.results / "formats.json", figures)
+
+
+if __name__ == "__main__":
+    main()
