@@ -10,7 +10,7 @@ Source: Apache Avro 1.12, "Binary Encoding".
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,24 @@ from kafka_formats.avro.limits import MAX_INT_BYTES, MAX_LONG_BYTES
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Longs: TypeAlias = npt.NDArray[np.int64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
+Words: TypeAlias = npt.NDArray[np.uint64]
+
+
+_CONTINUES: Final = np.uint64(0x8080_8080_8080_8080)
+
+
+class _Rest(NamedTuple):
+    """The bytes of varints after their first one.
+
+    Attributes:
+        slots: Those whose varint ends within eight bytes.
+        words: The eight bytes.
+        stops: The highest bit of the last byte of the varint.
+    """
+
+    slots: Longs
+    words: Words
+    stops: Words
 
 
 class Cursor:
@@ -68,14 +86,17 @@ class Cursor:
         if not slots.size:
             return ((byte >> 1).view(np.int8) ^ -(byte & 1).view(np.int8)).astype(np.int64)
         raw = (byte & 0x7F).astype(np.uint64)
+        rest = self._rest_of_varints(slots)
+        raw[rest.slots] |= _joined_groups(rest.words, rest.stops) << np.uint64(7)
+        slots = self._after(slots, rest, max_bytes)
         # Each round reads one more byte of the slots whose last byte says that one follows.
         for shift in range(7, 7 * max_bytes, 7):
+            if not slots.size:
+                break
             byte = self.data.take(self.at[slots], mode="clip")
             raw[slots] |= (byte & 0x7F).astype(np.uint64) << np.uint64(shift)
             self.at[slots] += 1
             slots = slots[byte >= 0x80]
-            if not slots.size:
-                break
         if slots.size:
             self.fail(_mask(len(self), slots))
         found: Longs = (raw >> np.uint64(1)).view(np.int64) ^ -(raw & np.uint64(1)).view(np.int64)
@@ -85,6 +106,8 @@ class Cursor:
         """Skip a varint of each slot."""
         slots = np.flatnonzero(self.data.take(self.at, mode="clip") >= 0x80)
         self.at = self.at + 1
+        if slots.size:
+            slots = self._after(slots, self._rest_of_varints(slots), max_bytes)
         for _ in range(max_bytes - 1):
             if not slots.size:
                 return
@@ -93,6 +116,31 @@ class Cursor:
             slots = slots[more]
         if slots.size:
             self.fail(_mask(len(self), slots))
+
+    def _rest_of_varints(self, slots: Longs) -> _Rest:
+        """What follows the first byte of varints, as far as it ends within eight bytes."""
+        start = self.at[slots]
+        last = len(self.data) - 8
+        if last < 0:
+            return _Rest(slots[:0], np.empty(0, np.uint64), np.empty(0, np.uint64))
+        words = np.ndarray(last + 1, "<u8", buffer=self.data, strides=(1,))[np.minimum(start, last)]
+        stops = ~words & _CONTINUES
+        # The lowest bit: that of the last byte of the varint.
+        stops &= ~stops + np.uint64(1)
+        ends = (stops != 0) & (start <= last)
+        if ends.all():
+            return _Rest(slots, words, stops)
+        return _Rest(slots[ends], words[ends], stops[ends])
+
+    def _after(self, slots: Longs, rest: _Rest, max_bytes: int) -> Longs:
+        """Go on after the varints that were read; returns the slots of the others."""
+        # The exponent of a power of two is the number of its bit.
+        size = ((rest.stops.astype(np.float64).view(np.int64) >> 52) - 1023 + 1) >> 3
+        self.at[rest.slots] += size
+        too_long = size >= max_bytes
+        if too_long.any():
+            self.fail(_mask(len(self), rest.slots[too_long]))
+        return slots[:0] if len(rest.slots) == len(slots) else np.setdiff1d(slots, rest.slots)
 
     def ints(self) -> Longs:
         """A varint of each slot that fits in 32 bits."""
@@ -109,7 +157,8 @@ class Cursor:
         if last < 0:
             return np.zeros(len(self), dtype=kind)
         at_each_byte = np.ndarray(last + 1, dtype=kind, buffer=self.data, strides=(1,))
-        found: npt.NDArray[Any] = at_each_byte.take(start, mode="clip")
+        # `take` would first make an array of all of them.
+        found: npt.NDArray[Any] = at_each_byte[np.minimum(start, last)]
         return found
 
     def lengths(self) -> Longs:
@@ -135,6 +184,25 @@ class Cursor:
         start = self.at
         self.at = start + length
         return start, length
+
+
+def _joined_groups(words: Words, stops: Words) -> Words:
+    """The numbers in groups of seven bits, up to the byte with the stop."""
+    found = words & ((stops << np.uint64(1)) - np.uint64(1)) & ~_CONTINUES
+    for lower, upper, shift in _GROUPS:
+        found = (found & lower) | ((found & upper) >> shift)
+    return found
+
+
+# Two groups become one of twice the bits, three times.
+_GROUPS: Final = tuple(
+    (np.uint64(lower), np.uint64(upper), np.uint64(shift))
+    for lower, upper, shift in (
+        (0x007F_007F_007F_007F, 0x7F00_7F00_7F00_7F00, 1),
+        (0x0000_3FFF_0000_3FFF, 0x3FFF_0000_3FFF_0000, 2),
+        (0x0000_0000_0FFF_FFFF, 0x0FFF_FFFF_0000_0000, 4),
+    )
+)
 
 
 def _mask(count: int, slots: Longs) -> Bools:
