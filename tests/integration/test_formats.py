@@ -133,7 +133,9 @@ def test_reads_what_confluents_serializer_wrote(
     }
 
 
-@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once"])
+@pytest.mark.parametrize(
+    "guarantee", [pytest.param("at_least_once", marks=pytest.mark.slow), "exactly_once"]
+)
 def test_confluents_deserializer_reads_what_is_written(
     spark: SparkSession,
     kafka_cluster: KafkaCluster,

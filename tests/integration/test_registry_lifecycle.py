@@ -93,6 +93,7 @@ def test_a_started_registry_cannot_be_started_again(schema_registry: SchemaRegis
         schema_registry.start()
 
 
+@pytest.mark.slow
 def test_two_registries_are_isolated_and_leave_nothing(schema_registry: SchemaRegistry) -> None:
     register(schema_registry, "isolated-value", FIRST)
     with SchemaRegistry() as other:
@@ -107,6 +108,7 @@ def test_two_registries_are_isolated_and_leave_nothing(schema_registry: SchemaRe
     assert call(f"{schema_registry.url}/subjects/isolated-value/versions") == [1]
 
 
+@pytest.mark.slow
 def test_a_registry_with_tls_has_its_own_authority() -> None:
     with SchemaRegistry(tls=True) as registry:
         assert registry.url.startswith("https://127.0.0.1:")

@@ -40,6 +40,7 @@ def test_start_status_stop(pykafka: Pykafka) -> None:
     assert pykafka("registry", "status").returncode == 3
 
 
+@pytest.mark.slow
 def test_a_given_port_and_name(pykafka: Pykafka) -> None:
     port = free_port()
     started = pykafka("registry", "start", "--quiet", "--port", str(port), "--name", "mine")
@@ -84,6 +85,7 @@ def test_foreground_registry_runs_until_a_signal() -> None:
         assert list(runtime_folder().iterdir()) == []
 
 
+@pytest.mark.slow
 def test_failed_start_prints_the_log_and_leaves_nothing(pykafka: Pykafka) -> None:
     failed = pykafka("registry", "start", "--heap", "1m")
     assert failed.returncode == 1
