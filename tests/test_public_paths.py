@@ -14,6 +14,7 @@ PUBLIC = {
     "kafka_protocol.columnar.topic": ["read_topic"],
     "kafka_spark_source.cli": ["main"],
     "kafka_spark_source.errors": [],
+    "kafka_spark_source.functions": ["from_avro", "to_avro"],
     "kafka_spark_source.lag": ["LagListener", "PartitionLag"],
     "kafka_spark_source.prometheus": ["PrometheusServer"],
     "kafka_spark_source.schema": ["source_schema"],

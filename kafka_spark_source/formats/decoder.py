@@ -12,7 +12,8 @@ from kafka_formats.avro.projection import project
 from kafka_formats.avro.reader import AvroReaders, parsed
 from kafka_formats.avro.types import arrow_type
 from kafka_formats.errors import SchemaError
-from kafka_formats.records import PayloadFormat, RecordDecoder
+from kafka_formats.payloads import PayloadFormat
+from kafka_formats.records import RecordDecoder
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.writers import WriterSchemas
 from kafka_formats.settings import Framing, Mode

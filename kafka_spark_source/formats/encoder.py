@@ -24,10 +24,10 @@ _log = logging.getLogger(__name__)
 
 
 class WrittenColumn(NamedTuple):
-    """A column to encode: its place in the rows, and its type."""
+    """A column to encode: its place in the rows, and its type; None if that is not known yet."""
 
     place: int
-    type: pa.DataType
+    type: pa.DataType | None
 
 
 def encoder_for(
@@ -53,7 +53,8 @@ def encoder_for(
             schemas = ColumnSchemas(payload, topics, client)
             known = _schema_of(payload, schemas, column.type, options)
             writer = AvroWriter(known.schema)
-            _check(writer, column.type, payload.column, known)
+            if column.type is not None:
+                _check(writer, column.type, payload.column, known)
             frame = NO_FRAME
             if payload.framing is Framing.CONFLUENT and client is not None:
                 frame = id_frame(_id_of(payload, schemas, known, client, options))
@@ -65,10 +66,10 @@ def encoder_for(
 def _schema_of(
     payload: PayloadOptions,
     schemas: ColumnSchemas,
-    data_type: pa.DataType,
+    data_type: pa.DataType | None,
     options: WriteFormatOptions,
 ) -> KnownSchema:
-    if payload.schema is None and options.auto_register:
+    if payload.schema is None and options.auto_register and data_type is not None:
         return KnownSchema("the schema of the column", SchemaText(derive_schema(data_type)))
     return schemas.latest()[0]
 

@@ -57,12 +57,17 @@ class RecordEncoder:
         columns, fields = rows.columns, list(rows.schema)
         for index, writer in self.writers.items():
             name = fields[index].name
-            columns[index] = _encoded(rows.column(index), writer, name)
+            columns[index] = encode_column(rows.column(index), writer, name)
             fields[index] = pa.field(name, pa.binary())
         return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
-def _encoded(values: pa.Array, writer: PayloadWriter, name: str) -> pa.BinaryArray:
+def encode_column(values: pa.Array, writer: PayloadWriter, name: str) -> pa.BinaryArray:
+    """The payloads of a column's values, null for null.
+
+    Raises:
+        PayloadError, SchemaError: As from `RecordEncoder.encode`.
+    """
     given = values.drop_null() if values.null_count else values
     try:
         payloads = writer.encode(given)

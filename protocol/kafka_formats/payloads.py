@@ -6,6 +6,7 @@ What decodes a schema's payloads is a `PayloadReader`, one for each format. No m
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow as pa
 
 from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.framing import Frames, Group, SchemaId
+from kafka_formats.settings import Framing
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 
@@ -44,12 +46,33 @@ class PayloadReader(Protocol):
 ReaderOf: TypeAlias = Callable[[SchemaId], PayloadReader]
 
 
+@dataclass(frozen=True, slots=True)
+class PayloadFormat:
+    """How to decode a column of payloads. It is pickled with tasks.
+
+    Attributes:
+        framing: Where the id of a payload's schema is.
+        type: The type of the values.
+        reader_of: The reader of a schema, by its id. Its values have the type, but for what can be
+            null.
+    """
+
+    framing: Framing
+    type: pa.DataType
+    reader_of: ReaderOf
+
+
 class Fault(NamedTuple):
     """Why a payload is broken. `field` is empty for the whole payload."""
 
     schema_id: SchemaId
     field: str
     reason: str
+
+    def __str__(self) -> str:
+        """After the name of the column: the schema, the field and the reason."""
+        schema = "" if self.schema_id is None else f" (schema id {self.schema_id})"
+        return f"{schema}: {f'field {self.field}: ' if self.field else ''}{self.reason}"
 
 
 class DecodedColumn:

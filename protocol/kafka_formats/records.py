@@ -11,16 +11,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
+from kafka_formats.arrays import null_where, with_type
 from kafka_formats.errors import MalformedRecordError, SchemaError
 from kafka_formats.framing import FRAMES, SchemaId
 from kafka_formats.payloads import (
     Bools,
     DecodedColumn,
+    PayloadFormat,
     PayloadReader,
     ReaderOf,
     decode_column,
@@ -32,22 +34,6 @@ _log = logging.getLogger(__name__)
 _PLACE: Final = ("topic", "partition", "offset")
 # Confluent's serializers name the schema there.
 _HEADER_OF: Final = {"key": "__key_schema_id", "value": "__value_schema_id"}
-
-
-@dataclass(frozen=True, slots=True)
-class PayloadFormat:
-    """How to decode a column of payloads. It is pickled with tasks.
-
-    Attributes:
-        framing: Where the id of a payload's schema is.
-        type: The type of the values.
-        reader_of: The reader of a schema, by its id. Its values have the type, but for what can be
-            null.
-    """
-
-    framing: Framing
-    type: pa.DataType
-    reader_of: ReaderOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +133,7 @@ class _Run:
         self, batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], is_broken: Bools
     ) -> pa.RecordBatch:
         found: dict[str, pa.Array] = {
-            name: _null_where(each.is_broken, each.values) for name, each in columns.items()
+            name: null_where(each.is_broken, each.values) for name, each in columns.items()
         }
         rows = np.flatnonzero(is_broken)
         errors = np.full(batch.num_rows, None, dtype=object)
@@ -156,13 +142,13 @@ class _Run:
             errors[rows] = [_fault_of(columns, row) for row in rows.tolist()]
             found[ERROR_COLUMN] = pa.array(errors, pa.string())
         for raw in RAW_COLUMNS.keys() & {*wanted}:
-            found[raw] = _null_where(~is_broken, batch.column(RAW_COLUMNS[raw]))
+            found[raw] = null_where(~is_broken, batch.column(RAW_COLUMNS[raw]))
         return self._assembled(batch, found)
 
     def _assembled(self, batch: pa.RecordBatch, found: Mapping[str, pa.Array]) -> pa.RecordBatch:
         schema = self._decoder.schema
         arrays = [
-            _with_type(found[field.name], field.type)
+            with_type(found[field.name], field.type)
             if field.name in found
             else batch.column(field.name)
             for field in schema
@@ -208,33 +194,8 @@ def _first_fault(
 
 def _fault_of(columns: Mapping[str, DecodedColumn], row: int) -> str:
     """Whether the key or the value is broken, the schema, the field and the reason."""
-    texts = []
-    for name, column in columns.items():
-        if column.is_broken[row]:
-            schema_id, field, reason = column.fault(row)
-            schema = "" if schema_id is None else f" (schema id {schema_id})"
-            texts.append(f"the {name}{schema}: {f'field {field}: ' if field else ''}{reason}")
-    return "; ".join(texts)
-
-
-def _null_where(is_null: Bools, values: pa.Array) -> pa.Array:
-    if not is_null.any():
-        return values
-    if is_null.all():
-        return pa.nulls(len(values), values.type)
-    return values.take(pa.array(np.arange(len(values)), mask=is_null))
-
-
-class _WithType:
-    """An array with another type of the same layout: null or not null, names of parts."""
-
-    def __init__(self, array: pa.Array, to: pa.DataType) -> None:
-        self._array = array
-        self._to = to
-
-    def __arrow_c_array__(self, _requested_schema: Any = None) -> tuple[Any, Any]:
-        return self._to.__arrow_c_schema__(), self._array.__arrow_c_array__()[1]
-
-
-def _with_type(array: pa.Array, to: pa.DataType) -> pa.Array:
-    return array if array.type.equals(to) else pa.array(_WithType(array, to))
+    return "; ".join(
+        f"the {name}{column.fault(row)}"
+        for name, column in columns.items()
+        if column.is_broken[row]
+    )

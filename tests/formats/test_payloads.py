@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -46,7 +48,8 @@ def reader_of(schema_id: SchemaId) -> PayloadReader:
 def test_each_payload_is_read_with_the_schema_of_its_group(rows: list[int | str | None]) -> None:
     payloads: list[bytes | None] = []
     groups: dict[int, list[int]] = {}
-    unframed, expected = [], []
+    unframed: list[int] = []
+    expected: list[Any] = []
     for number, row in enumerate(rows):
         payloads.append(None if row is None else b"f" * (number + 1))
         expected.append(None if row is None else "broken")

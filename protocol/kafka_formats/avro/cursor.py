@@ -188,7 +188,7 @@ class Cursor:
 
 def _joined_groups(words: Words, stops: Words) -> Words:
     """The numbers in groups of seven bits, up to the byte with the stop."""
-    found = words & ((stops << np.uint64(1)) - np.uint64(1)) & ~_CONTINUES
+    found: Words = words & ((stops << np.uint64(1)) - np.uint64(1)) & ~_CONTINUES
     for lower, upper, shift in _GROUPS:
         found = (found & lower) | ((found & upper) >> shift)
     return found

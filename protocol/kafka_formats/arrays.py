@@ -1,0 +1,34 @@
+"""Arrow arrays with other nulls, or another type, without a copy where that is possible."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+
+def null_where(is_null: npt.NDArray[np.bool_], values: pa.Array) -> pa.Array:
+    """The values, null in some rows."""
+    if not is_null.any():
+        return values
+    if is_null.all():
+        return pa.nulls(len(values), values.type)
+    return values.take(pa.array(np.arange(len(values)), mask=is_null))
+
+
+class _WithType:
+    """An array with another type of the same layout: null or not null, names of parts."""
+
+    def __init__(self, array: pa.Array, to: pa.DataType) -> None:
+        self._array = array
+        self._to = to
+
+    def __arrow_c_array__(self, _requested_schema: Any = None) -> tuple[Any, Any]:
+        return self._to.__arrow_c_schema__(), self._array.__arrow_c_array__()[1]
+
+
+def with_type(array: pa.Array, to: pa.DataType) -> pa.Array:
+    """The same array with another type of the same layout."""
+    return array if array.type.equals(to) else pa.array(_WithType(array, to))
