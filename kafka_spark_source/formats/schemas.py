@@ -78,7 +78,9 @@ class ColumnSchemas:
         """The versions before the latest, newest first; none if a version or a schema is given."""
         if self._payload.schema is None and self._payload.version is None:
             for subject in self.subjects():
-                for version in sorted(self._registry.versions(subject), reverse=True)[1:]:
+                for version in sorted(self._registry.versions(subject), reverse=True)[
+                    1:_MAX_VERSIONS
+                ]:
                     yield self._known(self._registry.version(subject, version))
 
     def written(self) -> dict[int, SchemaText]:
@@ -93,8 +95,9 @@ class ColumnSchemas:
                 # With a schema of the user's the subject may have another name.
                 continue
             for version in versions[-_MAX_VERSIONS:]:
-                schema = self._registry.version(subject, version).schema
-                found[schema.id] = schema_text_of(schema, self._payload.format)
+                known = self._known(self._registry.version(subject, version))
+                if known.id is not None:
+                    found[known.id] = known.schema
         return found
 
     @property
@@ -122,7 +125,7 @@ class ColumnSchemas:
 
     def _known(self, found: SubjectVersion) -> KnownSchema:
         origin = f"version {found.version} of the subject {found.subject!r} (id {found.schema.id})"
-        text = schema_text_of(found.schema, self._payload.format)
+        text = schema_text_of(found.schema, self._payload.format, origin)
         return KnownSchema(origin, text, found.schema.id)
 
     def _given(self, text: str) -> KnownSchema:
@@ -144,7 +147,7 @@ class ColumnSchemas:
             raise KafkaConfigError(f"Option '{option}' has no id after {ID_PREFIX!r}.")
         schema = self._registry.schema_of_id(int(digits))
         try:
-            text = schema_text_of(schema, self._payload.format)
+            text = schema_text_of(schema, self._payload.format, f"the id {digits}")
         except SchemaError as error:
             raise KafkaConfigError(f"Option '{option}': {error}") from error
         return KnownSchema(f"the id {digits}", text, schema.id)

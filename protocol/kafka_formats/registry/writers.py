@@ -17,14 +17,14 @@ from kafka_formats.settings import Format
 KINDS: Final[Mapping[Format, str]] = {Format.AVRO: "AVRO"}
 
 
-def schema_text_of(schema: RegisteredSchema, format_: Format) -> SchemaText:
-    """The text of a registered schema.
+def schema_text_of(schema: RegisteredSchema, format_: Format, what: str) -> SchemaText:
+    """The text of a registered schema; `what` names it in errors.
 
     Raises:
         SchemaError: It is one of another format.
     """
     if schema.kind != KINDS[format_]:
-        raise SchemaError(f"the schema is one of {schema.kind}, not of {KINDS[format_]}")
+        raise SchemaError(f"{what} is of the kind {schema.kind}, not {KINDS[format_]}")
     return SchemaText(schema.text, schema.dependencies)
 
 
@@ -60,4 +60,4 @@ class WriterSchemas:
                 raise SchemaError("the payload names no schema")
         except NotFoundError as error:
             raise SchemaError(str(error)) from error
-        return schema_text_of(found, self.format)
+        return schema_text_of(found, self.format, f"the schema id {schema_id}")

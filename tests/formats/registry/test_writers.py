@@ -50,7 +50,7 @@ def test_a_schema_that_does_not_exist_or_is_another_format_breaks_payloads() -> 
     with registry(subjects(s=[{"id": 9, "schema": "", "schemaType": "PROTOBUF"}])) as fake:
         with pytest.raises(SchemaError, match="does not have the schema id 8"):
             writers(fake.url)(8)
-        with pytest.raises(SchemaError, match="is one of PROTOBUF, not of AVRO"):
+        with pytest.raises(SchemaError, match="the schema id 9 is of the kind PROTOBUF, not AVRO"):
             writers(fake.url)(9)
 
 

@@ -187,5 +187,8 @@ def test_a_schema_by_its_id() -> None:
 def test_a_schema_of_another_format() -> None:
     proto = [{"id": 4, "schema": "", "schemaType": "PROTOBUF"}]
     with registry(subjects(orders__value=proto)) as fake:
-        with pytest.raises(SchemaError, match="one of PROTOBUF, not of AVRO"):
+        with pytest.raises(
+            SchemaError,
+            match=r"'orders-value' \(id 4\) is of the kind PROTOBUF",
+        ):
             formats(fake).columns()
