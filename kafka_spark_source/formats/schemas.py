@@ -90,7 +90,7 @@ class ColumnSchemas:
             return found
         for subject in self.subjects():
             try:
-                versions = sorted(self._registry.versions(subject))
+                versions = self._registry.versions(subject)
             except NotFoundError:
                 # With a schema of the user's the subject may have another name.
                 continue
