@@ -80,5 +80,5 @@ def test_over_tls(subject: str) -> None:
         untrusted = RegistryClient(
             RegistryConfig.from_options({"url": secured.url, "max.retries": "0"})
         )
-        with pytest.raises(RegistryError, match="not trusted here"):
+        with pytest.raises(RegistryError, match=r"set schema\.registry\.ssl\.truststore"):
             untrusted.versions(subject)

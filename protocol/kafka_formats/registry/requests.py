@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from kafka_formats.errors import NotFoundError, RegistryError
-from kafka_formats.registry.config import RegistryConfig
+from kafka_formats.registry.config import PREFIX, RegistryConfig
 from kafka_protocol.auth.mechanism import shown
 from kafka_protocol.auth.secret import Secret
 from kafka_protocol.client.broker.oauth import forget_token, token_for
@@ -106,15 +106,20 @@ def _exchange(config: RegistryConfig, url: str, wanted: Call) -> HttpResponse:
     except RegistryError:
         raise
     except KafkaError as error:
-        text = f"The schema registry at {url} cannot be asked for {wanted.what}: {error}"
+        reason = str(error).replace("kafka.ssl.", f"{PREFIX}ssl.")
+        text = f"The schema registry at {url} cannot be asked for {wanted.what}: {reason}"
         raise RegistryError(text, retriable=error.retriable) from error
     raise RegistryError(f"The schema registry at {url} redirects {wanted.what} again and again")
 
 
 def _redirected(target: str, location: str, wanted: Call) -> str:
     """Where a redirect leads, on the same server: the request has credentials."""
-    found = urljoin(target, location)
-    here, there = urlsplit(target), urlsplit(found)
+    here = urlsplit(target)
+    try:
+        found = urljoin(target, location)
+        there = urlsplit(found)
+    except ValueError:
+        found, there = "", urlsplit("")
     if (here.scheme, here.netloc) != (there.scheme, there.netloc):
         raise RegistryError(
             f"The schema registry at {here.scheme}://{here.netloc} redirects {wanted.what} to "

@@ -219,6 +219,13 @@ def test_redirects_to_other_servers_are_refused() -> None:
     assert "redirects the thing to another server, '127.0.0.1', which is not followed" in str(error)
 
 
+@pytest.mark.parametrize("location", ["http://[", "//[::1", "ftp://x/y", "http://127.0.0.1:x/"])
+def test_fault_63_redirects_to_no_address(location: str) -> None:
+    with registry(lambda _request: Reply(302, headers={"Location": location})) as fake:
+        assert "to another server" in str(refused(fake.url))
+    assert len(fake.received) == 1
+
+
 def test_endless_redirects_end() -> None:
     with registry(lambda _request: Reply(301, headers={"Location": "/x"})) as fake:
         error = refused(fake.url)
