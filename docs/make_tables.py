@@ -1,4 +1,8 @@
-"""Writes docs/options.md and docs/apis.md from the code: `make docs`. A test finds stale pages."""
+"""Writes the pages and tables that code and benchmarks determine: `make docs`.
+
+docs/options.md and docs/apis.md, docs/benchmarks.md, and the README's table of speed. A test finds
+stale ones.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
+from benchmarks import tables
 from kafka_formats.registry.config import PREFIX as REGISTRY_PREFIX
 from kafka_formats.registry.config import RegistryConfig
 from kafka_protocol import messages
@@ -196,7 +201,23 @@ def _releases(feature: Feature) -> list[str]:
     return [first_release(key, lowest) or "" for key, lowest in feature.needs.items()]
 
 
-PAGES = {HERE / "options.md": options_page, HERE / "apis.md": apis_page}
+README = HERE.parent / "README.md"
+_SPEED_BEGINS, _SPEED_ENDS = "<!-- speed -->\n", "<!-- /speed -->\n"
+
+
+def readme() -> str:
+    """The text of the README, with a fresh table of speed."""
+    before, _, rest = README.read_text().partition(_SPEED_BEGINS)
+    after = rest.partition(_SPEED_ENDS)[2]
+    return "".join([before, _SPEED_BEGINS, tables.summary(), _SPEED_ENDS, after])
+
+
+PAGES = {
+    HERE / "options.md": options_page,
+    HERE / "apis.md": apis_page,
+    HERE / "benchmarks.md": tables.page,
+    README: readme,
+}
 
 
 if __name__ == "__main__":
