@@ -13,6 +13,7 @@ from kafka_formats.avro.writer import AvroWriter
 from kafka_formats.encoder import NO_FRAME, PayloadWriter, RecordEncoder, id_frame
 from kafka_formats.errors import SchemaError
 from kafka_formats.registry.client import RegistryClient
+from kafka_formats.registry.schemas import NewSchema
 from kafka_formats.registry.writers import KINDS
 from kafka_formats.schema_text import SchemaText
 from kafka_formats.settings import Framing
@@ -92,14 +93,14 @@ def _id_of(
 ) -> int:
     if known.id is not None:
         return known.id
-    kind, text = KINDS[payload.format], known.schema.text
+    schema = NewSchema(KINDS[payload.format], known.schema.text)
     (subject,) = schemas.subjects()
     if options.auto_register:
-        return client.register(subject, kind, text)
-    found = client.look_up(subject, kind, text)
-    if found is None:
+        return client.register(subject, schema)
+    version = client.look_up(subject, schema)
+    if version is None or version.schema.id is None:
         raise KafkaConfigError(
             f"The schema of the {payload.column}s, {known.origin}, is not in the subject "
             f"{subject!r}: register it there, or set auto.register.schemas to true."
         )
-    return found
+    return version.schema.id

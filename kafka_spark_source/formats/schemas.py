@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from kafka_formats.errors import NotFoundError, SchemaError
-from kafka_formats.registry.client import RegistryClient, SubjectVersion
+from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
+from kafka_formats.registry.schemas import SubjectVersion
 from kafka_formats.registry.writers import schema_text_of
 from kafka_formats.schema_text import SchemaText
 from kafka_protocol.errors import KafkaConfigError
@@ -70,7 +71,7 @@ class ColumnSchemas:
         """
         if self._payload.schema is not None:
             return [self._given(self._payload.schema)]
-        version = self._payload.version
+        version: int | Literal["latest"] = self._payload.version or "latest"
         found = [self._registry.version(subject, version) for subject in self.subjects()]
         return [self._known(each) for each in found]
 
@@ -78,9 +79,8 @@ class ColumnSchemas:
         """The versions before the latest, newest first; none if a version or a schema is given."""
         if self._payload.schema is None and self._payload.version is None:
             for subject in self.subjects():
-                for version in sorted(self._registry.versions(subject), reverse=True)[
-                    1:_MAX_VERSIONS
-                ]:
+                newest_first = sorted(self._registry.versions(subject), reverse=True)
+                for version in newest_first[1:_MAX_VERSIONS]:
                     yield self._known(self._registry.version(subject, version))
 
     def written(self) -> dict[int, SchemaText]:
@@ -90,7 +90,7 @@ class ColumnSchemas:
             return found
         for subject in self.subjects():
             try:
-                versions = self._registry.versions(subject)
+                versions = sorted(self._registry.versions(subject))
             except NotFoundError:
                 # With a schema of the user's the subject may have another name.
                 continue

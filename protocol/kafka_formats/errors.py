@@ -14,20 +14,14 @@ class SchemaError(FormatError):
 
 
 class RegistryError(FormatError):
-    """A schema registry cannot be reached, or refuses a request.
+    """A schema registry cannot be reached, refused a request, or returned nonsense.
 
-    Args:
-        message: What was requested of which registry, and what became of it.
-        retriable: Whether the same request may succeed later.
+    Names the subject or id, the URL, the status and what to do next. Contains no secret.
     """
-
-    def __init__(self, message: str, *, retriable: bool = False) -> None:
-        super().__init__(message)
-        self.retriable = retriable
 
 
 class NotFoundError(RegistryError):
-    """A registry has no such subject, version or schema."""
+    """A subject, version or schema does not exist in the registry."""
 
 
 class PayloadError(FormatError):

@@ -88,7 +88,7 @@ def test_what_cannot_be_used_is_refused_before_a_query_runs(
     assert "A schema is missing" in config_error(to_avro, "v", subject="s")
     mode = {"mode": "DROPMALFORMED"}
     assert "must be FAILFAST or PERMISSIVE" in config_error(from_avro, "v", ORDER, mode)
-    wrong = {"confluent.schema.registry.bearer.token": "x"}
+    wrong = {"confluent.schema.registry.bearer.auth.tokens": "x"}
     assert "did you mean 'schema.registry.bearer.auth.token'?" in config_error(
         from_avro, "v", None, wrong, "s", schema_registry.url
     )

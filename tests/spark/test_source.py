@@ -157,10 +157,10 @@ def test_a_schema_that_does_not_exist_is_told_at_load_and_by_a_stream() -> None:
     with registry(subjects()) as fake:
         missing = {"value.format": "avro", "schema.registry.url": fake.url}
         source = KafkaDataSource(READ | missing)
-        with pytest.raises(NotFoundError, match="of the subject 'orders-value'"):
+        with pytest.raises(NotFoundError, match="subject 'orders-value', version latest: "):
             source.schema()
         reader = source.streamReader(StructType().add("value", StructType().add("id", "long")))
-        with pytest.raises(NotFoundError, match="of the subject 'orders-value'"):
+        with pytest.raises(NotFoundError, match="subject 'orders-value', version latest: "):
             reader.initialOffset()
 
 

@@ -1,4 +1,5 @@
-"""Schema registries with Confluent's API: their options, requests, and schemas.
+"""A client of schema registries: Confluent's REST API (v7), as Apicurio also has it.
 
-The only room of formats that opens connections, through those of the Kafka client.
+The only room of `kafka_formats` that does I/O, over the transports of `kafka_protocol.client`.
+Source: Confluent's "Schema Registry API Reference".
 """

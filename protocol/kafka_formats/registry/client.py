@@ -1,198 +1,175 @@
-"""The schemas of a registry: by id, by subject and version, and registering them.
+"""Schemas of a registry by id, GUID or subject; look-ups, registrations and comparisons.
 
-Schemas are kept for ever by id, which never changes its schema; one cache for a process, because
-Spark uses a worker for many tasks.
+Ids and GUIDs never change their meaning, so this process keeps their schemas for ever: the next
+task in a reused Python worker does not request them again.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, TypeVar
+from functools import lru_cache, partial
+from typing import Any, Final, Literal
 from urllib.parse import quote
 
 from kafka_formats.errors import NotFoundError, RegistryError
 from kafka_formats.registry.config import RegistryConfig
-from kafka_formats.registry.requests import Call, call
-from kafka_protocol.auth.mechanism import shown
+from kafka_formats.registry.exchange import Call, Exchange
+from kafka_formats.registry.references import resolve
+from kafka_formats.registry.responses import (
+    SchemaBody,
+    VersionBody,
+    read_compatibility,
+    read_id,
+    read_schema,
+    read_version,
+    read_versions,
+)
+from kafka_formats.registry.schemas import NewSchema, Reference, RegisteredSchema, SubjectVersion
 
-T = TypeVar("T")
-
-_AVRO: Final = "AVRO"
-_MAX_REFERENCES: Final = 200
+# As many configurations as `kafka_protocol.client.pool` keeps.
+_MAX_CONFIGURATIONS: Final = 16
+_MAX_REASONS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class RegisteredSchema:
-    """A schema of a registry.
+class _Known:
+    """What this process has got from one registry, and what never changes there."""
 
-    Attributes:
-        id: Names it in frames.
-        kind: AVRO, PROTOBUF or JSON.
-        text: In the language of its kind.
-        dependencies: Name and text of all schemas that it refers to, dependencies before those
-            that need them.
-    """
-
-    id: int
-    kind: str
-    text: str
-    dependencies: tuple[tuple[str, str], ...] = ()
+    by_id: dict[int, RegisteredSchema] = field(default_factory=dict)
+    by_guid: dict[uuid.UUID, RegisteredSchema] = field(default_factory=dict)
+    by_version: dict[tuple[str, int], SchemaBody] = field(default_factory=dict)
 
 
-class SubjectVersion(NamedTuple):
-    """A version of a subject."""
-
-    subject: str
-    version: int
-    schema: RegisteredSchema
-
-
-_cache: dict[tuple[RegistryConfig, int | uuid.UUID], RegisteredSchema] = {}
+@lru_cache(maxsize=_MAX_CONFIGURATIONS)
+def _known_with(_config: RegistryConfig) -> _Known:
+    return _Known()
 
 
 class RegistryClient:
-    """Requests of one registry.
+    """A client of one schema registry, for one thread.
 
-    Methods raise RegistryError if it refuses or cannot be reached.
+    Each method raises NotFoundError if what it should find does not exist, another RegistryError
+    if the registry cannot be reached, refuses or returns nonsense, and KafkaConfigError if a file
+    of the TLS options cannot be used. It may take `request.timeout.ms` and a pause for each of
+    `max.retries` and one more.
     """
 
     def __init__(self, config: RegistryConfig) -> None:
-        self._config = config
+        self._exchange = Exchange(config)
+        self._known = _known_with(config)
 
     def schema_of_id(self, schema_id: int) -> RegisteredSchema:
-        """The schema with an id.
-
-        Raises:
-            NotFoundError: There is none.
-        """
-        return self._cached(schema_id, f"/schemas/ids/{schema_id}", f"the schema id {schema_id}")
+        """The schema with an id, which payloads have in front."""
+        found = self._known.by_id.get(schema_id)
+        if found is None:
+            call = Call(f"schema id {schema_id}", f"/schemas/ids/{schema_id}")
+            body = self._exchange.response_to(call, read_schema)
+            found = self._registered(call.about, schema_id, body)
+            self._known.by_id[schema_id] = found
+        return found
 
     def schema_of_guid(self, guid: uuid.UUID) -> RegisteredSchema:
-        """The schema with a GUID, which newer frames have in place of an id.
-
-        Raises:
-            NotFoundError: There is none.
-        """
-        return self._cached(guid, f"/schemas/guids/{guid}", f"the schema with the GUID {guid}")
-
-    def versions(self, subject: str) -> list[int]:
-        """The versions of a subject, ascending.
-
-        Raises:
-            NotFoundError: There is no such subject.
-        """
-        path = f"/subjects/{quote(subject, safe='')}/versions"
-        what = f"the versions of the subject {subject!r}"
-        found = call(self._config, Call("GET", path, what))
-        if not isinstance(found, list) or not all(type(each) is int for each in found):
-            raise self._nonsense(what, found)
-        return sorted(found)
-
-    def version(self, subject: str, version: int | None) -> SubjectVersion:
-        """A version of a subject; None for the latest.
-
-        Raises:
-            NotFoundError: There is no such subject or version.
-        """
-        what = f"version {version or 'latest'} of the subject {subject!r}"
-        values = self._version(subject, version, what)
-        number = self._value(values, "version", int, what)
-        return SubjectVersion(subject, number, self._schema(values, what, None))
-
-    def look_up(self, subject: str, kind: str, text: str) -> int | None:
-        """The id of a schema in a subject; None if it is not registered there."""
-        path = f"/subjects/{quote(subject, safe='')}"
-        what = f"the id of the schema in the subject {subject!r}"
-        body = {"schema": text, "schemaType": kind}
-        try:
-            values = call(self._config, Call("POST", path, what, body))
-        except NotFoundError:
-            return None
-        return self._value(values, "id", int, what)
-
-    def register(self, subject: str, kind: str, text: str) -> int:
-        """Register a schema in a subject, and return its id.
-
-        Raises:
-            RegistryError: It is invalid, or not compatible with the subject's other versions.
-        """
-        path = f"/subjects/{quote(subject, safe='')}/versions"
-        what = f"the registration of a schema in the subject {subject!r}"
-        body = {"schema": text, "schemaType": kind}
-        return self._value(call(self._config, Call("POST", path, what, body)), "id", int, what)
-
-    def _cached(self, key: int | uuid.UUID, path: str, what: str) -> RegisteredSchema:
-        found = _cache.get((self._config, key))
+        """The schema with a GUID, which records have in a header (Confluent, from 8.1 on)."""
+        found = self._known.by_guid.get(guid)
         if found is None:
-            schema_id = key if isinstance(key, int) else None
-            found = self._schema(call(self._config, Call("GET", path, what)), what, schema_id)
-            _cache[self._config, key] = found
+            call = Call(f"schema GUID {guid}", f"/schemas/guids/{guid}")
+            body = self._exchange.response_to(call, read_schema)
+            found = self._registered(call.about, None, body)
+            self._known.by_guid[guid] = found
         return found
 
-    def _version(self, subject: str, version: int | None, what: str) -> Any:
-        # Schemas may refer to versions that were deleted since.
-        wanted = "latest" if version is None else f"{version}?deleted=true"
-        path = f"/subjects/{quote(subject, safe='')}/versions/{wanted}"
-        return call(self._config, Call("GET", path, what))
-
-    def _schema(self, values: Any, what: str, schema_id: int | None) -> RegisteredSchema:
-        kind = self._value(values, "schemaType", str, what, _AVRO)
-        text = self._value(values, "schema", str, what)
-        # A response to the request of an id does not repeat it.
-        found_id = schema_id if schema_id is not None else self._value(values, "id", int, what, -1)
-        dependencies = _References(self, what)
-        dependencies.add(values)
-        return RegisteredSchema(found_id, kind, text, tuple(dependencies.found))
-
-    def _value(
-        self, values: Any, key: str, kind: type[T], what: str, default: T | None = None
-    ) -> T:
-        found = values.get(key) if isinstance(values, dict) else None
-        found = default if found is None and isinstance(values, dict) else found
-        if type(found) is not kind:
-            raise self._nonsense(what, values)
-        return found
-
-    def _nonsense(self, what: str, found: object) -> RegistryError:
-        return RegistryError(
-            f"The schema registry at {self._config.urls[0]} responded to the request for {what} "
-            f"with JSON that does not belong there: {shown(str(found))}"
+    def version(self, subject: str, version: int | Literal["latest"]) -> SubjectVersion:
+        """A version of a subject, which may be the newest one."""
+        about = f"subject {subject!r}, version {version}"
+        path = f"/subjects/{_quoted(subject)}/versions/{version}"
+        return self._subject_version(
+            about, self._exchange.response_to(Call(about, path), read_version)
         )
 
+    def versions(self, subject: str) -> list[int]:
+        """The versions of a subject that are not deleted."""
+        path = f"/subjects/{_quoted(subject)}/versions"
+        return self._exchange.response_to(Call(f"subject {subject!r}", path), read_versions)
 
-@dataclass
-class _References:
-    """The schemas that one refers to, each after those that it needs itself."""
+    def look_up(
+        self, subject: str, schema: NewSchema, *, normalize: bool = False
+    ) -> SubjectVersion | None:
+        """The version of a subject that is this schema; None if there is none.
 
-    client: RegistryClient
-    what: str
-    found: list[tuple[str, str]] = field(default_factory=list)
-    _open: list[tuple[str, int]] = field(default_factory=list)
-    _done: set[tuple[str, int]] = field(default_factory=set)
+        With `normalize` the registry ignores differences that mean nothing, such as the order of
+        attributes.
+        """
+        about = f"look-up of a schema in subject {subject!r}"
+        path = f"/subjects/{_quoted(subject)}?normalize={str(normalize).lower()}"
+        try:
+            found = self._exchange.response_to(Call(about, path, _json_of(schema)), read_version)
+        except NotFoundError:
+            return None
+        return self._subject_version(about, found)
 
-    def add(self, values: Any) -> None:
-        """Add those of a schema in a response."""
-        for each in self._listed(values):
-            value = self.client._value
-            name = value(each, "name", str, self.what)
-            key = value(each, "subject", str, self.what), value(each, "version", int, self.what)
-            if key in self._open:
-                loop = " -> ".join(subject for subject, _ in [*self._open, key])
-                raise RegistryError(f"The references of {self.what} go in a circle: {shown(loop)}")
-            if key in self._done:
-                continue
-            if len(self._done) + len(self._open) >= _MAX_REFERENCES:
-                raise RegistryError(f"{self.what} has more than {_MAX_REFERENCES} references")
-            self._open.append(key)
-            subject, version = key
-            what = f"version {version} of the subject {subject!r}, to which {self.what} refers"
-            referred = self.client._version(subject, version, what)
-            self.add(referred)
-            self._open.pop()
-            self._done.add(key)
-            self.found.append((name, value(referred, "schema", str, what)))
+    def register(self, subject: str, schema: NewSchema, *, normalize: bool = False) -> int:
+        """Make a schema the newest version of a subject, if it is none yet, and return its id."""
+        about = f"registration of a schema in subject {subject!r}"
+        path = f"/subjects/{_quoted(subject)}/versions?normalize={str(normalize).lower()}"
+        return self._exchange.response_to(Call(about, path, _json_of(schema)), read_id)
 
-    def _listed(self, values: Any) -> Sequence[Any]:
-        return self.client._value(values, "references", list, self.what, [])
+    def incompatibilities(self, subject: str, schema: NewSchema) -> list[str]:
+        """Why a schema is incompatible with versions of a subject, as the registry says.
+
+        Empty if it is compatible, or if the subject does not exist.
+        """
+        about = f"compatibility with subject {subject!r}"
+        path = f"/compatibility/subjects/{_quoted(subject)}/versions?verbose=true"
+        try:
+            said = self._exchange.response_to(
+                Call(about, path, _json_of(schema)), read_compatibility
+            )
+        except NotFoundError:
+            return []
+        return [self._exchange.cleaned(text) for text in said[:_MAX_REASONS]]
+
+    def _subject_version(self, about: str, found: VersionBody) -> SubjectVersion:
+        # Not kept by its id, which has another meaning in each of Confluent's contexts.
+        schema = self._registered(about, found.schema_id, found.schema)
+        return SubjectVersion(found.subject, found.version, schema)
+
+    def _registered(self, about: str, schema_id: int | None, body: SchemaBody) -> RegisteredSchema:
+        """The schema with all that it refers to."""
+        dependencies = resolve(about, body.references, partial(self._referenced, about))
+        return RegisteredSchema(schema_id, *body, dependencies)
+
+    def _referenced(self, about: str, reference: Reference) -> SchemaBody:
+        """The schema of a reference, even if it was deleted after it was referred to."""
+        place = reference.subject, reference.version
+        found = self._known.by_version.get(place)
+        if found is None:
+            about = (
+                f"{about}, reference {reference.name!r} to subject {reference.subject!r}, version "
+                f"{reference.version}"
+            )
+            path = f"/subjects/{_quoted(reference.subject)}/versions/{reference.version}"
+            call = Call(about, f"{path}?deleted=true")
+            found = self._exchange.response_to(call, read_version).schema
+            self._known.by_version[place] = found
+        return found
+
+
+def _quoted(subject: str) -> str:
+    """A subject in a path. Its slashes are quoted, too."""
+    try:
+        return quote(subject, safe="")
+    except UnicodeEncodeError:
+        raise RegistryError(
+            f"subject {subject!r} has a character that UTF-8 cannot encode"
+        ) from None
+
+
+def _json_of(schema: NewSchema) -> dict[str, Any]:
+    # Old registries do not know the type of Avro's schemas.
+    kind = {} if schema.kind == "AVRO" else {"schemaType": schema.kind}
+    references = [
+        {"name": each.name, "subject": each.subject, "version": each.version}
+        for each in schema.references
+    ]
+    return {"schema": schema.text, **kind, **({"references": references} if references else {})}

@@ -1,225 +1,322 @@
-"""The options of a schema registry, with the names of Confluent's clients after `schema.registry.`.
+"""The "schema.registry.*" options as one frozen, typed value.
 
-No I/O. Secrets are `Secret` values, and never appear in errors.
+Names and meanings are those of Confluent's clients: Java's SchemaRegistryClientConfig, Python's
+SchemaRegistryClient and, for `request.timeout.ms`, .NET's. The options of TLS are those of Kafka's
+clients. An unknown option is an error that suggests the nearest name. Options that contradict each
+other, or that look secure without an effect, are refused before any request. No I/O.
 """
 
 from __future__ import annotations
 
 import difflib
+import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
 
+from kafka_formats.registry.urls import Url, parse_url
+from kafka_protocol.auth.mechanism import utf8
 from kafka_protocol.auth.secret import Secret
-from kafka_protocol.client.config.option import declared_in, integer, one_of, option, read_options
-from kafka_protocol.client.config.security_checks import read_security
+from kafka_protocol.client.config.java_names import REFUSED, WITHOUT_EFFECT
+from kafka_protocol.client.config.option import (
+    declared_in,
+    integer,
+    one_of,
+    option,
+    quoted,
+    read_options,
+)
+from kafka_protocol.client.config.security_checks import read_tls, with_prefix
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.errors import KafkaConfigError
 
 PREFIX: Final = "schema.registry."
-_USER_INFO: Final = "USER_INFO"
-_FROM_URL: Final = "URL"
-_STATIC_TOKEN: Final = "STATIC_TOKEN"  # noqa: S105 - a name
-_OAUTHBEARER: Final = "OAUTHBEARER"
+
+_log = logging.getLogger(__name__)
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    # It cannot fail: an error would show the text, which may contain a password.
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _header_value(text: str) -> str:
+    if not text.isascii() or not text.isprintable():
+        raise ValueError("it must be printable ASCII")
+    return text.strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryConfig:
-    """The options of a registry. Each field is one option; its metadata has name and meaning."""
+    """The options of a registry's client. Each field is one option; its metadata has its name.
 
-    # It may have a password.
-    addresses: Secret = option(
+    `urls` have neither a user nor a slash at the end; with the source `URL`, `user_info` is what
+    they had.
+    """
+
+    urls: tuple[str, ...] = option(
         "url",
-        Secret,
-        Secret(""),
-        "Addresses of the registry: `https://host:port`, several with commas; all serve the same "
-        "schemas.",
+        _listed,
+        (),
+        "The URLs of the registry: `https://host:port/path`, with commas between them. All serve "
+        "the same schemas; the next one is used while one does not respond.",
     )
-    basic_source: str = option(
+    basic_source: str | None = option(
         "basic.auth.credentials.source",
-        one_of(_USER_INFO, _FROM_URL),
-        _USER_INFO,
-        "`URL`: user and password are those in `url`.",
+        one_of("USER_INFO", "URL"),
+        None,
+        "Where user and password for basic authentication are: `USER_INFO` (in "
+        "`schema.registry.basic.auth.user.info`, the default if that is given) or `URL` "
+        "(`https://user:password@host`).",
     )
     user_info: Secret | None = option(
-        "basic.auth.user.info", Secret, None, "User and password: `user:password`."
+        "basic.auth.user.info", Secret, None, "`user:password` for basic authentication."
     )
     bearer_source: str | None = option(
         "bearer.auth.credentials.source",
-        one_of(_STATIC_TOKEN, _OAUTHBEARER),
+        one_of("STATIC_TOKEN", "OAUTHBEARER"),
         None,
-        "`STATIC_TOKEN` or `OAUTHBEARER`. Default: that of the given options.",
+        "Where tokens are from: `STATIC_TOKEN` (`schema.registry.bearer.auth.token`) or "
+        "`OAUTHBEARER` (an OIDC endpoint, by client credentials).",
     )
-    token: Secret | None = option("bearer.auth.token", Secret, None, "A token to send.")
-    token_endpoint_url: str | None = option(
+    bearer_token: Secret | None = option(
+        "bearer.auth.token", Secret, None, "The token, for `STATIC_TOKEN`."
+    )
+    token_endpoint_url: Secret | None = option(
         "bearer.auth.issuer.endpoint.url",
-        str,
+        Secret,
         None,
-        "The URL that returns a token for the client's credentials (OIDC).",
+        "The URL that returns a token, for `OAUTHBEARER`. The options of TLS are used for it, too.",
     )
     client_id: str | None = option("bearer.auth.client.id", str, None, "The client's id.")
     client_secret: Secret | None = option(
         "bearer.auth.client.secret", Secret, None, "The client's secret."
     )
-    scope: str | None = option("bearer.auth.scope", str, None, "The scope to request.")
+    scope: str | None = option(
+        "bearer.auth.scope", str, None, "The scope to request, if the endpoint needs one."
+    )
     logical_cluster: str | None = option(
-        "bearer.auth.logical.cluster", str, None, "The id of a registry of Confluent Cloud."
+        "bearer.auth.logical.cluster",
+        _header_value,
+        None,
+        "The id of the registry in Confluent Cloud (`lsrc-...`), with either kind of token.",
     )
     identity_pool_id: str | None = option(
-        "bearer.auth.identity.pool.id", str, None, "The id of an identity pool of Confluent Cloud."
+        "bearer.auth.identity.pool.id",
+        _header_value,
+        None,
+        "The identity pool in Confluent Cloud (`pool-...`), with either kind of token.",
     )
-    timeout_ms: int = option(
-        "http.read.timeout.ms", integer(1), 10_000, "The longest wait for a response, in ms."
+    request_timeout_ms: int = option(
+        "request.timeout.ms", integer(1), 10_000, "How long to wait for the response of one URL."
     )
     max_retries: int = option(
-        "max.retries", integer(0, 100), 3, "How often a request is sent again to all addresses."
+        "max.retries",
+        integer(0, 1_000),
+        3,
+        "How often to try all URLs again after errors that may pass: of the network, 408, 429 and "
+        "5xx.",
     )
-    retry_backoff_ms: int = option(
-        "retries.wait.ms", integer(0), 1_000, "The wait before the first retry, in ms; then longer."
+    retries_wait_ms: int = option(
+        "retries.wait.ms", integer(0), 1_000, "The first pause before a retry; then it doubles."
     )
-    retry_backoff_max_ms: int = option(
-        "retries.max.wait.ms", integer(0), 20_000, "The longest wait before a retry, in ms."
+    retries_max_wait_ms: int = option(
+        "retries.max.wait.ms", integer(0), 20_000, "The longest pause before a retry."
     )
-    security: SecurityOptions = SecurityOptions()
+    tls: SecurityOptions = SecurityOptions()
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> RegistryConfig:
-        """Read options without `schema.registry.`; `ssl.*` are those of the Kafka client.
+        """Read options without their "schema.registry." prefix.
 
         Raises:
-            KafkaConfigError: A name is unknown, a value cannot be used, or options contradict each
-                other. Never contains a secret.
+            KafkaConfigError: A name is unknown, a value cannot be used, options contradict each
+                other, or url is missing. Never contains a secret value.
         """
-        own = declared_in(cls)
-        tls = {name: text for name, text in options.items() if name.startswith("ssl.")}
+        known = declared_in(cls)
+        own = {name: text for name, text in options.items() if name in known}
+        tls = {name: text for name, text in options.items() if name in _TLS_NAMES}
         for name in sorted(options.keys() - own.keys() - tls.keys()):
-            raise _unknown(name, [*own])
-        given = {name: text for name, text in options.items() if name in own}
-        config = cls(**read_options(cls, given, PREFIX), security=_tls_of(tls))
-        for check in (_check_urls, _check_basic, _check_bearer):
-            check(config)
-        return config
-
-    @property
-    def urls(self) -> tuple[str, ...]:
-        """The addresses without user and password."""
-        return tuple(map(_without_user, _split(self.addresses)))
-
-    @property
-    def basic_auth(self) -> Secret | None:
-        """User and password, with a colon between them; None to send none."""
-        if self.basic_source == _FROM_URL:
-            parts = urlsplit(_split(self.addresses)[0])
-            return Secret(f"{unquote(parts.username or '')}:{unquote(parts.password or '')}")
-        return self.user_info
-
-    @property
-    def token_endpoint(self) -> SecurityOptions | None:
-        """The endpoint for tokens and the client's credentials for it; None without one."""
-        if self.token_endpoint_url is None:
-            return None
-        return SecurityOptions(
-            token_endpoint_url=self.token_endpoint_url,
-            oauth_client_id=self.client_id,
-            oauth_client_secret=self.client_secret,
-            oauth_scope=self.scope,
-            https_ca_location=self.security.truststore_location,
-        )
+            if name not in _WITHOUT_EFFECT:
+                raise KafkaConfigError(_refusal(name, (*known, *_TLS_NAMES)))
+            _log.warning("The option %s%s has no effect in pykafka.", PREFIX, name)
+        values: dict[str, Any] = read_options(cls, own, PREFIX)
+        return _checked(cls(**values, tls=read_tls(tls, PREFIX) if tls else SecurityOptions()))
 
 
-def _split(addresses: Secret) -> list[str]:
-    return [each.strip().rstrip("/") for each in addresses.reveal().split(",") if each.strip()]
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        return False
-    is_plain = not (parts.query or parts.fragment)
-    return parts.scheme in {"http", "https"} and bool(parts.hostname) and is_plain
-
-
-def _without_user(url: str) -> str:
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-
-
-def _tls_of(options: Mapping[str, str]) -> SecurityOptions:
-    if not options:
-        return SecurityOptions()
-    known = declared_in(SecurityOptions)
-    for name in sorted(options.keys() - known.keys()):
-        raise _unknown(name, [each for each in known if each.startswith("ssl.")])
-    try:
-        # The address says whether TLS is used.
-        found = read_security({**options, "security.protocol": "SSL"})
-    except KafkaConfigError as error:
-        raise KafkaConfigError(
-            f"{error} (of the registry: the options begin with {PREFIX}ssl.)"
-        ) from error
-    return replace(found, protocol="PLAINTEXT")
-
-
-def _unknown(name: str, known: list[str]) -> KafkaConfigError:
-    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    hint = f"; did you mean '{PREFIX}{nearest[0]}'?" if nearest else f": {', '.join(known)}"
-    return KafkaConfigError(f"Option '{PREFIX}{name}' is not known to pykafka{hint}")
-
-
-def _check_urls(config: RegistryConfig) -> None:
-    urls = _split(config.addresses)
-    if not urls or not all(map(_is_address, urls)):
-        raise KafkaConfigError(
-            f"Option '{PREFIX}url' must be the address of the registry: http://host:port or "
-            "https://host:port, several with commas between them."
-        )
-    has_user = ["@" in urlsplit(url).netloc for url in urls]
-    if any(has_user) and config.basic_source != _FROM_URL:
-        raise KafkaConfigError(
-            f"Option '{PREFIX}url' has a user: set {PREFIX}basic.auth.credentials.source to URL, "
-            f"or give it in {PREFIX}basic.auth.user.info instead."
-        )
-    if config.basic_source == _FROM_URL and not has_user[0]:
-        raise KafkaConfigError(
-            f"Option '{PREFIX}basic.auth.credentials.source' is URL, but '{PREFIX}url' has no user."
-        )
-
-
-def _check_basic(config: RegistryConfig) -> None:
-    info = config.basic_auth
-    if info is not None and not info.reveal().partition(":")[1]:
-        raise KafkaConfigError(f"Option '{PREFIX}basic.auth.user.info' must be user:password.")
-    if info is not None and (config.token is not None or config.token_endpoint_url is not None):
-        raise KafkaConfigError(
-            f"Options '{PREFIX}basic.auth.*' and '{PREFIX}bearer.auth.*' exclude each other."
-        )
-
-
-# What each source of tokens needs: names, and the fields.
-_BEARER: Final[Mapping[str, Mapping[str, str]]] = {
-    _STATIC_TOKEN: {"bearer.auth.token": "token"},
-    _OAUTHBEARER: {
-        "bearer.auth.issuer.endpoint.url": "token_endpoint_url",
-        "bearer.auth.client.id": "client_id",
-        "bearer.auth.client.secret": "client_secret",
-    },
+_TLS_NAMES: Final = frozenset(n for n in declared_in(SecurityOptions) if n.startswith("ssl."))
+_WITHOUT_EFFECT: Final = frozenset(n for n in WITHOUT_EFFECT if n.startswith("ssl."))
+# Names of Confluent's clients for what does not exist here.
+_NOT_SUPPORTED: Final[Mapping[str, str]] = {
+    **{name: reason for name, reason in REFUSED.items() if name.startswith("ssl.")},
+    **dict.fromkeys(
+        ("proxy", "proxy.host", "proxy.port"), "requests are sent to the registry itself"
+    ),
+    **dict.fromkeys(
+        ("timeout", "http.connect.timeout.ms", "http.read.timeout.ms"),
+        "set schema.registry.request.timeout.ms",
+    ),
 }
 
 
-def _check_bearer(config: RegistryConfig) -> None:
-    if config.token is not None and config.token_endpoint_url is not None:
+def _refusal(name: str, known: tuple[str, ...]) -> str:
+    if name in _NOT_SUPPORTED:
+        reason = with_prefix(_NOT_SUPPORTED[name], PREFIX)
+        return f"Option '{PREFIX}{name}' is not supported: {reason}"
+    nearest = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean '{PREFIX}{nearest[0]}'?" if nearest else ""
+    return f"Option '{PREFIX}{name}' is not known{hint}"
+
+
+_NO_TLS_OPTIONS: Final = SecurityOptions()
+_CLIENT_CREDENTIALS: Final = ("token_endpoint_url", "client_id", "client_secret")
+# What each source of credentials needs, and what else only it uses.
+_REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
+    "URL": ("user_info",),
+    "USER_INFO": ("user_info",),
+    "STATIC_TOKEN": ("bearer_token",),
+    "OAUTHBEARER": _CLIENT_CREDENTIALS,
+}
+_OF_CONFLUENT_CLOUD: Final = ("logical_cluster", "identity_pool_id")
+_USED: Final[Mapping[str, tuple[str, ...]]] = {
+    **_REQUIRED,
+    "STATIC_TOKEN": (*_REQUIRED["STATIC_TOKEN"], *_OF_CONFLUENT_CLOUD),
+    "OAUTHBEARER": (*_CLIENT_CREDENTIALS, "scope", *_OF_CONFLUENT_CLOUD),
+}
+
+
+def _checked(config: RegistryConfig) -> RegistryConfig:
+    """The configuration with plain URLs, and with its credentials in their fields."""
+    config = _with_plain_urls(_with_default_source(config))
+    _check_sources(config)
+    _check_secrets(config)
+    _check_tls(config)
+    _warn(config)
+    return config
+
+
+def _with_default_source(config: RegistryConfig) -> RegistryConfig:
+    if config.user_info is not None and config.basic_source is None:
+        return replace(config, basic_source="USER_INFO")
+    return config
+
+
+def _with_plain_urls(config: RegistryConfig) -> RegistryConfig:
+    if not config.urls:
+        raise KafkaConfigError(f"Option {_named('urls')} must be specified: https://host:port/path")
+    urls = [_url(text, _named("urls")) for text in config.urls]
+    infos = {url.user_info for url in urls}
+    config = replace(config, urls=tuple(url.text for url in urls))
+    if config.basic_source == "URL":
+        return _with_user_of_urls(config, infos)
+    if infos != {None}:
         raise KafkaConfigError(
-            f"Options '{PREFIX}bearer.auth.token' and '{PREFIX}bearer.auth.issuer.endpoint.url' "
-            "exclude each other."
+            f"Option {_named('urls')} contains a user: set "
+            "schema.registry.basic.auth.credentials.source to URL, or move it to "
+            "schema.registry.basic.auth.user.info"
         )
-    source = config.bearer_source
-    if source is None and config.token_endpoint_url is not None:
-        source = _OAUTHBEARER
-    needs: Mapping[str, str] = _BEARER[source] if source else {}
-    for name, field in needs.items():
-        value: Any = getattr(config, field)
-        if value is None:
-            raise KafkaConfigError(f"Option '{PREFIX}{name}' is missing: {source} needs it.")
+    return config
+
+
+def _with_user_of_urls(config: RegistryConfig, infos: set[str | None]) -> RegistryConfig:
+    if config.user_info is not None:
+        raise KafkaConfigError(
+            f"Options {_named('basic_source', 'user_info')} contradict each other: set the first "
+            "one to USER_INFO"
+        )
+    info = infos.pop()
+    if infos or info is None:
+        raise KafkaConfigError(
+            f"Option {_named('urls')} must have the same user:password in each URL, because "
+            "schema.registry.basic.auth.credentials.source is URL"
+        )
+    return replace(config, user_info=Secret(info))
+
+
+def _url(text: str, name: str) -> Url:
+    try:
+        return parse_url(text)
+    except ValueError:
+        # Without the text, which may contain a password.
+        raise KafkaConfigError(
+            f"Option {name} must be https://host:port/path in ASCII, with commas between several"
+        ) from None
+
+
+def _check_sources(config: RegistryConfig) -> None:
+    sources = [s for s in (config.basic_source, config.bearer_source) if s is not None]
+    if len(sources) > 1:
+        raise KafkaConfigError(
+            f"Options {_named('basic_source', 'bearer_source')} exclude each other: keep one"
+        )
+    for source in sources:
+        missing = [name for name in _REQUIRED[source] if not getattr(config, name)]
+        if missing:
+            raise KafkaConfigError(f"Options {_named(*missing)} must be specified for {source}")
+    used = {name for source in sources for name in _USED[source]}
+    for name in dict.fromkeys(name for names in _USED.values() for name in names):
+        if name not in used and getattr(config, name) is not None:
+            needing = " or ".join(source for source, names in _USED.items() if name in names)
+            raise KafkaConfigError(
+                f"Option {_named(name)} has no effect: set "
+                f"schema.registry.bearer.auth.credentials.source to {needing}"
+            )
+
+
+def _check_secrets(config: RegistryConfig) -> None:
+    if config.user_info is not None:
+        name = _named("user_info" if config.basic_source == "USER_INFO" else "urls")
+        utf8(config.user_info.reveal(), name)
+        if ":" not in config.user_info.reveal():
+            raise KafkaConfigError(f"Option {name} must have the form user:password")
+    if config.bearer_token is not None and not _is_token(config.bearer_token.reveal()):
+        raise KafkaConfigError(
+            f"Option {_named('bearer_token')} is empty, or has a space or a character that is not "
+            "printable ASCII"
+        )
+    if config.client_secret is not None:
+        name = _named("client_id", "client_secret")
+        utf8(f"{config.client_id}:{config.client_secret.reveal()}", name)
+    if config.token_endpoint_url is not None:
+        _check_token_endpoint(config.token_endpoint_url.reveal())
+
+
+def _check_token_endpoint(text: str) -> None:
+    # It may have a query, unlike those of registries.
+    path, _, query = text.partition("?")
+    name = _named("token_endpoint_url")
+    if _url(path, name).user_info is not None or not _is_token(f"?{query}"):
+        raise KafkaConfigError(f"Option {name} must be https://host/path, without a user")
+
+
+def _check_tls(config: RegistryConfig) -> None:
+    """Refuse options without effect: a user who sets a trust store expects that it is used."""
+    if config.tls != _NO_TLS_OPTIONS and not any(u.startswith("https:") for u in _urls(config)):
+        raise KafkaConfigError(
+            f"Options 'schema.registry.ssl.*' are set, and have no effect while "
+            f"{_named('urls')} is http: use https"
+        )
+
+
+def _is_token(text: str) -> bool:
+    return text != "" and text.isascii() and text.isprintable() and " " not in text
+
+
+def _urls(config: RegistryConfig) -> tuple[str, ...]:
+    endpoint = config.token_endpoint_url
+    return (*config.urls, *([endpoint.reveal()] if endpoint else []))
+
+
+def _warn(config: RegistryConfig) -> None:
+    has_credentials = config.user_info is not None or config.bearer_source is not None
+    if has_credentials and any(url.startswith("http:") for url in _urls(config)):
+        _log.warning("A URL of schema.registry.* is http: the credentials are sent unencrypted.")
+
+
+_NAMES: Final = {
+    field.name: field.metadata["name"] for field in fields(RegistryConfig) if field.metadata
+}
+
+
+def _named(*field_names: str) -> str:
+    return quoted([_NAMES[name] for name in field_names], PREFIX)

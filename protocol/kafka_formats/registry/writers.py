@@ -8,13 +8,14 @@ from typing import Final
 
 from kafka_formats.errors import NotFoundError, SchemaError
 from kafka_formats.framing import SchemaId
-from kafka_formats.registry.client import RegisteredSchema, RegistryClient
+from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
+from kafka_formats.registry.schemas import Kind, RegisteredSchema
 from kafka_formats.schema_text import SchemaText
 from kafka_formats.settings import Format
 
 # The names of formats in a registry.
-KINDS: Final[Mapping[Format, str]] = {Format.AVRO: "AVRO"}
+KINDS: Final[Mapping[Format, Kind]] = {Format.AVRO: "AVRO"}
 
 
 def schema_text_of(schema: RegisteredSchema, format_: Format, what: str) -> SchemaText:

@@ -62,10 +62,10 @@ def utf8(text: str, what: str) -> bytes:
     return encoded
 
 
-def shown(text: str) -> str:
+def shown(text: str, max_characters: int = _MAX_SHOWN) -> str:
     """A server's text for an error: short, and only printable characters."""
-    printable = "".join(c if c.isprintable() else "?" for c in text[:_MAX_SHOWN])
-    return printable + "..." if len(text) > _MAX_SHOWN else printable
+    printable = "".join(c if c.isprintable() else "?" for c in text[:max_characters])
+    return printable + "..." if len(text) > max_characters else printable
 
 
 def check_no_more(challenge: bytes) -> None:

@@ -70,6 +70,16 @@ class Deadline:
         return Deadline(min(self._at, time.monotonic() + ms / 1000))
 
 
+def backoff_after(earlier_failures: int, initial_ms: float, max_ms: float) -> float:
+    """How long to wait after a failure before the next try, in ms, with 20 % jitter (KIP-580).
+
+    It doubles with each earlier failure, up to `max_ms`, and is never 0: retries without a pause
+    would not end.
+    """
+    backoff_ms = max(1.0, min(max_ms, initial_ms * 2.0 ** min(earlier_failures, 30)))
+    return backoff_ms * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311  no secret in it
+
+
 class Retry:
     """Decides after each failure whether to retry, and waits before the retry.
 
@@ -144,11 +154,7 @@ class Retry:
         Raises:
             KafkaError: As from `wait`.
         """
-        # At least 1 ms: with a back-off of 0 the retries would neither pause nor end.
-        backoff_ms: float = max(
-            1.0, min(self._max_ms, self._initial_ms * 2 ** min(self._failures, 30))
-        )
-        backoff_ms *= random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311  no secret in it
+        backoff_ms = backoff_after(self._failures, self._initial_ms, self._max_ms)
         self._failures += 1
         if not isinstance(error, BrokerConnectionError):
             # A broker was reached: it returned the error, or did not respond to a request in time.

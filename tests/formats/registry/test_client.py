@@ -1,167 +1,290 @@
-"""Schemas of a registry."""
+"""Schemas by id, GUID and subject, with what they refer to; look-ups and registrations."""
 
 from __future__ import annotations
 
+import json
+import pickle
+import traceback
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from kafka_formats.errors import NotFoundError, RegistryError
-from kafka_formats.registry import client as client_module
-from kafka_formats.registry.client import RegisteredSchema, RegistryClient, SubjectVersion
-from kafka_formats.registry.config import RegistryConfig
-from tests.fakes.registry import FakeRegistry, Received, Reply, registry, subjects
+from kafka_formats.registry.client import RegistryClient, _known_with
+from kafka_formats.registry.schemas import (
+    NewSchema,
+    Reference,
+    RegisteredSchema,
+    SubjectVersion,
+)
+from kafka_protocol.auth.secret import Secret
+from tests.formats.registry.server import FakeRegistry, config_of, error, ok, response, running
+from tests.secret_check import PASSWORD
 
-GUID = uuid.UUID("12345678-1234-5678-1234-567812345678")
-OLD: dict[str, Any] = {"id": 7, "schema": '"string"'}
-NEW: dict[str, Any] = {"id": 9, "schema": '"bytes"', "schemaType": "AVRO", "references": None}
-
-
-@pytest.fixture(autouse=True)
-def _no_cache() -> Iterator[None]:
-    yield
-    client_module._cache.clear()
-
-
-def of(fake: FakeRegistry) -> RegistryClient:
-    return RegistryClient(RegistryConfig.from_options({"url": fake.url, "max.retries": "0"}))
+LONG = NewSchema("AVRO", '"long"')
+GUID = uuid.UUID("cc0e0e0e-53c1-4a1a-8f1a-000000000001")
 
 
-def test_schemas_by_subject_and_version() -> None:
-    with registry(subjects(orders__value=[OLD, NEW])) as fake:
-        found = of(fake)
-        old = RegisteredSchema(7, "AVRO", '"string"')
-        new = RegisteredSchema(9, "AVRO", '"bytes"')
-        assert found.versions("orders-value") == [1, 2]
-        assert found.version("orders-value", 1) == SubjectVersion("orders-value", 1, old)
-        assert found.version("orders-value", None) == SubjectVersion("orders-value", 2, new)
+@pytest.fixture
+def registry() -> Iterator[FakeRegistry]:
+    with running() as running_registry:
+        yield running_registry
+    _known_with.cache_clear()
 
 
-def test_subjects_are_quoted() -> None:
-    with registry(lambda _request: Reply(values=[1])) as fake:
-        assert of(fake).versions("a/b c%") == [1]
-    assert fake.paths == ["/subjects/a%2Fb%20c%25/versions"]
+def client(registry: FakeRegistry, **values: Any) -> RegistryClient:
+    return RegistryClient(config_of(registry.url, **values))
 
 
-def test_schemas_are_kept_by_id() -> None:
-    with registry(subjects(orders=[OLD])) as fake:
-        assert of(fake).schema_of_id(7) == of(fake).schema_of_id(7)
-        assert of(fake).schema_of_id(7).text == '"string"'
-    assert fake.paths == ["/schemas/ids/7"]
+def body(text: str, *references: str, **fields: Any) -> dict[str, Any]:
+    """A schema in a response, and the subjects of its references, which are their names, too."""
+    needed = [{"name": name, "subject": name, "version": 1} for name in references]
+    return {"schema": text, **({"references": needed} if needed else {}), **fields}
 
 
-def test_schemas_by_guid() -> None:
-    reply = Reply(values={"schema": '"int"', "schemaType": "AVRO", "guid": str(GUID)})
-    with registry(lambda _request: reply) as fake:
-        assert of(fake).schema_of_guid(GUID).text == '"int"'
-    assert fake.paths == [f"/schemas/guids/{GUID}"]
+def version_body(subject: str, text: str, *references: str) -> bytes:
+    return ok(body(text, *references, subject=subject, version=1, id=5))
 
 
-def test_what_does_not_exist() -> None:
-    with registry(subjects(orders=[OLD])) as fake:
-        found = of(fake)
-        for request, what in (
-            (lambda: found.schema_of_id(8), "the schema id 8"),
-            (lambda: found.versions("other"), "the versions of the subject 'other'"),
-            (lambda: found.version("orders", 3), "version 3 of the subject 'orders'"),
-        ):
-            with pytest.raises(NotFoundError, match=f"does not have {what}"):
-                request()
-        with pytest.raises(NotFoundError):
-            found.schema_of_id(8)
-    assert fake.paths.count("/schemas/ids/8") == 2
+def test_a_schema_by_id(registry: FakeRegistry) -> None:
+    registry.on("/schemas/ids/7", ok(body('"long"')))
+    assert client(registry).schema_of_id(7) == RegisteredSchema(7, "AVRO", '"long"')
 
 
-def reference(name: str, subject: str) -> dict[str, object]:
-    return {"name": name, "subject": subject, "version": 1}
+def test_a_schema_by_guid_has_no_id(registry: FakeRegistry) -> None:
+    registry.on(f"/schemas/guids/{GUID}", ok(body("syntax", schemaType="PROTOBUF", guid="x")))
+    for _ in range(2):
+        found = client(registry).schema_of_guid(GUID)
+        assert found == RegisteredSchema(None, "PROTOBUF", "syntax")
+    assert len(registry.requests) == 1
 
 
-def test_references_come_before_those_that_need_them_and_once() -> None:
-    versions = {
-        "order": [OLD | {"references": [reference("Line", "line"), reference("Money", "money")]}],
-        "line": [{"id": 2, "schema": "LINE", "references": [reference("Money", "money")]}],
-        "money": [{"id": 3, "schema": "MONEY"}],
-    }
-    with registry(subjects(**versions)) as fake:
-        found = of(fake).schema_of_id(7)
-    assert found.dependencies == (("Money", "MONEY"), ("Line", "LINE"))
-    assert fake.paths.count("/subjects/money/versions/1?deleted=true") == 1
+def test_an_id_is_asked_once_by_a_process(registry: FakeRegistry) -> None:
+    registry.on("/schemas/ids/7", ok(body('"long"', "a")))
+    registry.on("/subjects/a/versions/1?deleted=true", version_body("a", '"int"'))
+    registry.on("/schemas/ids/8", ok(body('"int"', "a")))
+    first = client(registry).schema_of_id(7)
+    assert client(registry).schema_of_id(7) is first
+    client(registry).schema_of_id(8)
+    assert registry.targets == [
+        *("/schemas/ids/7", "/subjects/a/versions/1?deleted=true", "/schemas/ids/8")
+    ]
 
 
-def test_references_in_a_circle_are_refused() -> None:
-    versions = {
-        "a": [OLD | {"references": [reference("B", "b")]}],
-        "b": [{"id": 2, "schema": "B", "references": [reference("A", "a")]}],
-    }
-    with registry(subjects(**versions)) as fake:
-        with pytest.raises(RegistryError, match="go in a circle: b -> a -> b"):
-            of(fake).version("a", None)
+def test_another_configuration_asks_for_itself(registry: FakeRegistry) -> None:
+    registry.on("/schemas/ids/7", ok(body('"long"')))
+    client(registry).schema_of_id(7)
+    client(registry, user_info=Secret("u:p")).schema_of_id(7)
+    assert len(registry.requests) == 2
 
 
-def test_too_many_references_are_refused() -> None:
-    def respond(request: Received) -> Reply:
-        number = int(request.path.split("/")[2].lstrip("s")) if "subjects" in request.path else 0
-        more = [reference("N", f"s{number + 1}")]
-        return Reply(values={"id": 1, "version": 1, "schema": "S", "references": more})
-
-    with registry(respond) as fake:
-        with pytest.raises(RegistryError, match="the schema id 1 has more than 200 references"):
-            of(fake).schema_of_id(1)
+def test_an_id_that_does_not_exist_is_asked_again(registry: FakeRegistry) -> None:
+    registry.on("/schemas/ids/7", error(404, 40403), ok(body('"long"')))
+    with pytest.raises(
+        NotFoundError, match=r"^schema id 7: http.*/schemas/ids/7 responded with 404"
+    ):
+        client(registry).schema_of_id(7)
+    assert client(registry).schema_of_id(7).text == '"long"'
 
 
-def test_a_missing_reference_names_who_needs_it() -> None:
-    versions = {"a": [OLD | {"references": [reference("B", "b")]}]}
-    with registry(subjects(**versions)) as fake:
-        with pytest.raises(NotFoundError, match="version 1 of the subject 'b', to which"):
-            of(fake).schema_of_id(7)
+def test_dependencies_of_dependencies(registry: FakeRegistry) -> None:
+    registry.on("/schemas/ids/7", ok(body("root", "a", "b")))
+    registry.on("/subjects/a/versions/1?deleted=true", version_body("a", "A", "c"))
+    registry.on("/subjects/b/versions/1?deleted=true", version_body("b", "B", "c"))
+    registry.on("/subjects/c/versions/1?deleted=true", version_body("c", "C"))
+    found = client(registry).schema_of_id(7)
+    assert found.references == (Reference("a", "a", 1), Reference("b", "b", 1))
+    assert found.dependencies == (("c", "C"), ("a", "A"), ("b", "B"))
+    assert len(registry.requests) == 4
+
+
+def test_a_reference_that_does_not_exist_is_named(registry: FakeRegistry) -> None:
+    registry.on("/schemas/ids/7", ok(body("root", "a/b")))
+    registry.on("/subjects/a%2Fb/versions/1?deleted=true", error(404, 40402))
+    reason = r"^schema id 7, reference 'a/b' to subject 'a/b', version 1: http.*404 .*40402"
+    with pytest.raises(NotFoundError, match=reason):
+        client(registry).schema_of_id(7)
+
+
+def test_a_circle_of_references(registry: FakeRegistry) -> None:
+    registry.on("/schemas/ids/7", ok(body("root", "a")))
+    registry.on("/subjects/a/versions/1?deleted=true", version_body("a", "A", "b"))
+    registry.on("/subjects/b/versions/1?deleted=true", version_body("b", "B", "a"))
+    with pytest.raises(
+        RegistryError, match=r"^schema id 7: its references form a circle: 'a' vers"
+    ):
+        client(registry).schema_of_id(7)
+    assert len(registry.requests) == 3
+
+
+def test_a_schema_of_one_megabyte(registry: FakeRegistry) -> None:
+    text = json.dumps(
+        {"type": "enum", "name": "E", "symbols": [f"S{i:07}" for i in range(100_000)]}
+    )
+    assert len(text) > 1024 * 1024
+    registry.on("/schemas/ids/7", ok(body(text)))
+    assert client(registry).schema_of_id(7).text == text
+
+
+def test_versions_are_asked_each_time(registry: FakeRegistry) -> None:
+    registry.on("/subjects/s/versions", ok([1, 3]))
+    latest = body('"long"', subject="s", version=3, id=7)
+    registry.on("/subjects/s/versions/latest", ok(latest), ok(latest | {"version": 4, "id": 9}))
+    registry.on("/subjects/s/versions/3", ok(latest))
+    asking = client(registry)
+    assert asking.versions("s") == [1, 3]
+    schema = RegisteredSchema(7, "AVRO", '"long"')
+    assert asking.version("s", 3) == SubjectVersion("s", 3, schema)
+    assert asking.version("s", "latest") == SubjectVersion("s", 3, schema)
+    assert asking.version("s", "latest").version == 4
 
 
 @pytest.mark.parametrize(
-    "values",
+    ("subject", "path"),
     [
-        [],
-        {},
-        {"schema": 1},
-        {"schema": "s", "schemaType": 5},
-        {"schema": "s", "references": "x"},
-        {"schema": "s", "references": [1]},
-        {"schema": "s", "references": [{"name": "n", "subject": "s", "version": True}]},
-        "x" * 100_000,
+        ("a/b", "a%2Fb"),
+        ("ü ?#%", "%C3%BC%20%3F%23%25"),
+        (":.ctx:s", "%3A.ctx%3As"),
+        ("a\r\nX: y", "a%0D%0AX%3A%20y"),
     ],
 )
-def test_fault_63_json_that_does_not_belong_there(values: object) -> None:
-    with registry(lambda _request: Reply(values=values)) as fake:
-        with pytest.raises(RegistryError, match="does not belong there") as caught:
-            of(fake).schema_of_id(7)
-    assert len(str(caught.value)) < 600
+def test_subjects_are_quoted(registry: FakeRegistry, subject: str, path: str) -> None:
+    registry.on(f"/subjects/{path}/versions", ok([1]))
+    assert client(registry).versions(subject) == [1]
 
 
-@pytest.mark.parametrize("values", [{}, [1, "2"], [True]])
-def test_fault_63_versions_that_are_none(values: object) -> None:
-    with registry(lambda _request: Reply(values=values)) as fake:
-        with pytest.raises(RegistryError, match="the versions of the subject 's'"):
-            of(fake).versions("s")
+def test_a_subject_that_cannot_be_sent(registry: FakeRegistry) -> None:
+    with pytest.raises(RegistryError, match=r"'\\ud800' has a character that UTF-8 cannot encode"):
+        client(registry).versions("\ud800")
 
 
-def test_schemas_are_looked_up_and_registered() -> None:
-    def respond(request: Received) -> Reply:
-        if request.body["schema"] == "known" or request.path.endswith("/versions"):
-            return Reply(values={"id": 5})
-        return Reply(404, {"error_code": 40403})
-
-    with registry(respond) as fake:
-        found = of(fake)
-        assert found.look_up("s", "AVRO", "known") == 5
-        assert found.look_up("s", "AVRO", "unknown") is None
-        assert found.register("s", "AVRO", "unknown") == 5
-    assert fake.paths == ["/subjects/s", "/subjects/s", "/subjects/s/versions"]
-    assert fake.received[2].body == {"schema": "unknown", "schemaType": "AVRO"}
+def test_a_context_has_its_own_ids(registry: FakeRegistry) -> None:
+    """In Confluent's registry an id has another meaning in each context."""
+    registry.on(
+        "/subjects/%3A.ctx%3As/versions/1",
+        ok(body('"int"', subject=":.ctx:s", version=1, id=7)),
+    )
+    registry.on("/schemas/ids/7", ok(body('"long"')))
+    assert client(registry).version(":.ctx:s", 1).schema.text == '"int"'
+    assert client(registry).schema_of_id(7).text == '"long"'
 
 
-def test_an_incompatible_schema_is_refused() -> None:
-    reply = Reply(409, {"error_code": 409, "message": "READER_FIELD_MISSING_DEFAULT_VALUE"})
-    with registry(lambda _request: reply) as fake:
-        with pytest.raises(RegistryError, match=r"READER_FIELD.*: the schema is not compatible"):
-            of(fake).register("s", "AVRO", "x")
+def test_a_look_up(registry: FakeRegistry) -> None:
+    found = ok(body('"long"', subject="s", version=2, id=7))
+    registry.on("/subjects/s?normalize=false", found)
+    registry.on("/subjects/s?normalize=true", error(404, 40403), error(404, 40401))
+    asking = client(registry)
+    expected = SubjectVersion("s", 2, RegisteredSchema(7, "AVRO", '"long"'))
+    assert asking.look_up("s", LONG) == expected
+    assert asking.look_up("s", LONG, normalize=True) is None
+    assert asking.look_up("s", LONG, normalize=True) is None
+    assert registry.requests[0].body == {"schema": '"long"'}
+
+
+def test_a_registration(registry: FakeRegistry) -> None:
+    registry.on("/subjects/s/versions?normalize=false", ok({"id": 7}))
+    registry.on("/subjects/s/versions?normalize=true", ok({"id": 8}))
+    schema = NewSchema("JSON", "{}", (Reference("n", "r", 2),))
+    assert client(registry).register("s", schema) == 7
+    assert client(registry).register("s", schema, normalize=True) == 8
+    assert registry.requests[0].method == "POST"
+    assert registry.requests[0].body == {
+        "schema": "{}",
+        "schemaType": "JSON",
+        "references": [{"name": "n", "subject": "r", "version": 2}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (error(409, 409, "READER_FIELD_MISSING"), "409: READER_FIELD_MISSING.*incompatible with"),
+        (error(422, 42201, "no Avro"), "42201: no Avro.*does not accept this schema"),
+    ],
+    ids=["incompatible", "invalid"],
+)
+def test_a_refused_registration(registry: FakeRegistry, reply: bytes, reason: str) -> None:
+    registry.on("/subjects/s/versions?normalize=false", reply)
+    with pytest.raises(
+        RegistryError, match=rf"^registration of a schema in subject 's': .*{reason}"
+    ):
+        client(registry).register("s", LONG)
+    assert len(registry.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "messages"),
+    [
+        (ok({"is_compatible": True}), []),
+        (ok({"is_compatible": False, "messages": ["a", "b"]}), ["a", "b"]),
+        (error(404, 40401), []),
+    ],
+    ids=["compatible", "incompatible", "no subject"],
+)
+def test_incompatibilities(registry: FakeRegistry, reply: bytes, messages: list[str]) -> None:
+    registry.on("/compatibility/subjects/s/versions?verbose=true", reply)
+    assert client(registry).incompatibilities("s", LONG) == messages
+
+
+def test_reasons_of_incompatibility_are_clean_and_short(registry: FakeRegistry) -> None:
+    said = {"is_compatible": False, "messages": [f"{PASSWORD}\x1b" + "x" * 10_000] * 1_000}
+    registry.on("/compatibility/subjects/s/versions?verbose=true", ok(said))
+    messages = client(registry, user_info=Secret(f"u:{PASSWORD}")).incompatibilities("s", LONG)
+    assert len(messages) <= 100
+    assert all(message.startswith("***?xxx") and len(message) <= 1_003 for message in messages)
+
+
+ASKING: list[Callable[[RegistryClient], object]] = [
+    lambda asked: asked.schema_of_id(7),
+    lambda asked: asked.schema_of_guid(GUID),
+    lambda asked: asked.versions("s"),
+    lambda asked: asked.version("s", "latest"),
+    lambda asked: asked.look_up("s", LONG),
+    lambda asked: asked.register("s", LONG),
+    lambda asked: asked.incompatibilities("s", LONG),
+]
+
+
+@pytest.mark.parametrize("ask", ASKING)
+@pytest.mark.parametrize(
+    "reply",
+    [response(200, b"<html>login"), ok("no"), error(403, 40301), error(404, 404)],
+    ids=["HTML", "nonsense", "403", "404"],
+)
+def test_fault_63_whatever_is_requested_a_fault_is_an_error_without_secrets(
+    registry: FakeRegistry, ask: Callable[[RegistryClient], object], reply: bytes
+) -> None:
+    asked = client(registry, user_info=Secret(f"u:{PASSWORD}"))
+    for target in (
+        "/schemas/ids/7",
+        f"/schemas/guids/{GUID}",
+        "/subjects/s/versions",
+        "/subjects/s/versions/latest",
+        "/subjects/s?normalize=false",
+        "/subjects/s/versions?normalize=false",
+        "/compatibility/subjects/s/versions?verbose=true",
+    ):
+        registry.on(target, reply)
+    with pytest.raises(RegistryError) as caught:
+        ask(asked)
+    assert registry.url in str(caught.value)
+    assert PASSWORD not in "".join(traceback.format_exception(caught.value))
+    assert not isinstance(caught.value, NotFoundError)
+
+
+def test_what_is_known_of_few_configurations_is_kept(registry: FakeRegistry) -> None:
+    registry.on("/schemas/ids/7", ok(body('"long"')))
+    for number in range(40):
+        client(registry, max_retries=number).schema_of_id(7)
+    client(registry, max_retries=39).schema_of_id(7)
+    assert len(registry.requests) == 40
+    client(registry, max_retries=0).schema_of_id(7)
+    assert len(registry.requests) == 41
+
+
+def test_schemas_travel_to_tasks() -> None:
+    schema = RegisteredSchema(7, "AVRO", "root", (Reference("a", "a", 1),), (("a", "A"),))
+    version = SubjectVersion("s", 1, schema)
+    assert pickle.loads(pickle.dumps(version)) == version

@@ -38,6 +38,11 @@ def test_a_servers_text_is_short_and_printable(text: str) -> None:
     assert result == text or not text.isprintable() or len(text) > 200
 
 
+def test_a_servers_text_can_be_shorter_or_longer() -> None:
+    assert shown("x" * 300, 3) == "xxx..."
+    assert shown("x" * 300, 1_000) == "x" * 300
+
+
 def test_no_token_after_the_end() -> None:
     check_no_more(b"")
     with pytest.raises(AuthenticationError, match="sent 3 bytes after the end of the exchange"):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kafka_protocol.client.clock import Deadline, Retry
+from kafka_protocol.client.clock import Deadline, Retry, backoff_after
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.errors import (
     BrokerConnectionError,
@@ -46,6 +46,17 @@ def waits_ms(retry: Retry, error: KafkaError, times: int) -> list[float]:
 def test_back_off_doubles_up_to_its_maximum() -> None:
     waits = waits_ms(Retry(CONFIG, Deadline.after(10_000), 10_000), RETRIABLE, 6)
     assert all(wait >= least * 0.8 for wait, least in zip(waits, (1, 2, 4, 8, 8, 8), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("failures", "initial_ms", "backoff_ms"),
+    [(0, 100, 100), (1, 100, 200), (3, 100, 500), (10_000, 100, 500), (5, 0, 1)],
+)
+def test_a_back_off_has_jitter_and_is_never_0(
+    failures: int, initial_ms: float, backoff_ms: float
+) -> None:
+    found = {backoff_after(failures, initial_ms, 500) for _ in range(50)}
+    assert 0.8 * backoff_ms <= min(found) < max(found) <= 1.2 * backoff_ms
 
 
 def test_an_error_that_is_not_retriable_is_raised_at_once() -> None:

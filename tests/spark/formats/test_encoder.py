@@ -31,7 +31,7 @@ ROWS = pa.RecordBatch.from_pydict(
 @pytest.fixture(autouse=True)
 def _no_cache() -> Iterator[None]:
     yield
-    client_module._cache.clear()
+    client_module._known_with.cache_clear()
 
 
 def payload_of(
@@ -53,10 +53,11 @@ def payload_of(
 
 def with_registration(request: Received) -> Reply:
     """A registry that knows `ORDER` in the subject `known`, and registers others as 9."""
-    if request.path.endswith("/versions"):
+    path = request.path.partition("?")[0]
+    if path.endswith("/versions"):
         return Reply(values={"id": 9})
-    if request.path == "/subjects/known":
-        return Reply(values={"id": 8})
+    if path == "/subjects/known":
+        return Reply(values={"subject": "known", "version": 1, "id": 8, "schema": ORDER})
     return Reply(404, {"error_code": 40403})
 
 
@@ -81,8 +82,8 @@ def test_a_schema_of_the_user_can_be_registered() -> None:
     own = replace(VALUE, schema=ORDER)
     with registry(with_registration) as fake:
         assert payload_of(fake, own, auto_register=True) == b"\x00\x00\x00\x00\x09\x0a"
-    assert fake.paths == ["/subjects/orders-value/versions"]
-    assert fake.received[0].body == {"schema": ORDER, "schemaType": "AVRO"}
+    assert fake.paths == ["/subjects/orders-value/versions?normalize=false"]
+    assert fake.received[0].body == {"schema": ORDER}
 
 
 def test_a_schema_can_be_made_from_the_column() -> None:
@@ -120,7 +121,7 @@ def test_rows_with_topics_of_their_own_need_a_subject() -> None:
 
 def test_a_subject_that_does_not_exist() -> None:
     with registry(subjects()) as fake:
-        with pytest.raises(NotFoundError, match="of the subject 'orders-value'"):
+        with pytest.raises(NotFoundError, match="subject 'orders-value', version latest: "):
             payload_of(fake)
 
 

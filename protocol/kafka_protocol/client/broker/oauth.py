@@ -1,5 +1,7 @@
 """Tokens for OAUTHBEARER: from a function of the user, or from an OIDC endpoint (KIP-768).
 
+Schema registries accept tokens of such endpoints, too.
+
 A token from an endpoint is cached for four fifths of its lifetime, as in Java's client
 (sasl.login.refresh.window.factor). Tokens are not verified here: brokers do that.
 """
@@ -10,6 +12,7 @@ import base64
 import importlib
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote_plus, urlencode, urlsplit
 
@@ -34,12 +37,33 @@ _MAX_LIFETIME_S: Final = 1e12
 _RETRIABLE_STATUSES: Final = frozenset({429, 500, 502, 503, 504})
 
 
+@dataclass(frozen=True, slots=True)
+class ClientCredentials:
+    """What a token is requested with (RFC 6749, section 4.4), and where.
+
+    Attributes:
+        endpoint_url: An http or https URL without a user.
+        client_id: The client's id.
+        client_secret: The client's secret.
+        scope: The scope to request; None to request none.
+        tls: The options of TLS for the endpoint.
+        urlencode: Whether id and secret are URL-encoded in the request's header.
+    """
+
+    endpoint_url: str
+    client_id: str
+    client_secret: Secret
+    scope: str | None
+    tls: SecurityOptions
+    urlencode: bool = False
+
+
 class _CachedToken(NamedTuple):
     token: Secret
     until: Deadline
 
 
-_cache: dict[SecurityOptions, _CachedToken] = {}
+_cache: dict[ClientCredentials, _CachedToken] = {}
 
 
 def token_for(security: SecurityOptions, deadline: Deadline) -> Secret:
@@ -48,23 +72,55 @@ def token_for(security: SecurityOptions, deadline: Deadline) -> Secret:
     The deadline is for the endpoint; the time of a callback has no limit.
 
     Raises:
-        AuthenticationError: The endpoint refused, or the callback failed.
-        BrokerConnectionError, KafkaTimeoutError: The endpoint cannot be reached, or is silent.
-        TlsError: The endpoint cannot be trusted.
-        ProtocolError: Its response is not HTTP.
+        KafkaError: As from `endpoint_token`.
+        AuthenticationError: The callback failed.
         KafkaConfigError: The callback does not exist.
     """
     if security.token_callback is not None:
         return _call_back(security.token_callback)
-    cached = _cache.get(security)
-    if cached is None or cached.until.has_passed:
-        cached = _cache[security] = _request_token(security, deadline)
-    return cached.token
+    try:
+        return endpoint_token(_credentials_in(security), deadline)
+    except TlsError as error:
+        raise TlsError(
+            f"{error} (the authorities to trust at a token endpoint: kafka.https.ca.location)"
+        ) from error
 
 
 def forget_token(security: SecurityOptions) -> None:
     """Drop the cached token, because a broker refused it."""
-    _cache.pop(security, None)
+    forget_endpoint_token(_credentials_in(security))
+
+
+def endpoint_token(credentials: ClientCredentials, deadline: Deadline) -> Secret:
+    """Get a valid token from an endpoint, or from the cache if possible.
+
+    Raises:
+        AuthenticationError: The endpoint refused.
+        BrokerConnectionError, KafkaTimeoutError: The endpoint cannot be reached, or is silent.
+        TlsError: The endpoint cannot be trusted.
+        ProtocolError: Its response is not HTTP, or longer than 1 MiB.
+        KafkaConfigError: A file that TLS needs cannot be used.
+    """
+    cached = _cache.get(credentials)
+    if cached is None or cached.until.has_passed:
+        cached = _cache[credentials] = _request_token(credentials, deadline)
+    return cached.token
+
+
+def forget_endpoint_token(credentials: ClientCredentials) -> None:
+    """Drop the cached token, because a server refused it."""
+    _cache.pop(credentials, None)
+
+
+def _credentials_in(security: SecurityOptions) -> ClientCredentials:
+    return ClientCredentials(
+        security.token_endpoint_url or "",
+        security.oauth_client_id or "",
+        security.oauth_client_secret or Secret(""),
+        security.oauth_scope,
+        SecurityOptions(truststore_location=security.https_ca_location),
+        security.oauth_header_urlencode,
+    )
 
 
 def _call_back(path: str) -> Secret:
@@ -88,34 +144,24 @@ def _call_back(path: str) -> Secret:
     return Secret(token)
 
 
-def _request_token(security: SecurityOptions, deadline: Deadline) -> _CachedToken:
-    url, secret = security.token_endpoint_url or "", security.oauth_client_secret or Secret("")
+def _request_token(credentials: ClientCredentials, deadline: Deadline) -> _CachedToken:
+    url, secret = credentials.endpoint_url, credentials.client_secret.reveal()
     form = {"grant_type": "client_credentials"}
-    if security.oauth_scope is not None:
-        form["scope"] = security.oauth_scope
-    credentials = [security.oauth_client_id or "", secret.reveal()]
-    if security.oauth_header_urlencode:
-        credentials = [quote_plus(part) for part in credentials]
-    basic = base64.b64encode(utf8(":".join(credentials), "the client's credentials")).decode()
+    if credentials.scope is not None:
+        form["scope"] = credentials.scope
+    user = [credentials.client_id, secret]
+    if credentials.urlencode:
+        user = [quote_plus(part) for part in user]
+    basic = base64.b64encode(utf8(":".join(user), "the client's credentials")).decode()
     headers = {
         "Authorization": f"Basic {basic}",
         "Content-Type": "application/x-www-form-urlencoded",
         "Accept": "application/json",
     }
-    body = urlencode(form).encode()
-    response = _post(HttpRequest("POST", url, headers, body), security, deadline)
-    hidden = (secret.reveal(), quote_plus(secret.reveal()), basic)
+    request = HttpRequest("POST", url, headers, urlencode(form).encode())
+    response = send(request, credentials.tls, deadline, _MAX_BODY_BYTES)
+    hidden = (secret, quote_plus(secret), basic)
     return _token_in(response, f"the token endpoint at {urlsplit(url).netloc}", hidden)
-
-
-def _post(request: HttpRequest, security: SecurityOptions, deadline: Deadline) -> HttpResponse:
-    tls = SecurityOptions(truststore_location=security.https_ca_location)
-    try:
-        return send(request, tls, deadline, _MAX_BODY_BYTES)
-    except TlsError as error:
-        raise TlsError(
-            f"{error} (the authorities to trust at a token endpoint: kafka.https.ca.location)"
-        ) from error
 
 
 def _token_in(response: HttpResponse, endpoint: str, hidden: Iterable[str]) -> _CachedToken:

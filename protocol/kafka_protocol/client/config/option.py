@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from kafka_protocol.errors import KafkaConfigError
 
-KAFKA_PREFIX: Final = "kafka."
+KAFKA: Final = "kafka."
 
 
 def option(
@@ -45,11 +45,11 @@ def declared_in(table: type[Any]) -> dict[str, Field[Any]]:
 
 
 def read_options(
-    table: type[Any], options: Mapping[str, str], prefix: str = KAFKA_PREFIX
+    table: type[Any], options: Mapping[str, str], prefix: str = KAFKA
 ) -> dict[str, Any]:
     """Read the values of a table's fields from texts by name, without the prefix.
 
-    All names must be in the table, which is a dataclass of options. The prefix is for errors.
+    All names must be in the table, which is a dataclass of options. Errors show the prefix.
 
     Raises:
         KafkaConfigError: A value cannot be used, or an option is given under two names.
@@ -60,8 +60,10 @@ def read_options(
     for name, text in options.items():
         declared = known[name]
         if declared.name in given:
-            both = quoted([given[declared.name], name], prefix)
-            raise KafkaConfigError(f"Options {both} are two names of one option: keep one")
+            raise KafkaConfigError(
+                f"Options {quoted([given[declared.name], name], prefix)} are two names of one "
+                "option: keep one"
+            )
         given[declared.name] = name
         values[declared.name] = _parse(prefix + name, text, declared.metadata["parse"])
     return values
@@ -71,10 +73,10 @@ def _parse(name: str, text: str, parse: Callable[[str], Any]) -> Any:
     try:
         return parse(text)
     except ValueError as error:
-        raise KafkaConfigError(f"Option '{name}' has the value {text!r}: {error}") from None
+        raise KafkaConfigError(f"Option {name!r} has the value {text!r}: {error}") from None
 
 
-def quoted(names: Iterable[str], prefix: str = KAFKA_PREFIX) -> str:
+def quoted(names: Iterable[str], prefix: str = KAFKA) -> str:
     """The names of options for an error text."""
     return " and ".join(f"'{prefix}{name}'" for name in names)
 

@@ -38,6 +38,34 @@ def read_security(options: Mapping[str, str]) -> SecurityOptions:
     return security
 
 
+def read_tls(options: Mapping[str, str], prefix: str) -> SecurityOptions:
+    """Read and check the `ssl.*` options for a server that is not a broker.
+
+    Their names have `prefix` instead of `kafka.`, also in errors.
+
+    Raises:
+        KafkaConfigError: A value cannot be used, or two options contradict.
+    """
+    try:
+        tls = SecurityOptions(protocol="SSL", **read_options(SecurityOptions, options, prefix))
+        _check_exclusive(tls)
+        _check_client_key(tls)
+    except KafkaConfigError as error:
+        raise KafkaConfigError(with_prefix(str(error), prefix)) from None
+    if not tls.endpoint_identification:
+        _log.warning(
+            "%sssl.endpoint.identification.algorithm is empty: any certificate of a trusted "
+            "authority is accepted for any server.",
+            prefix,
+        )
+    return tls
+
+
+def with_prefix(text: str, prefix: str) -> str:
+    """An error text that names `kafka.ssl.*` options, for options with another prefix."""
+    return text.replace("kafka.ssl.", f"{prefix}ssl.")
+
+
 def _credentials_in(jaas: Secret, mechanism: str | None) -> dict[str, Any]:
     if mechanism is None:
         raise KafkaConfigError(

@@ -1,7 +1,7 @@
-"""One HTTP request over our own transports, with one deadline for all of it.
+"""One HTTP request over our own transports, for token endpoints and schema registries.
 
-For token endpoints and schema registries. `http.client` parses the response. Redirects are not
-followed: the request holds credentials.
+One deadline for all of it; each request has its own connection. `http.client` parses the response.
+Redirects are not followed: the request holds credentials.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from kafka_protocol.client.config.client import Address
-from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.network.connect import connect
 from kafka_protocol.client.network.transport import ClosedByPeerError, Transport
 from kafka_protocol.errors import ProtocolError
@@ -24,35 +23,37 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
     from kafka_protocol.client.clock import Deadline
+    from kafka_protocol.client.config.security_options import SecurityOptions
 
-# Of headers, and of the sizes of chunks.
-_MAX_REST_BYTES: Final = 256 * 1024
-_PORTS: Final = {"http": 80, "https": 443}
+# Headers, and the sizes of chunks.
+_MAX_HEAD_BYTES: Final = 256 * 1024
+_PROTOCOLS: Final = {"http": ("PLAINTEXT", 80), "https": ("SSL", 443)}
 
 
 class HttpRequest(NamedTuple):
-    """A request.
+    """A request to an http or https URL without a user.
 
-    Attributes:
-        method: Such as GET.
-        url: An http or https URL without a user.
-        headers: All but Host, Content-Length and Connection.
-        body: Empty for a request without one.
+    `method` is GET, POST or another one whose response may have a body. `headers` are all but Host,
+    Content-Length and Connection. URL and headers must be printable ASCII.
     """
 
     method: str
     url: str
     headers: Mapping[str, str]
-    body: bytes = b""
+    body: bytes | None = None
 
 
 class HttpResponse(NamedTuple):
-    """The status code and the body of a response, and two of its headers; empty without them."""
+    """The status code, the body and two headers of a response; an absent header is empty."""
 
     status: int
     body: bytes
     content_type: str = ""
     location: str = ""
+
+
+class ResponseTooLongError(ProtocolError):
+    """A response is longer than the caller accepts. A retry would not help."""
 
 
 def send(
@@ -61,68 +62,58 @@ def send(
     """Send a request, and read the whole response.
 
     Args:
-        request: The request.
-        security: The options of TLS; the URL says whether it is used.
-        deadline: For connecting, sending and receiving.
-        max_body_bytes: The largest body of a response.
+        request: What to send, and where.
+        security: Its options of TLS are used for https; the scheme decides whether TLS is.
+        deadline: When the response must have been read.
+        max_body_bytes: The longest body of a response to accept.
 
     Raises:
         BrokerConnectionError, KafkaTimeoutError: No response, or not in time.
         TlsError: The server cannot be trusted.
-        ProtocolError: The response is not HTTP, or too long.
+        KafkaConfigError: A file that TLS needs cannot be used.
+        ProtocolError: The response is not HTTP.
+        ResponseTooLongError: The body is longer than `max_body_bytes`.
     """
     parts = urlsplit(request.url)
-    address = Address(parts.hostname or "", parts.port or _PORTS[parts.scheme])
-    protocol = "SSL" if parts.scheme == "https" else "PLAINTEXT"
+    protocol, port = _PROTOCOLS[parts.scheme]
+    address = Address(parts.hostname or "", parts.port or port)
     transport = connect(address, replace(security, protocol=protocol), deadline)
     try:
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        lines = {
-            "Host": parts.netloc,
-            "Connection": "close",
-            "Content-Length": str(len(request.body)),
-            **request.headers,
-        }
-        head = [f"{request.method} {target} HTTP/1.1"]
-        head += [f"{name}: {value}" for name, value in lines.items()]
-        transport.write(["\r\n".join([*head, "", ""]).encode() + request.body], deadline)
-        return _Reading(transport, address, max_body_bytes, request.method).response(deadline)
+        transport.write([_encoded(request)], deadline)
+        return _read_response(transport, address, deadline, max_body_bytes)
     finally:
         transport.close()
 
 
-class _Reading:
-    """The reading of one response."""
+def _encoded(request: HttpRequest) -> bytes:
+    parts, body = urlsplit(request.url), request.body
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    length = {} if body is None else {"Content-Length": str(len(body))}
+    lines = {"Host": parts.netloc, "Connection": "close", **length, **request.headers}
+    head = [f"{request.method} {target} HTTP/1.1", *(f"{n}: {value}" for n, value in lines.items())]
+    return "\r\n".join([*head, "", ""]).encode() + (body or b"")
 
-    def __init__(
-        self, transport: Transport, address: Address, max_body_bytes: int, method: str
-    ) -> None:
-        self._transport = transport
-        self._address = address
-        self._max_body_bytes = max_body_bytes
-        self._method = method
 
-    def response(self, deadline: Deadline) -> HttpResponse:
-        limit = self._max_body_bytes
-        stream = _Stream(self._transport, deadline, limit + _MAX_REST_BYTES)
-        # The only method that it calls on a socket is `makefile`.
-        response = http.client.HTTPResponse(cast(socket.socket, stream), method=self._method)
-        try:
-            response.begin()
-            body = response.read(limit + 1)
-        except (http.client.HTTPException, ValueError) as error:
-            kind = type(error).__name__
-            raise ProtocolError(f"{self._address}: the response is not HTTP: {kind}") from error
-        finally:
-            response.close()
-        if len(body) > limit:
-            raise ProtocolError(f"{self._address}: the response is longer than {limit} bytes")
-        if response.length:  # the bytes of Content-Length that were not received
-            raise ClosedByPeerError(
-                f"{self._address} closed the connection in the middle of its response"
-            )
-        headers = (response.headers.get(name, "") for name in ("Content-Type", "Location"))
-        return HttpResponse(response.status, body, *headers)
+def _read_response(
+    transport: Transport, address: Address, deadline: Deadline, max_body_bytes: int
+) -> HttpResponse:
+    stream = _Stream(transport, deadline, max_body_bytes + _MAX_HEAD_BYTES)
+    # The only method that it calls on a socket is `makefile`.
+    response = http.client.HTTPResponse(cast(socket.socket, stream), method="GET")
+    try:
+        response.begin()
+        body = response.read(max_body_bytes + 1)
+    except (http.client.HTTPException, ValueError) as error:
+        kind = type(error).__name__
+        raise ProtocolError(f"{address}: the response is not HTTP: {kind}") from error
+    finally:
+        response.close()
+    if len(body) > max_body_bytes:
+        raise ResponseTooLongError(f"{address}: the response is longer than {max_body_bytes} bytes")
+    if response.length:  # the bytes of Content-Length that were not received
+        raise ClosedByPeerError(f"{address} closed the connection in the middle of its response")
+    content_type, location = (response.getheader(n, "") for n in ("Content-Type", "Location"))
+    return HttpResponse(response.status, body, content_type, location)
 
 
 class _Stream(io.RawIOBase):
@@ -131,9 +122,9 @@ class _Stream(io.RawIOBase):
     def __init__(self, transport: Transport, deadline: Deadline, max_bytes: int) -> None:
         self._transport = transport
         self._deadline = deadline
-        self._rest = b""
         self._max_bytes = max_bytes
         self._left = max_bytes
+        self._rest = b""
 
     def makefile(self, _mode: str) -> io.BufferedReader:
         """Return the file that `http.client` reads from."""
@@ -154,7 +145,7 @@ class _Stream(io.RawIOBase):
             self._left -= len(self._rest)
             if self._left < 0:
                 # Whatever its Content-Length is.
-                raise ProtocolError(f"the response is longer than {self._max_bytes} bytes")
+                raise ResponseTooLongError(f"the response is longer than {self._max_bytes} bytes")
         size = min(len(view), len(self._rest))
         view[:size] = self._rest[:size]
         self._rest = self._rest[size:]

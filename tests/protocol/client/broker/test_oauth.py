@@ -78,19 +78,14 @@ class Endpoint:
     """Replaces `send`: returns the queued responses, and keeps the requests."""
 
     def __init__(self) -> None:
-        self.responses: list[HttpResponse | TlsError] = []
+        self.responses: list[HttpResponse] = []
         self.requests: list[tuple[str, Mapping[str, str], dict[str, list[str]], str | None]] = []
 
-    def send(
-        self, request: HttpRequest, tls: SecurityOptions, _deadline: Deadline, _max_bytes: int
-    ) -> HttpResponse:
+    def send(self, request: HttpRequest, security: SecurityOptions, *_: object) -> HttpResponse:
         assert request.method == "POST"
-        form = parse_qs(request.body.decode())
-        self.requests.append((request.url, request.headers, form, tls.truststore_location))
-        found = self.responses.pop(0)
-        if isinstance(found, TlsError):
-            raise found
-        return found
+        form = parse_qs((request.body or b"").decode())
+        self.requests.append((request.url, request.headers, form, security.truststore_location))
+        return self.responses.pop(0)
 
     def will_respond(self, status: int = 200, **values: Any) -> None:
         self.responses.append(HttpResponse(status, json.dumps(values).encode()))
@@ -127,9 +122,12 @@ def test_the_request_to_the_endpoint(endpoint: Endpoint) -> None:
     assert base64.b64decode(headers["Authorization"].split()[1]) == f"me:{PASSWORD}".encode()
 
 
-def test_an_endpoint_that_cannot_be_trusted(endpoint: Endpoint) -> None:
-    endpoint.responses.append(TlsError("not trusted here"))
-    with pytest.raises(TlsError, match=r"not trusted here .*kafka\.https\.ca\.location"):
+def test_an_endpoint_that_cannot_be_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> HttpResponse:
+        raise TlsError("idp:443 cannot be trusted")
+
+    monkeypatch.setattr(oauth, "send", refuse)
+    with pytest.raises(TlsError, match=r"cannot be trusted \(.*: kafka\.https\.ca\.location\)"):
         token_for(client(), SOON)
 
 

@@ -50,6 +50,16 @@ def test_the_error_shows_a_bad_value() -> None:
         read_options(Table, {"size": "10"})
 
 
+def test_errors_show_another_prefix() -> None:
+    for options, start in (
+        ({"size": "10"}, "Option 'registry.size' has the value '10'"),
+        ({"size": "1", "max.size": "1"}, "Options 'registry.size' and 'registry.max.size' are two"),
+    ):
+        with pytest.raises(KafkaConfigError) as caught:
+            read_options(Table, options, "registry.")
+        assert str(caught.value).startswith(start)
+
+
 def test_a_secret_is_not_shown() -> None:
     values = read_options(Table, {"password": PASSWORD})
     assert values["password"].reveal() == PASSWORD

@@ -14,7 +14,7 @@ from kafka_protocol.auth.secret import Secret
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.config.java_names import REFUSED, WITHOUT_EFFECT
 from kafka_protocol.client.config.option import declared_in
-from kafka_protocol.client.config.security_checks import read_security
+from kafka_protocol.client.config.security_checks import read_security, read_tls, with_prefix
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.errors import KafkaConfigError
 from tests.secret_check import PASSWORD
@@ -236,3 +236,38 @@ def test_any_options_raise_only_config_errors(options: dict[str, str]) -> None:
         read_security(options)
     except KafkaConfigError as error:
         assert str(error)
+
+
+def test_tls_of_a_server_that_is_no_broker() -> None:
+    tls = read_tls({"ssl.ca.location": "/ca.pem"}, "registry.")
+    assert tls == SecurityOptions(protocol="SSL", truststore_location="/ca.pem")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (
+            {"ssl.ca.location": "/a.jks"},
+            "^Option 'registry.ssl.ca.location' has .* registry.ssl.tr",
+        ),
+        ({"ssl.ca.location": "/a", "ssl.ca.pem": "P"}, "^Options 'registry.ssl.truststore.loc.*'"),
+        (KEY, "set 'registry.ssl.keystore.certificate.chain', too$"),
+    ],
+    ids=["value", "exclusive", "key alone"],
+)
+def test_errors_in_tls_of_another_server_show_its_prefix(
+    options: dict[str, str], reason: str
+) -> None:
+    with pytest.raises(KafkaConfigError, match=reason) as caught:
+        read_tls(options, "registry.")
+    assert "kafka." not in str(caught.value)
+
+
+def test_tls_without_host_names_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    read_tls({"ssl.endpoint.identification.algorithm": ""}, "registry.")
+    assert "registry.ssl.endpoint.identification.algorithm is empty" in caplog.text
+
+
+def test_only_names_of_tls_get_another_prefix() -> None:
+    text = "kafka.ssl.protocol and kafka.sasl.mechanism"
+    assert with_prefix(text, "registry.") == "registry.ssl.protocol and kafka.sasl.mechanism"

@@ -1,4 +1,4 @@
-"""One HTTP request: the request, possible responses, and the deadline."""
+"""One HTTP request: what is sent, possible responses, and the deadline."""
 
 from __future__ import annotations
 
@@ -15,13 +15,19 @@ from hypothesis import strategies as st
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.client.config.security_options import SecurityOptions
-from kafka_protocol.client.network.http_request import HttpRequest, HttpResponse, _Reading, send
+from kafka_protocol.client.network.http_request import (
+    HttpRequest,
+    HttpResponse,
+    ResponseTooLongError,
+    _read_response,
+    send,
+)
 from kafka_protocol.client.network.transport import ClosedByPeerError, Transport
 from kafka_protocol.errors import BrokerConnectionError, KafkaTimeoutError, ProtocolError, TlsError
 from tests.fakes.tls import authority_pem, listening, server_context
 
 SOON = 5_000
-MAX_BYTES = 1024 * 1024
+MAX_BODY_BYTES = 1024 * 1024
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
 
@@ -52,9 +58,9 @@ def responding(
 
 
 def post_to(url: str, ms: float = SOON, ca_location: str | None = None) -> HttpResponse:
+    security = SecurityOptions(truststore_location=ca_location)
     request = HttpRequest("POST", url, {"X-Test": "1"}, b"body")
-    tls = SecurityOptions(truststore_location=ca_location)
-    return send(request, tls, Deadline.after(ms), MAX_BYTES)
+    return send(request, security, Deadline.after(ms), MAX_BODY_BYTES)
 
 
 def test_the_request() -> None:
@@ -82,11 +88,15 @@ def test_the_request() -> None:
         (b"HTTP/1.1 100 Continue\r\n\r\n" + OK, HttpResponse(200, b"{}")),
         (
             b"HTTP/1.1 302 Found\r\nLocation: http://x/\r\nContent-Length: 0\r\n\r\n",
-            HttpResponse(302, b"", "", "http://x/"),
+            HttpResponse(302, b"", location="http://x/"),
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nno",
+            HttpResponse(200, b"no", "text/html"),
         ),
         (b"HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n", HttpResponse(401, b"")),
     ],
-    ids=["200", "extra bytes", "no length", "chunked", "100", "302", "401"],
+    ids=["200", "extra bytes", "no length", "chunked", "100", "302", "type", "401"],
 )
 def test_responses(reply: bytes, response: HttpResponse) -> None:
     with responding(reply) as url:
@@ -99,13 +109,33 @@ def test_responses(reply: bytes, response: HttpResponse) -> None:
         (b"", "is not HTTP: RemoteDisconnected"),
         (b"SSH-2.0\r\n", "is not HTTP: BadStatusLine"),
         (b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 200 + b"\r\n", "is not HTTP: HTTPException"),
-        (b"HTTP/1.1 200 OK\r\n\r\n" + bytes(1024 * 1024 + 1), "is longer than 1048576 bytes"),
     ],
-    ids=["closed", "SSH", "too many headers", "too long"],
+    ids=["closed", "SSH", "too many headers"],
 )
-def test_replies_that_are_not_http_or_too_long(reply: bytes, reason: str) -> None:
+def test_replies_that_are_not_http(reply: bytes, reason: str) -> None:
     with responding(reply) as url, pytest.raises(ProtocolError, match=reason):
         post_to(url)
+
+
+@pytest.mark.parametrize("head", [b"", b"Content-Length: 1048577\r\n"], ids=["no length", "length"])
+def test_a_response_that_is_too_long(head: bytes) -> None:
+    with responding(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n" + bytes(MAX_BODY_BYTES + 1)) as url:
+        with pytest.raises(ResponseTooLongError, match="is longer than 1048576 bytes"):
+            post_to(url)
+
+
+def test_a_request_without_a_body() -> None:
+    requests: list[bytes] = []
+
+    def serve(sock: socket.socket) -> None:
+        requests.append(sock.recv(4096))
+        sock.sendall(OK)
+
+    with listening(serve) as address:
+        request = HttpRequest("GET", f"http://{address}", {})
+        response = send(request, SecurityOptions(), Deadline.after(SOON), MAX_BODY_BYTES)
+    assert response == HttpResponse(200, b"{}")
+    assert requests == [f"GET / HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n".encode()]
 
 
 def test_a_truncated_response_is_retriable() -> None:
@@ -176,18 +206,15 @@ class _Bytes(Transport):
 )
 def test_any_bytes_raise_only_kafka_errors(data: bytes, piece: int) -> None:
     try:
-        _Reading(_Bytes(data, piece), Address("idp", 1), MAX_BYTES, "POST").response(
-            Deadline.after(SOON)
-        )
+        _read_response(_Bytes(data, piece), Address("idp", 1), Deadline.after(SOON), MAX_BODY_BYTES)
     except (ProtocolError, ClosedByPeerError) as error:
         assert str(error).startswith("idp:1")
 
 
 @given(st.integers(1, 60))
 def test_the_size_of_reads_makes_no_difference(piece: int) -> None:
-    response = _Reading(_Bytes(OK, piece), Address("idp", 1), MAX_BYTES, "POST").response(
-        Deadline.after(SOON)
-    )
+    soon = Deadline.after(SOON)
+    response = _read_response(_Bytes(OK, piece), Address("idp", 1), soon, MAX_BODY_BYTES)
     assert response == HttpResponse(200, b"{}")
 
 
@@ -200,5 +227,5 @@ def test_an_endless_chunk_is_limited() -> None:
             for _ in range(64):
                 sock.sendall(bytes(1024 * 1024))
 
-    with responding(flood) as url, pytest.raises(ProtocolError, match="longer than"):
+    with responding(flood) as url, pytest.raises(ResponseTooLongError, match="longer than"):
         post_to(url)

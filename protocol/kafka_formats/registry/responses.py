@@ -1,0 +1,144 @@
+"""Reads the values of a registry's responses, and checks each of them. No I/O.
+
+Each function takes JSON and raises ValueError with the reason, without any value of the response.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, get_args
+
+from kafka_formats.registry.schemas import Kind, Reference
+
+T = TypeVar("T")
+Parse: TypeAlias = Callable[[Any], T]
+
+# Ids and versions are Java ints.
+_MAX_INT: Final = 2**31 - 1
+_MAX_REFERENCES: Final = 1_000
+_KINDS: Final = {kind.lower(): kind for kind in get_args(Kind)}
+
+
+class SchemaBody(NamedTuple):
+    """A schema without what it refers to."""
+
+    kind: Kind
+    text: str
+    references: tuple[Reference, ...]
+
+
+class VersionBody(NamedTuple):
+    """A version of a subject without what its schema refers to."""
+
+    subject: str
+    version: int
+    schema_id: int
+    schema: SchemaBody
+
+
+class ErrorBody(NamedTuple):
+    """An error code of Confluent, such as 40401, and the message; 0 and empty if there is none."""
+
+    code: int
+    message: str
+
+
+def parse_json(body: bytes) -> Any:
+    """The value of a body."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise ValueError("it is not JSON") from None
+
+
+def read_schema(value: Any) -> SchemaBody:
+    """The schema in the response to a request for an id or a GUID."""
+    fields = _object(value)
+    # Avro is the default, and is left out.
+    kind = _KINDS.get(str(fields.get("schemaType") or "avro").lower())
+    if kind is None:
+        raise ValueError(f"'schemaType' is none of {', '.join(_KINDS.values())}")
+    found = fields.get("references") or []
+    if not isinstance(found, list) or len(found) > _MAX_REFERENCES:
+        raise ValueError(f"'references' is no list, or has more than {_MAX_REFERENCES} items")
+    return SchemaBody(kind, _text(fields, "schema"), tuple(_reference(each) for each in found))
+
+
+def read_version(value: Any) -> VersionBody:
+    """The version in the response to a request for a version or to a look-up."""
+    fields = _object(value)
+    return VersionBody(
+        _text(fields, "subject"),
+        _number(fields.get("version"), "version", 1),
+        read_id(fields),
+        read_schema(fields),
+    )
+
+
+def read_id(value: Any) -> int:
+    """The id in the response to a registration."""
+    return _number(_object(value).get("id"), "id", 0)
+
+
+def read_versions(value: Any) -> list[int]:
+    """The versions in the response to a request for all of a subject."""
+    if not isinstance(value, list):
+        raise ValueError("it is no list")  # noqa: TRY004  one type for all reasons
+    return [_number(each, "version", 1) for each in value]
+
+
+def read_compatibility(value: Any) -> list[str]:
+    """Why a schema is incompatible, as the server says; empty if it is compatible."""
+    fields = _object(value)
+    is_compatible = fields.get("is_compatible")
+    if not isinstance(is_compatible, bool):
+        raise ValueError("'is_compatible' is not true or false")  # noqa: TRY004
+    if is_compatible:
+        return []
+    messages = fields.get("messages")
+    texts = [m for m in messages if isinstance(m, str)] if isinstance(messages, list) else []
+    return texts or ["the registry says that it is incompatible, and not why"]
+
+
+def read_error(body: bytes) -> ErrorBody:
+    """The error in the body of a response that is not a success, whatever the body is."""
+    try:
+        fields = _object(parse_json(body))
+    except ValueError:
+        return ErrorBody(0, "")
+    code, message = fields.get("error_code"), fields.get("message")
+    is_code = isinstance(code, int) and not isinstance(code, bool) and 0 <= code <= _MAX_INT
+    return ErrorBody(code if is_code and code else 0, message if isinstance(message, str) else "")
+
+
+def _reference(value: Any) -> Reference:
+    fields = _object(value)
+    return Reference(
+        _text(fields, "name"),
+        _text(fields, "subject"),
+        _number(fields.get("version"), "version", 1),
+    )
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("it is no JSON object where one belongs")  # noqa: TRY004
+    return value
+
+
+def _text(fields: Mapping[str, Any], key: str) -> str:
+    value = fields.get(key)
+    if not isinstance(value, str):
+        raise ValueError(f"it has no text as {key!r}")  # noqa: TRY004
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{key!r} has a character that UTF-8 cannot encode") from None
+    return value
+
+
+def _number(value: Any, key: str, lowest: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= _MAX_INT:
+        raise ValueError(f"it has no number from {lowest} to {_MAX_INT} as {key!r}")
+    return value
