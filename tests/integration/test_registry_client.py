@@ -129,9 +129,11 @@ def test_names_of_subjects(client: RegistryClient, subject: str, name: str) -> N
     assert (found.subject, found.schema.id) == (f"{name}{subject}", schema_id)
 
 
-@pytest.mark.parametrize(
-    "schema", [NewSchema("PROTOBUF", PROTO), NewSchema("JSON", '{"type": "object"}')]
-)
+# Without its first part the registry of the tests does not take it for a JSON Schema.
+JSON = '{"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}'
+
+
+@pytest.mark.parametrize("schema", [NewSchema("PROTOBUF", PROTO), NewSchema("JSON", JSON)])
 def test_other_kinds_of_schemas(client: RegistryClient, subject: str, schema: NewSchema) -> None:
     found = client.schema_of_id(client.register(subject, schema))
     assert found.kind == schema.kind
