@@ -78,7 +78,7 @@ class QueryFormats:
         return PayloadFormat(payload.framing, to, AvroReaders(reader.schema, to, writer_of))
 
     def _type_of(self, payload: PayloadOptions) -> pa.DataType:
-        reader = _only(payload, self._schemas[payload.column].latest())
+        reader = _only(payload, self._schemas[payload.column].latest)
         found = arrow_type(parsed(reader.schema))
         return as_nullable(found) if self._options.mode is Mode.PERMISSIVE else found
 
@@ -105,7 +105,7 @@ def _reader_of(payload: PayloadOptions, schemas: ColumnSchemas, wanted: pa.DataT
 
     A schema may have changed since the query's columns were determined.
     """
-    latest = _only(payload, schemas.latest())
+    latest = _only(payload, schemas.latest)
     refusal = None
     for known in chain([latest], schemas.older()):
         try:

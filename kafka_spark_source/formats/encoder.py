@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from kafka_formats.avro.derive import derive_schema
 from kafka_formats.avro.writer import AvroWriter
-from kafka_formats.encoder import NO_FRAME, PayloadWriter, RecordEncoder, id_frame
+from kafka_formats.encoder import PayloadWriter, RecordEncoder
 from kafka_formats.errors import SchemaError
+from kafka_formats.framing import NO_FRAME, id_frame
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.schemas import NewSchema
 from kafka_formats.registry.writers import KINDS
@@ -72,7 +73,7 @@ def _schema_of(
 ) -> KnownSchema:
     if payload.schema is None and options.auto_register and data_type is not None:
         return KnownSchema("the schema of the column", SchemaText(derive_schema(data_type)))
-    return schemas.latest()[0]
+    return schemas.latest[0]
 
 
 def _check(writer: AvroWriter, data_type: pa.DataType, column: str, known: KnownSchema) -> None:

@@ -6,6 +6,7 @@ An executor asks the registry for no schema but those that were registered after
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -63,8 +64,9 @@ class ColumnSchemas:
         self._topics = topics
         self._client = client
 
+    @cached_property
     def latest(self) -> list[KnownSchema]:
-        """The schema to read as: one, or that of each topic.
+        """The schema to read as: one, or that of each topic. It is found once for a query.
 
         Raises:
             KafkaError: There is none, or the registry cannot be asked.

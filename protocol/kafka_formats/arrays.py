@@ -1,4 +1,4 @@
-"""Arrow arrays with other nulls, or another type, without a copy where that is possible."""
+"""What Arrow arrays are made of; and arrays with other nulls, or of another type."""
 
 from __future__ import annotations
 
@@ -7,6 +7,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+
+def bounds_of(array: pa.Array) -> npt.NDArray[np.int64]:
+    """Where each value of bytes, text or a list begins in its data, and the end of the last one."""
+    offsets = np.frombuffer(array.buffers()[1], dtype=np.int32)
+    return offsets[array.offset : array.offset + len(array) + 1].astype(np.int64)
+
+
+def is_valid(array: pa.Array) -> npt.NDArray[np.bool_]:
+    """Whether each value is not null."""
+    found: npt.NDArray[np.bool_] = array.is_valid().to_numpy(zero_copy_only=False)
+    return found
+
+
+def in_rows(is_given: npt.NDArray[np.bool_], values: pa.Array) -> pa.Array:
+    """The values, in order, in the rows that have one; null in the others."""
+    return values.take(pa.array(np.cumsum(is_given) - 1, mask=~is_given))
 
 
 def null_where(is_null: npt.NDArray[np.bool_], values: pa.Array) -> pa.Array:

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_formats.arrays import in_rows, is_valid
 from kafka_formats.errors import PayloadError, SchemaError
 
 # Values without nulls -> payloads. Raises PayloadError and SchemaError.
 Encode: TypeAlias = Callable[[pa.Array], pa.BinaryArray]
-
-_ID_MAGIC: Final = b"\x00"
-NO_FRAME: Final = b""
-
-
-def id_frame(schema_id: int) -> bytes:
-    """The frame of Confluent's serializers: a magic byte and the id of the schema."""
-    return _ID_MAGIC + schema_id.to_bytes(4, "big")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +69,7 @@ def encode_column(values: pa.Array, writer: PayloadWriter, name: str) -> pa.Bina
     except SchemaError as error:
         raise SchemaError(f"column {name!r}: {error}") from error
     if writer.frame:
-        payloads = pc.binary_join_element_wise(pa.scalar(writer.frame), payloads, NO_FRAME)
+        payloads = pc.binary_join_element_wise(pa.scalar(writer.frame), payloads, b"")
     if len(given) == len(values):
         return payloads
-    is_valid = values.is_valid().to_numpy(zero_copy_only=False)
-    return payloads.take(pa.array(np.cumsum(is_valid) - 1, mask=~is_valid))
+    return in_rows(is_valid(values), payloads)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_formats.arrays import bounds_of, is_valid
 from kafka_formats.settings import Framing
 
 Longs: TypeAlias = npt.NDArray[np.int64]
@@ -28,6 +29,14 @@ _GUID_MAGIC: Final = 1
 _ID_BYTES: Final = 5
 _GUID_BYTES: Final = 17
 _ID_WEIGHTS: Final = np.array([1 << 24, 1 << 16, 1 << 8, 1], dtype=np.int64)
+
+
+NO_FRAME: Final = b""
+
+
+def id_frame(schema_id: int) -> bytes:
+    """The frame of Confluent's serializers: a magic byte and the id of the schema."""
+    return bytes([_ID_MAGIC]) + schema_id.to_bytes(4, "big")
 
 
 class Group(NamedTuple):
@@ -53,7 +62,7 @@ class Frames(NamedTuple):
 
 def no_frames(payloads: pa.BinaryArray, _headers: pa.ListArray | None, _header: str) -> Frames:
     """One group with all payloads."""
-    return Frames([Group(None, 0, np.flatnonzero(_is_valid(payloads)))], _NO_ROWS)
+    return Frames([Group(None, 0, np.flatnonzero(is_valid(payloads)))], _NO_ROWS)
 
 
 def confluent_frames(payloads: pa.BinaryArray, headers: pa.ListArray | None, header: str) -> Frames:
@@ -65,7 +74,7 @@ def confluent_frames(payloads: pa.BinaryArray, headers: pa.ListArray | None, hea
         header: The name of the header for these payloads. The last one of a record counts, before
             any frame in its payload.
     """
-    valid = _is_valid(payloads)
+    valid = is_valid(payloads)
     groups: list[Group] = []
     unframed: list[int] = []
     if headers is not None and headers.null_count < len(headers):
@@ -88,15 +97,9 @@ def _rows(rows: Sequence[int]) -> Longs:
     return np.array(rows, dtype=np.int64)
 
 
-def _is_valid(array: pa.Array) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = array.is_valid().to_numpy(zero_copy_only=False)
-    return found
-
-
 def _in_prefixes(payloads: pa.BinaryArray, rows: Longs) -> tuple[list[Group], Longs]:
-    _, offsets, data = payloads.buffers()
-    bounds = np.frombuffer(offsets, dtype=np.int32)[payloads.offset :][: len(payloads) + 1]
-    view = np.frombuffer(data or b"", dtype=np.uint8)
+    bounds = bounds_of(payloads)
+    view = np.frombuffer(payloads.buffers()[2] or b"", dtype=np.uint8)
     at, length = bounds[rows], bounds[rows + 1] - bounds[rows]
     magic = np.full(len(rows), -1)
     magic[length > 0] = view[at[length > 0]]

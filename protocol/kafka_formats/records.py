@@ -135,10 +135,10 @@ class _Run:
         found: dict[str, pa.Array] = {
             name: null_where(each.is_broken, each.values) for name, each in columns.items()
         }
-        rows = np.flatnonzero(is_broken)
-        errors = np.full(batch.num_rows, None, dtype=object)
         wanted = self._decoder.schema.names
         if ERROR_COLUMN in wanted:
+            rows = np.flatnonzero(is_broken)
+            errors = np.full(batch.num_rows, None, dtype=object)
             errors[rows] = [_fault_of(columns, row) for row in rows.tolist()]
             found[ERROR_COLUMN] = pa.array(errors, pa.string())
         for raw in RAW_COLUMNS.keys() & {*wanted}:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from kafka_formats.arrays import bounds_of, in_rows, is_valid
 from kafka_formats.avro.cursor import Cursor
 from kafka_formats.avro.plan import Plan
 from kafka_formats.avro.vectorised import read
@@ -19,19 +20,16 @@ def decode(payloads: pa.BinaryArray, plan: Plan, skipped_bytes: int = 0) -> Deco
         plan: From `plan.resolve`.
         skipped_bytes: The size of a frame before each payload.
     """
-    is_valid = payloads.is_valid().to_numpy(zero_copy_only=False)
-    offsets = np.frombuffer(payloads.buffers()[1], dtype=np.int32)
-    bounds = offsets[payloads.offset : payloads.offset + len(payloads) + 1].astype(np.int64)
+    has_payload, bounds = is_valid(payloads), bounds_of(payloads)
     at, end = bounds[:-1] + skipped_bytes, bounds[1:]
-    slots = np.flatnonzero(is_valid)
+    slots = np.flatnonzero(has_payload)
     cursor = Cursor(_bytes_of(payloads), at[slots], end[slots], at[slots] > end[slots])
     found = read(plan, cursor)
     is_broken = np.zeros(len(payloads), dtype=np.bool_)
     is_broken[slots] = cursor.is_broken | (cursor.at > cursor.end)
     if len(slots) == len(payloads):
         return Decoded(found, is_broken)
-    place = np.cumsum(is_valid) - 1
-    return Decoded(found.take(pa.array(place, mask=~is_valid)), is_broken)
+    return Decoded(in_rows(has_payload, found), is_broken)
 
 
 def _bytes_of(payloads: pa.BinaryArray) -> np.ndarray:

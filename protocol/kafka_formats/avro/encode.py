@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_formats.arrays import bounds_of, is_valid
 from kafka_formats.avro.schema import (
     Array,
     Enum,
@@ -75,12 +76,6 @@ def _binary(offsets: npt.NDArray[Any], data: Any) -> pa.BinaryArray:
     return pa.Array.from_buffers(
         pa.binary(), len(offsets) - 1, [None, pa.py_buffer(narrow), pa.py_buffer(data)]
     )
-
-
-def _offsets_of(values: pa.Array) -> Longs:
-    """Where each value begins in its data, and the end of the last one."""
-    found = np.frombuffer(values.buffers()[1], dtype=np.int32)
-    return found[values.offset : values.offset + len(values) + 1].astype(np.int64)
 
 
 def _refuse_unless(fits: bool, schema: Schema, values: pa.Array, path: str) -> None:
@@ -241,13 +236,13 @@ def _record(schema: Record, values: pa.Array, path: str) -> pa.BinaryArray:
 
 def _array(schema: Array, values: pa.Array, path: str) -> pa.BinaryArray:
     _refuse_unless(pa.types.is_list(values.type), schema, values, path)
-    bounds = _offsets_of(values)
+    bounds = bounds_of(values)
     return _blocks(bounds, _encode(schema.items, _within(bounds, values.values), f"{path}[]"))
 
 
 def _map(schema: Map, values: pa.Array, path: str) -> pa.BinaryArray:
     _refuse_unless(pa.types.is_map(values.type), schema, values, path)
-    bounds = _offsets_of(values)
+    bounds = bounds_of(values)
     keys = _encode(Primitive("string"), _within(bounds, values.keys), f"{path}{{}}")
     items = _encode(schema.values, _within(bounds, values.items), f"{path}{{}}")
     return _blocks(bounds, _joined([keys, items], len(keys)))
@@ -261,7 +256,7 @@ def _within(bounds: Longs, items: pa.Array) -> pa.Array:
 def _blocks(bounds: Longs, items: pa.BinaryArray) -> pa.BinaryArray:
     """One block of items for each list that has any, and the end of blocks."""
     count = np.diff(bounds)
-    body = _binary(_offsets_of(items)[bounds - bounds[0]], items.buffers()[2] or b"")
+    body = _binary(bounds_of(items)[bounds - bounds[0]], items.buffers()[2] or b"")
     end = _of_size(np.zeros(len(count), dtype=np.uint8))
     # The number 0 is the end of blocks.
     header = _where(count > 0, varint_array(count[count > 0]))
@@ -278,7 +273,7 @@ def _union(schema: Union, values: pa.Array, path: str) -> pa.BinaryArray:
     pieces = []
     columns = _members(members, schema, values, path) if members else [values]
     for branch, column in zip(members or _single(schema), columns, strict=True):
-        is_given = column.is_valid().to_numpy(zero_copy_only=False)
+        is_given = is_valid(column)
         number[is_given] = schema.branches.index(branch)
         pieces.append(_where(is_given, _encode(branch, column.drop_null(), path)))
     if (number < 0).any():
@@ -301,7 +296,7 @@ def _members(
     fits = pa.types.is_struct(values.type) and values.type.num_fields == len(members)
     _refuse_unless(fits, schema, values, path)
     columns: list[pa.Array] = values.flatten()
-    given = sum(column.is_valid().to_numpy(zero_copy_only=False).astype(int) for column in columns)
+    given = sum(is_valid(column).astype(int) for column in columns)
     if (np.asarray(given) > 1).any():
         raise PayloadError(path, "a union has several values")
     return columns
@@ -312,7 +307,7 @@ def _where(is_given: npt.NDArray[np.bool_], values: pa.BinaryArray) -> pa.Binary
     if len(values) == len(is_given):
         return values
     bounds = np.append(0, np.cumsum(is_given))
-    return _binary(_offsets_of(values)[bounds], values.buffers()[2] or b"")
+    return _binary(bounds_of(values)[bounds], values.buffers()[2] or b"")
 
 
 _ENCODERS: Final[Mapping[type[Schema], Callable[[Any, pa.Array, str], pa.BinaryArray]]] = {
