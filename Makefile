@@ -29,7 +29,7 @@ ALL_PARTS := test-integration test-protocol test-conformance test-spark test-old
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
 .PHONY: demo demo-stream test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
-.PHONY: bench-wide bench-claim bench-write bench-formats chaos soak fuzz lint-here coverage-here format docs clean
+.PHONY: bench-wide bench-claim bench-write bench-formats chaos soak soak-spark-alone fuzz lint-here coverage-here format docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -143,6 +143,10 @@ SOAK_MINUTES ?= 120
 
 soak: $(VENV)/.installed-bench
 	$(BIN)/python -m tests.soak --minutes $(SOAK_MINUTES)
+
+# The same with nothing of this project: what Spark itself keeps.
+soak-spark-alone: $(VENV)/.installed-bench
+	$(BIN)/python -m tests.soak --minutes $(SOAK_MINUTES) --of spark-alone --folder build/soak-spark-alone
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .

@@ -13,8 +13,9 @@ import itertools
 import json
 import sys
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -25,7 +26,7 @@ from tests.soak.topics import COPIED, JOB_ROWS, SOURCE, STREAMED, WRITTEN
 from tests.spark_session import run_session
 
 STOP: Final = "stop"
-_TRIGGER: Final = "1 second"
+TRIGGER: Final = "1 second"
 _LOOK_SECONDS: Final = 1
 _LAST_MS: Final = 30_000
 # By default Spark keeps the history of 1000 jobs, stages and executions, so its heap first grows.
@@ -43,19 +44,31 @@ _SPARK: Final = {
 }
 
 
+class Work(Protocol):
+    """What one session does."""
+
+    def start(self) -> list[StreamingQuery]:
+        """Start the streams."""
+
+    def run_job(self, job: int) -> None:
+        """Run a batch job."""
+
+
 def main(connector: str, folder: str, options: str) -> None:
     given = json.loads(options)
+    run_until_stop(
+        lambda spark: Soak(spark, connector, given["servers"], Path(folder)), folder, given
+    )
+
+
+def run_until_stop(
+    work_in: Callable[[SparkSession], Work], folder: str, options: Mapping[str, str]
+) -> None:
+    """Run streams, and a batch job at each interval, until there is the file `stop`."""
     stop = Path(folder, STOP)
     for spark in run_session("soak", **_SPARK):
-        soak = Soak(spark, connector, given["servers"])
-        queries = [
-            soak.copy(STREAMED, Path(folder, "streamed"), {}),
-            soak.copy(
-                COPIED,
-                Path(folder, "copied"),
-                {"deliveryGuarantee": "exactly_once", "transactionalIdPrefix": "soak"},
-            ),
-        ]
+        work = work_in(spark)
+        queries = work.start()
         print(STARTED, flush=True)
         due = time.monotonic()
         jobs = itertools.count()
@@ -64,8 +77,8 @@ def main(connector: str, folder: str, options: str) -> None:
             if spark.streams.awaitAnyTermination(_LOOK_SECONDS):
                 raise RuntimeError("a query ended by itself")
             if time.monotonic() >= due:
-                soak.run_job(next(jobs))
-                due += float(given["interval"])
+                work.run_job(next(jobs))
+                due += float(options["interval"])
         for query in queries:
             query.processAllAvailable()
             query.stop()
@@ -75,22 +88,30 @@ def main(connector: str, folder: str, options: str) -> None:
 class Soak:
     """The work of the soak test in one session."""
 
-    def __init__(self, spark: SparkSession, connector: str, servers: str) -> None:
+    def __init__(self, spark: SparkSession, connector: str, servers: str, folder: Path) -> None:
         self._spark = spark
         self._connector = connector
         self._servers = {"kafka.bootstrap.servers": servers}
+        self._folder = folder
 
-    def copy(self, topic: str, checkpoint: Path, options: dict[str, str]) -> StreamingQuery:
-        """Start a query that copies the source topic.
+    def start(self) -> list[StreamingQuery]:
+        """Copy the source topic at least once, and exactly once.
 
         The sink is a topic: the log of a file sink grows with each micro-batch.
         """
+        once = {"deliveryGuarantee": "exactly_once", "transactionalIdPrefix": "soak"}
+        return [
+            self._copy(STREAMED, self._folder / "streamed", {}),
+            self._copy(COPIED, self._folder / "copied", once),
+        ]
+
+    def _copy(self, topic: str, checkpoint: Path, options: dict[str, str]) -> StreamingQuery:
         reader = self._spark.readStream.format(self._connector).options(**self._servers)
         records = reader.options(subscribe=SOURCE, startingOffsets="earliest").load()
         writer = records.select("value", "partition").writeStream.format(self._connector)
         writer = writer.options(**self._servers, topic=topic, **options)
         writer = writer.option("checkpointLocation", str(checkpoint))
-        return writer.trigger(processingTime=_TRIGGER).start()
+        return writer.trigger(processingTime=TRIGGER).start()
 
     def run_job(self, job: int) -> None:
         """Read the records of the last seconds, and write a few."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,7 +38,7 @@ class Findings:
         seconds: The time in which samples were taken.
         series: The samples of each role and measure.
         faults: A sentence for each fault: the driver failed, or records are not delivered once.
-        records: The number of records that the streams copied.
+        records: The number of records that the streams copied; 0 without Kafka.
         jobs: The number of batch jobs.
         notes: What could not be measured.
     """
@@ -71,6 +71,29 @@ def soak(seconds: float, folder: Path, on_sample: Callable[[float, str], None]) 
             driver.wait_for_end()
             _check(findings, servers, journal, driver.printed())
     return findings
+
+
+def soak_spark_alone(
+    seconds: float, folder: Path, on_sample: Callable[[float, str], None]
+) -> Findings:
+    """The same with nothing of this project: what Spark itself keeps. No broker, no check."""
+    objects = folder / "objects"
+    objects.mkdir(parents=True)
+    findings = Findings()
+    options = {"interval": str(JOB_SECONDS)}
+    driver = Driver(folder, "", options, "soak_spark_alone", environment(objects))
+    with killed_in_the_end(driver), keeping_samples(findings):
+        driver.wait_for_start()
+        _sample(findings, driver, seconds, objects, on_sample)
+        findings.jobs = int(seconds // JOB_SECONDS) + 1
+    return findings
+
+
+# What `--of` can be.
+RUNS: Final[Mapping[str, Callable[..., Findings]]] = {
+    "pykafka": soak,
+    "spark-alone": soak_spark_alone,
+}
 
 
 @contextmanager

@@ -42,7 +42,7 @@ def test_growth_and_losses_fail(
         return findings
 
     monkeypatch.setattr(sys, "argv", arguments)
-    monkeypatch.setattr(command, "soak", soak)
+    monkeypatch.setattr(command, "RUNS", {"pykafka": soak})
     monkeypatch.setattr(command._console, "file", sys.stdout)
     assert command.main() == (words != "Nothing grew")
     assert given == [180]
