@@ -8,9 +8,7 @@ from itertools import chain
 
 import pyarrow as pa
 
-from kafka_formats.avro.projection import project
-from kafka_formats.avro.reader import AvroReaders, parsed
-from kafka_formats.avro.types import arrow_type
+from kafka_formats.codecs import CODECS
 from kafka_formats.errors import SchemaError
 from kafka_formats.payloads import PayloadFormat
 from kafka_formats.records import RecordDecoder
@@ -75,22 +73,22 @@ class QueryFormats:
         writer_of = None
         if payload.framing is not Framing.NONE and self._config is not None:
             writer_of = WriterSchemas(schemas.written(), payload.format, self._config)
-        return PayloadFormat(payload.framing, to, AvroReaders(reader.schema, to, writer_of))
+        readers = CODECS[payload.format].readers(reader.schema, to, writer_of)
+        return PayloadFormat(payload.framing, to, readers)
 
     def _type_of(self, payload: PayloadOptions) -> pa.DataType:
         reader = _only(payload, self._schemas[payload.column].latest)
-        found = arrow_type(parsed(reader.schema))
+        found = CODECS[payload.format].type_of(reader.schema)
         return as_nullable(found) if self._options.mode is Mode.PERMISSIVE else found
 
 
 def _only(payload: PayloadOptions, found: Sequence[KnownSchema]) -> KnownSchema:
     """The schema of all topics: one name and one type."""
-    first = parsed(found[0].schema)
+    codec = CODECS[payload.format]
+    first = found[0].schema
     for other in found[1:]:
-        schema = parsed(other.schema)
-        if getattr(schema, "name", "") != getattr(first, "name", "") or arrow_type(
-            schema
-        ) != arrow_type(first):
+        is_same_name = codec.name_of(other.schema) == codec.name_of(first)
+        if not is_same_name or codec.type_of(other.schema) != codec.type_of(first):
             column = payload.column
             raise KafkaConfigError(
                 f"The {column}s of the topics have different schemas, {found[0].origin} and "
@@ -109,7 +107,7 @@ def _reader_of(payload: PayloadOptions, schemas: ColumnSchemas, wanted: pa.DataT
     refusal = None
     for known in chain([latest], schemas.older()):
         try:
-            project(parsed(known.schema), wanted)
+            CODECS[payload.format].check_part(known.schema, wanted)
         except SchemaError as error:
             refusal = refusal or error
             continue

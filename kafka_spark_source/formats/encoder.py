@@ -8,15 +8,14 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kafka_formats.avro.derive import derive_schema
-from kafka_formats.avro.writer import AvroWriter
+from kafka_formats.codec import SchemaWriter
+from kafka_formats.codecs import CODECS
 from kafka_formats.encoder import PayloadWriter, RecordEncoder
 from kafka_formats.errors import SchemaError
 from kafka_formats.framing import NO_FRAME, id_frame
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.schemas import NewSchema
 from kafka_formats.registry.writers import KINDS
-from kafka_formats.schema_text import SchemaText
 from kafka_formats.settings import Framing
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.formats.schemas import ColumnSchemas, KnownSchema, registry_config
@@ -54,7 +53,7 @@ def encoder_for(
             column = columns[payload.column]
             schemas = ColumnSchemas(payload, topics, client)
             known = _schema_of(payload, schemas, column.type, options)
-            writer = AvroWriter(known.schema)
+            writer = CODECS[payload.format].writer(known.schema)
             if column.type is not None:
                 _check(writer, column.type, payload.column, known)
             frame = NO_FRAME
@@ -72,11 +71,12 @@ def _schema_of(
     options: WriteFormatOptions,
 ) -> KnownSchema:
     if payload.schema is None and options.auto_register and data_type is not None:
-        return KnownSchema("the schema of the column", SchemaText(derive_schema(data_type)))
+        derived = CODECS[payload.format].derive(data_type)
+        return KnownSchema("the schema of the column", derived)
     return schemas.latest[0]
 
 
-def _check(writer: AvroWriter, data_type: pa.DataType, column: str, known: KnownSchema) -> None:
+def _check(writer: SchemaWriter, data_type: pa.DataType, column: str, known: KnownSchema) -> None:
     try:
         writer.check(data_type)
     except SchemaError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -13,6 +12,7 @@ from kafka_formats.avro.plan import Plan, Struct, resolve
 from kafka_formats.avro.projection import project
 from kafka_formats.avro.scalar import read_payload
 from kafka_formats.avro.schema import Schema, parse_schema
+from kafka_formats.codec import WriterOf
 from kafka_formats.errors import PayloadError
 from kafka_formats.framing import SchemaId
 from kafka_formats.payloads import Decoded
@@ -80,7 +80,7 @@ class AvroReaders:
 
     reader: SchemaText
     wanted: pa.DataType
-    writer_of: Callable[[SchemaId], SchemaText] | None
+    writer_of: WriterOf | None
 
     def __call__(self, schema_id: SchemaId) -> AvroReader:
         """The reader of the payloads of a schema.

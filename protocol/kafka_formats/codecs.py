@@ -1,0 +1,12 @@
+"""The codec of each format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from kafka_formats.avro.codec import AVRO
+from kafka_formats.codec import Codec
+from kafka_formats.settings import Format
+
+CODECS: Final[Mapping[Format, Codec]] = {Format.AVRO: AVRO}
