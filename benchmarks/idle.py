@@ -15,7 +15,6 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 from benchmarks.feeds import BATCH_ROWS, feed_of, finished_at, started, wait_for_rows
 from benchmarks.processes import cpu_seconds, descendants, jvm_of
 
-PARTITIONS = 100
 WARM_UP_SECONDS = 3
 # Spark's module for streaming readers; each query has a process of its own.
 READER = b"python_streaming_source_runner"
@@ -34,12 +33,14 @@ def command_of(pid: int) -> bytes:
         return b""
 
 
-def idle(spark: SparkSession, contender: str, servers: str, seconds: float) -> dict[str, float]:
+def idle(
+    spark: SparkSession, contender: str, servers: str, partitions: int, seconds: float
+) -> dict[str, float]:
     """The CPU of the reader's process and of the JVM, in per cent of a core."""
     jvm = jvm_of(spark)
     before = readers_of(jvm)
     with (
-        feed_of(spark, contender, servers, PARTITIONS) as feed,
+        feed_of(spark, contender, servers, partitions) as feed,
         started(feed.stream.writeStream.format("noop")) as query,
     ):
         feed.write()

@@ -162,7 +162,7 @@ def measure_idle(
     for number in range(options.rounds):
         step(f"idle: round {number}")
         for contender, rounds in seen.items():
-            rounds.append(idle(spark, contender, servers, options.seconds))
+            rounds.append(idle(spark, contender, servers, options.idle_partitions, options.seconds))
     return [
         {"contender": contender}
         | {name: round(statistics.median(each[name] for each in rounds), 1) for name in rounds[0]}
@@ -293,6 +293,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--batches", type=int, default=30, help="of a round of latency")
     parser.add_argument("--seconds", type=float, default=20, help="of a round of idle")
+    parser.add_argument("--idle-partitions", type=int, default=100, help="of an idle topic")
     parser.add_argument("--batch-bytes", type=int, default=65_536, help="of a backlog's batch")
     parser.add_argument("--conf", nargs="*", default=[], help="Spark settings: name=value ...")
     parser.add_argument("--workload", nargs="+", choices=WORKLOADS, default=WORKLOADS)
@@ -315,6 +316,7 @@ def main() -> None:
         "rounds": options.rounds,
         "batches": options.batches,
         "seconds": options.seconds,
+        "idle_partitions": options.idle_partitions,
         "batch_bytes": options.batch_bytes,
         "conf": options.conf,
     }

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions
 
 from benchmarks.ceiling import HEADER_TYPE, HEADERS
 from kafka_protocol.client.clock import Deadline
@@ -24,6 +26,8 @@ PARTITIONS = 4
 MAX_BATCH_BYTES = 900_000
 MAX_BATCH_ROWS = 1_000_000
 LONG_MS = 600_000
+# A controller refuses 10,000 partitions in one request.
+MOST_AT_ONCE = 5_000
 
 
 class Topic(NamedTuple):
@@ -51,7 +55,11 @@ def rows_of(count: int, value_bytes: int, *, headers: bool = False) -> RecordCol
 def new_topic(servers: str, name: str, partitions: int = PARTITIONS) -> Iterator[Producer]:
     """Create an empty topic, yield a producer for it, and delete the topic afterwards."""
     cluster = Cluster(ClientConfig.from_options({"bootstrap.servers": servers}))
-    create_topic(cluster, NewTopic(name, partitions), Deadline.after(LONG_MS))
+    create_topic(cluster, NewTopic(name, min(partitions, MOST_AT_ONCE)), Deadline.after(LONG_MS))
+    for total in range(2 * MOST_AT_ONCE, partitions + MOST_AT_ONCE, MOST_AT_ONCE):
+        admin = AdminClient({"bootstrap.servers": servers})
+        (added,) = admin.create_partitions([NewPartitions(name, min(total, partitions))]).values()
+        added.result(LONG_MS / 1000)
     yield Producer(cluster)
     delete_topic(cluster, name, Deadline.after(LONG_MS))
     cluster.close()

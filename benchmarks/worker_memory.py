@@ -18,7 +18,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
-from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.pool import shared_cluster, shared_producer
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
@@ -26,6 +27,7 @@ from kafka_spark_source.reading.range_reader import PlannedRange, RangeReader
 from kafka_spark_source.schema import source_schema
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import Log, batch_of
+from tests.fakes.tls import authority_pem, certificate, server_context
 
 TOPIC: Final = "t"
 _RECORD: Final = bytes(100_000)
@@ -43,15 +45,25 @@ class Retained(NamedTuple):
     descriptors: int
 
 
-def serve(nodes: int, pipe: Connection) -> None:
-    """Run brokers until the pipe is closed; each leads one partition, and all have one log."""
+def serve(nodes: int, tls: bool, pipe: Connection) -> None:
+    """Run brokers until the pipe is closed; each leads one partition, and all have one log.
+
+    Sends how to connect.
+    """
     log = Log()
     for _ in range(_BATCHES):
         log.append(batch_of(*[_RECORD] * 10))
-    with ScriptedCluster(nodes) as cluster:
+    cluster = ScriptedCluster(nodes)
+    security = SecurityOptions()
+    if tls:
+        security = SecurityOptions(protocol="SSL", truststore_certificates=authority_pem())
+        context = server_context(certificate("127.0.0.1"))
+        for node in cluster.nodes.values():
+            node.broker.tls = context
+    with cluster:
         for partition in cluster.add_topic(TOPIC, nodes).partitions.values():
             partition.log = log
-        pipe.send(cluster.bootstrap_servers)
+        pipe.send(ClientConfig(bootstrap_servers=cluster.bootstrap_servers, security=security))
         pipe.poll(None)
 
 
@@ -80,29 +92,33 @@ def many_configurations(task: Task, config: ClientConfig, count: int) -> None:
 
 
 class Workload(NamedTuple):
-    """What a process does, with how many brokers."""
+    """What a process does, with how many brokers, and whether they are reached over TLS."""
 
     run: Callable[[Task, ClientConfig, int], None]
     task: Task
     brokers: int
     count: int
+    tls: bool = False
 
 
 WORKLOADS: Final = {
     "40 brokers, read": Workload(many_brokers, read, 40, 40),
     "100 brokers, read": Workload(many_brokers, read, 100, 100),
+    "100 brokers, TLS, read": Workload(many_brokers, read, 100, 100, tls=True),
     "100 brokers, written": Workload(many_brokers, write, 100, 100),
+    "100 brokers, TLS, written": Workload(many_brokers, write, 100, 100, tls=True),
     "100 configurations, read": Workload(many_configurations, read, 1, 100),
+    "100 configurations, TLS, read": Workload(many_configurations, read, 1, 100, tls=True),
     "100 configurations, written": Workload(many_configurations, write, 1, 100),
 }
 
 
-def measure(name: str, servers: tuple[Address, ...], pipe: Connection) -> None:
+def measure(name: str, config: ClientConfig, pipe: Connection) -> None:
     """Run a workload in this process, and send what it keeps."""
-    run, task, _, count = WORKLOADS[name]
+    workload = WORKLOADS[name]
     import_module("kafka_protocol.columnar.decode")  # an idle worker has Arrow loaded
     before = used()
-    run(task, ClientConfig(bootstrap_servers=servers), count)
+    workload.run(workload.task, config, workload.count)
     gc.collect()
     after = used()
     pipe.send(Retained(*(now - then for now, then in zip(after, before, strict=True))))
@@ -118,7 +134,9 @@ def used() -> Retained:
 def retained(name: str) -> Retained:
     """What a workload's process keeps, each run with brokers and a process of its own."""
     ours, theirs = PROCESSES.Pipe()
-    brokers = PROCESSES.Process(target=serve, args=(WORKLOADS[name].brokers, theirs), daemon=True)
+    workload = WORKLOADS[name]
+    served = (workload.brokers, workload.tls, theirs)
+    brokers = PROCESSES.Process(target=serve, args=served, daemon=True)
     brokers.start()
     result, results = PROCESSES.Pipe()
     worker = PROCESSES.Process(target=measure, args=(name, ours.recv(), results), daemon=True)

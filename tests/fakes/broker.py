@@ -7,6 +7,7 @@ several brokers, and `faults` has faults of responses.
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -98,6 +99,8 @@ class ScriptedBroker:
         } | handlers
         self.requests: list[tuple[Request, int]] = []
         self.connections = 0
+        # Set before the start to be reached over TLS.
+        self.tls: ssl.SSLContext | None = None
         self._listener = socket.create_server(("127.0.0.1", 0))
         # Stays readable after the listener is closed.
         self.address = Address("127.0.0.1", self._listener.getsockname()[1])
@@ -145,6 +148,8 @@ class ScriptedBroker:
                 return
             # Pieces that a delivery writes must arrive as pieces.
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self.tls is not None:
+                sock = self.tls.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
             self.connections += 1
             thread = threading.Thread(target=self._serve, args=(sock,), daemon=True)
             self._open.append((sock, thread))
