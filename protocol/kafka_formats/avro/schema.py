@@ -13,7 +13,10 @@ from typing import Any, Final, TypeAlias
 
 from kafka_formats.errors import SchemaError
 
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# As Java's library reads them: the specification has letters of ASCII only.
+_NAME: Final = re.compile(r"[^\W\d]\w*")
+# Java's inner classes, as its reflection wrote them before 1.12.
+_NAMESPACE_PART: Final = re.compile(r"[^\W\d][\w$]*")
 PRIMITIVES: Final = frozenset(
     {"null", "boolean", "int", "long", "float", "double", "bytes", "string"}
 )
@@ -200,10 +203,11 @@ class _Parser:
 
     def _definition(self, kind: str, value: Mapping[str, Any], namespace: str) -> Named:
         full = _full_name(_required(value, "name"), value.get("namespace", namespace))
-        own_namespace = full.rpartition(".")[0]
-        for part in full.split("."):
-            _check_name(part)
-        if full in {*self._named, *self._open, *PRIMITIVES}:
+        own_namespace, _, own_name = full.rpartition(".")
+        for part in own_namespace.split(".") if own_namespace else []:
+            _check_name(part, _NAMESPACE_PART)
+        _check_name(own_name)
+        if full in {*self._open, *PRIMITIVES}:
             raise SchemaError(f"the Avro type {full!r} is defined twice")
         aliases = frozenset(
             _full_name(alias, own_namespace) for alias in _strings(value, "aliases")
@@ -216,7 +220,9 @@ class _Parser:
             self._open.append(full)
             found = Record(full, [*self._fields(full, value, own_namespace)], aliases)
             self._open.pop()
-        self._named[full] = found
+        # The same definition may be repeated (AVRO-3940).
+        if self._named.setdefault(full, found) != found:
+            raise SchemaError(f"the Avro type {full!r} is defined twice")
         return found
 
     def _fields(self, record: str, value: Mapping[str, Any], namespace: str) -> Iterator[Field]:
@@ -313,8 +319,8 @@ def _full_name(name: Any, namespace: Any) -> str:
     return name if "." in name or not namespace else f"{namespace}.{name}"
 
 
-def _check_name(name: Any) -> None:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+def _check_name(name: Any, pattern: re.Pattern[str] = _NAME) -> None:
+    if not isinstance(name, str) or not pattern.fullmatch(name):
         raise SchemaError(f"{_shown(name)} is no Avro name")
 
 

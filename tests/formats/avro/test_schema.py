@@ -34,6 +34,19 @@ def test_names_are_resolved_in_their_namespace() -> None:
     assert [field.schema for field in found.fields] == [Fixed("shop.F", 2)] * 3
 
 
+@pytest.mark.parametrize("name", ["größe", "日本.x", "Outer$.Inner"])
+def test_names_of_other_alphabets_and_of_javas_inner_classes(name: str) -> None:
+    found = parsed(record({"name": "ä1", "type": "int"}, name=name))
+    assert isinstance(found, Record)
+    assert found.name == name
+
+
+def test_the_same_definition_may_be_repeated() -> None:
+    inner = record({"name": "x", "type": "int"}, name="I")
+    fields = ({"name": "a", "type": inner}, {"name": "b", "type": inner})
+    assert parsed(record(*fields)) == parsed(record(fields[0], {"name": "b", "type": "I"}))
+
+
 def test_references_define_names() -> None:
     address = record({"name": "city", "type": "string"}, name="shop.Address")
     order = record({"name": "to", "type": "shop.Address"})
@@ -65,6 +78,7 @@ def test_a_decimal_must_fit_its_fixed_type() -> None:
 
 
 A = {"name": "a", "type": "int"}
+INNER = {"name": "i", "type": {"type": "record", "name": "I", "fields": [A]}}
 ENUM = {"type": "enum", "name": "E", "symbols": ["A"]}
 
 
@@ -85,6 +99,7 @@ ENUM = {"type": "enum", "name": "E", "symbols": ["A"]}
         (record(A, fields=7), "no list"),
         (record({"name": "next", "type": ["null", "R"]}), "'R' contains itself"),
         (record({"name": "a", "type": record()}), "'R' is defined twice"),
+        (record(INNER, {"name": "b", "type": record(name="I")}), "'I' is defined twice"),
         (record(A, name=7), "no name"),
         (record(A, name="int"), "'int' is defined twice"),
         (record(A, aliases=[7]), "'aliases'"),
