@@ -86,9 +86,17 @@ class PartitionQueue:
         return len(data)
 
     def may_send_to(self, node_id: int) -> bool:
-        """Whether one more batch in flight to that leader cannot change the order."""
+        """Whether one more batch in flight to that leader cannot change the order.
+
+        A batch that is sent again is sent alone, as in Java's RecordAccumulator: it may be in the
+        log already, and a leader recognises the last five batches only. One behind it that is
+        appended could push it out of them.
+        """
         checks_sequences = self.is_known_to_leader and self.node_id == node_id
-        return not self.in_flight or (bool(self.next_sequence) and checks_sequences)
+        is_retried = bool(self.failures) or self.waiting[0].deadline is not None
+        return not self.in_flight or (
+            bool(self.next_sequence) and checks_sequences and not is_retried
+        )
 
     def mark_first_sent(self, node_id: int) -> None:
         """Move the first waiting batch to those in flight."""

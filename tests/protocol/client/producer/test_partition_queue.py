@@ -51,6 +51,22 @@ def test_fault_45_sequences_count_records_and_wrap() -> None:
     assert sequences_of(queue) == [2**31 - 3, 2**31 - 1, 2]
 
 
+def test_fault_42_what_is_sent_again_is_sent_alone() -> None:
+    """The leader recognises the last five batches only: nothing may push it out of them."""
+    queue = queue_of((b"a",), (b"b",), (b"c",), (b"d",))
+    send_and_return(queue, None)
+    for batch in [*queue.waiting][:2]:
+        batch.deadline = Deadline.after(60_000)  # as the producer does with what it sends
+    send_and_return(queue, LOST, LOST)
+    queue.failures += 1
+    queue.mark_first_sent(1)
+    assert not queue.may_send_to(1)  # c, which was sent before
+    queue.acknowledge_first()
+    assert queue.may_send_to(1)
+    queue.mark_first_sent(1)
+    assert queue.may_send_to(1)  # d, which is new
+
+
 def test_returned_batches_go_first_and_in_order() -> None:
     queue = queue_of((b"a",), (b"b",), (b"c",), (b"d",), (b"e",))
     send_and_return(queue, REFUSED, None, REFUSED, LOST)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kafka_protocol.client.cluster.cluster import Cluster
@@ -190,6 +190,12 @@ LOSSES = {
     st.lists(st.sampled_from(PASSING), max_size=12),
     st.lists(st.sampled_from([*LOSSES]), max_size=12),
     st.sampled_from([0, 200, UNLIMITED]),
+)
+# A batch that is appended and refused again, while those behind it are appended.
+@example(
+    [ErrorCode(code) for code in (6, 0, 19, 0, 19, 7, 7, 0, 7, 7, 0, 6)],
+    ["again", "cut", "answered", "closed"],
+    UNLIMITED,
 )
 def test_fault_42_every_batch_is_written_once_and_in_order(
     refusals: list[ErrorCode], losses: list[str], max_pending_bytes: int
