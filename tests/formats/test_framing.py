@@ -21,7 +21,7 @@ HEADER = "__value_schema_id"
 def framed(schema_id: SchemaId, payload: bytes = b"") -> bytes:
     if isinstance(schema_id, uuid.UUID):
         return b"\x01" + schema_id.bytes + payload
-    assert schema_id is not None
+    assert isinstance(schema_id, int)
     return b"\x00" + schema_id.to_bytes(4, "big") + payload
 
 
