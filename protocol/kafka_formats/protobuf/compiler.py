@@ -9,9 +9,11 @@ from __future__ import annotations
 import base64
 import binascii
 import importlib
+import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -26,6 +28,9 @@ _TIMEOUT_SECONDS: Final = 60
 _MAX_CHARACTERS: Final = 16 * 1024 * 1024
 # Files that no registry has; their modules are part of protobuf and googleapis-common-protos.
 _BUILT_IN: Final = ("google/protobuf/", "google/type/")
+_COMMON_TYPES: Final = re.compile(r"import\s+(?:public\s+)?[\"'](google/type/\w+\.proto)[\"']")
+# How a line about a fault begins.
+_FAULT: Final = re.compile(r"\S+\.proto:(?!.*\bwarning: )")
 
 
 class Files(tuple[FileDescriptorProto, ...]):
@@ -53,7 +58,8 @@ def compiled(schema: SchemaText) -> Files:
     given = {name: found for name, text in texts.items() if (found := serialised(name, text))}
     texts = {name: text for name, text in texts.items() if name not in given}
     if texts:
-        given |= _from_text(texts, _with_imports(given))
+        common = {each: _built_in(each, own) for each in _common_types(texts.values())}
+        given |= _from_text(texts, _with_imports(given | common, but_for=texts))
     return _in_order(given, own)
 
 
@@ -103,13 +109,15 @@ def _in_order(given: dict[str, FileDescriptorProto], own: str) -> Files:
     return Files(found.values())
 
 
-def _with_imports(given: dict[str, FileDescriptorProto]) -> dict[str, FileDescriptorProto]:
+def _with_imports(
+    given: dict[str, FileDescriptorProto], but_for: Collection[str] = ()
+) -> dict[str, FileDescriptorProto]:
     """The files, and built-in ones that they import."""
     found = dict(given)
     waiting = [(each, name) for name, file in given.items() for each in file.dependency]
     while waiting:
         name, importer = waiting.pop()
-        if name not in found:
+        if name not in found and name not in but_for:
             found[name] = _built_in(name, importer)
             waiting += [(each, name) for each in found[name].dependency]
     return found
@@ -129,6 +137,11 @@ def _built_in(name: str, importer: str) -> FileDescriptorProto:
     )
 
 
+def _common_types(texts: Iterable[str]) -> set[str]:
+    """The files that texts import of those that protoc does not bring."""
+    return {name for text in texts for name in _COMMON_TYPES.findall(text)}
+
+
 def _from_text(
     texts: dict[str, str], others: dict[str, FileDescriptorProto]
 ) -> dict[str, FileDescriptorProto]:
@@ -145,19 +158,23 @@ def _from_text(
             known = Path(folder, "known")
             known.write_bytes(FileDescriptorSet(file=others.values()).SerializeToString())
             arguments.append(f"--descriptor_set_in={known}")
-        _run_protoc([*arguments, *texts])
+        _run_protoc([*arguments, *texts], f"{root}/")
         found = FileDescriptorSet.FromString(out.read_bytes())
     return {each.name: each for each in found.file}
 
 
-def _run_protoc(arguments: list[str]) -> None:
+def _run_protoc(arguments: list[str], root: str) -> None:
     # The module adds the folder of the well-known types itself.
     command = [sys.executable, "-m", "grpc_tools.protoc", *arguments]
     try:
         done = subprocess.run(  # noqa: S603 our own arguments, no shell
-            command, capture_output=True, text=True, errors="replace", timeout=_TIMEOUT_SECONDS,
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_TIMEOUT_SECONDS,
             check=False,
-        )  # fmt: skip
+        )
     except subprocess.TimeoutExpired as error:
         raise SchemaError(f"protoc took more than {_TIMEOUT_SECONDS} s") from error
     if "No module named" in done.stderr:
@@ -166,8 +183,9 @@ def _run_protoc(arguments: list[str]) -> None:
             "'pyspark-pykafka[protobuf]', or give a FileDescriptorSet"
         )
     if done.returncode:
-        lines = [each for each in done.stderr.splitlines() if "warning:" not in each]
-        raise SchemaError("protoc refuses it: " + "; ".join(lines[:3])[:1_000])
+        lines = done.stderr.replace(root, "").splitlines()
+        faults = [each for each in lines if _FAULT.match(each)] or lines
+        raise SchemaError("protoc refuses it: " + "; ".join(faults[:3])[:1_000])
 
 
 def _safe(name: str) -> PurePosixPath:
