@@ -26,6 +26,7 @@ _PAIRS: Final[tuple[tuple[T.DataType, pa.DataType], ...]] = (
     (T.DateType(), pa.date32()),
     (T.TimestampType(), pa.timestamp("us", tz="UTC")),
     (T.TimestampNTZType(), pa.timestamp("us")),
+    (T.DayTimeIntervalType(), pa.duration("us")),
 )
 _TO_ARROW: Final = dict(_PAIRS)
 _TO_SPARK: Final = {arrow: spark for spark, arrow in _PAIRS}

@@ -59,6 +59,7 @@ def encoder_for(
             frame = NO_FRAME
             if payload.framing is Framing.CONFLUENT and client is not None:
                 frame = id_frame(_id_of(payload, schemas, known, client, options))
+                frame += CODECS[payload.format].frame_suffix(known.schema)
             _log.info("The %ss are written with %s.", payload.column, known.origin)
             writers[column.place] = PayloadWriter(frame, writer)
     return RecordEncoder(writers)

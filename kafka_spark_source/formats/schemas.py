@@ -5,7 +5,8 @@ An executor asks the registry for no schema but those that were registered after
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -15,7 +16,8 @@ from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.schemas import SubjectVersion
 from kafka_formats.registry.writers import schema_text_of
-from kafka_formats.schema_text import SchemaText
+from kafka_formats.schema_text import SchemaText, descriptor_set_text
+from kafka_formats.settings import Format
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.options.formats import ID_PREFIX, PayloadOptions
 
@@ -23,6 +25,8 @@ from kafka_spark_source.options.formats import ID_PREFIX, PayloadOptions
 _MAX_VERSIONS: Final = 100
 # What a schema begins with, and a path does not.
 _SCHEMA_STARTS: Final = ("{", "[", '"')
+# What Protobuf's text ends with.
+_SCHEMA_ENDS: Final = ("}", ";")
 
 
 def registry_config(options: Mapping[str, str]) -> RegistryConfig | None:
@@ -128,16 +132,20 @@ class ColumnSchemas:
     def _known(self, found: SubjectVersion) -> KnownSchema:
         origin = f"version {found.version} of the subject {found.subject!r} (id {found.schema.id})"
         text = schema_text_of(found.schema, self._payload.format, origin)
-        return KnownSchema(origin, text, found.schema.id)
+        return KnownSchema(origin, self._named(text), found.schema.id)
+
+    def _named(self, schema: SchemaText) -> SchemaText:
+        return replace(schema, message=self._payload.message)
 
     def _given(self, text: str) -> KnownSchema:
         option = f"{self._payload.column}.schema"
-        if text.startswith(_SCHEMA_STARTS):
-            return KnownSchema(f"the option {option}", SchemaText(text))
+        if text.startswith(_SCHEMA_STARTS) or text.rstrip().endswith(_SCHEMA_ENDS):
+            return KnownSchema(f"the option {option}", self._named(SchemaText(text)))
         if text.startswith(ID_PREFIX):
             return self._of_id(option, text.removeprefix(ID_PREFIX).strip())
         try:
-            return KnownSchema(f"the file {text}", SchemaText(Path(text).read_text("utf-8")))
+            read = _BY_FORMAT.get(self._payload.format, _text_of)(Path(text).read_bytes())
+            return KnownSchema(f"the file {text}", self._named(SchemaText(read)))
         except (OSError, ValueError) as error:
             raise KafkaConfigError(
                 f"Option '{option}' must be a schema, the path of a file on the driver, or id: and "
@@ -152,4 +160,17 @@ class ColumnSchemas:
             text = schema_text_of(schema, self._payload.format, f"the id {digits}")
         except SchemaError as error:
             raise KafkaConfigError(f"Option '{option}': {error}") from error
-        return KnownSchema(f"the id {digits}", text, schema.id)
+        return KnownSchema(f"the id {digits}", self._named(text), schema.id)
+
+
+def _text_of(content: bytes) -> str:
+    return content.decode("utf-8")
+
+
+def _proto_text_of(content: bytes) -> str:
+    """The text of a `.proto` file, or what stands for a binary FileDescriptorSet."""
+    is_binary = any(byte < 0x20 and byte not in b"\t\n\v\f\r" for byte in content)
+    return descriptor_set_text(content) if is_binary else _text_of(content)
+
+
+_BY_FORMAT: Final[Mapping[Format, Callable[[bytes], str]]] = {Format.PROTOBUF: _proto_text_of}

@@ -34,6 +34,7 @@ class PayloadOptions:
         schema: A schema, the path of a file, or `id:` and an id. None: that of the subject.
         subject: None for the default, by topic.
         version: Of the subject; None for the latest.
+        message: The name of Protobuf's message; None for the first of the schema.
     """
 
     column: str
@@ -42,6 +43,7 @@ class PayloadOptions:
     schema: str | None
     subject: str | None
     version: int | None
+    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,7 @@ def _parsed(
 def _payload(rows: PayloadRows, given: Mapping[str, str]) -> PayloadOptions | None:
     format_ = rows.format.value_in(given)
     if format_ is Format.RAW:
-        for row in (rows.framing, rows.schema, rows.subject, rows.version):
+        for row in (rows.framing, rows.schema, rows.subject, rows.version, rows.message):
             if row.key in given:
                 raise KafkaConfigError(
                     f"Option '{row.name}' needs a format: set {rows.format.name}, or remove it."
@@ -160,6 +162,7 @@ def _payload(rows: PayloadRows, given: Mapping[str, str]) -> PayloadOptions | No
         rows.schema.value_if_in(given),
         rows.subject.value_if_in(given),
         rows.version.value_in(given),
+        rows.message.value_if_in(given),
     )
     _check(found, rows, has_version=rows.version.key in given, has_registry=has_registry)
     return found
@@ -172,6 +175,11 @@ def _check(
         raise KafkaConfigError(
             f"Options '{rows.schema.name}' and '{rows.version.name}' contradict each other: keep "
             "one."
+        )
+    if found.message is not None and found.format is not Format.PROTOBUF:
+        raise KafkaConfigError(
+            f"Option '{rows.message.name}' is for Protobuf: set {rows.format.name} to protobuf, or "
+            "remove it."
         )
     if has_registry:
         return

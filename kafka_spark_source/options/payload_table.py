@@ -53,6 +53,7 @@ class PayloadRows:
     schema: Option[str]
     subject: Option[str]
     version: Option[int | None]
+    message: Option[str]
 
 
 def _rows_of(column: str) -> PayloadRows:
@@ -60,8 +61,8 @@ def _rows_of(column: str) -> PayloadRows:
     return PayloadRows(
         column,
         Option(f"{column}.format", _parse_format, ALL, "raw").about(
-            f"How {what} are encoded: `raw`, or `avro`, for a column with a struct. See "
-            "[formats](formats.md)."
+            f"How {what} are encoded: `raw`, or `avro` or `protobuf`, for a column with a "
+            "struct. See [formats](formats.md)."
         ),
         Option(f"{column}.framing", _parse_framing, ALL).about(
             f"What is before encoded {what}: `confluent`, the id of a schema in the registry "
@@ -78,6 +79,10 @@ def _rows_of(column: str) -> PayloadRows:
         Option(f"{column}.subject.version", _parse_version, ALL, "latest").about(
             "The version of the subject to read or write as. A read resolves records of older and "
             "newer versions to it."
+        ),
+        Option(f"{column}.protobuf.message", parse_text, ALL).about(
+            f"The name of the Protobuf message of {what}, where a schema has several. Default: the "
+            "first one of its file."
         ),
     )
 
@@ -99,8 +104,8 @@ REGISTRY: Final = Option(f"{REGISTRY_PREFIX}*", parse_text, ALL).about(
 )
 
 PAYLOAD_OPTIONS: Final[tuple[Option[object], ...]] = (
-    *(VALUE.format, VALUE.framing, VALUE.schema, VALUE.subject, VALUE.version),
-    *(KEY.format, KEY.framing, KEY.schema, KEY.subject, KEY.version),
+    *(VALUE.format, VALUE.framing, VALUE.schema, VALUE.subject, VALUE.version, VALUE.message),
+    *(KEY.format, KEY.framing, KEY.schema, KEY.subject, KEY.version, KEY.message),
     MODE,
     AUTO_REGISTER,
     REGISTRY,

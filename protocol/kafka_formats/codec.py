@@ -48,6 +48,7 @@ class Codec:
             `WriterOf` payloads have no frames, and all have the reader's schema.
         writer: The writer of a schema.
         derive: The schema of a type, for a column without one.
+        frame_suffix: What is between the id of a schema and a payload.
     """
 
     name_of: Callable[[SchemaText], str]
@@ -56,3 +57,4 @@ class Codec:
     readers: Callable[[SchemaText, pa.DataType, WriterOf | None], ReaderOf]
     writer: Callable[[SchemaText], SchemaWriter]
     derive: Callable[[pa.DataType], SchemaText]
+    frame_suffix: Callable[[SchemaText], bytes] = lambda _: b""

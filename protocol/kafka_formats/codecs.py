@@ -7,6 +7,10 @@ from typing import Final
 
 from kafka_formats.avro.codec import AVRO
 from kafka_formats.codec import Codec
+from kafka_formats.protobuf.codec import PROTOBUF
 from kafka_formats.settings import Format
 
-CODECS: Final[Mapping[Format, Codec]] = {Format.AVRO: AVRO}
+CODECS: Final[Mapping[Format, Codec]] = {
+    Format.AVRO: AVRO,
+    Format.PROTOBUF: PROTOBUF,
+}

@@ -22,7 +22,7 @@ from kafka_formats.settings import Framing
 
 Longs: TypeAlias = npt.NDArray[np.int64]
 # None: payloads without frames have one schema.
-SchemaId: TypeAlias = "int | uuid.UUID | None"
+SchemaId: TypeAlias = "int | uuid.UUID | InHeader | None"
 
 _ID_MAGIC: Final = 0
 _GUID_MAGIC: Final = 1
@@ -37,6 +37,22 @@ NO_FRAME: Final = b""
 def id_frame(schema_id: int) -> bytes:
     """The frame of Confluent's serializers: a magic byte and the id of the schema."""
     return bytes([_ID_MAGIC]) + schema_id.to_bytes(4, "big")
+
+
+class InHeader(NamedTuple):
+    """An id in a header, with what is after it: the message index of Protobuf.
+
+    Attributes:
+        schema_id: A number or a GUID.
+        suffix: Not empty.
+    """
+
+    schema_id: int | uuid.UUID
+    suffix: bytes
+
+    def __str__(self) -> str:
+        """The id alone."""
+        return str(self.schema_id)
 
 
 class Group(NamedTuple):
@@ -154,8 +170,13 @@ def _in_headers(
 
 
 def _id_in_header(value: bytes) -> SchemaId:
-    if len(value) == _ID_BYTES and value[0] == _ID_MAGIC:
-        return int.from_bytes(value[1:], "big")
-    if len(value) == _GUID_BYTES and value[0] == _GUID_MAGIC:
-        return uuid.UUID(bytes=value[1:])
+    magic = value[0] if value else None
+    if magic == _ID_MAGIC and len(value) >= _ID_BYTES:
+        return _with_suffix(int.from_bytes(value[1:_ID_BYTES], "big"), value[_ID_BYTES:])
+    if magic == _GUID_MAGIC and len(value) >= _GUID_BYTES:
+        return _with_suffix(uuid.UUID(bytes=value[1:_GUID_BYTES]), value[_GUID_BYTES:])
     return None
+
+
+def _with_suffix(schema_id: int | uuid.UUID, suffix: bytes) -> SchemaId:
+    return InHeader(schema_id, suffix) if suffix else schema_id

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
+from typing import Final
+
+# Before a FileDescriptorSet of Protobuf in Base64, in place of a text.
+DESCRIPTOR_SET: Final = "descriptor-set:"
+
+
+def descriptor_set_text(content: bytes) -> str:
+    """What stands for a binary FileDescriptorSet where a text is expected."""
+    return DESCRIPTOR_SET + base64.standard_b64encode(content).decode("ascii")
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +23,9 @@ class SchemaText:
         text: In the language of its format.
         dependencies: Name and text of all schemas that it refers to, dependencies before those
             that need them.
+        message: The name of the message, for a format whose schemas have several. None: the first.
     """
 
     text: str
     dependencies: tuple[tuple[str, str], ...] = ()
+    message: str | None = None

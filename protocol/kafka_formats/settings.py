@@ -15,6 +15,7 @@ class Format(Enum):
 
     RAW = "raw"
     AVRO = "avro"
+    PROTOBUF = "protobuf"
 
 
 class Framing(Enum):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_formats.framing import FRAMES, Frames, SchemaId, confluent_frames
+from kafka_formats.framing import FRAMES, Frames, InHeader, SchemaId, confluent_frames
 from kafka_formats.settings import Framing
 from kafka_protocol.columnar.schema import HEADERS_TYPE
 
@@ -21,7 +21,7 @@ HEADER = "__value_schema_id"
 def framed(schema_id: SchemaId, payload: bytes = b"") -> bytes:
     if isinstance(schema_id, uuid.UUID):
         return b"\x01" + schema_id.bytes + payload
-    assert schema_id is not None
+    assert isinstance(schema_id, int)
     return b"\x00" + schema_id.to_bytes(4, "big") + payload
 
 
@@ -93,9 +93,16 @@ def test_the_last_header_of_a_record_counts() -> None:
     assert found == {0: (9, 0)}
 
 
-@pytest.mark.parametrize("value", [None, b"", b"\x00", framed(7, b"x"), b"\x02" + GUID.bytes])
+@pytest.mark.parametrize("value", [None, b"", b"\x00", framed(7)[:4], b"\x02" + GUID.bytes])
 def test_a_header_with_another_value_names_no_schema(value: bytes | None) -> None:
     assert find([framed(1), framed(2)], [[(HEADER, value)], None]) == ({1: (2, 5)}, [0])
+
+
+def test_a_header_may_have_more_after_the_id() -> None:
+    headers = [[(HEADER, framed(9, b"\x00"))], [(HEADER, framed(GUID, b"\x02"))]]
+    found, _ = find([b"a", b"b"], headers)
+    assert found == {0: (InHeader(9, b"\x00"), 0), 1: (InHeader(GUID, b"\x02"), 0)}
+    assert str(InHeader(9, b"\x00")) == "9"
 
 
 def test_headers_of_a_slice() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_formats.errors import NotFoundError, SchemaError
-from kafka_formats.framing import SchemaId
+from kafka_formats.framing import InHeader, SchemaId
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.schemas import Kind, RegisteredSchema
@@ -15,7 +15,7 @@ from kafka_formats.schema_text import SchemaText
 from kafka_formats.settings import Format
 
 # The names of formats in a registry.
-KINDS: Final[Mapping[Format, Kind]] = {Format.AVRO: "AVRO"}
+KINDS: Final[Mapping[Format, Kind]] = {Format.AVRO: "AVRO", Format.PROTOBUF: "PROTOBUF"}
 
 
 def schema_text_of(schema: RegisteredSchema, format_: Format, what: str) -> SchemaText:
@@ -49,6 +49,8 @@ class WriterSchemas:
             SchemaError: There is none, or it is one of another format.
             RegistryError: The registry cannot be asked, or refuses.
         """
+        if isinstance(schema_id, InHeader):
+            raise SchemaError(f"the header has {len(schema_id.suffix)} bytes after the schema id")
         if isinstance(schema_id, int) and schema_id in self.known:
             return self.known[schema_id]
         client = RegistryClient(self.config)

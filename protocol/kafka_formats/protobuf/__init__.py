@@ -1,0 +1,1 @@
+"""Protobuf: schemas, payloads -> values and back. Needs the extra `protobuf`."""

@@ -1,0 +1,202 @@
+"""A schema's text -> descriptors of its files. Only drivers compile `.proto` text.
+
+A registry gives `.proto` text, or what Confluent's clients in Python register: a serialised
+`FileDescriptorProto` in Base64. protoc, from grpcio-tools, runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import importlib
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from google.protobuf.message import DecodeError
+
+from kafka_formats.errors import SchemaError
+from kafka_formats.schema_text import DESCRIPTOR_SET, SchemaText
+
+_TIMEOUT_SECONDS: Final = 60
+_MAX_CHARACTERS: Final = 16 * 1024 * 1024
+# Files that no registry has; their modules are part of protobuf and googleapis-common-protos.
+_BUILT_IN: Final = ("google/protobuf/", "google/type/")
+_COMMON_TYPES: Final = re.compile(r"import\s+(?:public\s+)?[\"'](google/type/\w+\.proto)[\"']")
+# How a line about a fault begins.
+_FAULT: Final = re.compile(r"\S+\.proto:(?!.*\bwarning: )")
+
+
+class Files(tuple[FileDescriptorProto, ...]):
+    """The files of a schema, its own last, after those that it imports."""
+
+    __slots__ = ()
+
+    @property
+    def own(self) -> FileDescriptorProto:
+        """The file of the schema itself."""
+        return self[-1]
+
+
+@lru_cache(maxsize=200)
+def compiled(schema: SchemaText) -> Files:
+    """The files of a schema.
+
+    Raises:
+        SchemaError: A text is invalid, or an import is missing.
+    """
+    if schema.text.startswith(DESCRIPTOR_SET):
+        return _of_set(schema.text.removeprefix(DESCRIPTOR_SET))
+    own = _free_name({name for name, _ in schema.dependencies})
+    texts = dict([*schema.dependencies, (own, schema.text)])
+    given = {name: found for name, text in texts.items() if (found := serialised(name, text))}
+    texts = {name: text for name, text in texts.items() if name not in given}
+    if texts:
+        common = {each: _built_in(each, own) for each in _common_types(texts.values())}
+        given |= _from_text(texts, _with_imports(given | common, but_for=texts))
+    return _in_order(given, own)
+
+
+def serialised(name: str, text: str) -> FileDescriptorProto | None:
+    """The file in a text that is a descriptor in Base64; None for `.proto` text."""
+    try:
+        found = FileDescriptorProto.FromString(base64.b64decode(text.strip(), validate=True))
+    except (binascii.Error, ValueError, DecodeError):
+        return None
+    found.name = name
+    return found
+
+
+def _of_set(text: str) -> Files:
+    try:
+        found = FileDescriptorSet.FromString(base64.b64decode(text, validate=True)).file
+    except (binascii.Error, ValueError, DecodeError) as error:
+        raise SchemaError(
+            "it is no FileDescriptorSet: make it with protoc --descriptor_set_out=... "
+            "--include_imports"
+        ) from error
+    if not found:
+        raise SchemaError("the FileDescriptorSet has no file")
+    return _in_order({each.name: each for each in found}, found[-1].name)
+
+
+def _in_order(given: dict[str, FileDescriptorProto], own: str) -> Files:
+    known = _with_imports(given)
+    found: dict[str, FileDescriptorProto] = {}
+    path: list[str] = []
+
+    def visit(name: str) -> None:
+        if name in path:
+            raise SchemaError(f"its imports form a circle: {' -> '.join([*path, name])}")
+        if name in found:
+            return
+        path.append(name)
+        for each in known[name].dependency:
+            visit(each)
+        path.pop()
+        found[name] = known[name]
+
+    try:
+        visit(own)
+    except RecursionError as error:
+        raise SchemaError("its imports are nested too deep") from error
+    return Files(found.values())
+
+
+def _with_imports(
+    given: dict[str, FileDescriptorProto], but_for: Collection[str] = ()
+) -> dict[str, FileDescriptorProto]:
+    """The files, and built-in ones that they import."""
+    found = dict(given)
+    waiting = [(each, name) for name, file in given.items() for each in file.dependency]
+    while waiting:
+        name, importer = waiting.pop()
+        if name not in found and name not in but_for:
+            found[name] = _built_in(name, importer)
+            waiting += [(each, name) for each in found[name].dependency]
+    return found
+
+
+def _built_in(name: str, importer: str) -> FileDescriptorProto:
+    if name.startswith(_BUILT_IN) and name.endswith(".proto"):
+        try:
+            module = importlib.import_module(f"{name.removesuffix('.proto').replace('/', '.')}_pb2")
+        except ImportError:
+            pass
+        else:
+            return FileDescriptorProto.FromString(module.DESCRIPTOR.serialized_pb)
+    raise SchemaError(
+        f"{importer} imports {name!r}, which is missing: register it as a reference, or give a "
+        "FileDescriptorSet with all imports"
+    )
+
+
+def _common_types(texts: Iterable[str]) -> set[str]:
+    """The files that texts import of those that protoc does not bring."""
+    return {name for text in texts for name in _COMMON_TYPES.findall(text)}
+
+
+def _from_text(
+    texts: dict[str, str], others: dict[str, FileDescriptorProto]
+) -> dict[str, FileDescriptorProto]:
+    if sum(map(len, texts.values())) > _MAX_CHARACTERS:
+        raise SchemaError(f"it has more than {_MAX_CHARACTERS} characters")
+    with tempfile.TemporaryDirectory(prefix="pykafka-proto-") as folder:
+        root, out = Path(folder, "files"), Path(folder, "out")
+        for name, text in texts.items():
+            place = root / _safe(name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, "utf-8", "surrogatepass")
+        arguments = [f"--proto_path={root}", f"--descriptor_set_out={out}", "--include_imports"]
+        if others:
+            known = Path(folder, "known")
+            known.write_bytes(FileDescriptorSet(file=others.values()).SerializeToString())
+            arguments.append(f"--descriptor_set_in={known}")
+        _run_protoc([*arguments, *texts], f"{root}/")
+        found = FileDescriptorSet.FromString(out.read_bytes())
+    return {each.name: each for each in found.file}
+
+
+def _run_protoc(arguments: list[str], root: str) -> None:
+    # The module adds the folder of the well-known types itself.
+    command = [sys.executable, "-m", "grpc_tools.protoc", *arguments]
+    try:
+        done = subprocess.run(  # noqa: S603 our own arguments, no shell
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_TIMEOUT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise SchemaError(f"protoc took more than {_TIMEOUT_SECONDS} s") from error
+    if "No module named" in done.stderr:
+        raise SchemaError(
+            "Protobuf needs grpcio-tools to compile .proto text: pip install "
+            "'pyspark-pykafka[protobuf]', or give a FileDescriptorSet"
+        )
+    if done.returncode:
+        lines = done.stderr.replace(root, "").splitlines()
+        faults = [each for each in lines if _FAULT.match(each)] or lines
+        raise SchemaError("protoc refuses it: " + "; ".join(faults[:3])[:1_000])
+
+
+def _safe(name: str) -> PurePosixPath:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or not path.parts or "\\" in name or ":" in name:
+        raise SchemaError(f"a file cannot be named {name!r}: rename the reference")
+    return path
+
+
+def _free_name(taken: set[str]) -> str:
+    name = "schema.proto"
+    while name in taken:
+        name = f"_{name}"
+    return name

@@ -1,0 +1,76 @@
+"""Descriptors of messages, made from compiled files once for a process."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pool import DescriptorPool
+
+from kafka_formats.errors import SchemaError
+from kafka_formats.protobuf.compiler import compiled
+from kafka_formats.protobuf.outline import in_descriptors
+from kafka_formats.schema_text import SchemaText
+
+if TYPE_CHECKING:
+    from google.protobuf.descriptor import Descriptor
+
+    from kafka_formats.protobuf.indexes import Index
+
+
+def files_of(schema: SchemaText) -> bytes:
+    """The compiled files of a schema, which travel with tasks: a FileDescriptorSet.
+
+    Raises:
+        SchemaError: The schema is invalid.
+    """
+    found: bytes = FileDescriptorSet(file=compiled(schema)).SerializeToString(deterministic=True)
+    return found
+
+
+def name_in(schema: SchemaText) -> str:
+    """The full name of the message to read or write: that which is named, or the first.
+
+    Raises:
+        SchemaError: There is no such message, or the name means several.
+    """
+    names = list(_places(schema).values())
+    if not names:
+        raise SchemaError("it has no message")
+    wanted = schema.message
+    if wanted is None:
+        return names[0]
+    found = [each for each in names if each == wanted]
+    found = found or [each for each in names if each.endswith(f".{wanted}")]
+    if len(found) != 1:
+        what = "several messages have" if found else "no message has"
+        raise SchemaError(f"{what} the name {wanted!r}; there are {', '.join(names[:50])}")
+    return found[0]
+
+
+def place_of(schema: SchemaText, name: str) -> Index:
+    """The message index of a message of the schema's own file."""
+    return next(place for place, each in _places(schema).items() if each == name)
+
+
+def _places(schema: SchemaText) -> dict[Index, str]:
+    own = compiled(schema).own
+    return dict(in_descriptors(own.message_type, (), own.package))
+
+
+@lru_cache(maxsize=200)
+def message_of(files: bytes, name: str) -> Descriptor:
+    """The descriptor of a message.
+
+    Raises:
+        SchemaError: Files do not fit each other, or there is no such message.
+    """
+    # One pool for each schema: versions of a schema have the same names.
+    pool = DescriptorPool()
+    try:
+        for file in FileDescriptorSet.FromString(files).file:
+            pool.Add(file)
+        return pool.FindMessageTypeByName(name)
+    except (KeyError, TypeError, ValueError) as error:
+        raise SchemaError(f"the message {name} cannot be built: {error}") from error

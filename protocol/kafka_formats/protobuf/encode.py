@@ -1,0 +1,128 @@
+"""Arrow values -> messages -> payloads. A null is a field that the payload lacks.
+
+Source: values are those of Spark's `ProtobufSerializer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+from google.protobuf.message import EncodeError, Message
+
+from kafka_formats.arrays import with_type
+from kafka_formats.errors import PayloadError
+from kafka_formats.protobuf.plan import Enum, Member, Plan, Scalar, Struct, Time, Unsigned
+
+
+def encode(plan: Struct, parsed: type[Message], values: pa.Array) -> pa.BinaryArray:
+    """The payloads of structs without nulls.
+
+    Raises:
+        PayloadError: A value does not fit. Names the field.
+    """
+    # Times as numbers: Python has neither all of them nor nanoseconds.
+    rows = with_type(values, _as_numbers(values.type)).to_pylist()
+    return pa.array([_payload(plan, parsed, row) for row in rows], pa.binary())
+
+
+def _payload(plan: Struct, parsed: type[Message], row: dict[str, Any]) -> bytes:
+    message = parsed()
+    _fill(plan, message, row)
+    try:
+        payload: bytes = message.SerializeToString()
+    except EncodeError as error:
+        raise PayloadError("", str(error)) from error
+    return payload
+
+
+def _fill(plan: Struct, message: Any, row: dict[str, Any]) -> None:
+    for member in plan.members:
+        value = row[member.name]
+        if value is not None:
+            try:
+                _set(member, message, value)
+            except PayloadError as error:
+                path = f"{member.name}.{error.field}" if error.field else member.name
+                raise PayloadError(path, error.reason) from error
+            except (TypeError, ValueError) as error:
+                raise PayloadError(member.name, str(error)) from error
+
+
+def _set(member: Member, message: Any, value: Any) -> None:
+    name, plan = member.name, member.plan
+    if member.keys is not None:
+        to_key, entries = _CONVERTERS[type(member.keys)], getattr(message, name)
+        for key, each in value:
+            if each is None:
+                raise PayloadError("", f"the value of the key {key!r} is null")
+            found = to_key(member.keys, key)
+            if isinstance(plan, Struct | Time):
+                _fill_message(plan, entries[found], each)
+            else:
+                entries[found] = _CONVERTERS[type(plan)](plan, each)
+    elif member.is_list:
+        items = getattr(message, name)
+        for each in value:
+            if each is None:
+                raise PayloadError("", "an item is null")
+            if isinstance(plan, Struct | Time):
+                _fill_message(plan, items.add(), each)
+            else:
+                items.append(_CONVERTERS[type(plan)](plan, each))
+    elif isinstance(plan, Struct | Time):
+        found = getattr(message, name)
+        found.SetInParent()
+        _fill_message(plan, found, value)
+    else:
+        setattr(message, name, _CONVERTERS[type(plan)](plan, value))
+
+
+def _fill_message(plan: Struct | Time, message: Any, value: Any) -> None:
+    if isinstance(plan, Struct):
+        _fill(plan, message, value)
+    else:
+        message.seconds, micros = divmod(value, 1_000_000)
+        if message.DESCRIPTOR.name == "Duration" and message.seconds < 0 and micros:
+            # The nanos of a duration have the sign of its seconds.
+            message.seconds, micros = message.seconds + 1, micros - 1_000_000
+        message.nanos = micros * 1_000
+
+
+def _unsigned(plan: Unsigned, value: int) -> int:
+    return value if value >= 0 else value + (1 << plan.bits)
+
+
+def _number_of(plan: Enum, value: str) -> int:
+    found = plan.numbers.get(value)
+    if found is None:
+        raise PayloadError("", f"there is no symbol {value!r}; there are {', '.join(plan.numbers)}")
+    return found
+
+
+def _same(_plan: Plan, value: Any) -> Any:
+    return value
+
+
+_CONVERTERS: Final[Mapping[type[Plan], Callable[[Any, Any], Any]]] = {
+    Scalar: _same,
+    Unsigned: _unsigned,
+    Enum: _number_of,
+}
+
+
+def _as_numbers(data_type: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(data_type):
+        return pa.struct([_field(each) for each in data_type])
+    if pa.types.is_list(data_type):
+        return pa.list_(_field(data_type.value_field))
+    if pa.types.is_map(data_type):
+        return pa.map_(data_type.key_type, _field(data_type.item_field))
+    if pa.types.is_timestamp(data_type) or pa.types.is_duration(data_type):
+        return pa.int64()
+    return data_type
+
+
+def _field(field: pa.Field) -> pa.Field:
+    return pa.field(field.name, _as_numbers(field.type), field.nullable)

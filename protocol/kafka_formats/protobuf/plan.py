@@ -1,0 +1,225 @@
+"""How to read a message as the type that a query wants: its fields, found by name.
+
+Fields that are not wanted are not in the plan; a message that contains itself may be read without
+the field that does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import pyarrow as pa
+from google.protobuf.descriptor import FieldDescriptor
+
+from kafka_formats.errors import SchemaError
+from kafka_formats.protobuf.types import is_map, scalar_type, time_type
+
+if TYPE_CHECKING:
+    from google.protobuf.descriptor import Descriptor
+
+_ENUM: Final = FieldDescriptor.CPPTYPE_ENUM
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A value without parts."""
+
+    type: pa.DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Unsigned:
+    """A number whose bits are read as a signed one of `bits`."""
+
+    type: pa.DataType
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Enum:
+    """The name of a number, or what protobuf's Java makes of an unknown one."""
+
+    type: pa.DataType
+    names: Mapping[int, str]
+    numbers: Mapping[str, int]
+    unknown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """Seconds and nanos as microseconds."""
+
+    type: pa.DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A field of a message.
+
+    Attributes:
+        name: Of the field.
+        plan: For one value.
+        is_list: Whether it is repeated.
+        keys: For a map, the plan of its keys.
+        has_presence: Whether a message knows that it lacks the field.
+        has_default: Whether the schema has a default for it, which an absent field shows.
+        is_required: Whether no message lacks it.
+        type: Of the whole field.
+        nullable: Whether the type says so.
+    """
+
+    name: str
+    plan: Plan
+    is_list: bool
+    keys: Plan | None
+    has_presence: bool
+    has_default: bool
+    is_required: bool
+    type: pa.DataType
+    nullable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """A message.
+
+    Attributes:
+        members: The wanted fields.
+        required: The names of all fields that no message lacks.
+    """
+
+    type: pa.DataType
+    members: tuple[Member, ...]
+    required: frozenset[str]
+
+
+Plan: TypeAlias = "Scalar | Unsigned | Enum | Time | Struct"
+
+
+def plan_for(message: Descriptor, wanted: pa.DataType) -> Struct:
+    """The plan to read a message as a type, which may have more that can be null.
+
+    Raises:
+        SchemaError: A field is not in the message, or has another type. Names the field.
+    """
+    plan = _root(message, wanted)
+    _visit(plan, "", _refuse_not_null)
+    return plan
+
+
+def plan_to_write(message: Descriptor, given: pa.DataType) -> Struct:
+    """The plan to write values of a type as a message; other fields of it stay absent.
+
+    Raises:
+        SchemaError: A field is not in the message, has another type, or a required one is missing.
+    """
+    plan = _root(message, given)
+    _visit(plan, "", _refuse_missing)
+    return plan
+
+
+def _root(message: Descriptor, wanted: pa.DataType) -> Struct:
+    if not pa.types.is_struct(wanted):
+        raise SchemaError(f"the payload is a struct, not {wanted}")
+    return _struct(message, wanted, "")
+
+
+def _visit(plan: Struct, path: str, check: Callable[[Struct, str], None]) -> None:
+    check(plan, path)
+    for member in plan.members:
+        if isinstance(member.plan, Struct):
+            _visit(member.plan, _joined(path, member.name), check)
+
+
+def _refuse_not_null(plan: Struct, path: str) -> None:
+    for member in plan.members:
+        if not member.nullable and not member.is_required:
+            where = _joined(path, member.name)
+            raise SchemaError(f"the field {where!r} can be null: leave NOT NULL out of its type")
+
+
+def _refuse_missing(plan: Struct, path: str) -> None:
+    missing = plan.required - {member.name for member in plan.members}
+    if missing:
+        names = ", ".join(sorted(_joined(path, name) for name in missing))
+        raise SchemaError(f"the column lacks the required fields {names}")
+
+
+def _joined(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _struct(message: Descriptor, wanted: pa.StructType, path: str) -> Struct:
+    known = message.fields_by_name
+    members = []
+    for each in wanted:
+        inner = _joined(path, each.name)
+        if each.name not in known:
+            raise SchemaError(f"there is no field {inner!r}; there are {', '.join(known)}")
+        members.append(_member(known[each.name], each, inner))
+    if not members:
+        where = f"the field {path!r}" if path else "the type"
+        raise SchemaError(f"{where} has no fields: name one")
+    required = frozenset(each.name for each in message.fields if each.is_required)
+    return Struct(wanted, tuple(members), required)
+
+
+def _member(field: FieldDescriptor, wanted: pa.Field, path: str) -> Member:
+    to = wanted.type
+    keys = None
+    if is_map(field):
+        entry = field.message_type.fields_by_name
+        if not pa.types.is_map(to) or to.key_type != scalar_type(entry["key"]):
+            raise _wrong(path, f"map with keys {scalar_type(entry['key'])}", to)
+        keys = _value(entry["key"], to.key_type, f"{path}{{}}")
+        plan = _value(entry["value"], to.item_type, f"{path}{{}}")
+    elif field.is_repeated:
+        if not pa.types.is_list(to):
+            raise _wrong(path, "list", to)
+        plan = _value(field, to.value_type, f"{path}[]")
+    else:
+        plan = _value(field, to, path)
+    return Member(
+        name=field.name,
+        plan=plan,
+        is_list=field.is_repeated and keys is None,
+        keys=keys,
+        has_presence=field.has_presence,
+        has_default=field.has_default_value and not field.is_repeated,
+        is_required=field.is_required,
+        type=to,
+        nullable=wanted.nullable,
+    )
+
+
+def _value(field: FieldDescriptor, wanted: pa.DataType, path: str) -> Plan:
+    message = field.message_type
+    if message is not None:
+        if (time := time_type(message)) is not None:
+            _check(path, time, wanted)
+            return Time(time)
+        if not pa.types.is_struct(wanted):
+            raise _wrong(path, "struct", wanted)
+        return _struct(message, wanted, path)
+    found = scalar_type(field)
+    _check(path, found, wanted)
+    if field.cpp_type == _ENUM:
+        symbols = field.enum_type.values
+        # The first name counts where several have a number.
+        names = {each.number: each.name for each in reversed(symbols)}
+        numbers = {each.name: each.number for each in symbols}
+        return Enum(found, names, numbers, f"UNKNOWN_ENUM_VALUE_{field.enum_type.name}_")
+    if field.cpp_type in {FieldDescriptor.CPPTYPE_UINT32, FieldDescriptor.CPPTYPE_UINT64}:
+        return Unsigned(found, found.bit_width)
+    return Scalar(found)
+
+
+def _check(path: str, found: pa.DataType, wanted: pa.DataType) -> None:
+    if found != wanted:
+        raise _wrong(path, str(found), wanted)
+
+
+def _wrong(path: str, found: str, wanted: pa.DataType) -> SchemaError:
+    return SchemaError(f"the field {path!r} has the type {found}, not {wanted}")

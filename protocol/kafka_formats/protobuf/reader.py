@@ -1,0 +1,213 @@
+"""The reader of Protobuf payloads, as the type that a query wants.
+
+Payloads are parsed with the reader's message, as Protobuf intends: fields are matched by their
+numbers, and unknown ones are skipped. Of a writer's schema only the message's name is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.message_factory import GetMessageClass
+
+from kafka_formats.arrays import in_rows, is_valid
+from kafka_formats.codec import WriterOf
+from kafka_formats.errors import PayloadError, SchemaError
+from kafka_formats.framing import InHeader, SchemaId
+from kafka_formats.payloads import Decoded
+from kafka_formats.protobuf.collect import collect
+from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
+from kafka_formats.protobuf.indexes import Index, read_index
+from kafka_formats.protobuf.outline import messages_of
+from kafka_formats.protobuf.plan import Struct, plan_for
+from kafka_formats.schema_text import SchemaText
+
+# The index of most payloads.
+_FIRST: Final[Index] = (0,)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageReader:
+    """Parses payloads without frames as one message.
+
+    Attributes:
+        parsed: The class of the message.
+        name: Of the message.
+        plan: The wanted fields.
+    """
+
+    parsed: type[Message]
+    name: str
+    plan: Struct
+
+    def parse(self, payload: bytes) -> Message:
+        """Parse a payload.
+
+        Raises:
+            PayloadError: It does not have the message.
+        """
+        found = self.parsed()
+        try:
+            found.MergeFromString(payload)
+        except DecodeError as error:
+            raise PayloadError("", f"it is no {self.name}: {error}") from error
+        if not found.IsInitialized():
+            missing = ", ".join(found.FindInitializationErrors())
+            raise PayloadError("", f"it lacks required fields: {missing}")
+        return found
+
+    def decode(self, messages: Sequence[Message | None]) -> Decoded:
+        """The values of parsed messages; None is broken."""
+        is_broken = np.array([each is None for each in messages], dtype=np.bool_)
+        try:
+            return Decoded(collect(self.plan, messages), is_broken)
+        except PayloadError:
+            # Some message has a value that its type has not: look at each.
+            kept = [None if self.fault_in(each) else each for each in messages]
+            is_broken = np.array([each is None for each in kept], dtype=np.bool_)
+            return Decoded(collect(self.plan, kept), is_broken)
+
+    def fault_in(self, message: Message | None) -> PayloadError | None:
+        """Why a parsed message cannot be shown; None if it can."""
+        try:
+            collect(self.plan, [message])
+        except PayloadError as error:
+            return error
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ProtobufReader:
+    """Reads the payloads of one writer's schema; a `PayloadReader`.
+
+    Attributes:
+        reader: Reads the message that a query wants.
+        writer: Place -> name of the messages of the writer's schema. None where no message index
+            is before payloads.
+        index: The message index where a header has it; None where it is before each payload.
+    """
+
+    reader: MessageReader
+    writer: Mapping[Index, str] | None
+    index: Index | None = None
+
+    def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
+        """Decode payloads after frames of one size."""
+        given = payloads.drop_null() if payloads.null_count else payloads
+        messages = [self._parsed_or_none(each, skipped_bytes) for each in given.to_pylist()]
+        found = self.reader.decode(messages)
+        if len(given) == len(payloads):
+            return found
+        rows = is_valid(payloads)
+        is_broken = np.zeros(len(payloads), dtype=np.bool_)
+        is_broken[rows] = found.is_broken
+        return Decoded(in_rows(rows, found.values), is_broken)
+
+    def explain(self, payload: bytes) -> PayloadError:
+        """What is wrong with a broken payload."""
+        try:
+            found = self.reader.fault_in(self._parsed(payload, 0))
+        except PayloadError as error:
+            return error
+        return found or PayloadError("", "the header of its schema has no message index")
+
+    def _parsed_or_none(self, payload: bytes, start: int) -> Message | None:
+        if self.writer is not None and self.index is None and not start:
+            # The id is in a header, without an index.
+            return None
+        try:
+            return self._parsed(payload, start)
+        except PayloadError:
+            return None
+
+    def _parsed(self, payload: bytes, start: int) -> Message:
+        if self.writer is not None:
+            if self.index is None:
+                # Nearly all payloads have the short index of the first message.
+                if payload[start : start + 1] == b"\x00":
+                    index, start = _FIRST, start + 1
+                else:
+                    index, start = read_index(payload, start)
+            else:
+                index = self.index
+            self._check(index)
+        return self.reader.parse(payload[start:] if start else payload)
+
+    def _check(self, index: Index) -> None:
+        name = (self.writer or {}).get(index)
+        if name == self.reader.name:
+            return
+        if name is None:
+            raise PayloadError("", f"its schema has no message with the index {list(index)}")
+        raise PayloadError("", f"it is a {name}, not a {self.reader.name}")
+
+
+@lru_cache(maxsize=100)
+def message_reader(files: bytes, name: str, wanted: pa.DataType) -> MessageReader:
+    """The reader of a message, made once for a process.
+
+    Raises:
+        SchemaError: The message does not have what is wanted.
+    """
+    message = message_of(files, name)
+    found: Any = GetMessageClass(message)
+    return MessageReader(found, name, plan_for(message, wanted))
+
+
+@dataclass(frozen=True, slots=True)
+class ProtobufReaders:
+    """The readers of payloads of several writers, as one type. It is pickled with tasks.
+
+    Attributes:
+        files: The compiled files of the schema to read as.
+        name: The message to read as.
+        wanted: The type to read as: all of the message, or a part.
+        writer_of: The schema with an id; raises SchemaError if there is none. None where payloads
+            have no frames, and all have the reader's schema.
+    """
+
+    files: bytes
+    name: str
+    wanted: pa.DataType
+    writer_of: WriterOf | None
+
+    def __call__(self, schema_id: SchemaId) -> ProtobufReader:
+        """The reader of the payloads of a schema.
+
+        Raises:
+            SchemaError: There is no such schema.
+        """
+        reader = message_reader(self.files, self.name, self.wanted)
+        if self.writer_of is None:
+            return ProtobufReader(reader, None)
+        if isinstance(schema_id, InHeader):
+            writer = messages_of(self.writer_of(schema_id.schema_id))
+            return ProtobufReader(reader, writer, _index_in_header(schema_id.suffix))
+        return ProtobufReader(reader, messages_of(self.writer_of(schema_id)))
+
+
+def _index_in_header(suffix: bytes) -> Index:
+    try:
+        index, end = read_index(suffix, 0)
+    except PayloadError as error:
+        raise SchemaError(f"the header of the schema: {error}") from error
+    if end != len(suffix):
+        raise SchemaError(f"the header of the schema has {len(suffix) - end} bytes too many")
+    return index
+
+
+def readers_of(
+    schema: SchemaText, wanted: pa.DataType, writer_of: WriterOf | None
+) -> ProtobufReaders:
+    """The readers of a schema's payloads, compiled on the driver.
+
+    Raises:
+        SchemaError: The schema is invalid, or does not have what is wanted.
+    """
+    return ProtobufReaders(files_of(schema), name_in(schema), wanted, writer_of)

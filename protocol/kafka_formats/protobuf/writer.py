@@ -1,0 +1,61 @@
+"""The writer of one message's payloads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+from google.protobuf.message_factory import GetMessageClass
+
+from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
+from kafka_formats.protobuf.encode import encode
+from kafka_formats.protobuf.plan import Struct, plan_to_write
+from kafka_formats.schema_text import SchemaText
+
+
+@dataclass(frozen=True, slots=True)
+class ProtobufWriter:
+    """Encodes structs as a message. It is pickled with tasks.
+
+    Attributes:
+        files: The compiled files of the schema.
+        name: The message.
+    """
+
+    files: bytes
+    name: str
+
+    def __call__(self, values: pa.Array) -> pa.BinaryArray:
+        """Encode values without nulls, one payload each.
+
+        Raises:
+            PayloadError: A value does not fit.
+            SchemaError: The type does not fit the message.
+        """
+        plan, parsed = _parts(self.files, self.name, values.type)
+        return encode(plan, parsed, values)
+
+    def check(self, data_type: pa.DataType) -> None:
+        """Check that values of a type can be written, but for nulls.
+
+        Raises:
+            SchemaError: They cannot. Names the field.
+        """
+        _parts(self.files, self.name, data_type)
+
+
+@lru_cache(maxsize=100)
+def _parts(files: bytes, name: str, data_type: pa.DataType) -> tuple[Struct, Any]:
+    message = message_of(files, name)
+    return plan_to_write(message, data_type), GetMessageClass(message)
+
+
+def writer_of(schema: SchemaText) -> ProtobufWriter:
+    """The writer of a schema, compiled on the driver.
+
+    Raises:
+        SchemaError: The schema is invalid.
+    """
+    return ProtobufWriter(files_of(schema), name_in(schema))
