@@ -1,8 +1,8 @@
-"""The command `pykafka`: a local Kafka and a local schema registry, to try the data source.
+"""The command `pykafka`: what operators ask, and a local Kafka and schema registry to try things.
 
-`pykafka broker start` returns when the broker is ready and leaves it running; `status` shows the
-running brokers, and `stop` ends them. `pykafka registry` does the same with schema registries. This
-room has only arguments and exit codes.
+`pykafka lag | checkpoint | offsets | peek | topics` print what `tools` finds. `pykafka broker
+start` returns when the broker is ready and leaves it running; `pykafka registry` does the same with
+schema registries. This room has only arguments, output and exit codes.
 """
 
 from kafka_spark_source.cli.command import main

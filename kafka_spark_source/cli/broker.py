@@ -116,7 +116,7 @@ def _facts_of(cluster: KafkaCluster) -> Facts:
 
 
 def _show_start(cluster: KafkaCluster, record: RunningServer) -> None:
-    from kafka_spark_source.testing import console  # noqa: PLC0415 - imports rich
+    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
 
     console.print_properties(
         [
@@ -135,7 +135,7 @@ def _show_start(cluster: KafkaCluster, record: RunningServer) -> None:
 
 
 def _show_status(records: Sequence[RunningServer]) -> None:
-    from kafka_spark_source.testing import console  # noqa: PLC0415 - imports rich
+    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
 
     rows = [
         (

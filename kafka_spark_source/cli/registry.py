@@ -70,7 +70,7 @@ def _facts_of(registry: SchemaRegistry) -> Facts:
 
 
 def _show_start(registry: SchemaRegistry, record: RunningServer) -> None:
-    from kafka_spark_source.testing import console  # noqa: PLC0415 - imports rich
+    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
 
     console.print_properties(
         [
@@ -86,7 +86,7 @@ def _show_start(registry: SchemaRegistry, record: RunningServer) -> None:
 
 
 def _show_status(records: Sequence[RunningServer]) -> None:
-    from kafka_spark_source.testing import console  # noqa: PLC0415 - imports rich
+    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
 
     rows = [
         (

@@ -59,7 +59,7 @@ def start(
         facts_of: What to remember about a started server.
         show: Prints its properties.
     """
-    from kafka_spark_source.testing import console  # noqa: PLC0415 - imports rich
+    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
 
     if options.name is not None:
         state.require_free_name(options.name)
@@ -104,7 +104,7 @@ def add_status_and_stop(
 
 
 def _status(kind: Kind, show: Callable[[Sequence[RunningServer]], None]) -> int:
-    from kafka_spark_source.testing import console  # noqa: PLC0415 - imports rich
+    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
 
     records = _running(kind)
     if not records:
@@ -115,7 +115,7 @@ def _status(kind: Kind, show: Callable[[Sequence[RunningServer]], None]) -> int:
 
 
 def _stop(kind: Kind, options: argparse.Namespace) -> int:
-    from kafka_spark_source.testing import console  # noqa: PLC0415 - imports rich
+    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
 
     records = _running(kind)
     if options.name is not None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_spark_source.testing import NEWEST, console, probe
+from kafka_spark_source.cli import console
+from kafka_spark_source.testing import NEWEST, probe
 from kafka_spark_source.testing.folders import runtime_folder
 from kafka_spark_source.testing.state import running
 from kafka_spark_source.testing.waiting import Deadline

@@ -16,6 +16,14 @@ def test_help(arguments: str, kind: str, capsys: pytest.CaptureFixture[str]) -> 
     assert kind in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", ["checkpoint", "lag", "offsets", "peek", "topics"])
+def test_help_of_operators_has_examples(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        cli.main([name, "--help"])
+    assert exit_.value.code == 0
+    assert f"examples:\n  pykafka {name} " in capsys.readouterr().out
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         cli.main(["--version"])
@@ -27,7 +35,7 @@ def test_missing_rich(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     assert cli.main(["broker", "status"]) == 1
     assert capsys.readouterr().err == (
-        "pykafka: rich is missing: pip install 'pyspark-pykafka[broker]'\n"
+        "pykafka: rich is missing: pip install 'pyspark-pykafka[cli]'\n"
     )
 
 

@@ -1,0 +1,82 @@
+"""The output of commands: a table for people, or JSON for programs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Mapping, Sequence
+
+# How a table shows a known value.
+Show: TypeAlias = Callable[[Any], str]
+
+# How a table shows a value that is not known.
+_UNKNOWN = "-"
+_UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """The argument `--output`."""
+    parser.add_argument(
+        "-o", "--output", choices=("table", "json"), default="table", help="default: %(default)s"
+    )
+
+
+def print_rows(
+    arguments: argparse.Namespace,
+    rows: Iterable[Mapping[str, Any]],
+    columns: Mapping[str, Show],
+) -> None:
+    """Print values: as a JSON array with all of them, or as a table.
+
+    Args:
+        arguments: With `add_output`.
+        rows: Values that JSON can have.
+        columns: The columns of the table: name -> how to show a value that is known.
+    """
+    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
+
+    listed = list(rows)
+    if arguments.output == "json":
+        print_json(listed)
+        return
+    console.print_table(
+        [name.removesuffix("_ms").replace("_", " ") for name in columns],
+        [[_shown(row[name], show) for name, show in columns.items()] for row in listed],
+    )
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
+
+    console.print_text(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _shown(value: Any, show: Show) -> str:
+    return _UNKNOWN if value is None else show(value)
+
+
+def count(number: int) -> str:
+    """A number with commas."""
+    return f"{number:,}"
+
+
+def duration(ms: int) -> str:
+    """A duration in its two largest units: `2 d 3 h`, `4.2 s`, `0`."""
+    if ms < 60_000:
+        return f"{ms / 1000:.1f} s" if ms else "0"
+    for (size, unit), (smaller, name) in itertools.pairwise(_UNITS):
+        if ms >= size:
+            whole, rest = divmod(ms, size)
+            return f"{whole} {unit} {rest // smaller} {name}"
+    raise AssertionError("a minute or more")
+
+
+def sequence(texts: Sequence[Any]) -> str:
+    """Values in a row."""
+    return ", ".join(map(str, texts))

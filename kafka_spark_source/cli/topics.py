@@ -1,0 +1,178 @@
+"""The commands `pykafka topics list | describe | create | delete`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, Final
+
+from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_topic
+from kafka_spark_source.cli.arguments import assignment, number_between
+from kafka_spark_source.cli.connection import add_connection, connected
+from kafka_spark_source.cli.output import Show, add_output, count, print_json, print_rows, sequence
+from kafka_spark_source.cli.servers import ERROR, SUCCESS
+
+if TYPE_CHECKING:
+    from kafka_spark_source.cli.servers import Commands
+    from kafka_spark_source.tools.topics import Partition, Topic
+
+_EPILOG = """\
+examples:
+  pykafka topics list -b localhost:9092
+  pykafka topics describe orders
+  pykafka topics create orders --partitions 12 --replicas 3 --config retention.ms=86400000
+  pykafka topics delete orders
+
+"offsets" is the number of offsets in the logs, an upper limit of the records. Sizes need brokers
+from 1.0 and the right to describe the cluster.
+"""
+
+
+def _size(number: int) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:.4g} {unit}"
+        number /= 1000  # type: ignore[assignment]
+    return f"{number:.4g} TB"
+
+
+def _time(ms: int) -> str:
+    return f"{datetime.fromtimestamp(ms / 1000, timezone.utc):%Y-%m-%d %H:%M:%SZ}"
+
+
+_TOPICS: Final[Mapping[str, Show]] = {
+    "topic": str,
+    "partitions": count,
+    "replicas": count,
+    "offsets": count,
+    "size": _size,
+    "under_replicated": count,
+    "without_leader": count,
+}
+_PARTITIONS: Final[Mapping[str, Show]] = {
+    "partition": str,
+    "leader": str,
+    "replicas": sequence,
+    "in_sync": sequence,
+    "earliest": count,
+    "latest": count,
+    "size": _size,
+    "first_ms": _time,
+    "last_ms": _time,
+}
+
+
+def add_topics(commands: Commands) -> None:
+    """Adds the command `topics`."""
+    topics = commands.add_parser(
+        "topics",
+        help="list, describe, create and delete topics",
+        description="Lists, describes, creates and deletes topics.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_EPILOG,
+    )
+    subcommands = topics.add_subparsers(metavar="COMMAND", required=True)
+    listing = subcommands.add_parser("list", help="all topics that you may describe")
+    listing.add_argument("--internal", action="store_true", help="those of Kafka itself, too")
+    add_output(listing)
+    describe = subcommands.add_parser("describe", help="partitions, times and configuration")
+    add_output(describe)
+    create = subcommands.add_parser("create", help="create a topic")
+    create.add_argument("--partitions", type=number_between(1, 100_000), default=1, metavar="N")
+    create.add_argument("--replicas", type=number_between(1, 100), default=1, metavar="N")
+    create.add_argument(
+        "--config", type=assignment, action="append", default=[], metavar="KEY=VALUE"
+    )
+    delete = subcommands.add_parser("delete", help="delete a topic with all its records; asks")
+    delete.add_argument("--yes", action="store_true", help="do not ask")
+    runs = {listing: _list, describe: _describe, create: _create, delete: _delete}
+    for parser, run in runs.items():
+        if parser is not listing:
+            parser.add_argument("topic", metavar="TOPIC")
+        add_connection(parser)
+        parser.set_defaults(run=run)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from kafka_spark_source.tools.topics import list_topics  # noqa: PLC0415 - PyArrow
+
+    with connected(arguments) as (cluster, deadline):
+        found = list_topics(cluster, None, deadline)
+    rows = [_row(each) for each in found if arguments.internal or not each.is_internal]
+    print_rows(arguments, rows, _TOPICS)
+    return SUCCESS
+
+
+def _row(topic: Topic) -> dict[str, Any]:
+    partitions = topic.partitions
+    return {
+        "topic": topic.name,
+        "partitions": len(partitions),
+        "replicas": max((len(each.replicas) for each in partitions), default=0),
+        "offsets": _sum([each.offsets for each in partitions]),
+        "size": _sum([each.size for each in partitions]),
+        "under_replicated": sum(each.is_under_replicated for each in partitions),
+        "without_leader": sum(each.leader is None for each in partitions),
+    }
+
+
+def _sum(values: list[int | None]) -> int | None:
+    """The sum; None if a value is not known."""
+    known = [each for each in values if each is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _describe(arguments: argparse.Namespace) -> int:
+    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
+    from kafka_spark_source.tools.topics import list_topics, set_configs  # noqa: PLC0415 - PyArrow
+
+    with connected(arguments) as (cluster, deadline):
+        (topic,) = list_topics(cluster, [arguments.topic], deadline, with_times=True)
+        configs = set_configs(cluster, arguments.topic, deadline)
+    partitions = [_partition(each) for each in topic.partitions]
+    if arguments.output == "json":
+        print_json(_row(topic) | {"configs": configs, "partitions": partitions})
+        return SUCCESS
+    print_rows(arguments, [_row(topic)], _TOPICS)
+    console.print_text("")
+    print_rows(arguments, partitions, _PARTITIONS)
+    if configs:
+        console.print_text("")
+        console.print_properties((name, value or "-") for name, value in sorted(configs.items()))
+    return SUCCESS
+
+
+def _partition(partition: Partition) -> dict[str, Any]:
+    return partition._asdict() | {
+        "replicas": list(partition.replicas),
+        "in_sync": list(partition.in_sync),
+    }
+
+
+def _create(arguments: argparse.Namespace) -> int:
+    new = NewTopic(
+        arguments.topic, arguments.partitions, arguments.replicas, dict(arguments.config)
+    )
+    with connected(arguments) as (cluster, deadline):
+        create_topic(cluster, new, deadline)
+    return SUCCESS
+
+
+def _delete(arguments: argparse.Namespace) -> int:
+    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
+
+    with connected(arguments) as (cluster, deadline):
+        if not arguments.yes and not _is_sure(arguments.topic):
+            console.print_error("nothing was deleted")
+            return ERROR
+        delete_topic(cluster, arguments.topic, deadline)
+    return SUCCESS
+
+
+def _is_sure(topic: str) -> bool:
+    """Whether the user writes the topic's name; never without a terminal."""
+    if not sys.stdin.isatty():
+        return False
+    return input(f"Write the topic's name to delete it with all its records ({topic}): ") == topic

@@ -1,0 +1,105 @@
+"""Some records of a topic, for people to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.consumer.fetch import fetch_range
+from kafka_protocol.columnar.batch_columns import take_batch_columns
+from kafka_protocol.columnar.decode import decode_batches
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_spark_source.planning.positions import BeforeLatest, Bound
+from kafka_spark_source.tools.positions import bounds_of_logs, offsets_at
+
+# Enough rows for a screen, and few enough bytes if each is large.
+_BATCH_BYTES: Final = 256 * 1024
+
+
+class Record(NamedTuple):
+    """A record. `timestamp_ms` is in ms since 1970; a header's value may be null."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+
+def newest(
+    cluster: Cluster, partitions: Sequence[TopicPartition], count: int, deadline: Deadline
+) -> list[Record]:
+    """The newest records of partitions together, by their timestamps, the oldest first.
+
+    Of each partition at most the last `count` offsets are read.
+
+    Raises:
+        KafkaError: A partition does not exist or cannot be read.
+    """
+    starts = offsets_at(cluster, partitions, BeforeLatest(count), deadline)
+    found = list(records_between(cluster, starts, _ends(cluster, partitions, deadline), deadline))
+    found.sort(key=lambda each: (each.timestamp_ms, each.partition, each.offset))
+    return found[-count:]
+
+
+def records_from(
+    cluster: Cluster, partitions: Sequence[TopicPartition], start: Bound, deadline: Deadline
+) -> Iterator[Record]:
+    """The records from a position to the present end, partition by partition.
+
+    Raises:
+        KafkaError: A partition does not exist or cannot be read.
+    """
+    starts = offsets_at(cluster, partitions, start, deadline)
+    return records_between(cluster, starts, _ends(cluster, partitions, deadline), deadline)
+
+
+def records_between(
+    cluster: Cluster,
+    starts: Mapping[TopicPartition, int],
+    ends: Mapping[TopicPartition, int],
+    deadline: Deadline,
+) -> Iterator[Record]:
+    """The records of ranges, partition by partition.
+
+    Raises:
+        KafkaError: A range cannot be read before the deadline.
+    """
+    for each, start in starts.items():
+        if start < ends[each]:
+            yield from _records(cluster, OffsetRange(each, start, ends[each]), deadline)
+
+
+def _ends(
+    cluster: Cluster, partitions: Sequence[TopicPartition], deadline: Deadline
+) -> dict[TopicPartition, int]:
+    logs = bounds_of_logs(cluster, partitions, deadline)
+    return {each: log.latest for each, log in logs.items()}
+
+
+def _records(cluster: Cluster, wanted: OffsetRange, deadline: Deadline) -> Iterator[Record]:
+    fetched = fetch_range(
+        cluster, wanted, max(1, int(deadline.remaining_ms)), take=take_batch_columns
+    )
+    for each in fetched:
+        for batch in decode_batches(
+            [each],
+            max_decompressed_bytes=cluster.config.max_decompressed_bytes,
+            target_bytes=_BATCH_BYTES,
+        ):
+            times = batch.column("timestamp").cast("int64").to_pylist()
+            for row, micros in zip(batch.to_pylist(), times, strict=True):
+                headers = ((header["key"], header["value"]) for header in row["headers"] or ())
+                yield Record(
+                    row["topic"],
+                    row["partition"],
+                    row["offset"],
+                    micros // 1000,
+                    row["key"],
+                    row["value"],
+                    tuple(headers),
+                )

@@ -1,0 +1,110 @@
+"""Positions as operators write them, and the offsets that they are in a topic.
+
+`earliest`, `latest`, `latest-20` (offsets before the end), `-10m` (the last ten minutes; also ms,
+s, h, d), a time such as `2026-11-01T00:00Z`, or an offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Final
+
+from kafka_protocol.client.clock import Deadline, now_ms
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.consumer.list_offsets import list_positions
+from kafka_protocol.errors import BrokerError, KafkaConfigError
+from kafka_protocol.topic_partition import LogBounds, TopicPartition
+from kafka_spark_source.planning.batch import log_bounds, offset_of
+from kafka_spark_source.planning.bounds import FirstAtOrAfter, to_absolute
+from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
+from kafka_spark_source.planning.positions import Bound, Committed, Everywhere, Timestamp
+from kafka_spark_source.planning.positions import parse_position as parse_option
+
+# Every number of 18 digits fits 64 bits.
+_MOST_DIGITS: Final = 18
+_FORMS: Final = "earliest, latest, latest-20, -10m, a time such as 2026-11-01T00:00Z, or an offset"
+
+
+def parse_position(text: str) -> Bound:
+    """Read a position. A time without a zone is in UTC.
+
+    Raises:
+        KafkaConfigError: The text is none.
+    """
+    stripped = text.strip()
+    if stripped.isascii() and stripped.isdigit() and len(stripped) <= _MOST_DIGITS:
+        return int(stripped)
+    if stripped.isdigit():
+        return _word(stripped)
+    try:
+        # Python 3.10 does not read Z.
+        moment = datetime.fromisoformat(stripped.upper().replace("Z", "+00:00"))
+    except ValueError:
+        return _word(stripped)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=timezone.utc)
+    return Timestamp(int(moment.timestamp() * 1000))
+
+
+def _word(text: str) -> Bound:
+    try:
+        position = parse_option("", text)
+    except KafkaConfigError:
+        position = None
+    if not isinstance(position, Everywhere) or isinstance(position.bound, Committed):
+        raise KafkaConfigError(f"{text!r} is no position: write {_FORMS}.")
+    return position.bound
+
+
+def partitions_of(
+    cluster: Cluster, topics: Sequence[str], deadline: Deadline
+) -> list[TopicPartition]:
+    """All partitions of topics, in order.
+
+    Raises:
+        BrokerError: A topic does not exist, or may not be described.
+        BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
+    """
+    found = cluster.settled_topics(topics, deadline)
+    for topic in found.values():
+        if topic.error_code:
+            raise BrokerError(topic.error_code, f"Metadata of the topic {topic.name!r}")
+    return sorted(TopicPartition(each.name, n) for each in found.values() for n in each.partitions)
+
+
+def bounds_of_logs(
+    cluster: Cluster, partitions: Collection[TopicPartition], deadline: Deadline
+) -> dict[TopicPartition, LogBounds]:
+    """Both ends of each partition's log.
+
+    Raises:
+        KafkaError: As from `list_positions`.
+    """
+    listed = list_positions(cluster, dict.fromkeys(partitions, (EARLIEST, LATEST)), deadline)
+    return {each: log_bounds(found) for each, found in listed.items()}
+
+
+def offsets_at(
+    cluster: Cluster, partitions: Collection[TopicPartition], bound: Bound, deadline: Deadline
+) -> Mapping[TopicPartition, int]:
+    """The offset of a position in each partition, within its log.
+
+    A time after all records is the end of the log.
+
+    Raises:
+        KafkaError: As from `list_positions`.
+    """
+    wanted = to_absolute(bound, now_ms(), fail_if_none=False)
+    if isinstance(wanted, FirstAtOrAfter):
+        wanted = wanted._replace(fail_if_none=False)
+    times = [wanted.ms] if isinstance(wanted, FirstAtOrAfter) else []
+    listed = list_positions(
+        cluster, dict.fromkeys(partitions, (EARLIEST, LATEST, *times)), deadline
+    )
+    found = {}
+    for each in sorted(partitions):
+        log = log_bounds(listed[each])
+        offset = offset_of(wanted, each, log, listed[each])
+        found[each] = min(max(offset, log.earliest), log.latest)
+    return found

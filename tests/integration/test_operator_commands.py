@@ -1,0 +1,129 @@
+"""`pykafka offsets | lag | checkpoint | peek | topics` with a real broker and real checkpoints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from kafka_spark_source import cli
+from kafka_spark_source.testing import KafkaCluster
+from tests.integration.conftest import MakeTopic
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+
+class Command:
+    """Runs `pykafka` in this process, for one broker."""
+
+    def __init__(self, servers: str, capsys: pytest.CaptureFixture[str]) -> None:
+        self._servers = servers
+        self._capsys = capsys
+        self.errors = ""
+
+    def __call__(self, *arguments: str, code: int = 0, connects: bool = True) -> str:
+        given = [*arguments, *(["-b", self._servers] if connects else [])]
+        self._capsys.readouterr()
+        assert cli.main(given) == code
+        out, self.errors = self._capsys.readouterr()
+        return out
+
+
+@pytest.fixture
+def pykafka(kafka_cluster: KafkaCluster, capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(kafka_cluster.bootstrap_servers, capsys)
+
+
+def write(servers: str, topic: str, partition: int, *values: str) -> None:
+    """librdkafka writes values."""
+    producer = Producer({"bootstrap.servers": servers})
+    for value in values:
+        producer.produce(topic, value, partition=partition)
+    assert producer.flush(30) == 0
+
+
+@pytest.fixture
+def topic(kafka_cluster: KafkaCluster, make_topic: MakeTopic) -> str:
+    name = make_topic(2)
+    write(kafka_cluster.bootstrap_servers, name, 0, *(f"a{number}" for number in range(5)))
+    write(kafka_cluster.bootstrap_servers, name, 1, *(f"b{number}" for number in range(3)))
+    return name
+
+
+def copied(spark: SparkSession, servers: str, topic: str, checkpoint: Path) -> None:
+    """A query reads what is there, and ends."""
+    reader = spark.readStream.format("pykafka").option("kafka.bootstrap.servers", servers)
+    rows = reader.options(subscribe=topic, startingOffsets="earliest").load()
+    writer = rows.writeStream.format("noop").option("checkpointLocation", str(checkpoint))
+    writer.trigger(availableNow=True).start().awaitTermination()
+
+
+def test_offsets(pykafka: Command, topic: str) -> None:
+    text = pykafka("offsets", topic, "--at", "latest-1")
+    assert f"""'{{"{topic}":{{"0":4,"1":2}}}}'""" in text
+    rows = json.loads(pykafka("offsets", topic, "--at", "-1h", "--output", "json"))
+    assert [(row["earliest"], row["latest"], row["at"]) for row in rows] == [(0, 5, 0), (0, 3, 0)]
+
+
+def test_lag_and_checkpoint(
+    spark: SparkSession,
+    kafka_cluster: KafkaCluster,
+    pykafka: Command,
+    topic: str,
+    tmp_path: Path,
+) -> None:
+    place = str(tmp_path)
+    copied(spark, kafka_cluster.bootstrap_servers, topic, tmp_path)
+    assert "0 records behind" in pykafka("lag", place, "--fail-above", "0")
+    write(kafka_cluster.bootstrap_servers, topic, 0, "a5", "a6")
+    first, second = json.loads(pykafka("lag", place, "-o", "json"))
+    assert (first["committed"], first["latest"], first["records"]) == (5, 7, 2)
+    assert 0 <= first["behind_ms"] < 3_600_000
+    assert (second["records"], second["behind_ms"], second["is_unfinished"]) == (0, 0, False)
+    pykafka("lag", place, "--fail-above", "0", code=4)
+    copied(spark, kafka_cluster.bootstrap_servers, topic, tmp_path)
+    shown = json.loads(pykafka("checkpoint", "show", place, "-o", "json", connects=False))
+    assert [(row["micro_batch"], row["offsets"]) for row in shown] == [(0, None), (1, 2)]
+    moved = json.loads(pykafka("checkpoint", "diff", place, "0", "1", "-o", "json", connects=False))
+    assert [(row["start"], row["end"]) for row in moved] == [(5, 7), (3, 3)]
+    exported = pykafka("checkpoint", "export", place, "--micro-batch", "0", connects=False)
+    assert json.loads(exported) == {topic: {"0": 5, "1": 3}}
+
+
+def test_peek(pykafka: Command, topic: str) -> None:
+    newest = [json.loads(line) for line in pykafka("peek", topic, "-o", "json").splitlines()]
+    assert sorted(row["value"] for row in newest) == [
+        *(f"a{number}" for number in range(5)),
+        *(f"b{number}" for number in range(3)),
+    ]
+    (line,) = pykafka("peek", topic, "--partition", "1", "--from", "2", "-n", "1").splitlines()
+    assert line.endswith(f" {topic}-1@2 null b2")
+    pykafka("peek", topic, "--partition", "7", code=1)
+    assert "There is no partition 7" in pykafka.errors
+
+
+def test_topics(pykafka: Command, topic: str) -> None:
+    new = f"{topic}-new"
+    assert pykafka("topics", "create", new, "--partitions", "3", "--config", "retention.ms=9") == ""
+    described = json.loads(pykafka("topics", "describe", new, "-o", "json"))
+    assert described["configs"] == {"retention.ms": "9"}
+    assert [each["leader"] for each in described["partitions"]] == [1, 1, 1]
+    (row,) = (
+        row for row in json.loads(pykafka("topics", "list", "-o", "json")) if row["topic"] == topic
+    )
+    assert (row["partitions"], row["offsets"], row["under_replicated"]) == (2, 8, 0)
+    assert row["size"] > 0
+    pykafka("topics", "delete", new, code=1)  # nobody says yes
+    pykafka("topics", "delete", new, "--yes")
+    pykafka("topics", "describe", new, code=1)
+    assert "UNKNOWN_TOPIC_OR_PARTITION" in pykafka.errors
+
+
+def test_errors_are_one_sentence(pykafka: Command, tmp_path: Path) -> None:
+    pykafka("lag", str(tmp_path), code=1)
+    assert "is no checkpoint of a streaming query" in pykafka.errors
+    pykafka("offsets", "x", "--at", "never", code=1)
+    assert "is no position" in pykafka.errors

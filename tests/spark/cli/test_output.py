@@ -1,0 +1,52 @@
+"""Tables and JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import pytest
+
+from kafka_spark_source.cli.output import Show, add_output, count, duration, print_rows
+
+ROWS = [
+    {"topic": "t", "planned_at_ms": 1_500, "records": 1_234},
+    {"topic": "u", "planned_at_ms": 0, "records": None},
+]
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    parser = argparse.ArgumentParser()
+    add_output(parser)
+    columns: dict[str, Show] = {"topic": str, "planned_at_ms": duration, "records": count}
+    print_rows(parser.parse_args(arguments), ROWS, columns)
+    return capsys.readouterr().out
+
+
+def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys).splitlines()
+    assert [line.split() for line in lines] == [
+        ["topic", "planned", "at", "records"],
+        ["t", "1.5", "s", "1,234"],
+        ["u", "0", "-"],
+    ]
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert json.loads(printed(capsys, "--output", "json")) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("ms", "shown"),
+    [
+        (0, "0"),
+        (40, "0.0 s"),
+        (4_210, "4.2 s"),
+        (59_999, "60.0 s"),
+        (61_000, "1 min 1 s"),
+        (7_260_000, "2 h 1 min"),
+        (93_600_000, "1 d 2 h"),
+    ],
+)
+def test_durations(ms: int, shown: str) -> None:
+    assert duration(ms) == shown

@@ -1,0 +1,73 @@
+"""Positions as operators write them, and their offsets on scripted brokers."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.errors import BrokerError, KafkaConfigError
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
+from kafka_spark_source.planning.positions import Ago, BeforeLatest, Bound, Timestamp
+from kafka_spark_source.tools.positions import offsets_at, parse_position, partitions_of
+from tests.fakes.cluster import ScriptedCluster
+
+FIRST = TopicPartition("t", 0)
+SECOND = TopicPartition("t", 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"),
+    [
+        ("earliest", EARLIEST),
+        (" LATEST ", LATEST),
+        ("latest-20", BeforeLatest(20)),
+        ("-10m", Ago(600_000)),
+        ("17", 17),
+        ("2026-11-01T00:00Z", Timestamp(1_793_491_200_000)),
+        ("2026-11-01T01:00:00.5+01:00", Timestamp(1_793_491_200_500)),
+        ("2026-11-01", Timestamp(1_793_491_200_000)),
+    ],
+)
+def test_positions(text: str, bound: Bound) -> None:
+    assert parse_position(text) == bound
+
+
+@pytest.mark.parametrize("text", ["", "never", "-3", "group", "1" * 19, '{"t":{"0":1}}', "\u0662"])
+def test_what_is_no_position(text: str) -> None:
+    with pytest.raises(KafkaConfigError, match="is no position: write earliest"):
+        parse_position(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("earliest", (0, 0)),
+        ("latest", (5, 2)),
+        ("latest-3", (2, 0)),
+        ("4", (4, 2)),
+        ("1970-01-01T00:00Z", (0, 0)),
+        ("2999-01-01", (5, 2)),
+    ],
+)
+def test_offsets_stay_within_the_log(text: str, expected: tuple[int, int]) -> None:
+    with ScriptedCluster() as cluster:
+        cluster.add_topic("t", partitions=2)
+        cluster.append(FIRST, *[b"x"] * 5)
+        cluster.append(SECOND, *[b"x"] * 2)
+        client = cluster.client()
+        deadline = Deadline.after(30_000)
+        partitions = partitions_of(client, ["t"], deadline)
+        assert partitions == [FIRST, SECOND]
+        found = offsets_at(client, partitions, parse_position(text), deadline)
+        client.close()
+    assert found == dict(zip(partitions, expected, strict=True))
+
+
+def test_a_topic_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 10)
+    with ScriptedCluster() as cluster:
+        client = cluster.client()
+        with pytest.raises(BrokerError, match=r"Metadata of the topic 'none'.*UNKNOWN_TOPIC"):
+            partitions_of(client, ["none"], Deadline.after(30_000))
+        client.close()
