@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from kafka_formats.errors import NotFoundError, SchemaError
+from kafka_formats.json.ddl import is_ddl
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.schemas import SubjectVersion
 from kafka_formats.registry.writers import schema_text_of
 from kafka_formats.schema_text import SchemaText
+from kafka_formats.settings import Format
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.options.formats import ID_PREFIX, PayloadOptions
 
@@ -132,7 +134,7 @@ class ColumnSchemas:
 
     def _given(self, text: str) -> KnownSchema:
         option = f"{self._payload.column}.schema"
-        if text.startswith(_SCHEMA_STARTS):
+        if text.startswith(_SCHEMA_STARTS) or _is_ddl(text, self._payload.format):
             return KnownSchema(f"the option {option}", SchemaText(text))
         if text.startswith(ID_PREFIX):
             return self._of_id(option, text.removeprefix(ID_PREFIX).strip())
@@ -153,3 +155,7 @@ class ColumnSchemas:
         except SchemaError as error:
             raise KafkaConfigError(f"Option '{option}': {error}") from error
         return KnownSchema(f"the id {digits}", text, schema.id)
+
+
+def _is_ddl(text: str, format_: Format) -> bool:
+    return format_ is Format.JSON and is_ddl(text)

@@ -7,6 +7,7 @@ from typing import Final
 
 from kafka_formats.avro.codec import AVRO
 from kafka_formats.codec import Codec
+from kafka_formats.json.codec import JSON
 from kafka_formats.settings import Format
 
-CODECS: Final[Mapping[Format, Codec]] = {Format.AVRO: AVRO}
+CODECS: Final[Mapping[Format, Codec]] = {Format.AVRO: AVRO, Format.JSON: JSON}

@@ -15,6 +15,7 @@ class Format(Enum):
 
     RAW = "raw"
     AVRO = "avro"
+    JSON = "json"
 
 
 class Framing(Enum):
