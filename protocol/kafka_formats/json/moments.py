@@ -13,6 +13,7 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 _DATE: Final = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.DOTALL)
+_DAYS: Final = re.compile(r"[+-]?\d{1,3}", re.ASCII)
 _MOMENT: Final = re.compile(
     r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})"
     r"(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?(.*))?)?)?)?"
@@ -34,6 +35,9 @@ def to_date(text: str) -> date:
         ValueError: It has another form, or there is no such day in the years 1 to 9999.
     """
     found = _DATE.fullmatch(text.strip())
+    if found is None and _DAYS.fullmatch(text):
+        # Days since 1970, as Spark 1.5 wrote dates; texts of more digits are years.
+        return date(1970, 1, 1) + timedelta(days=int(text))
     if found is None:
         raise ValueError("is no date")
     year, month, day = found.groups()

@@ -13,6 +13,7 @@ from types import NoneType
 from typing import Any, Final
 
 _ESCAPE: Final = re.compile(r"\\u00(1[a-f]|0[bef])")
+_NOT_BASIC: Final = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -62,12 +63,22 @@ def json_text(value: Any) -> str:
     return str(value)
 
 
+def _copied_text(value: str) -> str:
+    """A string as Jackson copies it: surrogates are escaped, in pairs or not."""
+    return _NOT_BASIC.sub(_escaped, string_text(value))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex().upper()}" for at in range(0, len(units), 2))
+
+
 def _array_text(value: list[Any]) -> str:
     return f"[{','.join(map(json_text, value))}]"
 
 
 def _object_text(value: dict[str, Any]) -> str:
-    parts = (f"{string_text(utf8(key))}:{json_text(each)}" for key, each in value.items())
+    parts = (f"{_copied_text(key)}:{json_text(each)}" for key, each in value.items())
     return f"{{{','.join(parts)}}}"
 
 
@@ -75,7 +86,7 @@ _TEXTS: Final[tuple[tuple[type, Callable[[Any], str]], ...]] = (
     (NoneType, lambda _: "null"),
     (bool, lambda value: "true" if value else "false"),
     (NumberText, lambda value: double_text(float(value))),
-    (str, lambda value: string_text(utf8(value))),
+    (str, _copied_text),
     (list, _array_text),
     (dict, _object_text),
 )
