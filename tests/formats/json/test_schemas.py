@@ -69,7 +69,7 @@ def test_references_lead_to_other_schemas() -> None:
         ([], "no JSON Schema|not valid|no DDL"),
     ],
 )
-def test_what_has_no_type_is_refused(schema: Any, message: str) -> None:
+def test_fault_62_what_has_no_type_is_refused(schema: Any, message: str) -> None:
     with pytest.raises(SchemaError, match=message):
         found(schema)
 

@@ -55,7 +55,7 @@ def test_values_and_verdicts_are_those_of_each_by_itself(given: list[bytes], ski
             assert repr(found.values[row].as_py()) == repr(alone.values[0].as_py())
 
 
-def test_one_broken_payload_takes_few_others_with_it() -> None:
+def test_fault_61_one_broken_payload_spoils_no_other() -> None:
     payloads = [b'{"id":%d}' % number for number in range(5_000)]
     payloads[77] = b'{"id":"x"}'
     found = READER.decode(pa.array(payloads), 0)
