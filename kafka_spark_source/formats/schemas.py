@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from kafka_formats.errors import NotFoundError, SchemaError
+from kafka_formats.json.ddl import is_ddl
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.schemas import SubjectVersion
@@ -139,7 +140,11 @@ class ColumnSchemas:
 
     def _given(self, text: str) -> KnownSchema:
         option = f"{self._payload.column}.schema"
-        if text.startswith(_SCHEMA_STARTS) or text.rstrip().endswith(_SCHEMA_ENDS):
+        if (
+            text.startswith(_SCHEMA_STARTS)
+            or text.rstrip().endswith(_SCHEMA_ENDS)
+            or _is_ddl(text, self._payload.format)
+        ):
             return KnownSchema(f"the option {option}", self._named(SchemaText(text)))
         if text.startswith(ID_PREFIX):
             return self._of_id(option, text.removeprefix(ID_PREFIX).strip())
@@ -174,3 +179,7 @@ def _proto_text_of(content: bytes) -> str:
 
 
 _BY_FORMAT: Final[Mapping[Format, Callable[[bytes], str]]] = {Format.PROTOBUF: _proto_text_of}
+
+
+def _is_ddl(text: str, format_: Format) -> bool:
+    return format_ is Format.JSON and is_ddl(text)

@@ -61,7 +61,7 @@ def _rows_of(column: str) -> PayloadRows:
     return PayloadRows(
         column,
         Option(f"{column}.format", _parse_format, ALL, "raw").about(
-            f"How {what} are encoded: `raw`, or `avro` or `protobuf`, for a column with a "
+            f"How {what} are encoded: `raw`; `avro`, `protobuf` or `json`, for a column with a "
             "struct. See [formats](formats.md)."
         ),
         Option(f"{column}.framing", _parse_framing, ALL).about(
@@ -71,7 +71,8 @@ def _rows_of(column: str) -> PayloadRows:
         ),
         Option(f"{column}.schema", parse_text, ALL).about(
             f"The schema of {what}: its text, the path of a file on the driver, or `id:7` for one "
-            f"of the registry. Without it, that of `{column}.subject`."
+            f"of the registry; for `json` also a DDL of Spark's. Without it, that of "
+            f"`{column}.subject`."
         ),
         Option(f"{column}.subject", parse_text, ALL).about(
             f"The registry's subject of the {what}. Default: the topic's name and `-{column}`."

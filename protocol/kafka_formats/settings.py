@@ -16,6 +16,7 @@ class Format(Enum):
     RAW = "raw"
     AVRO = "avro"
     PROTOBUF = "protobuf"
+    JSON = "json"
 
 
 class Framing(Enum):

@@ -15,7 +15,11 @@ from kafka_formats.schema_text import SchemaText
 from kafka_formats.settings import Format
 
 # The names of formats in a registry.
-KINDS: Final[Mapping[Format, Kind]] = {Format.AVRO: "AVRO", Format.PROTOBUF: "PROTOBUF"}
+KINDS: Final[Mapping[Format, Kind]] = {
+    Format.AVRO: "AVRO",
+    Format.JSON: "JSON",
+    Format.PROTOBUF: "PROTOBUF",
+}
 
 
 def schema_text_of(schema: RegisteredSchema, format_: Format, what: str) -> SchemaText:

@@ -1,0 +1,227 @@
+"""Spark's DDL -> Arrow types: `id bigint, lines array<struct<sku string>>`.
+
+PySpark's own parser needs a JVM, which a data source does not have when it tells its columns.
+
+Source: Spark's grammar of types (`SqlBaseParser.g4`: `colTypeList`, `dataType`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import pyarrow as pa
+
+from kafka_formats.errors import SchemaError
+
+_TOKEN: Final = re.compile(r"\s*(?:(`(?:[^`]|``)*`)|('(?:[^'\\]|\\.)*')|(\w+)|([<>(),:]))")
+_MAX_DEPTH: Final = 100
+_TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
+_SIMPLE: Final[Mapping[str, pa.DataType]] = {
+    "boolean": pa.bool_(),
+    "tinyint": pa.int8(),
+    "byte": pa.int8(),
+    "smallint": pa.int16(),
+    "short": pa.int16(),
+    "int": pa.int32(),
+    "integer": pa.int32(),
+    "bigint": pa.int64(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "real": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": _TIMESTAMP,
+    "timestamp_ltz": _TIMESTAMP,
+    "timestamp_ntz": pa.timestamp("us"),
+}
+
+
+def parse_ddl(text: str) -> pa.DataType:
+    """The type of a DDL: one type, or the fields of a struct. All parts can be null.
+
+    Raises:
+        SchemaError: It is no DDL, or has a type that JSON is not read as.
+    """
+    try:
+        return _Parser(text).whole_type()
+    except SchemaError as error:
+        try:
+            return _Parser(text).whole_struct()
+        except SchemaError as second:
+            raise max(error, second, key=_place) from None
+
+
+def is_ddl(text: str) -> bool:
+    """Whether a text is a DDL, and not the path of a file."""
+    try:
+        parse_ddl(text)
+    except SchemaError:
+        return False
+    return True
+
+
+class _DdlError(SchemaError):
+    """A text that is no DDL.
+
+    Attributes:
+        place: The index of the token that does not fit.
+    """
+
+    def __init__(self, message: str, place: int) -> None:
+        super().__init__(message)
+        self.place = place
+
+
+def _place(error: SchemaError) -> int:
+    return error.place if isinstance(error, _DdlError) else -1
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._tokens = _tokens(text)
+        self._next = 0
+        self._depth = 0
+
+    def whole_type(self) -> pa.DataType:
+        found = self._type()
+        self._end()
+        return found
+
+    def whole_struct(self) -> pa.DataType:
+        fields = [self._field()]
+        while self._is(","):
+            fields.append(self._field())
+        self._end()
+        return self._struct_of(fields)
+
+    def _type(self) -> pa.DataType:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise self._error(f"it is deeper than {_MAX_DEPTH} types")
+        name = self._take().lower()
+        if name in _SIMPLE:
+            found = _SIMPLE[name]
+        elif name in _NESTED:
+            found = _NESTED[name](self)
+        else:
+            self._next -= 1
+            known = ", ".join([*_SIMPLE, *_NESTED])
+            raise self._error(f"{name!r} is no type; types are {known}")
+        self._depth -= 1
+        return found
+
+    def array(self) -> pa.DataType:
+        self._expect("<")
+        element = self._type()
+        self._expect(">")
+        return pa.list_(pa.field("element", element))
+
+    def map(self) -> pa.DataType:
+        self._expect("<")
+        key = self._type()
+        if key != pa.string():
+            raise self._error("keys of maps must be strings in JSON")
+        self._expect(",")
+        value = self._type()
+        self._expect(">")
+        return pa.map_(key, pa.field("value", value))
+
+    def struct(self) -> pa.DataType:
+        self._expect("<")
+        fields: list[pa.Field] = []
+        while not self._is(">"):
+            if fields:
+                self._expect(",")
+            fields.append(self._field())
+        return self._struct_of(fields)
+
+    def decimal(self) -> pa.DataType:
+        precision, scale = 10, 0
+        if self._is("("):
+            precision = self._number()
+            if self._is(","):
+                scale = self._number()
+            self._expect(")")
+        if not 0 <= scale <= precision or not 1 <= precision <= 38:
+            raise self._error("a decimal has 1 to 38 digits, and a scale of no more")
+        return pa.decimal128(precision, scale)
+
+    def _field(self) -> pa.Field:
+        name = self._take()
+        if name.startswith("`"):
+            name = name[1:-1].replace("``", "`")
+        elif not re.fullmatch(r"\w+", name):
+            raise self._error(f"{name!r} is no name of a field; quote other names as `a b`")
+        self._is(":")
+        found = self._type()
+        # NOT NULL has no effect in `from_json`, either.
+        if self._is("not"):
+            self._expect("null")
+        if self._is("comment"):
+            self._take()
+        return pa.field(name, found)
+
+    def _struct_of(self, fields: list[pa.Field]) -> pa.DataType:
+        names = [field.name for field in fields]
+        for name in names:
+            if names.count(name) > 1:
+                raise self._error(f"the field {name!r} is there twice")
+        return pa.struct(fields)
+
+    def _take(self) -> str:
+        if self._next == len(self._tokens):
+            raise self._error("it ends too early")
+        self._next += 1
+        return self._tokens[self._next - 1]
+
+    def _is(self, token: str) -> bool:
+        """Whether the next token is this one, which is then taken."""
+        found = self._next < len(self._tokens) and self._tokens[self._next].lower() == token
+        self._next += found
+        return found
+
+    def _expect(self, token: str) -> None:
+        if not self._is(token):
+            found = self._tokens[self._next] if self._next < len(self._tokens) else "its end"
+            raise self._error(f"expected {token!r}, not {found!r}")
+
+    def _number(self) -> int:
+        token = self._take()
+        if not (token.isascii() and token.isdigit() and len(token) <= 3):
+            raise self._error(f"expected a number, not {token!r}")
+        return int(token)
+
+    def _end(self) -> None:
+        if self._next < len(self._tokens):
+            raise self._error(f"{self._tokens[self._next]!r} is too much")
+
+    def _error(self, reason: str) -> _DdlError:
+        before = " ".join(self._tokens[max(0, self._next - 4) : self._next])
+        where = f" after {before!r}" if before else ""
+        return _DdlError(f"the DDL is not valid{where}: {reason}", self._next)
+
+
+_NESTED: Final[Mapping[str, Callable[[_Parser], pa.DataType]]] = {
+    "array": _Parser.array,
+    "map": _Parser.map,
+    "struct": _Parser.struct,
+    "decimal": _Parser.decimal,
+    "dec": _Parser.decimal,
+    "numeric": _Parser.decimal,
+}
+
+
+def _tokens(text: str) -> list[str]:
+    found: list[str] = []
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise _DdlError(f"the DDL has {text[at : at + 10].strip()!r}, which is no DDL", 0)
+        found.append(match[0].lstrip())
+        at = match.end()
+    return found

@@ -1,0 +1,98 @@
+"""Texts of dates and timestamps -> days and microseconds, as Spark's `from_json` reads them.
+
+Source: Spark's `SparkDateTimeUtils.stringToDate` and `stringToTimestamp`. Unlike there a timestamp
+needs a time zone in its text, because the session's is not known where payloads are decoded.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, timedelta, timezone
+from datetime import time as time_of_day
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+_DATE: Final = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.DOTALL)
+_DAYS: Final = re.compile(r"[+-]?\d{1,3}", re.ASCII)
+_MOMENT: Final = re.compile(
+    r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})"
+    r"(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?(.*))?)?)?)?"
+)
+_OFFSET: Final = re.compile(r"([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?")
+_MAX_OFFSET: Final = timedelta(hours=18)
+_EPOCH: Final = datetime(1970, 1, 1)
+_MICROSECOND: Final = timedelta(microseconds=1)
+NO_ZONE: Final = (
+    "has no time zone, and the session's is not known here: read the field as timestamp_ntz or "
+    "string"
+)
+
+
+def to_date(text: str) -> date:
+    """The date of a text: `yyyy-[m]m-[d]d`, what comes after a `T` or a blank does not count.
+
+    Raises:
+        ValueError: It has another form, or there is no such day in the years 1 to 9999.
+    """
+    found = _DATE.fullmatch(text.strip())
+    if found is None and _DAYS.fullmatch(text):
+        # Days since 1970, as Spark 1.5 wrote dates; texts of more digits are years.
+        return date(1970, 1, 1) + timedelta(days=int(text))
+    if found is None:
+        raise ValueError("is no date")
+    year, month, day = found.groups()
+    return date(int(year), int(month or 1), int(day or 1))
+
+
+def to_timestamp(text: str) -> int:
+    """Microseconds since 1970 in UTC: `yyyy-[m]m-[d]d[T ][h]h:[m]m:[s]s[.fraction]` and a zone.
+
+    Raises:
+        ValueError: It has another form or no zone, or there is no such moment.
+    """
+    moment, zone = _moment(text)
+    zone = zone.strip()
+    if not zone:
+        raise ValueError(NO_ZONE)
+    found = moment.replace(tzinfo=timezone.utc) - _offset(zone, moment)
+    return (found.replace(tzinfo=None) - _EPOCH) // _MICROSECOND
+
+
+def to_timestamp_ntz(text: str) -> int:
+    """Microseconds since 1970 without a zone: as `to_timestamp`, and a part of it is enough.
+
+    Raises:
+        ValueError: It has another form or a zone, or there is no such moment.
+    """
+    moment, zone = _moment(text)
+    if zone.strip():
+        raise ValueError("has a time zone: read the field as timestamp")
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def _moment(text: str) -> tuple[datetime, str]:
+    found = _MOMENT.fullmatch(text.strip())
+    if found is None:
+        raise ValueError("is no timestamp")
+    year, month, day, hour, minute, second, fraction, zone = found.groups()
+    micros = int((fraction or "")[:6].ljust(6, "0"))
+    time = time_of_day(int(hour or 0), int(minute or 0), int(second or 0), micros)
+    day_of_it = date(int(year), int(month or 1), int(day or 1))
+    return datetime.combine(day_of_it, time), zone or ""
+
+
+def _offset(zone: str, moment: datetime) -> timedelta:
+    found = _OFFSET.fullmatch(zone)
+    if found:
+        hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
+        offset = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+        if offset > _MAX_OFFSET or minutes > 59 or seconds > 59:
+            raise ValueError(f"has no time zone {zone!r}")
+        return -offset if found[1] == "-" else offset
+    if zone in {"Z", "UTC", "GMT"}:
+        return timedelta(0)
+    try:
+        found_offset = moment.replace(tzinfo=ZoneInfo(zone)).utcoffset()
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(f"has no time zone {zone!r}") from None
+    return found_offset or timedelta(0)

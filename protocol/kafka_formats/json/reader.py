@@ -1,0 +1,75 @@
+"""The readers of payloads of JSON. Documents have the names of their fields in them.
+
+So payloads of all schemas are read as the query's, whatever their id is, and nobody asks the
+registry for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+
+from kafka_formats.arrays import in_rows, is_valid, without_first
+from kafka_formats.codec import WriterOf
+from kafka_formats.errors import PayloadError
+from kafka_formats.framing import SchemaId
+from kafka_formats.json.documents import root_converter
+from kafka_formats.json.vectorised import JsonDecoder, has_arrow_form
+from kafka_formats.payloads import Decoded
+from kafka_formats.schema_text import SchemaText
+
+
+@dataclass(frozen=True, slots=True)
+class JsonReader:
+    """Reads payloads as one type."""
+
+    decoder: JsonDecoder
+
+    def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
+        """Decode payloads after frames of one size."""
+        has_payload = is_valid(payloads)
+        given = payloads.drop_null() if payloads.null_count else payloads
+        found = self.decoder(without_first(skipped_bytes, given))
+        if not payloads.null_count:
+            return found
+        is_broken = np.zeros(len(payloads), dtype=np.bool_)
+        is_broken[has_payload] = found.is_broken
+        return Decoded(in_rows(has_payload, found.values), is_broken)
+
+    def explain(self, payload: bytes) -> PayloadError:
+        """What is wrong with a broken payload, without its frame."""
+        try:
+            self.decoder.one(payload)
+        except PayloadError as error:
+            return error
+        raise AssertionError("the payload is not broken")
+
+
+@lru_cache(maxsize=100)
+def reader_for(wanted: pa.DataType) -> JsonReader:
+    """The reader of payloads as a type."""
+    is_objects = pa.types.is_list(wanted) and pa.types.is_struct(wanted.value_type)
+    by_arrow = has_arrow_form(wanted) and not is_objects
+    return JsonReader(JsonDecoder(wanted, root_converter(wanted), by_arrow))
+
+
+@dataclass(frozen=True, slots=True)
+class JsonReaders:
+    """The readers of payloads of any schema, as one type. It is pickled with tasks.
+
+    Attributes:
+        reader: The schema of the query.
+        wanted: The type to read as: all of the schema, or a part.
+        writer_of: Not used: a payload needs no schema to be read.
+    """
+
+    reader: SchemaText
+    wanted: pa.DataType
+    writer_of: WriterOf | None
+
+    def __call__(self, _schema_id: SchemaId) -> JsonReader:
+        """The reader of the payloads of a schema: the same for all."""
+        return reader_for(self.wanted)

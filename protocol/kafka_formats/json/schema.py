@@ -1,0 +1,119 @@
+"""The type of a schema, which is a JSON Schema or a DDL of Spark's; and parts of types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+import pyarrow as pa
+
+from kafka_formats.errors import SchemaError
+from kafka_formats.json.ddl import parse_ddl
+from kafka_formats.json.json_schema import arrow_type, title_of
+from kafka_formats.schema_text import SchemaText
+
+
+def _is_json_schema(schema: SchemaText) -> bool:
+    return schema.text.lstrip().startswith("{")
+
+
+@lru_cache(maxsize=100)
+def type_of(schema: SchemaText) -> pa.DataType:
+    """The type of the values. All parts can be null, as with `from_json`.
+
+    Raises:
+        SchemaError: The schema is invalid or not supported.
+    """
+    return arrow_type(schema) if _is_json_schema(schema) else parse_ddl(schema.text)
+
+
+def name_of(schema: SchemaText) -> str:
+    """The title of a JSON Schema; empty for none."""
+    return title_of(schema) if _is_json_schema(schema) else ""
+
+
+def check_part(schema: SchemaText, wanted: pa.DataType) -> None:
+    """Check that a type is that of a schema, or has some of the fields of its structs.
+
+    Raises:
+        SchemaError: It is another one. Names the field.
+    """
+    _check(type_of(schema), wanted, "", _check_read)
+
+
+def check_written(schema: SchemaText, data_type: pa.DataType) -> None:
+    """Check that the JSON of a type has a schema, as far as types go.
+
+    Raises:
+        SchemaError: It has not. Names the field.
+    """
+    _check(type_of(schema), data_type, "", _check_written)
+
+
+_CheckLeaf = Callable[[pa.DataType, pa.DataType, str], None]
+
+
+def _check(known: pa.DataType, wanted: pa.DataType, path: str, leaf: _CheckLeaf) -> None:
+    if pa.types.is_struct(known) and pa.types.is_struct(wanted):
+        fields = {field.name: field.type for field in known}
+        for field in wanted:
+            inner = f"{path}.{field.name}" if path else field.name
+            if field.name not in fields:
+                raise SchemaError(f"there is no field {inner!r}; there are {', '.join(fields)}")
+            _check_null(field, inner, leaf)
+            _check(fields[field.name], field.type, inner, leaf)
+    elif pa.types.is_list(known) and pa.types.is_list(wanted):
+        _check_null(wanted.value_field, f"{path}[]", leaf)
+        _check(known.value_type, wanted.value_type, f"{path}[]", leaf)
+    elif pa.types.is_map(known) and pa.types.is_map(wanted):
+        if wanted.key_type != known.key_type:
+            raise SchemaError(f"{_where(path)} must have keys of type string")
+        _check_null(wanted.item_field, f"{path}{{}}", leaf)
+        _check(known.item_type, wanted.item_type, f"{path}{{}}", leaf)
+    else:
+        leaf(known, wanted, path)
+
+
+def _check_null(wanted: pa.Field, path: str, leaf: _CheckLeaf) -> None:
+    if leaf is _check_read and not wanted.nullable:
+        raise SchemaError(f"the field {path!r} can be null: leave NOT NULL out of its type")
+
+
+def _where(path: str) -> str:
+    return f"the field {path!r}" if path else "the payload"
+
+
+def _check_read(known: pa.DataType, wanted: pa.DataType, path: str) -> None:
+    if known != wanted:
+        raise SchemaError(f"{_where(path)} has the type {known}, not {wanted}")
+
+
+def _check_written(known: pa.DataType, written: pa.DataType, path: str) -> None:
+    if known == written or pa.types.is_null(written):
+        return
+    for matches, fits in _WRITTEN:
+        if matches(written) and fits(known, written):
+            return
+    raise SchemaError(f"{_where(path)} has the type {known} in the schema, and {written} here")
+
+
+def _holds_number(known: pa.DataType, written: pa.DataType) -> bool:
+    if pa.types.is_signed_integer(known):
+        return bool(known.bit_width >= written.bit_width)
+    return bool(pa.types.is_floating(known) or pa.types.is_decimal(known))
+
+
+# What is a string in JSON.
+_TEXTS: Final = (pa.types.is_date32, pa.types.is_timestamp, pa.types.is_binary)
+_WRITTEN: Final[
+    tuple[tuple[Callable[..., bool], Callable[[pa.DataType, pa.DataType], bool]], ...]
+] = (
+    (pa.types.is_signed_integer, _holds_number),
+    (pa.types.is_floating, lambda known, _: pa.types.is_floating(known)),
+    (
+        pa.types.is_decimal,
+        lambda known, _: pa.types.is_floating(known) or pa.types.is_decimal(known),
+    ),
+    *((matches, lambda known, _: pa.types.is_string(known)) for matches in _TEXTS),
+)

@@ -1,0 +1,92 @@
+"""Numbers and strings as Java writes them in JSON.
+
+Source: `Double.toString`, and Jackson's `JsonGenerator`, which Spark uses.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from types import NoneType
+from typing import Any, Final
+
+_ESCAPE: Final = re.compile(r"\\u00(1[a-f]|0[bef])")
+_NOT_BASIC: Final = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+class NumberText(str):
+    """A number as it is in a document, which is no whole number."""
+
+    __slots__ = ()
+
+
+def double_text(value: float) -> str:
+    """A double as Java writes it; not finite ones are strings."""
+    if not math.isfinite(value):
+        return '"NaN"' if math.isnan(value) else '"Infinity"' if value > 0 else '"-Infinity"'
+    return shortest_text(repr(value), value)
+
+
+def shortest_text(text: str, value: float) -> str:
+    """The shortest text of a number -> that of Java: `1.0E10` below 0.001 and from 10^7."""
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return text if "e" not in text and "." in text else f"{value:.1f}"
+    mantissa, _, exponent = text.partition("e")
+    sign = "-" if mantissa.startswith("-") else ""
+    whole, _, fraction = mantissa.lstrip("-").partition(".")
+    power = int(exponent or 0) + len(whole) - 1
+    digits = whole + fraction
+    leading = len(digits) - len(digits.lstrip("0"))
+    digits, power = digits[leading:].rstrip("0"), power - leading
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{power}"
+
+
+def string_text(value: str) -> str:
+    """A string in JSON, in quotes."""
+    found = json.dumps(value, ensure_ascii=False)
+    return _ESCAPE.sub(lambda escape: escape[0].upper().replace("U", "u", 1), found)
+
+
+def utf8(value: str) -> str:
+    """A string without halves of surrogate pairs, which Java replaces by question marks."""
+    return value if value.isascii() else _SURROGATE.sub("?", value)
+
+
+def json_text(value: Any) -> str:
+    """The text of a part of a document, as Jackson copies it."""
+    for kind, text in _TEXTS:
+        if isinstance(value, kind):
+            return text(value)
+    return str(value)
+
+
+def _copied_text(value: str) -> str:
+    """A string as Jackson copies it: surrogates are escaped, in pairs or not."""
+    return _NOT_BASIC.sub(_escaped, string_text(value))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex().upper()}" for at in range(0, len(units), 2))
+
+
+def _array_text(value: list[Any]) -> str:
+    return f"[{','.join(map(json_text, value))}]"
+
+
+def _object_text(value: dict[str, Any]) -> str:
+    parts = (f"{_copied_text(key)}:{json_text(each)}" for key, each in value.items())
+    return f"{{{','.join(parts)}}}"
+
+
+_TEXTS: Final[tuple[tuple[type, Callable[[Any], str]], ...]] = (
+    (NoneType, lambda _: "null"),
+    (bool, lambda value: "true" if value else "false"),
+    (NumberText, lambda value: double_text(float(value))),
+    (str, _copied_text),
+    (list, _array_text),
+    (dict, _object_text),
+)

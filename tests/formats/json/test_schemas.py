@@ -1,0 +1,110 @@
+"""Types of JSON Schemas and of DDLs, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kafka_formats.errors import SchemaError
+from kafka_formats.json.ddl import is_ddl, parse_ddl
+from kafka_formats.json.derive import derive_schema
+from kafka_formats.json.schema import check_part, check_written, type_of
+from kafka_formats.schema_text import SchemaText
+
+STRING = {"type": "string"}
+
+
+def found(schema: Any, *dependencies: tuple[str, Any]) -> pa.DataType:
+    texts = tuple((name, json.dumps(each)) for name, each in dependencies)
+    return type_of(SchemaText(json.dumps(schema), texts))
+
+
+@pytest.mark.parametrize(
+    ("schema", "ddl"),
+    [
+        ({"properties": {"a": {"type": ["null", "integer"]}}}, "a bigint"),
+        ({"properties": {"a": {"oneOf": [{"type": "null"}, STRING]}}}, "a string"),
+        ({"properties": {"a": {"type": "integer", "connect.type": "int8"}}}, "a tinyint"),
+        ({"properties": {"a": {"enum": ["x", "y"]}, "b": {"const": 1}}}, "a string, b bigint"),
+        ({"properties": {"a": {"items": STRING}}}, "a array<string>"),
+        ({"type": "object", "additionalProperties": {"type": "number"}}, "map<string,double>"),
+        ({"type": "object"}, "struct<>"),
+        (
+            {"allOf": [{"properties": {"a": STRING}}], "properties": {"b": STRING}},
+            "a string, b string",
+        ),
+        (
+            {"$ref": "#/$defs/A", "$defs": {"A": {"properties": {"a": {"type": "boolean"}}}}},
+            "a boolean",
+        ),
+    ],
+)
+def test_the_type_of_a_json_schema(schema: Any, ddl: str) -> None:
+    assert {*_flat(found(schema))} == {*_flat(parse_ddl(ddl))}
+
+
+def _flat(data_type: pa.DataType) -> list[Any]:
+    return [*data_type] if pa.types.is_struct(data_type) else [data_type]
+
+
+def test_references_lead_to_other_schemas() -> None:
+    other = {"$id": "http://x/other.json", "definitions": {"A": {"type": "boolean"}}}
+    schema = {"properties": {"a": {"$ref": "other.json#/definitions/A"}}}
+    assert found(schema, ("other.json", other)) == parse_ddl("a boolean")
+    with pytest.raises(SchemaError, match=r"field 'a': there is no schema 'other.json#"):
+        found(schema)
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({"properties": {"a": {"oneOf": [STRING, {"type": "integer"}]}}}, "field 'a': oneOf with"),
+        ({"properties": {"a": {}}}, "field 'a': the type None has no type of Spark's"),
+        ({"properties": {"a": {"$ref": "#"}}}, "contains itself"),
+        ({"properties": {"a": {"type": "array"}}}, "field 'a': an array needs items"),
+        ({"$ref": "#/none"}, "there is nothing at '#/none'"),
+        ([], "no JSON Schema|not valid|no DDL"),
+    ],
+)
+def test_fault_62_what_has_no_type_is_refused(schema: Any, message: str) -> None:
+    with pytest.raises(SchemaError, match=message):
+        found(schema)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "a", "a int,", "a int b int", "a intt", "array<int", "map<int,int>", "a int, a int"),
+        *("order.json", "/path/to/order.avsc", "decimal(39)", "array<" * 200, "a b c d"),
+    ],
+)
+def test_what_is_no_ddl(text: str) -> None:
+    assert not is_ddl(text)
+
+
+def test_a_part_and_a_written_type_are_checked() -> None:
+    schema = SchemaText("a bigint, b struct<c string, d double>")
+    check_part(schema, parse_ddl("b struct<d double>"))
+    with pytest.raises(SchemaError, match=r"there is no field 'b.x'"):
+        check_part(schema, parse_ddl("b struct<x double>"))
+    with pytest.raises(SchemaError, match="the field 'a' has the type int64, not int32"):
+        check_part(schema, parse_ddl("a int"))
+    check_written(schema, parse_ddl("a int, b struct<c date, d decimal(5,2)>"))
+    with pytest.raises(SchemaError, match="the field 'a' has the type int64 in the schema"):
+        check_written(schema, parse_ddl("a string"))
+
+
+def test_a_derived_schema_fits_its_column() -> None:
+    written = parse_ddl(
+        "a tinyint, b decimal(9,2), c binary, d date, e timestamp, f map<string,array<float>>, "
+        "g struct<h boolean>"
+    )
+    derived = SchemaText(derive_schema(written))
+    check_written(derived, written)
+    assert type_of(derived) == parse_ddl(
+        "a tinyint, b decimal(38,2), c binary, d string, e string, f map<string,array<float>>, "
+        "g struct<h boolean>"
+    )

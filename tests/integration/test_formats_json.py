@@ -1,0 +1,136 @@
+"""Rows of JSON through Spark, a real registry, and Confluent's serializers as a witness."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
+from tests.integration.conftest import Consume, MakeTopic, Read
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+ORDER = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
+    "title": "Order",
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer"},
+        "customer": {"oneOf": [{"type": "null"}, {"type": "string"}]},
+        "amount": {"type": "number"},
+        "tags": {"type": "object", "additionalProperties": {"type": "string"}},
+        "lines": {"type": "array", "items": {"$ref": "#/definitions/Line"}},
+    },
+    "required": ["id"],
+    "definitions": {"Line": {"properties": {"sku": {"type": "string"}}}},
+}
+DDL = (
+    "struct<id:bigint,customer:string,amount:double,tags:map<string,string>,"
+    "lines:array<struct<sku:string>>>"
+)
+
+
+def order(number: int) -> dict[str, Any]:
+    return {
+        "id": number,
+        "customer": None if number % 3 == 0 else f"customer {number}",
+        "amount": number / 2,
+        "tags": {"a": "b"},
+        "lines": [{"sku": f"sku {i}"} for i in range(number % 4)],
+    }
+
+
+@pytest.fixture
+def registered(schema_registry: SchemaRegistry) -> Iterator[SchemaRegistryClient]:
+    with SchemaRegistryClient({"url": schema_registry.url}) as client:
+        yield client
+
+
+@pytest.fixture
+def options(schema_registry: SchemaRegistry) -> dict[str, str]:
+    return {"value.format": "json", "schema.registry.url": schema_registry.url}
+
+
+def produce(kafka: KafkaCluster, topic: str, values: list[bytes | None]) -> None:
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+    for value in values:
+        producer.produce(topic, value, partition=0)
+    assert producer.flush(30) == 0
+
+
+def test_reads_what_confluents_serializer_wrote(
+    kafka_cluster: KafkaCluster,
+    registered: SchemaRegistryClient,
+    options: dict[str, str],
+    read: Read,
+    make_topic: MakeTopic,
+) -> None:
+    topic = make_topic()
+    serialize = JSONSerializer(json.dumps(ORDER), registered, lambda value, _: value)
+    context = SerializationContext(topic, MessageField.VALUE)
+    produce(kafka_cluster, topic, [serialize(order(number), context) for number in range(50)])
+    produce(kafka_cluster, topic, [None])
+    found = read(subscribe=topic, **options)
+    assert found.schema["value"].dataType.simpleString() == DDL
+    rows = found.orderBy("offset").collect()
+    assert [row["value"].asDict(recursive=True) for row in rows[:-1]] == [
+        order(number) for number in range(50)
+    ]
+    assert rows[-1]["value"] is None
+    part = read("value struct<lines: array<struct<sku: string>>>", subscribe=topic, **options)
+    assert part.collect()[3]["value"].asDict(recursive=True) == {"lines": order(3)["lines"]}
+
+
+def test_confluents_deserializer_reads_what_is_written(
+    spark: SparkSession,
+    servers: dict[str, str],
+    registered: SchemaRegistryClient,
+    options: dict[str, str],
+    consume: Consume,
+    read: Read,
+    make_topic: MakeTopic,
+) -> None:
+    topic = make_topic()
+    frame = spark.createDataFrame([(order(number),) for number in range(20)], f"value {DDL}")
+    writer = frame.coalesce(1).write.format("pykafka").options(**servers, **options, topic=topic)
+    writer.option("auto.register.schemas", "true").mode("append").save()
+    schema = registered.get_latest_version(f"{topic}-value").schema
+    assert schema.schema_type == "JSON"
+    deserialize = JSONDeserializer(schema.schema_str, schema_registry_client=registered)
+    context = SerializationContext(topic, MessageField.VALUE)
+    found = [deserialize(each.value(), context) for each in consume(topic, 0, 20)]
+    assert found == [
+        {name: value for name, value in order(number).items() if value is not None}
+        for number in range(20)
+    ]
+    back = read(subscribe=topic, **options).orderBy("offset").select("value").collect()
+    assert [row["value"].asDict(recursive=True) for row in back] == [*map(order, range(20))]
+    other = frame.selectExpr("struct('text' AS id) AS value").write.format("pykafka")
+    with pytest.raises(PySparkException, match="Column 'value' cannot be written with version 1"):
+        other.options(**servers, **options, topic=topic).mode("append").save()
+
+
+def test_broken_payloads_by_mode_with_a_ddl(
+    kafka_cluster: KafkaCluster, read: Read, make_topic: MakeTopic
+) -> None:
+    topic = make_topic()
+    given: list[bytes | None] = [b'{"id":1}', b'{"id":1.5}', b"{", b"", b'{"id":2}']
+    produce(kafka_cluster, topic, given)
+    options = {"value.format": "json", "value.schema": "id bigint, s string"}
+    with pytest.raises(PySparkException) as caught:
+        read(subscribe=topic, **options).collect()
+    assert f"{topic}-0 at offset 1: the value: field id: it is a number with" in str(caught.value)
+    rows = read(subscribe=topic, **options, mode="PERMISSIVE").orderBy("offset").collect()
+    assert [row["_raw"] for row in rows] == [None, b'{"id":1.5}', b"{", None, None]
+    assert [row["value"] and row["value"]["id"] for row in rows] == [1, None, None, None, 2]
+    kept = read(subscribe=topic, **options, mode="DROPMALFORMED").orderBy("offset").collect()
+    assert [row["offset"] for row in kept] == [0, 3, 4]
