@@ -65,7 +65,10 @@ def test_defaults_with_and_without_a_registry() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"value__format": "xml"}, "Option 'value.format' must be raw or avro or protobuf or json, got 'xml'."),
+        (
+            {"value__format": "xml"},
+            "Option 'value.format' must be raw or avro or protobuf or json, got 'xml'.",
+        ),
         ({"mode": "PERMISSIVE"}, "Option 'mode' needs a format: set value.format or key.format"),
         ({"schema__registry__url": "http://r"}, "Option 'schema.registry.url' needs a format"),
         ({"key__framing": "none"}, "Option 'key.framing' needs a format: set key.format"),
