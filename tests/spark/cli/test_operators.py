@@ -1,0 +1,99 @@
+"""The commands of operators on scripted brokers, and on checkpoints written by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source import cli
+from tests.fakes.cluster import ScriptedCluster
+from tests.spark.tools.test_checkpoints import write_batch
+
+FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
+
+
+@pytest.fixture
+def servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A broker with five and two records, and no configuration of the user's."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
+    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 10)
+    with ScriptedCluster() as cluster:
+        cluster.add_topic("orders", partitions=2)
+        cluster.append(FIRST, *(b"a%d" % number for number in range(5)))
+        cluster.append(SECOND, b"b0", b"\xff\x00")
+        yield ",".join(map(str, cluster.bootstrap_servers))
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> str:
+    folder = tmp_path / "checkpoint"
+    folder.mkdir()
+    write_batch(folder, 0, '{"orders":{"0":1,"1":0}}')
+    write_batch(folder, 1, '{"orders":{"0":3,"1":2}}', is_committed=False)
+    return str(folder)
+
+
+def test_offsets(servers: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["offsets", "orders", "-b", servers, "--at", "latest-1"]) == 0
+    out = capsys.readouterr().out
+    assert """.option("startingOffsets", '{"orders":{"0":4,"1":1}}')""" in out
+    assert cli.main(["offsets", "orders", "-b", servers, "--at", "-1h", "-o", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["earliest"], row["latest"]) for row in rows] == [(0, 5), (0, 2)]
+
+
+def test_lag(servers: str, checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["lag", checkpoint, "-b", servers]) == 0
+    assert "micro-batch 1 (unfinished), 6 records behind" in capsys.readouterr().out
+    given = ["lag", checkpoint, "-b", servers, "--fail-above", "1", "-o", "json"]
+    assert cli.main(given) == 4
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["committed"], row["planned"], row["records"]) for row in rows] == [
+        (1, 3, 4),
+        (0, 2, 2),
+    ]
+
+
+def test_checkpoint(checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["checkpoint", "show", checkpoint, "-n", "1"]) == 0
+    row = capsys.readouterr().out.splitlines()[1].split()
+    assert row[-5:] == ["unfinished", "0", "orders", "2", "4"]
+    assert cli.main(["checkpoint", "diff", checkpoint, "0", "1", "-o", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["start"], row["end"], row["records"]) for row in rows] == [(1, 3, 2), (0, 2, 2)]
+    assert cli.main(["checkpoint", "export", checkpoint]) == 0
+    assert json.loads(capsys.readouterr().out) == {"orders": {"0": 1, "1": 0}}
+    assert cli.main(["checkpoint", "diff", checkpoint, "0", "9"]) == 1
+    assert "has no micro-batch 9" in capsys.readouterr().err
+
+
+def test_peek(servers: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["peek", "orders", "-b", servers, "--from", "earliest", "-o", "json"]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [each.get("value", each.get("value_base64")) for each in found] == [
+        *("a0", "a1", "a2", "a3", "a4", "b0", "/wA=")
+    ]
+    given = ["peek", "orders", "-b", servers, "--partition", "1", "-n", "1"]
+    assert cli.main(given) == 0
+    assert capsys.readouterr().out.endswith("orders-1@1 null 0xff00\n")
+    assert cli.main(["peek", "orders", "-b", servers, "--where-key", "none"]) == 0
+    assert capsys.readouterr().out == ""
+    assert cli.main(["peek", "orders", "-b", servers, "--partition", "7"]) == 1
+    assert "There is no partition 7" in capsys.readouterr().err
+
+
+def test_topics(servers: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """These brokers know neither sizes nor configurations."""
+    assert cli.main(["topics", "list", "-b", servers, "-o", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["topic"], row["partitions"], row["offsets"], row["size"]) == ("orders", 2, 7, None)
+    assert cli.main(["topics", "describe", "orders", "-b", servers]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("1 ")
+    assert cli.main(["topics", "describe", "none", "-b", servers]) == 1
+    assert "UNKNOWN_TOPIC_OR_PARTITION" in capsys.readouterr().err
+    assert cli.main(["topics", "delete", "orders", "-b", servers]) == 1
+    assert "nothing was deleted" in capsys.readouterr().err
