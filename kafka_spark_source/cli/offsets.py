@@ -51,8 +51,7 @@ def add_offsets(commands: Commands) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from kafka_spark_source.tools.positions import (  # noqa: PLC0415 - only here
-        bounds_of_logs,
-        offsets_at,
+        locate,
         parse_position,
         partitions_of,
     )
@@ -60,24 +59,24 @@ def _run(arguments: argparse.Namespace) -> int:
     bound = parse_position(arguments.at or "latest")
     with connected(arguments) as (cluster, deadline):
         partitions = partitions_of(cluster, arguments.topics, deadline)
-        logs = bounds_of_logs(cluster, partitions, deadline)
-        found = offsets_at(cluster, partitions, bound, deadline)
+        found = locate(cluster, partitions, bound, deadline)
     rows = [
         {
             "topic": tp.topic,
             "partition": tp.partition,
-            "earliest": logs[tp].earliest,
-            "latest": logs[tp].latest,
-            "offsets": logs[tp].latest - logs[tp].earliest,
+            "earliest": log.earliest,
+            "latest": log.latest,
+            "offsets": log.latest - log.earliest,
             "at": offset,
         }
-        for tp, offset in found.items()
+        for tp, (log, offset) in found.items()
     ]
     at: dict[str, Show] = {"at": count} if arguments.at else {}
     print_rows(arguments, rows, {**_COLUMNS, **at})
     if arguments.output == "table":
         from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
 
-        text = json.dumps(offsets_to_log(found), separators=(",", ":"))
+        offsets = {tp: each.offset for tp, each in found.items()}
+        text = json.dumps(offsets_to_log(offsets), separators=(",", ":"))
         console.print_text(f"\n.option(\"startingOffsets\", '{text}')")
     return SUCCESS

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafka_protocol.client.clock import Deadline, sleep_ms
 from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.cli.arguments import number_between
 from kafka_spark_source.cli.connection import add_connection, connected
 from kafka_spark_source.cli.servers import SUCCESS
 from kafka_spark_source.planning.offsets_json import join_partitions
+from kafka_spark_source.planning.positions import BeforeLatest
 
 if TYPE_CHECKING:
     from kafka_protocol.client.cluster.cluster import Cluster
-    from kafka_protocol.topic_partition import TopicPartition
     from kafka_spark_source.cli.servers import Commands
     from kafka_spark_source.tools.peek import Record
 
@@ -78,23 +79,26 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _found(cluster: Cluster, arguments: argparse.Namespace, deadline: Deadline) -> Iterator[Record]:
-    from kafka_spark_source.tools.peek import newest, records_from  # noqa: PLC0415 - PyArrow
-    from kafka_spark_source.tools.positions import (  # noqa: PLC0415 - only here
-        bounds_of_logs,
-        parse_position,
+    from kafka_spark_source.tools.peek import (  # noqa: PLC0415 - PyArrow
+        newest,
+        ranges_from,
+        records_in,
     )
+    from kafka_spark_source.tools.positions import parse_position  # noqa: PLC0415 - only here
 
-    partitions = _partitions(cluster, arguments, deadline)
-    logs = bounds_of_logs(cluster, partitions, deadline) if arguments.follow else {}
-    if arguments.start is not None or arguments.where_key is not None:
-        start = parse_position(arguments.start or "earliest")
-        records = records_from(cluster, partitions, start, deadline)
-        yield from islice(_selected(records, arguments), arguments.n)
+    is_newest = arguments.start is None and arguments.where_key is None
+    start = (
+        BeforeLatest(arguments.n) if is_newest else parse_position(arguments.start or "earliest")
+    )
+    ranges = ranges_from(cluster, _partitions(cluster, arguments, deadline), start, deadline)
+    records = records_in(cluster, ranges, deadline)
+    if is_newest:
+        yield from newest(records, arguments.n)
     else:
-        yield from newest(cluster, partitions, arguments.n, deadline)
+        yield from islice(_selected(records, arguments), arguments.n)
     if arguments.follow:
-        ends = {each: log.latest for each, log in logs.items()}
-        yield from _selected(_new_records(cluster, ends, arguments.timeout * 1000), arguments)
+        read = {each.topic_partition: each.until_offset for each in ranges}
+        yield from _selected(_new_records(cluster, read, arguments.timeout * 1000), arguments)
 
 
 def _partitions(
@@ -121,16 +125,16 @@ def _new_records(
     cluster: Cluster, read: dict[TopicPartition, int], timeout_ms: float
 ) -> Iterator[Record]:
     """What is written from now on, without an end."""
-    from kafka_spark_source.tools.peek import records_between  # noqa: PLC0415 - PyArrow
+    from kafka_spark_source.tools.peek import records_in  # noqa: PLC0415 - PyArrow
     from kafka_spark_source.tools.positions import bounds_of_logs  # noqa: PLC0415 - only here
 
     while True:
         sleep_ms(_FOLLOW_MS)
         deadline = Deadline.after(timeout_ms)
         logs = bounds_of_logs(cluster, read, deadline)
-        ends = {each: log.latest for each, log in logs.items()}
-        yield from records_between(cluster, read, ends, deadline)
-        read = ends
+        ranges = [OffsetRange(tp, start, logs[tp].latest) for tp, start in read.items()]
+        yield from records_in(cluster, ranges, deadline)
+        read = {each.topic_partition: each.until_offset for each in ranges}
 
 
 def _as_text(record: Record) -> str:

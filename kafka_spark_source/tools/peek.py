@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from kafka_protocol.client.clock import Deadline
@@ -11,8 +11,8 @@ from kafka_protocol.client.consumer.fetch import fetch_range
 from kafka_protocol.columnar.batch_columns import take_batch_columns
 from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
-from kafka_spark_source.planning.positions import BeforeLatest, Bound
-from kafka_spark_source.tools.positions import bounds_of_logs, offsets_at
+from kafka_spark_source.planning.positions import Bound
+from kafka_spark_source.tools.positions import locate
 
 # Enough rows for a screen, and few enough bytes if each is large.
 _BATCH_BYTES: Final = 256 * 1024
@@ -30,55 +30,35 @@ class Record(NamedTuple):
     headers: tuple[tuple[str, bytes | None], ...]
 
 
-def newest(
-    cluster: Cluster, partitions: Sequence[TopicPartition], count: int, deadline: Deadline
-) -> list[Record]:
-    """The newest records of partitions together, by their timestamps, the oldest first.
-
-    Of each partition at most the last `count` offsets are read.
-
-    Raises:
-        KafkaError: A partition does not exist or cannot be read.
-    """
-    starts = offsets_at(cluster, partitions, BeforeLatest(count), deadline)
-    found = list(records_between(cluster, starts, _ends(cluster, partitions, deadline), deadline))
-    found.sort(key=lambda each: (each.timestamp_ms, each.partition, each.offset))
-    return found[-count:]
-
-
-def records_from(
+def ranges_from(
     cluster: Cluster, partitions: Sequence[TopicPartition], start: Bound, deadline: Deadline
-) -> Iterator[Record]:
-    """The records from a position to the present end, partition by partition.
+) -> list[OffsetRange]:
+    """From a position to the present end of each partition.
 
     Raises:
         KafkaError: A partition does not exist or cannot be read.
     """
-    starts = offsets_at(cluster, partitions, start, deadline)
-    return records_between(cluster, starts, _ends(cluster, partitions, deadline), deadline)
+    found = locate(cluster, partitions, start, deadline)
+    return [OffsetRange(tp, offset, log.latest) for tp, (log, offset) in found.items()]
 
 
-def records_between(
-    cluster: Cluster,
-    starts: Mapping[TopicPartition, int],
-    ends: Mapping[TopicPartition, int],
-    deadline: Deadline,
+def records_in(
+    cluster: Cluster, ranges: Iterable[OffsetRange], deadline: Deadline
 ) -> Iterator[Record]:
     """The records of ranges, partition by partition.
 
     Raises:
         KafkaError: A range cannot be read before the deadline.
     """
-    for each, start in starts.items():
-        if start < ends[each]:
-            yield from _records(cluster, OffsetRange(each, start, ends[each]), deadline)
+    for each in ranges:
+        if each.from_offset < each.until_offset:
+            yield from _records(cluster, each, deadline)
 
 
-def _ends(
-    cluster: Cluster, partitions: Sequence[TopicPartition], deadline: Deadline
-) -> dict[TopicPartition, int]:
-    logs = bounds_of_logs(cluster, partitions, deadline)
-    return {each: log.latest for each, log in logs.items()}
+def newest(records: Iterable[Record], count: int) -> list[Record]:
+    """The last records by their timestamps, the oldest first."""
+    found = sorted(records, key=lambda each: (each.timestamp_ms, each.partition, each.offset))
+    return found[-count:]
 
 
 def _records(cluster: Cluster, wanted: OffsetRange, deadline: Deadline) -> Iterator[Record]:

@@ -6,9 +6,9 @@ s, h, d), a time such as `2026-11-01T00:00Z`, or an offset.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timezone
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.cluster.cluster import Cluster
@@ -85,19 +85,22 @@ def bounds_of_logs(
     return {each: log_bounds(found) for each, found in listed.items()}
 
 
-def offsets_at(
-    cluster: Cluster, partitions: Collection[TopicPartition], bound: Bound, deadline: Deadline
-) -> Mapping[TopicPartition, int]:
-    """The offset of a position in each partition, within its log.
+class Located(NamedTuple):
+    """A position in a partition: both ends of its log, and the offset, which is within."""
 
-    A time after all records is the end of the log.
+    log: LogBounds
+    offset: int
+
+
+def locate(
+    cluster: Cluster, partitions: Collection[TopicPartition], bound: Bound, deadline: Deadline
+) -> dict[TopicPartition, Located]:
+    """Find a position in each partition, in order. A time after all records is the log's end.
 
     Raises:
         KafkaError: As from `list_positions`.
     """
     wanted = to_absolute(bound, now_ms(), fail_if_none=False)
-    if isinstance(wanted, FirstAtOrAfter):
-        wanted = wanted._replace(fail_if_none=False)
     times = [wanted.ms] if isinstance(wanted, FirstAtOrAfter) else []
     listed = list_positions(
         cluster, dict.fromkeys(partitions, (EARLIEST, LATEST, *times)), deadline
@@ -106,5 +109,5 @@ def offsets_at(
     for each in sorted(partitions):
         log = log_bounds(listed[each])
         offset = offset_of(wanted, each, log, listed[each])
-        found[each] = min(max(offset, log.earliest), log.latest)
+        found[each] = Located(log, min(max(offset, log.earliest), log.latest))
     return found

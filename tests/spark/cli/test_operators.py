@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kafka_protocol.client.consumer.list_offsets import list_positions
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import cli
+from kafka_spark_source.cli import peek
 from tests.fakes.cluster import ScriptedCluster
 from tests.spark.tools.test_checkpoints import write_batch
 
@@ -17,15 +21,21 @@ FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
 
 
 @pytest.fixture
-def servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A broker with five and two records, and no configuration of the user's."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
-    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 10)
+def cluster() -> Iterator[ScriptedCluster]:
+    """A broker with five and two records."""
     with ScriptedCluster() as cluster:
         cluster.add_topic("orders", partitions=2)
         cluster.append(FIRST, *(b"a%d" % number for number in range(5)))
         cluster.append(SECOND, b"b0", b"\xff\x00")
-        yield ",".join(map(str, cluster.bootstrap_servers))
+        yield cluster
+
+
+@pytest.fixture
+def servers(cluster: ScriptedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Its address, without a configuration of the user's."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
+    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 10)
+    return ",".join(map(str, cluster.bootstrap_servers))
 
 
 @pytest.fixture
@@ -84,6 +94,32 @@ def test_peek(servers: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == ""
     assert cli.main(["peek", "orders", "-b", servers, "--partition", "7"]) == 1
     assert "There is no partition 7" in capsys.readouterr().err
+
+
+def test_a_followed_record_is_shown_once(
+    cluster: ScriptedCluster,
+    servers: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also if it is written after the first look at the logs, before the records are read."""
+    looks, pauses = count(), count()
+
+    def then_write(*arguments: Any) -> Any:
+        found = list_positions(*arguments)
+        if next(looks) == 0:
+            cluster.append(FIRST, b"new")
+        return found
+
+    def pause(_ms: float) -> None:
+        if next(pauses) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("kafka_spark_source.tools.positions.list_positions", then_write)
+    monkeypatch.setattr(peek, "sleep_ms", pause)
+    assert cli.main(["peek", "orders", "-b", servers, "--follow"]) == 130
+    shown = [line.split()[-1] for line in capsys.readouterr().out.splitlines()]
+    assert sorted(shown) == ["0xff00", "a0", "a1", "a2", "a3", "a4", "b0", "new"]
 
 
 def test_topics(servers: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from kafka_protocol.errors import BrokerError, KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.planning.positions import Ago, BeforeLatest, Bound, Timestamp
-from kafka_spark_source.tools.positions import offsets_at, parse_position, partitions_of
+from kafka_spark_source.tools.positions import locate, parse_position, partitions_of
 from tests.fakes.cluster import ScriptedCluster
 
 FIRST = TopicPartition("t", 0)
@@ -59,9 +59,10 @@ def test_offsets_stay_within_the_log(text: str, expected: tuple[int, int]) -> No
         deadline = Deadline.after(30_000)
         partitions = partitions_of(client, ["t"], deadline)
         assert partitions == [FIRST, SECOND]
-        found = offsets_at(client, partitions, parse_position(text), deadline)
+        found = locate(client, partitions, parse_position(text), deadline)
         client.close()
-    assert found == dict(zip(partitions, expected, strict=True))
+    offsets = {partition: each.offset for partition, each in found.items()}
+    assert offsets == dict(zip(partitions, expected, strict=True))
 
 
 def test_a_topic_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
