@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka_spark_source.cli.arguments import number_between
-from kafka_spark_source.cli.output import Show, add_output, count, print_rows
+from kafka_spark_source.cli.output import UNKNOWN, Show, add_output, count, moment, print_rows
 from kafka_spark_source.cli.servers import SUCCESS
 from kafka_spark_source.planning.offsets_json import offsets_to_log
 
@@ -30,13 +29,13 @@ examples:
 _MOST: Final = 2**31 - 1
 
 
-def _time(ms: int) -> str:
-    return f"{datetime.fromtimestamp(ms / 1000, timezone.utc):%Y-%m-%d %H:%M:%SZ}" if ms else "-"
+def _planned_at(ms: int) -> str:
+    return moment(ms) if ms else UNKNOWN
 
 
 _BATCHES: Final[Mapping[str, Show]] = {
     "micro_batch": count,
-    "planned_at_ms": _time,
+    "planned_at_ms": _planned_at,
     "state": str,
     "source": str,
     "topic": str,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 Show: TypeAlias = Callable[[Any], str]
 
 # How a table shows a value that is not known.
-_UNKNOWN = "-"
+UNKNOWN = "-"
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 
 
@@ -58,7 +59,7 @@ def print_json(value: Any) -> None:
 
 
 def _shown(value: Any, show: Show) -> str:
-    return _UNKNOWN if value is None else show(value)
+    return UNKNOWN if value is None else show(value)
 
 
 def count(number: int) -> str:
@@ -75,6 +76,11 @@ def duration(ms: int) -> str:
             whole, rest = divmod(ms, size)
             return f"{whole} {unit} {rest // smaller} {name}"
     raise AssertionError("a minute or more")
+
+
+def moment(ms: int) -> str:
+    """A time in ms since 1970, in UTC."""
+    return f"{datetime.fromtimestamp(ms / 1000, timezone.utc):%Y-%m-%d %H:%M:%SZ}"
 
 
 def sequence(texts: Sequence[Any]) -> str:

@@ -5,13 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_topic
 from kafka_spark_source.cli.arguments import assignment, number_between
 from kafka_spark_source.cli.connection import add_connection, connected
-from kafka_spark_source.cli.output import Show, add_output, count, print_json, print_rows, sequence
+from kafka_spark_source.cli.output import (
+    Show,
+    add_output,
+    count,
+    moment,
+    print_json,
+    print_rows,
+    sequence,
+)
 from kafka_spark_source.cli.servers import ERROR, SUCCESS
 
 if TYPE_CHECKING:
@@ -38,10 +45,6 @@ def _size(number: int) -> str:
     return f"{number:.4g} TB"
 
 
-def _time(ms: int) -> str:
-    return f"{datetime.fromtimestamp(ms / 1000, timezone.utc):%Y-%m-%d %H:%M:%SZ}"
-
-
 _TOPICS: Final[Mapping[str, Show]] = {
     "topic": str,
     "partitions": count,
@@ -59,8 +62,8 @@ _PARTITIONS: Final[Mapping[str, Show]] = {
     "earliest": count,
     "latest": count,
     "size": _size,
-    "first_ms": _time,
-    "last_ms": _time,
+    "first_ms": moment,
+    "last_ms": moment,
 }
 
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster.admin import topic_configs
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.metadata import request_metadata
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, UnsupportedVersionError
-from kafka_protocol.messages.describe_configs import (
-    DescribeConfigsRequest,
-    DescribeConfigsResponse,
-)
 from kafka_protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
@@ -23,11 +19,6 @@ from kafka_protocol.topic_partition import LogBounds, OffsetRange, TopicPartitio
 from kafka_spark_source.tools.lag import record_times
 from kafka_spark_source.tools.positions import bounds_of_logs
 
-_TOPIC: Final = 2
-# The source of a value that was set for the topic itself.
-_SET_FOR_TOPIC: Final = 1
-# The first version with sources.
-_WITH_SOURCES: Final = 1
 _NO_LEADER: Final = -1
 
 
@@ -203,33 +194,12 @@ def set_configs(cluster: Cluster, topic: str, deadline: Deadline) -> dict[str, s
         BrokerError: The topic does not exist.
         BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
     """
-    Resource = DescribeConfigsRequest.DescribeConfigsResource
-    resource = Resource(resource_type=_TOPIC, resource_name=topic, configuration_keys=None)
-
-    def describe(broker: Broker, setup: Deadline) -> dict[str, str | None]:
-        version = broker.choose(DescribeConfigsRequest)
-        request = DescribeConfigsRequest(resources=[resource])
-        response = broker.request(request, DescribeConfigsResponse, setup)
-        found = {}
-        for result in response.results:
-            if result.error_code:
-                context = f"DescribeConfigs of topic {topic!r} on {broker}"
-                raise BrokerError(result.error_code, context, result.error_message)
-            for each in result.configs:
-                own = (
-                    each.config_source == _SET_FOR_TOPIC
-                    if version >= _WITH_SOURCES
-                    else not each.is_default
-                )
-                if own:
-                    found[each.name] = each.value
-        return found
-
     try:
-        return cluster.with_any_broker(describe, deadline)
+        found = topic_configs(cluster, topic, None, deadline)
     except UnsupportedVersionError:
         return None
     except BrokerError as error:
         if error.error is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             return None
         raise
+    return {each.name: each.value for each in found if each.is_set}

@@ -1,8 +1,8 @@
-"""Create a topic, delete one, read one of its configurations. Not an admin client."""
+"""Create a topic, delete one, read its configurations. Not an admin client."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kafka_protocol.client.broker.broker import Broker
@@ -16,7 +16,12 @@ from kafka_protocol.schema import Request
 
 _CreatableTopic = CreateTopicsRequest.CreatableTopic
 
+_ConfigResult = DescribeConfigsResponse.DescribeConfigsResult.DescribeConfigsResourceResult
+
 _TOPIC: Final = 2  # a resource type of DescribeConfigs
+# Sources of a value in DescribeConfigs.
+_NO_SOURCE: Final = -1
+_SET_FOR_TOPIC: Final = 1
 
 
 class NewTopic(NamedTuple):
@@ -26,6 +31,14 @@ class NewTopic(NamedTuple):
     partitions: int = 1
     replication_factor: int = 1
     configs: Mapping[str, str] = {}
+
+
+class TopicConfig(NamedTuple):
+    """A configuration of a topic; `is_set` says whether it was set for the topic itself."""
+
+    name: str
+    value: str | None
+    is_set: bool
 
 
 def create_topic(cluster: Cluster, new: NewTopic, deadline: Deadline) -> None:
@@ -87,6 +100,18 @@ def topic_config(cluster: Cluster, topic: str, name: str, deadline: Deadline) ->
     """The value of one configuration of a topic; None where brokers know no such configuration.
 
     Raises:
+        BrokerError, UnsupportedVersionError, KafkaError: As from `topic_configs`.
+    """
+    found = topic_configs(cluster, topic, [name], deadline)
+    return next((config.value for config in found if config.name == name), None)
+
+
+def topic_configs(
+    cluster: Cluster, topic: str, names: Sequence[str] | None, deadline: Deadline
+) -> list[TopicConfig]:
+    """Configurations of a topic by name, or all of them (None).
+
+    Raises:
         BrokerError: The topic does not exist, or the principal lacks DESCRIBE_CONFIGS on it.
         UnsupportedVersionError: The brokers are older than 0.11.
         BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
@@ -94,20 +119,31 @@ def topic_config(cluster: Cluster, topic: str, name: str, deadline: Deadline) ->
     request = DescribeConfigsRequest(
         resources=[
             DescribeConfigsRequest.DescribeConfigsResource(
-                resource_type=_TOPIC, resource_name=topic, configuration_keys=[name]
+                resource_type=_TOPIC,
+                resource_name=topic,
+                configuration_keys=None if names is None else list(names),
             )
         ]
     )
 
-    def describe(broker: Broker, setup: Deadline) -> str | None:
+    def describe(broker: Broker, setup: Deadline) -> list[TopicConfig]:
         response = broker.request(request, DescribeConfigsResponse, setup)
         for result in response.results:
             context = f"DescribeConfigs of topic {topic!r} on {broker}"
             _check(result.error_code, context, result.error_message)
-        found = (config for result in response.results for config in result.configs)
-        return next((config.value for config in found if config.name == name), None)
+        return [
+            TopicConfig(config.name, config.value, _is_set(config))
+            for result in response.results
+            for config in result.configs
+        ]
 
     return cluster.with_any_broker(describe, deadline)
+
+
+def _is_set(config: _ConfigResult) -> bool:
+    # Version 0 has no sources, and only says which values are defaults.
+    source = config.config_source
+    return not config.is_default if source == _NO_SOURCE else source == _SET_FOR_TOPIC
 
 
 def _with_controller(
