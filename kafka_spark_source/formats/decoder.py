@@ -70,11 +70,12 @@ class QueryFormats:
         else:
             to = self._type_of(payload)
         reader = _reader_of(payload, schemas, to)
+        codec = CODECS[payload.format]
         writer_of = None
-        if payload.framing is not Framing.NONE and self._config is not None:
+        is_framed = payload.framing is not Framing.NONE
+        if is_framed and self._config is not None and codec.needs_writer:
             writer_of = WriterSchemas(schemas.written(), payload.format, self._config)
-        readers = CODECS[payload.format].readers(reader.schema, to, writer_of)
-        return PayloadFormat(payload.framing, to, readers)
+        return PayloadFormat(payload.framing, to, codec.readers(reader.schema, to, writer_of))
 
     def _type_of(self, payload: PayloadOptions) -> pa.DataType:
         reader = _only(payload, self._schemas[payload.column].latest)

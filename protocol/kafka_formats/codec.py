@@ -49,6 +49,7 @@ class Codec:
         writer: The writer of a schema.
         derive: The schema of a type, for a column without one.
         frame_suffix: What is between the id of a schema and a payload.
+        needs_writer: Whether payloads are read with the schema that they were written with.
     """
 
     name_of: Callable[[SchemaText], str]
@@ -58,3 +59,4 @@ class Codec:
     writer: Callable[[SchemaText], SchemaWriter]
     derive: Callable[[pa.DataType], SchemaText]
     frame_suffix: Callable[[SchemaText], bytes] = lambda _: b""
+    needs_writer: bool = True

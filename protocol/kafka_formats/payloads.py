@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kafka_formats.arrays import in_rows, is_valid
 from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.framing import Frames, Group, SchemaId
 from kafka_formats.settings import Framing
@@ -100,6 +101,19 @@ class DecodedColumn:
                 return Fault(group.schema_id, error.field, error.reason)
         begin = f"begins with the bytes {payload[:5].hex(' ')}" if payload else "is empty"
         return Fault(None, "", f"it has no schema id: it {begin}, and has {len(payload)} in all")
+
+
+def decode_present(
+    payloads: pa.BinaryArray, decode: Callable[[pa.BinaryArray], Decoded]
+) -> Decoded:
+    """Decode payloads with a function that takes none that is null; null gives null."""
+    if not payloads.null_count:
+        return decode(payloads)
+    found = decode(payloads.drop_null())
+    rows = is_valid(payloads)
+    is_broken = np.zeros(len(payloads), dtype=np.bool_)
+    is_broken[rows] = found.is_broken
+    return Decoded(in_rows(rows, found.values), is_broken)
 
 
 def decode_column(

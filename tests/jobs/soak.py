@@ -3,13 +3,12 @@
     python -m tests.jobs.soak pykafka folder '{"servers": "localhost:9092", "interval": "72"}'
 
 One stream copies a topic at least once, the other exactly once. The interval is the number of
-seconds between batch jobs. Prints STARTED when both queries have started, and the number of
-batch jobs at the end, when all records are copied.
+seconds between batch jobs. Prints STARTED when both queries have started, the number of batch
+jobs after each of them, and once more at the end, when all records are copied.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import sys
 import time
@@ -26,6 +25,7 @@ from tests.soak.topics import COPIED, JOB_ROWS, SOURCE, STREAMED, WRITTEN
 from tests.spark_session import run_session
 
 STOP: Final = "stop"
+JOBS: Final = "jobs"
 TRIGGER: Final = "1 second"
 _LOOK_SECONDS: Final = 1
 _LAST_MS: Final = 30_000
@@ -71,18 +71,24 @@ def run_until_stop(
         queries = work.start()
         print(STARTED, flush=True)
         due = time.monotonic()
-        jobs = itertools.count()
+        jobs = 0
         while not stop.exists():
             # Raises the error of a query that failed.
             if spark.streams.awaitAnyTermination(_LOOK_SECONDS):
                 raise RuntimeError("a query ended by itself")
             if time.monotonic() >= due:
-                work.run_job(next(jobs))
+                work.run_job(jobs)
+                jobs += 1
+                _print_jobs(jobs)
                 due += float(options["interval"])
         for query in queries:
             query.processAllAvailable()
             query.stop()
-        print(json.dumps({"jobs": next(jobs)}), flush=True)
+        _print_jobs(jobs)
+
+
+def _print_jobs(count: int) -> None:
+    print(json.dumps({JOBS: count}), flush=True)
 
 
 class Soak:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from kafka_spark_source.testing import KafkaCluster
-from tests.jobs.soak import STOP
+from tests.jobs.soak import JOBS, STOP
 from tests.soak import topics
 from tests.soak.delivery import copy_of, faults_of, written
 from tests.soak.objects import count_objects, environment, find_jcmd, live_objects
@@ -85,7 +85,7 @@ def soak_spark_alone(
     with killed_in_the_end(driver), keeping_samples(findings):
         driver.wait_for_start()
         _sample(findings, driver, seconds, objects, on_sample)
-        findings.jobs = int(seconds // JOB_SECONDS) + 1
+        findings.jobs = _jobs_in(driver.printed())
     return findings
 
 
@@ -163,8 +163,14 @@ def _check(findings: Findings, servers: str, journal: Journal, printed: str) -> 
     findings.records = sum(map(len, expected.values()))
     for topic in (topics.STREAMED, topics.COPIED):
         findings.faults += faults_of(topic, copy_of(servers, topic), expected)
-    findings.jobs = json.loads(printed.splitlines()[-1])["jobs"]
+    findings.jobs = _jobs_in(printed)
     values = [value for copy in copy_of(servers, topics.WRITTEN).values() for value in copy]
     of_jobs = [value for job in range(findings.jobs) for value in topics.job_values(job)]
     # Rows without a key have no order among the partitions.
     findings.faults += faults_of(topics.WRITTEN, {0: sorted(values)}, {0: sorted(of_jobs)})
+
+
+def _jobs_in(printed: str) -> int:
+    """The last number of batch jobs that a driver printed; Spark may print more after it."""
+    counts = [line for line in printed.splitlines() if line.startswith(f'{{"{JOBS}"')]
+    return int(json.loads(counts[-1])[JOBS]) if counts else 0

@@ -6,7 +6,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from kafka_formats.codec import Codec
+from kafka_formats.codec import Codec, WriterOf
 from kafka_formats.json.derive import derive_schema
 from kafka_formats.json.reader import JsonReaders
 from kafka_formats.json.schema import check_part, name_of, type_of
@@ -14,8 +14,12 @@ from kafka_formats.json.writer import JsonWriter
 from kafka_formats.schema_text import SchemaText
 
 
+def _readers(_schema: SchemaText, wanted: pa.DataType, _writer_of: WriterOf | None) -> JsonReaders:
+    return JsonReaders(wanted)
+
+
 def _derive(data_type: pa.DataType) -> SchemaText:
     return SchemaText(derive_schema(data_type))
 
 
-JSON: Final = Codec(name_of, type_of, check_part, JsonReaders, JsonWriter, _derive)
+JSON: Final = Codec(name_of, type_of, check_part, _readers, JsonWriter, _derive, needs_writer=False)

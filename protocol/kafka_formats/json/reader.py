@@ -9,17 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
 import pyarrow as pa
 
-from kafka_formats.arrays import in_rows, is_valid, without_first
-from kafka_formats.codec import WriterOf
+from kafka_formats.arrays import without_first
 from kafka_formats.errors import PayloadError
 from kafka_formats.framing import SchemaId
 from kafka_formats.json.documents import root_converter
 from kafka_formats.json.vectorised import JsonDecoder, has_arrow_form
-from kafka_formats.payloads import Decoded
-from kafka_formats.schema_text import SchemaText
+from kafka_formats.payloads import Decoded, decode_present
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +27,9 @@ class JsonReader:
 
     def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
         """Decode payloads after frames of one size."""
-        has_payload = is_valid(payloads)
-        given = payloads.drop_null() if payloads.null_count else payloads
-        found = self.decoder(without_first(skipped_bytes, given))
-        if not payloads.null_count:
-            return found
-        is_broken = np.zeros(len(payloads), dtype=np.bool_)
-        is_broken[has_payload] = found.is_broken
-        return Decoded(in_rows(has_payload, found.values), is_broken)
+        return decode_present(
+            payloads, lambda given: self.decoder(without_first(skipped_bytes, given))
+        )
 
     def explain(self, payload: bytes) -> PayloadError:
         """What is wrong with a broken payload, without its frame."""
@@ -61,14 +53,10 @@ class JsonReaders:
     """The readers of payloads of any schema, as one type. It is pickled with tasks.
 
     Attributes:
-        reader: The schema of the query.
-        wanted: The type to read as: all of the schema, or a part.
-        writer_of: Not used: a payload needs no schema to be read.
+        wanted: The type to read as: all of the query's schema, or a part.
     """
 
-    reader: SchemaText
     wanted: pa.DataType
-    writer_of: WriterOf | None
 
     def __call__(self, _schema_id: SchemaId) -> JsonReader:
         """The reader of the payloads of a schema: the same for all."""

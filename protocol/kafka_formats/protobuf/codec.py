@@ -34,18 +34,18 @@ def _name_of(schema: SchemaText) -> str:
 
 def _type_of(schema: SchemaText) -> pa.DataType:
     _require()
-    from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
+    from kafka_formats.protobuf.descriptors import message_in
     from kafka_formats.protobuf.types import message_type
 
-    return message_type(message_of(files_of(schema), name_in(schema)))
+    return message_type(message_in(schema))
 
 
 def _check_part(schema: SchemaText, wanted: pa.DataType) -> None:
     _require()
-    from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
+    from kafka_formats.protobuf.descriptors import message_in
     from kafka_formats.protobuf.plan import plan_for
 
-    plan_for(message_of(files_of(schema), name_in(schema)), wanted)
+    plan_for(message_in(schema), wanted)
 
 
 def _readers(schema: SchemaText, wanted: pa.DataType, writer_of: WriterOf | None) -> ReaderOf:

@@ -49,6 +49,15 @@ def name_in(schema: SchemaText) -> str:
     return found[0]
 
 
+def message_in(schema: SchemaText) -> Descriptor:
+    """The descriptor of the message to read or write.
+
+    Raises:
+        SchemaError: As from `files_of`, `name_in` and `message_of`.
+    """
+    return message_of(files_of(schema), name_in(schema))
+
+
 def place_of(schema: SchemaText, name: str) -> Index:
     """The message index of a message of the schema's own file."""
     return next(place for place, each in _places(schema).items() if each == name)

@@ -16,11 +16,10 @@ import pyarrow as pa
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
-from kafka_formats.arrays import in_rows, is_valid
 from kafka_formats.codec import WriterOf
 from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.framing import InHeader, SchemaId
-from kafka_formats.payloads import Decoded
+from kafka_formats.payloads import Decoded, decode_present
 from kafka_formats.protobuf.collect import collect
 from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
 from kafka_formats.protobuf.indexes import Index, read_index
@@ -99,15 +98,12 @@ class ProtobufReader:
 
     def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
         """Decode payloads after frames of one size."""
-        given = payloads.drop_null() if payloads.null_count else payloads
-        messages = [self._parsed_or_none(each, skipped_bytes) for each in given.to_pylist()]
-        found = self.reader.decode(messages)
-        if len(given) == len(payloads):
-            return found
-        rows = is_valid(payloads)
-        is_broken = np.zeros(len(payloads), dtype=np.bool_)
-        is_broken[rows] = found.is_broken
-        return Decoded(in_rows(rows, found.values), is_broken)
+
+        def decode(given: pa.BinaryArray) -> Decoded:
+            messages = [self._parsed_or_none(each, skipped_bytes) for each in given.to_pylist()]
+            return self.reader.decode(messages)
+
+        return decode_present(payloads, decode)
 
     def explain(self, payload: bytes) -> PayloadError:
         """What is wrong with a broken payload."""
