@@ -1,8 +1,12 @@
-"""Reads a topic with librdkafka."""
+"""Reads and writes a topic with librdkafka."""
 
 from __future__ import annotations
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from collections.abc import Iterable
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+_FLUSH_SECONDS = 30
 
 
 def values_of(servers: str, topic: str, partition: int) -> list[str]:
@@ -37,3 +41,13 @@ def records_of(servers: str, topic: str, partition: int) -> list[tuple[int, str]
                     raise KafkaException(error)
     finally:
         consumer.close()
+
+
+def produce(
+    servers: str, topic: str, values: Iterable[bytes | str | None], partition: int = 0
+) -> None:
+    """Writes values to a partition, and returns when they are acknowledged."""
+    producer = Producer({"bootstrap.servers": servers})
+    for value in values:
+        producer.produce(topic, value, partition=partition)
+    assert producer.flush(_FLUSH_SECONDS) == 0

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as WitnessPartition
+from confluent_kafka.schema_registry import SchemaRegistryClient
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.pool import close_shared_clusters
-from kafka_spark_source.testing import KafkaCluster
+from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.integration.clients import connect, soon
 from tests.secret_check import guard
@@ -138,6 +139,13 @@ def read(spark: SparkSession, servers: dict[str, str]) -> Callable[..., DataFram
         return (reader.schema(schema) if schema else reader).load()
 
     return load
+
+
+@pytest.fixture
+def registered(schema_registry: SchemaRegistry) -> Iterator[SchemaRegistryClient]:
+    """Confluent's client of the shared registry."""
+    with SchemaRegistryClient({"url": schema_registry.url}) as client:
+        yield client
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -30,6 +30,7 @@ from kafka_spark_source.testing.identity import ProcessIdentity
 from kafka_spark_source.testing.plugin import ClusterFactory
 from kafka_spark_source.testing.ports import HOST, HeldPorts
 from kafka_spark_source.testing.waiting import Deadline
+from tests.witness import produce
 
 pytestmark = pytest.mark.integration
 
@@ -43,13 +44,6 @@ def admin_of(cluster: KafkaCluster, **more: str) -> AdminClient:
 
 def create_topic(admin: AdminClient, topic: str, partitions: int = 1, replicas: int = 1) -> None:
     admin.create_topics([NewTopic(topic, partitions, replicas)])[topic].result(CLIENT_SECONDS)
-
-
-def produce(cluster: KafkaCluster, topic: str, values: list[bytes]) -> None:
-    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers})
-    for value in values:
-        producer.produce(topic, value, partition=0)
-    assert producer.flush(CLIENT_SECONDS) == 0
 
 
 def read(cluster: KafkaCluster, topic: str, count: int) -> list[bytes | None]:
@@ -81,7 +75,7 @@ def never(check: Callable[[], None]) -> bool:
 
 def test_records_go_in_and_come_out(kafka_cluster: KafkaCluster) -> None:
     create_topic(admin_of(kafka_cluster), "lifecycle")
-    produce(kafka_cluster, "lifecycle", [b"one", b"two"])
+    produce(kafka_cluster.bootstrap_servers, "lifecycle", [b"one", b"two"])
     assert read(kafka_cluster, "lifecycle", 2) == [b"one", b"two"]
     assert list((kafka_cluster.log_dir(1) / "lifecycle-0").glob("*.log"))
     (broker,) = kafka_cluster.brokers
@@ -113,7 +107,7 @@ def test_one_of_three_nodes_is_killed_paused_and_restarted() -> None:
         admin = admin_of(cluster)
         assert set(admin.list_topics(timeout=CLIENT_SECONDS).brokers) == {1, 2, 3}
         create_topic(admin, "replicated", replicas=3)
-        produce(cluster, "replicated", [b"kept"])
+        produce(cluster.bootstrap_servers, "replicated", [b"kept"])
         leader = leader_of(admin, "replicated")
         before = cluster.brokers[leader - 1]
 
@@ -147,7 +141,7 @@ def test_one_of_three_nodes_is_killed_paused_and_restarted() -> None:
 def test_a_node_that_is_stopped_keeps_its_data() -> None:
     with KafkaCluster() as cluster:
         create_topic(admin_of(cluster), "kept")
-        produce(cluster, "kept", [b"value"])
+        produce(cluster.bootstrap_servers, "kept", [b"value"])
         cluster.stop_node(1)
         with pytest.raises(LocalBrokerError, match="has no node 2"):
             cluster.start_node(2)

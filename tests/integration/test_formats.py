@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -18,6 +17,7 @@ from pyspark.sql import Row, SparkSession
 
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from tests.integration.conftest import Consume, MakeTopic, Read
+from tests.witness import produce
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -77,12 +77,6 @@ def shown(row: Row) -> dict[str, Any]:
 
 
 @pytest.fixture
-def registered(schema_registry: SchemaRegistry) -> Iterator[SchemaRegistryClient]:
-    with SchemaRegistryClient({"url": schema_registry.url}) as client:
-        yield client
-
-
-@pytest.fixture
 def avro(schema_registry: SchemaRegistry) -> dict[str, str]:
     return {"value.format": "avro", "schema.registry.url": schema_registry.url}
 
@@ -96,13 +90,6 @@ def framed(
     return [serialize(value, context) for value in values]
 
 
-def produce(kafka: KafkaCluster, topic: str, values: Iterable[bytes | None]) -> None:
-    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
-    for value in values:
-        producer.produce(topic, value, partition=0)
-    assert producer.flush(30) == 0
-
-
 def test_reads_what_confluents_serializer_wrote(
     kafka_cluster: KafkaCluster,
     registered: SchemaRegistryClient,
@@ -113,11 +100,11 @@ def test_reads_what_confluents_serializer_wrote(
     topic = make_topic()
     orders = [order(number) for number in range(50)]
     newer = [order(number) | {"note": f"note {number}"} for number in range(50, 60)]
-    produce(kafka_cluster, topic, framed(registered, topic, ORDER, orders))
+    produce(kafka_cluster.bootstrap_servers, topic, framed(registered, topic, ORDER, orders))
     before = read(subscribe=topic, **avro)
     assert before.schema["value"].dataType.simpleString() == DDL
-    produce(kafka_cluster, topic, framed(registered, topic, NEWER, newer))
-    produce(kafka_cluster, topic, [None])
+    produce(kafka_cluster.bootstrap_servers, topic, framed(registered, topic, NEWER, newer))
+    produce(kafka_cluster.bootstrap_servers, topic, [None])
     # The columns of a DataFrame stay: a version that came later is resolved to its own.
     rows = before.orderBy("offset").collect()
     assert [shown(row["value"]) for row in rows[:-1]] == [order(number) for number in range(60)]
@@ -206,7 +193,7 @@ def test_fault_61_broken_payloads_by_mode(
     topic = make_topic()
     good = framed(registered, topic, ORDER, [order(1), order(2)])
     cut, unknown = good[0][:-1], b"\x00\x00\x0f\xff\xff" + good[0][5:]
-    produce(kafka_cluster, topic, [good[0], cut, unknown, b"text", good[1]])
+    produce(kafka_cluster.bootstrap_servers, topic, [good[0], cut, unknown, b"text", good[1]])
     with pytest.raises(PySparkException) as caught:
         read(subscribe=topic, **avro).collect()
     assert f"{topic}-0 at offset 1: the value (schema id " in str(caught.value)
@@ -229,7 +216,7 @@ def test_a_stream_goes_on_when_the_schema_changes(
     tmp_path: Any,
 ) -> None:
     topic = make_topic()
-    produce(kafka_cluster, topic, framed(registered, topic, ORDER, [order(1)]))
+    produce(kafka_cluster.bootstrap_servers, topic, framed(registered, topic, ORDER, [order(1)]))
     reader = spark.readStream.format("pykafka").options(**avro, subscribe=topic)
     reader = reader.option("kafka.bootstrap.servers", kafka_cluster.bootstrap_servers)
     stream = reader.option("startingOffsets", "earliest").load()
@@ -239,7 +226,7 @@ def test_a_stream_goes_on_when_the_schema_changes(
     try:
         query.processAllAvailable()
         newer = [order(number) | {"note": ""} for number in (2, 3)]
-        produce(kafka_cluster, topic, framed(registered, topic, NEWER, newer))
+        produce(kafka_cluster.bootstrap_servers, topic, framed(registered, topic, NEWER, newer))
         query.processAllAvailable()
     finally:
         query.stop()

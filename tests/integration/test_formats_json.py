@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -16,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from tests.integration.conftest import Consume, MakeTopic, Read
+from tests.witness import produce
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -50,21 +49,8 @@ def order(number: int) -> dict[str, Any]:
 
 
 @pytest.fixture
-def registered(schema_registry: SchemaRegistry) -> Iterator[SchemaRegistryClient]:
-    with SchemaRegistryClient({"url": schema_registry.url}) as client:
-        yield client
-
-
-@pytest.fixture
 def options(schema_registry: SchemaRegistry) -> dict[str, str]:
     return {"value.format": "json", "schema.registry.url": schema_registry.url}
-
-
-def produce(kafka: KafkaCluster, topic: str, values: list[bytes | None]) -> None:
-    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
-    for value in values:
-        producer.produce(topic, value, partition=0)
-    assert producer.flush(30) == 0
 
 
 def test_reads_what_confluents_serializer_wrote(
@@ -77,8 +63,12 @@ def test_reads_what_confluents_serializer_wrote(
     topic = make_topic()
     serialize = JSONSerializer(json.dumps(ORDER), registered, lambda value, _: value)
     context = SerializationContext(topic, MessageField.VALUE)
-    produce(kafka_cluster, topic, [serialize(order(number), context) for number in range(50)])
-    produce(kafka_cluster, topic, [None])
+    produce(
+        kafka_cluster.bootstrap_servers,
+        topic,
+        [serialize(order(number), context) for number in range(50)],
+    )
+    produce(kafka_cluster.bootstrap_servers, topic, [None])
     found = read(subscribe=topic, **options)
     assert found.schema["value"].dataType.simpleString() == DDL
     rows = found.orderBy("offset").collect()
@@ -124,7 +114,7 @@ def test_broken_payloads_by_mode_with_a_ddl(
 ) -> None:
     topic = make_topic()
     given: list[bytes | None] = [b'{"id":1}', b'{"id":1.5}', b"{", b"", b'{"id":2}']
-    produce(kafka_cluster, topic, given)
+    produce(kafka_cluster.bootstrap_servers, topic, given)
     options = {"value.format": "json", "value.schema": "id bigint, s string"}
     with pytest.raises(PySparkException) as caught:
         read(subscribe=topic, **options).collect()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
 from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -20,6 +19,7 @@ from kafka_formats.schema_text import SchemaText
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from tests.formats.protobuf.messages import message_class
 from tests.integration.conftest import Consume, MakeTopic, Read
+from tests.witness import produce
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -115,12 +115,6 @@ def shown(row: Row) -> dict[str, Any]:
 
 
 @pytest.fixture
-def registered(schema_registry: SchemaRegistry) -> Iterator[SchemaRegistryClient]:
-    with SchemaRegistryClient({"url": schema_registry.url}) as client:
-        yield client
-
-
-@pytest.fixture
 def protobuf(schema_registry: SchemaRegistry) -> dict[str, str]:
     return {"value.format": "protobuf", "schema.registry.url": schema_registry.url}
 
@@ -152,13 +146,6 @@ def framed(
     return [frame + each.SerializeToString() for each in messages]
 
 
-def produce(kafka: KafkaCluster, topic: str, values: Iterable[bytes | None]) -> None:
-    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
-    for value in values:
-        producer.produce(topic, value, partition=0)
-    assert producer.flush(30) == 0
-
-
 def test_reads_what_confluents_serializer_wrote(
     kafka_cluster: KafkaCluster,
     registered: SchemaRegistryClient,
@@ -168,7 +155,7 @@ def test_reads_what_confluents_serializer_wrote(
 ) -> None:
     topic = make_topic()
     orders = [message(ALONE, number) for number in range(30)]
-    produce(kafka_cluster, topic, [*serialized(registered, topic, orders), None])
+    produce(kafka_cluster.bootstrap_servers, topic, [*serialized(registered, topic, orders), None])
     found = read(subscribe=topic, **protobuf)
     assert found.schema["value"].dataType.simpleString() == DDL
     rows = found.orderBy("offset").collect()
@@ -185,14 +172,14 @@ def test_reads_older_and_newer_versions(
 ) -> None:
     topic = make_topic()
     orders = [message(ALONE, number) for number in range(30)]
-    produce(kafka_cluster, topic, framed(registered, topic, ALONE, orders))
+    produce(kafka_cluster.bootstrap_servers, topic, framed(registered, topic, ALONE, orders))
     before = read(subscribe=topic, **protobuf)
     newer = []
     for number in range(30, 40):
         newer.append(message(NEWER, number))
         newer[-1].note = f"note {number}"
-    produce(kafka_cluster, topic, framed(registered, topic, NEWER, newer))
-    produce(kafka_cluster, topic, [None])
+    produce(kafka_cluster.bootstrap_servers, topic, framed(registered, topic, NEWER, newer))
+    produce(kafka_cluster.bootstrap_servers, topic, [None])
     rows = before.orderBy("offset").collect()
     assert [shown(row["value"]) for row in rows[:-1]] == [order(number) for number in range(40)]
     assert rows[-1]["value"] is None
@@ -257,7 +244,11 @@ def test_messages_by_their_index(
     writer = frame.write.format("pykafka").options(**servers, **other, topic=topic)
     writer.mode("append").save()
     frame_of = b"\x00" + schema_id.to_bytes(4, "big")
-    produce(kafka_cluster, topic, [frame_of + b"\x00\x08\x05", frame_of + b"\x02\x0e\x08\x05"])
+    produce(
+        kafka_cluster.bootstrap_servers,
+        topic,
+        [frame_of + b"\x00\x08\x05", frame_of + b"\x02\x0e\x08\x05"],
+    )
     rows = read(subscribe=topic, mode="PERMISSIVE", **other).orderBy("offset").collect()
     assert [row["value"] and row["value"]["id"] for row in rows] == [1, 2, 3, None, None]
     assert f"(schema id {schema_id}): it is a shop.Order, not a shop.Other" in rows[3]["_error"]
@@ -274,7 +265,7 @@ def test_fault_64_broken_payloads_of_protobuf(
     topic = make_topic()
     good = serialized(registered, topic, [message(ALONE, 1), message(ALONE, 2)])
     cut, deep = good[0][:-1], good[0][:6] + b"\xa3\x06" * 400_000
-    produce(kafka_cluster, topic, [good[0], cut, deep, good[0][:5], good[1]])
+    produce(kafka_cluster.bootstrap_servers, topic, [good[0], cut, deep, good[0][:5], good[1]])
     with pytest.raises(PySparkException) as caught:
         read(subscribe=topic, **protobuf).collect()
     assert f"{topic}-0 at offset 1: the value (schema id " in str(caught.value)
@@ -291,7 +282,7 @@ def test_without_a_registry(
 ) -> None:
     topic = make_topic()
     schema = SchemaText(ORDER, DEPENDENCIES)
-    produce(kafka_cluster, topic, [message(ORDER, 5).SerializeToString()])
+    produce(kafka_cluster.bootstrap_servers, topic, [message(ORDER, 5).SerializeToString()])
     file = tmp_path / "orders.desc"
     file.write_bytes(files_of(schema))
     found = read(subscribe=topic, **{"value.format": "protobuf", "value.schema": str(file)})

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from kafka_spark_source import cli
 from kafka_spark_source.testing import KafkaCluster
 from tests.integration.conftest import MakeTopic
+from tests.witness import produce
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -37,19 +37,11 @@ def pykafka(kafka_cluster: KafkaCluster, capsys: pytest.CaptureFixture[str]) -> 
     return Command(kafka_cluster.bootstrap_servers, capsys)
 
 
-def write(servers: str, topic: str, partition: int, *values: str) -> None:
-    """librdkafka writes values."""
-    producer = Producer({"bootstrap.servers": servers})
-    for value in values:
-        producer.produce(topic, value, partition=partition)
-    assert producer.flush(30) == 0
-
-
 @pytest.fixture
 def topic(kafka_cluster: KafkaCluster, make_topic: MakeTopic) -> str:
     name = make_topic(2)
-    write(kafka_cluster.bootstrap_servers, name, 0, *(f"a{number}" for number in range(5)))
-    write(kafka_cluster.bootstrap_servers, name, 1, *(f"b{number}" for number in range(3)))
+    produce(kafka_cluster.bootstrap_servers, name, [f"a{number}" for number in range(5)])
+    produce(kafka_cluster.bootstrap_servers, name, [f"b{number}" for number in range(3)], 1)
     return name
 
 
@@ -78,7 +70,7 @@ def test_lag_and_checkpoint(
     place = str(tmp_path)
     copied(spark, kafka_cluster.bootstrap_servers, topic, tmp_path)
     assert "0 records behind" in pykafka("lag", place, "--fail-above", "0")
-    write(kafka_cluster.bootstrap_servers, topic, 0, "a5", "a6")
+    produce(kafka_cluster.bootstrap_servers, topic, ["a5", "a6"])
     first, second = json.loads(pykafka("lag", place, "-o", "json"))
     assert (first["committed"], first["latest"], first["records"]) == (5, 7, 2)
     assert 0 <= first["behind_ms"] < 3_600_000
