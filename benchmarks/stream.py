@@ -240,7 +240,7 @@ CHARTS = {
         {"p50": "p50_ms", "p95": "p95_ms", "p99": "p99_ms"},
     ),
     "idle": Chart(
-        "Idle, 100 partitions",
+        "Idle",
         "% of a core",
         {"reader's Python process": "reader_percent", "JVM": "jvm_percent"},
     ),
