@@ -9,7 +9,7 @@ from kafka_protocol.client.cluster.metadata import request_metadata
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.options.write import Identity
-from kafka_spark_source.testing import KafkaCluster
+from kafka_spark_source.testing import KafkaCluster, waiting
 from kafka_spark_source.testing.plugin import ClusterFactory
 from kafka_spark_source.writing.commit_log import CommitLog
 from kafka_spark_source.writing.decisions import CommitLogError, Decision, MicroBatch, TaskWrite
@@ -24,11 +24,19 @@ def log_of(kafka: KafkaCluster, topic: str, prefix: str = "p", replicas: int = 0
 
 
 def replicas_of(kafka: KafkaCluster, topic: str) -> int:
-    with connected(kafka.client_options) as client:
+    """The number of replicas, as soon as the broker at hand knows the topic."""
+    replicas: list[int] = []
+
+    def is_known() -> bool:
         response = client.with_any_broker(
             lambda broker, setup: request_metadata(broker, [topic], setup), soon()
         )
-    return len(response.topics[0].partitions[0].replica_nodes)
+        replicas.extend(len(each.replica_nodes) for each in response.topics[0].partitions)
+        return bool(replicas)
+
+    with connected(kafka.client_options) as client:
+        assert waiting.Deadline(30).wait_for(is_known)
+    return replicas[0]
 
 
 @pytest.mark.parametrize(("wanted", "made"), [(0, 3), (2, 2)], ids=["default", "given"])

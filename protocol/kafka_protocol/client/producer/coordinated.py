@@ -57,7 +57,8 @@ class CoordinatedApi(Generic[K]):
 class Settled(NamedTuple, Generic[K]):
     """The final error of each key, or None, and the keys for which an earlier try may have worked.
 
-    An error is retriable where the deadline ended the tries.
+    An error is retriable where the deadline ended the tries. It is the one before the last if the
+    deadline cut the last try short, as from `Retry.wait`: a refusal says more than a time-out.
     """
 
     errors: dict[K, KafkaError | None]
@@ -72,6 +73,7 @@ def send_until_settled(
     in_doubt: set[K] = set()
     left = [*dict.fromkeys(keys)]
     retry = retry_until(deadline, cluster.config)
+    earlier: dict[K, KafkaError] = {}
     while left:
         results = _send_once(cluster, left, api, deadline)
         in_doubt |= {each for each, result in results.items() if result.may_be_done}
@@ -81,8 +83,10 @@ def send_until_settled(
             if again:
                 retry.wait_if_all_retriable([*again.values()])
         except KafkaError:
+            if deadline.has_passed:
+                again |= {each: earlier[each] for each in again if each in earlier}
             return Settled({**errors, **again}, in_doubt | again.keys())
-        left = [*again]
+        left, earlier = [*again], again
     return Settled(errors, in_doubt)
 
 

@@ -18,9 +18,15 @@ from kafka_protocol.schema import Request, Response
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes.broker import Handler, ScriptedBroker, versions_of
 from tests.fakes.cluster import cluster_of
+from tests.fakes.deadlines import PassesWhen
 
 PARTITION = TopicPartition("t", 0)
 Group = OffsetFetchResponse.OffsetFetchResponseGroup
+
+
+def requests(fake: ScriptedBroker, count: int) -> Deadline:
+    """A deadline that passes when the broker has received so many requests."""
+    return PassesWhen(lambda: len(fake.requests) >= count)
 
 
 @contextmanager
@@ -60,16 +66,16 @@ def test_fault_39_a_missing_offset_is_an_error(
 ) -> None:
     with (
         coordinator(OffsetFetchRequest, response, highest) as fake,
-        cluster_of(fake.address, setup_ms=200) as cluster,
+        cluster_of(fake.address) as cluster,
     ):
         with pytest.raises(OutOfStepError, match=reason):
-            committed_offsets(cluster, "g", [PARTITION], Deadline.after(300))
+            committed_offsets(cluster, "g", [PARTITION], requests(fake, 4))
 
 
 def test_fault_39_a_missing_commit_result_is_an_error() -> None:
     with (
         coordinator(OffsetCommitRequest, OffsetCommitResponse(), 9) as fake,
-        cluster_of(fake.address, setup_ms=200) as cluster,
+        cluster_of(fake.address) as cluster,
     ):
         with pytest.raises(OutOfStepError, match=r"t-0 at offset 3.*lacks the partition"):
-            commit_offsets(cluster, "g", {PARTITION: 3}, Deadline.after(300))
+            commit_offsets(cluster, "g", {PARTITION: 3}, requests(fake, 4))

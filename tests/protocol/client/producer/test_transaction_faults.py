@@ -43,6 +43,7 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import waiting
 from tests.fakes import faults
 from tests.fakes.broker import Handler
+from tests.fakes.deadlines import PassesWhen
 from tests.fakes.faults import Fault
 from tests.fakes.log import batch_of
 from tests.fakes.reading import PARTITION
@@ -69,6 +70,12 @@ def quick(**options: Any) -> AbstractContextManager[tuple[TransactionalCluster, 
 def commit(client: Cluster, *values: bytes) -> None:
     """Commit a transaction with these values."""
     end(client, opened(client, *values), soon(), committed=True)
+
+
+def asked_again(cluster: TransactionalCluster, kind: type[Request]) -> Deadline:
+    """A deadline that passes with the second request of a kind from now on."""
+    asked = len(cluster.asked(kind))
+    return PassesWhen(lambda: len(cluster.asked(kind)) >= asked + 2)
 
 
 class Late:
@@ -299,9 +306,11 @@ def test_fault_49_begin_waits_for_the_previous_end() -> None:
         cluster.holds_markers = True
         end(client, transaction, soon(), committed=True)
         assert committed_values(client) == []
-        with pytest.raises(BrokerError, match=r"CONCURRENT_TRANSACTIONS.*still being ended"):
-            begin(client, "a", Deadline.after(SHORT_MS))
         asked = len(cluster.asked(InitProducerIdRequest))
+        with pytest.raises(BrokerError, match=r"CONCURRENT_TRANSACTIONS.*still being ended"):
+            begin(client, "a", asked_again(cluster, InitProducerIdRequest))
+        assert len(cluster.asked(InitProducerIdRequest)) == asked + 2
+        asked += 2
         began: list[Transaction] = []
         waits = threading.Thread(target=lambda: began.append(begin(client, "a", soon())))
         waits.start()
@@ -319,10 +328,29 @@ def test_fault_49_a_second_commit_waits_for_the_first() -> None:
         cluster.holds_markers = True
         end(client, transaction, soon(), committed=True)
         with pytest.raises(OutcomeUnknownError, match="CONCURRENT_TRANSACTIONS"):
-            end(client, transaction, Deadline.after(SHORT_MS), committed=True)
+            end(client, transaction, asked_again(cluster, EndTxnRequest), committed=True)
         cluster.write_markers()
         end(client, transaction, soon(), committed=True)
         assert committed_values(client) == [b"a"]
+
+
+def refused_then_lost(handler: Handler) -> Handler:
+    return faults.in_turn(handler, faults.response_lost(handler))
+
+
+def test_fault_49_a_refusal_is_named_though_the_last_try_has_no_response() -> None:
+    with transactional() as (cluster, client):
+        transaction = opened(client, b"a")
+        cluster.holds_markers = True
+        end(client, transaction, soon(), committed=True)
+        asked = len(cluster.asked(EndTxnRequest))
+        cluster.spoil(
+            EndTxnRequest, lambda handler: faults.in_turn(handler, faults.response_lost(handler))
+        )
+        deadline = Deadline.after(1_000)
+        with pytest.raises(OutcomeUnknownError, match="CONCURRENT_TRANSACTIONS"):
+            end(client, transaction, deadline, committed=True)
+        assert len(cluster.asked(EndTxnRequest)) == asked + 2
 
 
 def test_fault_39_a_response_without_the_coordinator() -> None:
@@ -334,7 +362,7 @@ def test_fault_39_a_response_without_the_coordinator() -> None:
         assert committed_values(client) == [b"a"]
         cluster.spoil(FindCoordinatorRequest, faults.changed(lambda r: r.coordinators.clear()))
         with pytest.raises(BrokerConnectionError, match=r"transactional id 'b'.*lacks it"):
-            begin(client, "b", Deadline.after(SHORT_MS))
+            begin(client, "b", asked_again(cluster, FindCoordinatorRequest))
 
 
 def test_fault_39_a_response_without_the_added_partition() -> None:
