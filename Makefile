@@ -10,8 +10,8 @@ OTHER_SPARKS := 4.1.0 4.2.0
 CONNECTOR_SPARK := 4.2.0
 
 # `quick` is for `make test`: no test marked `slow`, only those marked `core` beside Spark's own
-# connector and on older releases of PySpark, and few examples for property tests. `all` is for
-# `make test-all`: every test, and many examples.
+# connector and on older releases of PySpark, and few examples for property tests, the same in each
+# run. `all` is for `make test-all`: every test, and many examples, new in each run.
 TIER ?= quick
 SELECT = -m "$(if $(filter all,$(TIER)),$(2),$(1))"
 export HYPOTHESIS_PROFILE = $(if $(filter all,$(TIER)),thorough,quick)

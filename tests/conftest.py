@@ -28,9 +28,7 @@ settings.register_profile(
 settings.register_profile("thorough", settings.get_profile("usual"), max_examples=500)
 # The same examples in each run, as in Hypothesis's own profile for CI: what fails is what changed.
 # The other profiles look for new ones.
-settings.register_profile(
-    "quick", settings.get_profile("usual"), max_examples=20, derandomize=True, database=None
-)
+settings.register_profile("quick", settings.get_profile("usual"), max_examples=20, derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
 # From this many tests with brokers on, making the archives of classes saves time.

@@ -10,13 +10,13 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 
-from kafka_formats.arrays import with_type
 from kafka_formats.avro.decode import decode
 from kafka_formats.avro.plan import Plan, resolve
 from kafka_formats.avro.scalar import read_payload
 from kafka_formats.avro.schema import parse_schema
 from kafka_formats.errors import PayloadError
 from tests.formats.avro.payloads import Json
+from tests.formats.times import as_numbers
 
 
 def plan_of(writer: Json, reader: Json = None) -> Plan:
@@ -49,29 +49,6 @@ def check(plan: Plan, payloads: Sequence[bytes | None]) -> None:
     assert str(as_numbers(found.values.take(pa.array(whole, pa.int64())))) == str(
         as_numbers(wanted)
     )
-
-
-def as_numbers(values: pa.Array) -> list[Any]:
-    """The values, with dates and timestamps as numbers: Python does not have all of Avro's."""
-    listed: list[Any] = with_type(values, without_times(values.type)).to_pylist()
-    return listed
-
-
-def without_times(data_type: pa.DataType) -> pa.DataType:
-    """The type with numbers for dates and timestamps, in the same layout."""
-
-    def part(field: pa.Field) -> pa.Field:
-        return field.with_type(without_times(field.type))
-
-    if pa.types.is_struct(data_type):
-        return pa.struct([part(field) for field in data_type])
-    if pa.types.is_list(data_type):
-        return pa.list_(part(data_type.value_field))
-    if pa.types.is_map(data_type):
-        return pa.map_(data_type.key_type, part(data_type.item_field))
-    if pa.types.is_date32(data_type):
-        return pa.int32()
-    return pa.int64() if pa.types.is_timestamp(data_type) else data_type
 
 
 def as_fastavro_reads(schema: Json, row: bytes) -> Any:
