@@ -344,9 +344,7 @@ def test_fault_49_a_refusal_is_named_though_the_last_try_has_no_response() -> No
         cluster.holds_markers = True
         end(client, transaction, soon(), committed=True)
         asked = len(cluster.asked(EndTxnRequest))
-        cluster.spoil(
-            EndTxnRequest, lambda handler: faults.in_turn(handler, faults.response_lost(handler))
-        )
+        cluster.spoil(EndTxnRequest, refused_then_lost)
         deadline = Deadline.after(1_000)
         with pytest.raises(OutcomeUnknownError, match="CONCURRENT_TRANSACTIONS"):
             end(client, transaction, deadline, committed=True)
