@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 PUBLIC = {
     "kafka_protocol.columnar.topic": ["read_topic"],
     "kafka_spark_source.cli": ["main"],
+    "kafka_spark_source.doctor": ["Report", "check"],
     "kafka_spark_source.errors": [],
     "kafka_spark_source.functions": ["from_avro", "to_avro"],
     "kafka_spark_source.lag": ["LagListener", "PartitionLag"],

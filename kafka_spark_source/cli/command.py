@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from kafka_protocol.errors import KafkaError
 from kafka_spark_source.cli.broker import add_broker
 from kafka_spark_source.cli.checkpoint import add_checkpoint
+from kafka_spark_source.cli.doctor import add_doctor
 from kafka_spark_source.cli.lag import add_lag
 from kafka_spark_source.cli.offsets import add_offsets
 from kafka_spark_source.cli.peek import add_peek
@@ -71,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pykafka {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    add_doctor(commands)
     add_lag(commands)
     add_checkpoint(commands)
     add_offsets(commands)

@@ -22,12 +22,21 @@ def find_java() -> Path:
         JavaError: There is none, or it is too old for Kafka.
     """
     java = _locate()
-    major = java_major_version(_version_banner(java))
+    major = java_major_version(_banner(java))
     if major is None:
         raise JavaError(f"{java} does not print its version: {_ADVICE}")
     if major < MINIMUM_JAVA:
         raise JavaError(f"{java} is Java {major}, Kafka needs {MINIMUM_JAVA} or newer: {_ADVICE}")
     return java
+
+
+def java_banner() -> str:
+    """What the user's Java says of itself, whatever its version.
+
+    Raises:
+        JavaError: There is none, or it does not start.
+    """
+    return _banner(_locate())
 
 
 def java_major_version(banner: str) -> int | None:
@@ -49,7 +58,7 @@ def _locate() -> Path:
     return Path(found)
 
 
-def _version_banner(java: Path) -> str:
+def _banner(java: Path) -> str:
     try:
         done = subprocess.run(
             [str(java), "-version"],

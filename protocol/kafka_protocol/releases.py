@@ -157,3 +157,23 @@ def served_by(release: str) -> Mapping[int, VersionRange]:
         if reached:
             served[api_key] = VersionRange(0, reached[-1])
     return served
+
+
+def release_of(served: Mapping[int, VersionRange]) -> str | None:
+    """The oldest release that has all these versions, by API key: what a broker looks like.
+
+    None if the table knows none of them. A broker newer than the table looks like its last release.
+    """
+    reached = [
+        step.release
+        for api_key, versions in served.items()
+        for step in [_step_to(api_key, versions.highest)]
+        if step is not None
+    ]
+    return ".".join(map(str, max(reached))) if reached else None
+
+
+def _step_to(api_key: int, version: int) -> Step | None:
+    """The first release with a version of an API; its last step for a newer version."""
+    steps = _steps(api_key)
+    return next((step for step in steps if step.highest >= version), steps[-1] if steps else None)

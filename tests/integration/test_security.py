@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import pickle
+import re
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -41,6 +42,8 @@ from kafka_spark_source.options.read import parse_batch_options
 from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.testing import KafkaCluster, waiting
 from kafka_spark_source.testing.plugin import ClusterFactory
+from kafka_spark_source.tools.diagnosis import Job, diagnose
+from kafka_spark_source.tools.findings import Finding, Result
 from tests.fakes import tls
 from tests.integration.clients import SOON_MS, connected, soon
 from tests.integration.topics import numbered, write_batches
@@ -507,3 +510,25 @@ def test_fault_54_plans_and_errors_of_spark_hold_no_secret(
     shown += [repr(kafka), repr(config)]
     assert pickle.loads(pickle.dumps(config)) == config
     assert not [text for text in shown if PASSWORD in text]
+
+
+# --- The doctor ---------------------------------------------------------------------------------
+
+
+def last_finding(options: Mapping[str, str]) -> Finding:
+    return [*diagnose(ClientConfig.from_options(options), Job())][-1]
+
+
+def test_the_doctor_tells_tls_and_sasl_apart(sasl: KafkaCluster) -> None:
+    config = ClientConfig.from_options(sasl.client_options)
+    found = {each.step: each for each in diagnose(config, Job())}
+    assert re.match(r"TLSv1\.[23], certificate of .* valid until 20\d\d-", found["TLS"].detail)
+    assert (found["SASL"].result, found["SASL"].detail) == (Result.GOOD, "SCRAM-SHA-512")
+    assert found["advertised"].result is Result.GOOD
+    assert last_finding(without(sasl.client_options, "ssl.")).step == "TLS"
+    unsecured = without(sasl.client_options, "sasl.") | {"security.protocol": "SSL"}
+    bad = last_finding(unsecured)
+    assert (bad.step, bad.result) == ("SASL", Result.BAD)
+    assert "expects SASL" in bad.detail
+    plain = {"bootstrap.servers": sasl.bootstrap_servers}
+    assert last_finding(plain).step == "ApiVersions"

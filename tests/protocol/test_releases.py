@@ -11,7 +11,7 @@ import pytest
 
 from kafka_protocol.api_keys import ApiKey
 from kafka_protocol.messages.fetch import FetchRequest
-from kafka_protocol.releases import first_release, parse_release, served_by
+from kafka_protocol.releases import first_release, parse_release, release_of, served_by
 from kafka_protocol.schema import Request, VersionRange
 from tests.protocol.catalogue import REQUESTS, name_of
 from tests.protocol.kafka_jar import BEFORE_4, CURRENT, KafkaJar
@@ -37,6 +37,16 @@ def test_unknown_api_has_no_release() -> None:
 )
 def test_versions_that_a_release_serves(release: str, highest: int) -> None:
     assert served_by(release)[FETCH] == VersionRange(0, highest)
+
+
+@pytest.mark.parametrize("release", ["0.8.2", "0.10.2", "1.1", "2.8", "3.9", "4.3"])
+def test_a_broker_looks_like_its_release(release: str) -> None:
+    assert release_of(served_by(release)) == release
+
+
+def test_a_broker_newer_than_the_table_looks_like_its_last_release() -> None:
+    assert release_of({FETCH: VersionRange(0, 99)}) == first_release(FETCH, 18)
+    assert release_of({9999: VersionRange(0, 0)}) is None
 
 
 def test_newer_apis_are_left_out() -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import errno
 import socket
+from typing import Any, TypeAlias
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.network.transport import Transport
 from kafka_protocol.errors import BrokerConnectionError
+
+# As from `socket.getaddrinfo`: family, type, protocol, canonical name, socket address.
+_Candidate: TypeAlias = tuple[Any, Any, int, str, Any]
 
 
 def connect(address: Address, security: SecurityOptions, deadline: Deadline) -> Transport:
@@ -23,7 +27,7 @@ def connect(address: Address, security: SecurityOptions, deadline: Deadline) -> 
         TlsError: The two sides cannot agree, or one does not trust the other.
         KafkaConfigError: A file that TLS needs cannot be used.
     """
-    sock = _connect_tcp(address, deadline)
+    sock = connect_tcp(address, deadline)
     if not security.uses_tls:
         return Transport(sock, address)
     # Imported here, so that a client without TLS does not load `ssl`.
@@ -32,15 +36,33 @@ def connect(address: Address, security: SecurityOptions, deadline: Deadline) -> 
     return start_tls(sock, address, security, deadline)
 
 
-def _connect_tcp(address: Address, deadline: Deadline) -> socket.socket:
+def ip_addresses(address: Address) -> list[str]:
+    """The IP addresses of a listener's host name, in the order in which `connect` tries them.
+
+    Raises:
+        BrokerConnectionError: The name cannot be resolved.
+    """
+    return [*dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in _resolve(address))]
+
+
+def _resolve(address: Address) -> list[_Candidate]:
     if not 0 < address.port < 65536:
         raise BrokerConnectionError(f"{address}: the port must be from 1 to 65535")
     try:
-        candidates = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        return socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise BrokerConnectionError(
             f"{address}: the host name cannot be resolved ({error})"
         ) from error
+
+
+def connect_tcp(address: Address, deadline: Deadline) -> socket.socket:
+    """Connect to the first of a listener's IP addresses that accepts.
+
+    Raises:
+        BrokerConnectionError: The name cannot be resolved, or no IP address accepts.
+    """
+    candidates = _resolve(address)
     reasons: list[str] = []
     for i, (family, kind, protocol, _, sockaddr) in enumerate(candidates):
         share_ms = deadline.remaining_ms / (len(candidates) - i)

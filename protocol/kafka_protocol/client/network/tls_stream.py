@@ -40,7 +40,7 @@ def start_tls(
         KafkaConfigError: A file that TLS needs cannot be used.
     """
     try:
-        encrypted = _handshake(sock, address, security, deadline)
+        encrypted = handshake(sock, address, security, deadline)
     except BaseException:
         sock.close()
         raise
@@ -60,9 +60,10 @@ def _explain(error: OSError, address: Address) -> KafkaError:
     return certificate_refusal(error, address) or tcp_error(error, address)
 
 
-def _handshake(
+def handshake(
     sock: socket.socket, address: Address, security: SecurityOptions, deadline: Deadline
 ) -> ssl.SSLSocket:
+    """The socket with TLS. The caller closes it if this fails; raises as `start_tls`."""
     context = client_context(security)
     waited_ms = deadline.remaining_ms
     try:

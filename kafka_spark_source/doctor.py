@@ -1,0 +1,220 @@
+"""Finds out, from the driver and from every executor, why a job cannot reach, read or write.
+
+`pykafka doctor` takes the same steps from one machine. The executors of a cluster often have other
+routes, certificates and packages than its driver.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import tempfile
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_spark_source.options.names import by_key, client_options
+from kafka_spark_source.options.option import Use
+from kafka_spark_source.options.table import Table
+from kafka_spark_source.options.write import parse_write_options
+from kafka_spark_source.planning.strategies import topics_of
+from kafka_spark_source.tools.diagnosis import Job, diagnose
+from kafka_spark_source.tools.environment import environment
+from kafka_spark_source.tools.findings import Finding, Result
+from kafka_spark_source.tools.masking import masked
+from kafka_spark_source.tools.report import Place, pasteable, side_by_side
+
+_UNIX_SOCKETS: Final = "spark.python.unix.domain.socket.enabled"
+_FIRST_WITH_UNIX_SOCKETS: Final = (4, 1)
+# Where Spark does not tell how many tasks it can run at a time.
+_TASKS: Final = 64
+# What must be the same wherever Python runs, as the Python of a package is.
+_ALIKE: Final = ("python", "pyspark-pykafka", "pyspark", "pyarrow", "lz4", "zstandard", "crc32c")
+
+
+class Report(NamedTuple):
+    """What was found; `print` it.
+
+    Attributes:
+        places: The driver, then the executors that ran a task, by name.
+        options: Those of the client, without secrets.
+    """
+
+    places: tuple[Place, ...]
+    options: Mapping[str, str]
+
+    @property
+    def is_good(self) -> bool:
+        """Whether no step is bad, wherever it was taken."""
+        return all(place.is_good for place in self.places)
+
+    def __str__(self) -> str:
+        return f"{side_by_side(self.places)}\n\n{pasteable(self.places, self.options)}"
+
+
+def check(spark: SparkSession, options: Mapping[str, str]) -> Report:
+    """Take the steps of a read or a write on the driver and on every executor.
+
+    The executors take part that have a free slot; all do where nothing else runs. A pattern of
+    topics (`subscribePattern`) names none, so none is tried. Brokers keep no more of it than of
+    `pykafka doctor`.
+
+    Args:
+        spark: The session.
+        options: Those of `format("pykafka")`: with `topic` or `deliveryGuarantee` of a write,
+            otherwise of a read.
+
+    Raises:
+        KafkaConfigError: An option cannot be used.
+    """
+    given = by_key(options)
+    client, job = _write(options) if _is_write(given) else _read(given)
+    ClientConfig.from_options(client)
+    driver = _settled(_examine("driver", client, job), _settings(spark))
+    executors = _executors(spark, client, job)
+    places = [driver, *(_settled(each, _differences(driver, each)) for each in executors)]
+    return Report(tuple(places), masked(client))
+
+
+def _is_write(given: Mapping[str, str]) -> bool:
+    return any(row.key in given for row in (Table.TOPIC, Table.DELIVERY_GUARANTEE))
+
+
+def _write(options: Mapping[str, str]) -> tuple[dict[str, str], Job]:
+    parsed = parse_write_options(options)
+    identity = parsed.exactly_once
+    job = Job(
+        writes=() if parsed.topic is None else (parsed.topic,),
+        transactional_prefix=identity.prefix if identity else None,
+        commit_log=identity.commit_log if identity else None,
+    )
+    return dict(parsed.kafka), job
+
+
+def _read(given: Mapping[str, str]) -> tuple[dict[str, str], Job]:
+    client = client_options(given, Use.BATCH_READ)
+    subscribed, assigned = Table.SUBSCRIBE.value_if_in(given), Table.ASSIGN.value_if_in(given)
+    topics = [topic for each in (subscribed, assigned) if each for topic in topics_of(each)]
+    return client, Job(reads=tuple(topics), group=client.get("group.id"))
+
+
+def _examine(name: str, client: Mapping[str, str], job: Job) -> Place:
+    findings = diagnose(ClientConfig.from_options(client), job)
+    return Place(name, environment(), tuple(findings))
+
+
+def _settled(place: Place, more: list[Finding]) -> Place:
+    return place._replace(findings=(*more, *place.findings))
+
+
+def _settings(spark: SparkSession) -> list[Finding]:
+    """Settings of the session that cost."""
+    release = tuple(map(int, spark.version.split(".")[:2]))
+    is_on = spark.conf.get(_UNIX_SOCKETS, "false") == "true"
+    if is_on or release < _FIRST_WITH_UNIX_SOCKETS or os.name != "posix":
+        return []
+    detail = "it is off, and each wave of tasks takes 40 ms longer: set it to true"
+    return [Finding("setting", _UNIX_SOCKETS, Result.COSTLY, detail)]
+
+
+def _differences(driver: Place, executor: Place) -> list[Finding]:
+    """What is installed in another release than on the driver."""
+    pairs = [(name, driver.environment[name], executor.environment[name]) for name in _ALIKE]
+    return [
+        Finding("installed", name, _severity(name), f"{there} here, {here} on the driver")
+        for name, here, there in pairs
+        if _release(here) != _release(there)
+    ]
+
+
+def _release(text: str) -> str:
+    """A release without the path that follows Python's; of Python, without its patch release."""
+    number, is_python, _ = text.partition(" (")
+    return number.rpartition(".")[0] if is_python else number
+
+
+def _severity(name: str) -> Result:
+    """Spark refuses another Python; another release of a package may do."""
+    return Result.BAD if name == "python" else Result.COSTLY
+
+
+# --- Executors -----------------------------------------------------------------------------------
+
+
+def _executors(spark: SparkSession, client: Mapping[str, str], job: Job) -> list[Place]:
+    """The findings of every executor with a free slot; of the job itself if that fails."""
+    tasks = _slots(spark) * 2
+    run = uuid.uuid4().hex
+
+    def examine(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            pass
+        with _first_of(run) as is_first:
+            if is_first:
+                yield pa.RecordBatch.from_pylist([{"place": _dumped(_here(client, job))}])
+
+    try:
+        rows = spark.range(0, tasks, 1, tasks).mapInArrow(examine, "place string").collect()
+    except PySparkException as error:
+        lines = str(error).strip().splitlines()
+        finding = Finding("task", "executors", Result.BAD, _meaning(lines))
+        return [Place("executors", environment(), (finding,))]
+    found = {place.name: place for place in (_loaded(row[0]) for row in rows)}
+    return [found[name] for name in sorted(found)]
+
+
+def _meaning(lines: list[str]) -> str:
+    """The line of a failed job that says why, and what to do about a missing package."""
+    errors = [line.strip() for line in lines if "Error" in line]
+    text = errors[-1] if errors else lines[-1]
+    if "ModuleNotFoundError" in text:
+        return f"{text}: install pyspark-pykafka, with its packages, in the Python of executors"
+    return text
+
+
+def _slots(spark: SparkSession) -> int:
+    """How many tasks can run at a time, as far as Spark tells it: with Connect it does not."""
+    try:
+        return int(spark.sparkContext.defaultParallelism)
+    except PySparkException:
+        return _TASKS
+
+
+@contextlib.contextmanager
+def _first_of(run: str) -> Iterator[bool]:
+    """Whether this task is the first on its executor, whose workers have one parent."""
+    file = Path(tempfile.gettempdir(), f"pykafka-doctor-{run}-{platform.node()}-{os.getppid()}")
+    try:
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def _here(client: Mapping[str, str], job: Job) -> Place:
+    return _examine(f"executor on {platform.node()} (process {os.getppid()})", client, job)
+
+
+def _dumped(place: Place) -> str:
+    return json.dumps(place)
+
+
+def _loaded(text: str) -> Place:
+    name, installed, findings = json.loads(text)
+    return Place(name, installed, tuple(_finding(*each) for each in findings))
+
+
+def _finding(step: str, subject: str, result: Any, detail: str) -> Finding:
+    return Finding(step, subject, Result(result), detail)

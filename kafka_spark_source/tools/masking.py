@@ -1,0 +1,32 @@
+"""The options of a client as they may be shown to others: without secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+_SET: Final = "(set)"
+
+# All others are only said to be set: a new secret is hidden without being named here.
+_SHOWN: Final = frozenset(
+    {
+        "bootstrap.servers",
+        "client.id",
+        "client.rack",
+        "compression.type",
+        "group.id",
+        "isolation.level",
+        "request.timeout.ms",
+        "sasl.mechanism",
+        "security.protocol",
+        "ssl.endpoint.identification.algorithm",
+        "socket.connection.setup.timeout.ms",
+    }
+)
+
+
+def masked(options: Mapping[str, str]) -> dict[str, str]:
+    """The values of options that are no secrets, by name without "kafka."; "(set)" for others."""
+    return {
+        name: value if name.lower() in _SHOWN else _SET for name, value in sorted(options.items())
+    }

@@ -1,0 +1,106 @@
+"""One listener of a broker, step by step: host name, TCP, TLS, SASL and ApiVersions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import datetime, timezone
+from typing import Final, NamedTuple
+
+from kafka_protocol.client.broker.broker import Broker
+from kafka_protocol.client.clock import Deadline, now_ms
+from kafka_protocol.client.cluster.metadata import request_metadata
+from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.network.connect import connect_tcp, ip_addresses
+from kafka_protocol.errors import AuthenticationError, KafkaError, TlsError
+from kafka_protocol.releases import release_of
+from kafka_spark_source.tools.findings import Finding, Result, tried
+
+_DAY_MS: Final = 86_400_000
+# An end of a certificate that is nearer is worth a warning, in days.
+_SOON_DAYS: Final = 30
+
+
+class Listener(NamedTuple):
+    """Where a broker listens, and how a client connects; a bootstrap server has no `node_id`."""
+
+    address: Address
+    node_id: int | None
+    config: ClientConfig
+
+    def __str__(self) -> str:
+        role = "bootstrap server" if self.node_id is None else f"broker {self.node_id}"
+        return f"{role} ({self.address})"
+
+    @property
+    def deadline(self) -> Deadline:
+        """The end of a step that begins now."""
+        return Deadline.after(self.config.connection_setup_timeout_ms)
+
+
+def reach(listener: Listener) -> Iterator[Finding]:
+    """Take the steps of a connection one by one, until one is bad."""
+    for step in (_name, _tcp, _tls, _kafka):
+        for finding in step(listener):
+            yield finding
+            if finding.result is Result.BAD:
+                return
+
+
+def _name(listener: Listener) -> list[Finding]:
+    return [tried("name", str(listener), lambda: ", ".join(ip_addresses(listener.address)))]
+
+
+def _tcp(listener: Listener) -> list[Finding]:
+    def connect() -> str:
+        with closing(connect_tcp(listener.address, listener.deadline)) as sock:
+            return f"connected to {sock.getpeername()[0]}"
+
+    return [tried("TCP", str(listener), connect)]
+
+
+def _tls(listener: Listener) -> list[Finding]:
+    security = listener.config.security
+    if not security.uses_tls:
+        return []
+    # Imported here, so that a client without TLS does not load `ssl`.
+    from kafka_protocol.client.network.certificate import certificate_of  # noqa: PLC0415
+
+    days_left: list[int] = []
+
+    def read() -> str:
+        found = certificate_of(listener.address, security, listener.deadline)
+        days_left.append((found.expires_ms - now_ms()) // _DAY_MS)
+        expires = datetime.fromtimestamp(found.expires_ms / 1000, timezone.utc)
+        return (
+            f"{found.tls}, certificate of {found.subject} from {found.issuer}, valid until "
+            f"{expires:%Y-%m-%d}"
+        )
+
+    finding = tried("TLS", str(listener), read)
+    if days_left and days_left[0] < _SOON_DAYS:
+        detail = f"{finding.detail}; it ends in {days_left[0]} days: renew it"
+        return [finding._replace(result=Result.COSTLY, detail=detail)]
+    return [finding]
+
+
+def _kafka(listener: Listener) -> list[Finding]:
+    """ApiVersions and SASL. Without SASL, a listener that expects it refuses the first request."""
+    address, node_id, config = listener
+    deadline = listener.deadline
+    try:
+        with closing(Broker(address, node_id, config, deadline)) as broker:
+            request_metadata(broker, [], deadline)
+            served = broker.versions.ranges
+    except KafkaError as error:
+        return [Finding(_failed_step(error), str(listener), Result.BAD, str(error))]
+    looks = f"{len(served)} APIs, like Kafka {release_of(served)}"
+    mechanism = config.security.mechanism
+    login = [Finding("SASL", str(listener), Result.GOOD, mechanism)] if mechanism else []
+    return [Finding("ApiVersions", str(listener), Result.GOOD, looks), *login]
+
+
+def _failed_step(error: KafkaError) -> str:
+    if isinstance(error, TlsError):
+        return "TLS"
+    return "SASL" if isinstance(error, AuthenticationError) else "ApiVersions"

@@ -1,0 +1,91 @@
+"""What the principal may do: as brokers tell it (KIP-430, from 2.3 on), without changing anything.
+
+Where brokers do not tell it, it is tried: a group is read, a transactional id of the doctor's own
+is initialised.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+from kafka_protocol.client.broker.broker import Broker
+from kafka_protocol.client.clock import Deadline, Retry
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.cluster.coordinators import with_coordinator
+from kafka_protocol.errors import BrokerError
+from kafka_protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from kafka_protocol.messages.find_coordinator import GROUP
+from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.schema import VersionRange
+
+_NOT_TOLD: Final = -(2**31)
+_METADATA_WITH_RIGHTS: Final = 8
+_GROUPS_WITH_RIGHTS: Final = 3
+# From v6 on a group without members is an error (KIP-1043).
+_GROUP_VERSIONS: Final = VersionRange(0, 5)
+
+
+class Operation(IntEnum):
+    """An operation of ACLs, by its code in the protocol."""
+
+    READ = 3
+    WRITE = 4
+    DESCRIBE = 8
+
+
+def topic_rights(cluster: Cluster, topic: str, deadline: Deadline) -> frozenset[Operation] | None:
+    """The operations on a topic that the principal may do; None if brokers do not tell.
+
+    Raises:
+        KafkaError: The topic does not exist or may not be described, or no broker can be reached.
+    """
+
+    def request(broker: Broker, setup: Deadline) -> MetadataResponse | None:
+        if broker.choose(MetadataRequest) < _METADATA_WITH_RIGHTS:
+            return None
+        named = MetadataRequest(
+            topics=[MetadataRequest.MetadataRequestTopic(name=topic)],
+            allow_auto_topic_creation=False,
+            include_topic_authorized_operations=True,
+        )
+        return broker.request(named, MetadataResponse, setup)
+
+    response = cluster.with_any_broker(request, deadline)
+    for found in response.topics if response else ():
+        if found.error_code:
+            raise BrokerError(found.error_code, f"Metadata of the topic {topic!r}")
+        return _operations(found.topic_authorized_operations)
+    return None
+
+
+def group_rights(cluster: Cluster, group: str, deadline: Deadline) -> frozenset[Operation] | None:
+    """The operations on a consumer group that the principal may do; None if brokers do not tell.
+
+    Raises:
+        KafkaError: The group may not be described, or its coordinator cannot be reached.
+    """
+
+    def request(coordinator: Broker) -> frozenset[Operation] | None:
+        if coordinator.choose(DescribeGroupsRequest, _GROUP_VERSIONS) < _GROUPS_WITH_RIGHTS:
+            return None
+        response = coordinator.request(
+            DescribeGroupsRequest(groups=[group], include_authorized_operations=True),
+            DescribeGroupsResponse,
+            deadline,
+            _GROUP_VERSIONS,
+        )
+        for found in response.groups:
+            if found.error_code:
+                raise BrokerError(found.error_code, f"DescribeGroups of {group!r}")
+            return _operations(found.authorized_operations)
+        return None
+
+    retry = Retry(cluster.config, deadline, cluster.config.connection_setup_timeout_ms)
+    return with_coordinator(cluster, (GROUP, group), request, deadline, retry)
+
+
+def _operations(bits: int) -> frozenset[Operation] | None:
+    if bits == _NOT_TOLD:
+        return None
+    return frozenset(each for each in Operation if bits >> each & 1)

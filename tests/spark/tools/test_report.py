@@ -1,0 +1,93 @@
+"""Findings of several places as text, what is installed, and what is hidden."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from kafka_protocol.errors import BrokerConnectionError
+from kafka_spark_source.testing.errors import JavaError
+from kafka_spark_source.tools import environment
+from kafka_spark_source.tools.findings import Finding, Result, tried
+from kafka_spark_source.tools.masking import masked
+from kafka_spark_source.tools.report import Place, pasteable, side_by_side
+
+GOOD = Finding("TCP", "broker 1", Result.GOOD, "connected")
+BAD = Finding("TCP", "broker 1", Result.BAD, "connection refused")
+COSTLY = Finding("setting", "spark.x", Result.COSTLY, "it is off")
+DRIVER = Place("driver", {"python": "3.11", "lz4": "4"}, [COSTLY, GOOD])
+EXECUTOR = Place("executor on a", {"python": "3.11", "lz4": "3"}, [BAD])
+
+
+def test_places_stand_side_by_side() -> None:
+    text = """\
+1  driver
+2  executor on a
+3  executor on b
+
+1   2   3   step     of
+!!  -   -   setting  spark.x
+ok  NO  NO  TCP      broker 1
+
+[1] !! setting: spark.x: it is off
+
+[2, 3] NO TCP: broker 1: connection refused"""
+    assert side_by_side([DRIVER, EXECUTOR, EXECUTOR._replace(name="executor on b")]) == text
+    assert [DRIVER.is_good, EXECUTOR.is_good] == [True, False]
+
+
+def test_a_block_to_paste() -> None:
+    text = """\
+```
+python: 3.11
+lz4: 4
+lz4 of executor on a: 3
+client.id = x
+driver:
+  !! setting: spark.x: it is off
+  ok TCP: broker 1: connected
+executor on a:
+  NO TCP: broker 1: connection refused
+```"""
+    assert pasteable([DRIVER, EXECUTOR], {"client.id": "x"}) == text
+
+
+def test_a_step_has_its_time_or_its_error() -> None:
+    def fail() -> str:
+        raise BrokerConnectionError("refused")
+
+    assert tried("TCP", "b", fail) == Finding("TCP", "b", Result.BAD, "refused")
+    found = tried("TCP", "b", lambda: "connected")
+    assert found.result is Result.GOOD
+    assert found.detail.startswith("connected (")
+
+
+def test_only_known_options_are_shown() -> None:
+    options = {"sasl.password": "x", "client.id": "me", "BOOTSTRAP.servers": "h:1", "new": "y"}
+    assert masked(options) == {
+        "BOOTSTRAP.servers": "h:1",
+        "client.id": "me",
+        "new": "(set)",
+        "sasl.password": "(set)",
+    }
+
+
+def test_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = environment.environment()
+    assert found["python"].startswith("3.")
+    assert found["codecs"] == "none, gzip, snappy, lz4, zstd"
+    assert "missing" not in found.values()
+
+    def no_java() -> str:
+        raise JavaError("none")
+
+    monkeypatch.setattr(environment, "java_banner", no_java)
+    monkeypatch.setattr(environment, "_PACKAGES", ("no-such-package",))
+    found = environment.environment()
+    assert (found["java"], found["no-such-package"]) == ("missing", "missing")
+
+
+def test_a_codec_without_its_package_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    assert environment.codecs() == ["none", "gzip", "snappy", "lz4"]
