@@ -127,11 +127,15 @@ def _settings(spark: SparkSession) -> list[Finding]:
 
 def _differences(driver: Place, executor: Place) -> list[Finding]:
     """What is installed in another release than on the driver."""
-    pairs = [(name, driver.environment[name], executor.environment[name]) for name in _ALIKE]
+    pairs = [
+        (name, driver.environment[name], executor.environment[name])
+        for name in _ALIKE
+        if name in executor.environment
+    ]
     return [
-        Finding("installed", name, _severity(name), f"{there} here, {here} on the driver")
-        for name, here, there in pairs
-        if _release(here) != _release(there)
+        Finding("installed", name, _severity(name), f"{there} here, {at_driver} on the driver")
+        for name, at_driver, there in pairs
+        if _release(at_driver) != _release(there)
     ]
 
 
@@ -166,7 +170,7 @@ def _executors(spark: SparkSession, client: Mapping[str, str], job: Job) -> list
     except PySparkException as error:
         lines = str(error).strip().splitlines()
         finding = Finding("task", "executors", Result.BAD, _meaning(lines))
-        return [Place("executors", environment(), (finding,))]
+        return [Place("executors", {}, (finding,))]
     found = {place.name: place for place in (_loaded(row[0]) for row in rows)}
     return [found[name] for name in sorted(found)]
 

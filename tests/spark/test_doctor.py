@@ -1,0 +1,86 @@
+"""What the doctor makes of the places that it looked at; tests/integration has it from Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkAttributeError, PythonException
+
+from kafka_spark_source import doctor
+from kafka_spark_source.tools.diagnosis import Job
+from kafka_spark_source.tools.findings import Finding, Result
+from kafka_spark_source.tools.report import Place
+
+HERE = {
+    "python": "3.11.7 (/usr/bin/python3)",
+    "pyspark-pykafka": "1.0",
+    "pyspark": "4.3.0",
+    "pyarrow": "26.0.1",
+    "lz4": "4.4.5",
+    "zstandard": "0.25.0",
+    "crc32c": "2.9",
+}
+
+
+def differences(**changed: str) -> list[Finding]:
+    driver, executor = Place("driver", HERE, ()), Place("executor", HERE | changed, ())
+    return doctor._differences(driver, executor)
+
+
+def test_the_same_releases_make_no_finding() -> None:
+    assert differences(python="3.11.2 (/opt/python)") == []
+
+
+def test_another_release_is_named() -> None:
+    assert differences(python="3.10.1 (/opt/python)", lz4="missing") == [
+        Finding(
+            "installed",
+            "python",
+            Result.BAD,
+            "3.10.1 (/opt/python) here, 3.11.7 (/usr/bin/python3) on the driver",
+        ),
+        Finding("installed", "lz4", Result.COSTLY, "missing here, 4.4.5 on the driver"),
+    ]
+
+
+class Session:
+    """A session whose job fails, and which tells no number of slots, as with Spark Connect."""
+
+    def __init__(self, error: str) -> None:
+        self._error = error
+
+    @property
+    def sparkContext(self) -> Any:
+        raise PySparkAttributeError("JVM_ATTRIBUTE_NOT_SUPPORTED")
+
+    def range(self, *_: int) -> Any:
+        raise PythonException(self._error)
+
+
+@pytest.mark.parametrize(
+    ("error", "detail"),
+    [
+        (
+            "Job aborted\nModuleNotFoundError: No module named 'kafka_spark_source'\n\tat Task",
+            "ModuleNotFoundError: No module named 'kafka_spark_source': install pyspark-pykafka, "
+            "with its packages, in the Python of executors",
+        ),
+        ("Job aborted\nExecutorLostFailure", "ExecutorLostFailure"),
+    ],
+)
+def test_a_job_that_fails_is_a_finding(error: str, detail: str) -> None:
+    session: Any = Session(error)
+    (place,) = doctor._executors(session, {}, Job())
+    assert place == Place("executors", {}, (Finding("task", "executors", Result.BAD, detail),))
+    assert doctor._differences(Place("driver", HERE, ()), place) == []
+
+
+def test_one_task_of_an_executor_is_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    with doctor._first_of("run") as first, doctor._first_of("run") as second:
+        assert (first, second) == (True, False)
+    assert [*tmp_path.iterdir()] == []
