@@ -38,11 +38,30 @@ def source(kafka_cluster: KafkaCluster, make_topic: MakeTopic) -> str:
     return topic
 
 
-@pytest.mark.parametrize(
+SESSIONS = pytest.mark.parametrize(
     ("kind", "url", "executors"),
     [("master", "local-cluster[2,1,1024]", 2), ("remote", "local[2]", 1)],
     ids=["Spark cluster", "Spark Connect"],
 )
+
+
+@SESSIONS
+def test_the_doctor_sees_every_executor(
+    tmp_path: Path,
+    kafka_cluster: KafkaCluster,
+    make_topic: MakeTopic,
+    kind: str,
+    url: str,
+    executors: int,
+) -> None:
+    servers, topic = kafka_cluster.bootstrap_servers, make_topic()
+    places = run_module(tmp_path, "tests.jobs.doctor", kind, url, servers, topic)
+    assert places[0] == ["driver", True]
+    assert len(places) == 1 + executors
+    assert all(is_good for _, is_good in places)
+
+
+@SESSIONS
 def test_the_same_job(
     tmp_path: Path,
     kafka_cluster: KafkaCluster,

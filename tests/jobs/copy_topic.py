@@ -34,7 +34,9 @@ def main(kind: str, url: str, servers: str, source: str, target: str) -> None:
         builder = builder.config(map=BOTH_EXECUTORS)
     spark = builder.getOrCreate()
     kafka = {"kafka.bootstrap.servers": servers}
-    df = spark.read.format("pykafka").options(**kafka, subscribe=source).load()
+    # So few rows would be one task, and so have one executor.
+    options = kafka | {"subscribe": source, "coalescePartitions": "false"}
+    df = spark.read.format("pykafka").options(**options).load()
     df.write.format("pykafka").options(**kafka, topic=target).mode("append").save()
     schema = "partition int, offset long, key string, value string, executor long"
     text = df.selectExpr("partition", "offset", "string(key) key", "string(value) value")
