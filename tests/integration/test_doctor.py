@@ -48,21 +48,21 @@ def test_a_job_that_can_read_and_write(kafka_cluster: KafkaCluster, make_topic: 
 
 
 def test_rights_are_told_without_using_them(guarded: KafkaCluster) -> None:
-    job = Job(reads=("described", "hidden"), writes=("described",))
+    job = Job(reads=("doctor-described", "doctor-hidden"), writes=("doctor-described",))
     with connected(guarded.client_options) as cluster:
         for topic in job.reads:
             create_topic(cluster, NewTopic(topic), soon())
             allow(cluster, topic, "somebody-else", READ)
-        allow(cluster, "described", str(guarded.username), DESCRIBE)
+        allow(cluster, "doctor-described", str(guarded.username), DESCRIBE)
     found = found_by(guarded.client_options, job)
     assert found["SASL"].result is Result.GOOD
     assert found["rights"] == Finding(
         "rights",
-        "described",
+        "doctor-described",
         Result.BAD,
-        "the principal lacks READ, WRITE: grant it on 'described'",
+        "the principal lacks READ, WRITE: grant it on 'doctor-described'",
     )
-    assert found["topic"].subject == "hidden"
+    assert found["topic"].subject == "doctor-hidden"
     assert "TOPIC_AUTHORIZATION_FAILED" in found["topic"].detail
 
 
@@ -81,9 +81,9 @@ def test_an_old_broker(kafka_cluster_factory: ClusterFactory) -> None:
     """It tells neither rights nor time."""
     kafka = kafka_cluster_factory("0.10.2.2")
     with connected(kafka.client_options) as cluster:
-        create_topic(cluster, NewTopic("old"), soon())
-    produce(kafka.bootstrap_servers, "old", ["a"])
-    found = found_by(kafka.client_options, Job(reads=("old",), group="readers"))
+        create_topic(cluster, NewTopic("seen-when-old"), soon())
+    produce(kafka.bootstrap_servers, "seen-when-old", ["a"])
+    found = found_by(kafka.client_options, Job(reads=("seen-when-old",), group="readers"))
     assert found["ApiVersions"].detail.endswith("like Kafka 0.10.2")
     unknown = [each.step for each in found.values() if each.result is Result.UNKNOWN]
     assert unknown == ["clock", "rights", "group"]
@@ -111,15 +111,15 @@ def test_the_command(guarded: KafkaCluster, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.spark
 def test_from_the_driver_and_the_executors(spark: SparkSession, guarded: KafkaCluster) -> None:
     with connected(guarded.client_options) as cluster:
-        create_topic(cluster, NewTopic("checked"), soon())
+        create_topic(cluster, NewTopic("doctor-checked"), soon())
     options = {f"kafka.{name}": value for name, value in guarded.client_options.items()}
-    report = doctor.check(spark, options | {"subscribe": "checked"})
+    report = doctor.check(spark, options | {"subscribe": "doctor-checked"})
     assert report.is_good, str(report)
     assert report.places[0].name == "driver"
     (executor,) = report.places[1:]
     assert executor.name.startswith("executor on ")
     assert executor.findings[-1] == Finding(
-        "fetch", "checked", Result.UNKNOWN, "no partition that may be read has a record"
+        "fetch", "doctor-checked", Result.UNKNOWN, "no partition that may be read has a record"
     )
     assert "sasl.jaas.config = (set)" in str(report)
 
