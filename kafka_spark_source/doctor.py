@@ -14,7 +14,7 @@ import tempfile
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -31,9 +31,8 @@ from kafka_spark_source.tools.environment import environment
 from kafka_spark_source.tools.findings import Finding, Result
 from kafka_spark_source.tools.masking import masked
 from kafka_spark_source.tools.report import Place, pasteable, side_by_side
+from kafka_spark_source.worker import UNIX_SOCKETS, has_unix_sockets
 
-_UNIX_SOCKETS: Final = "spark.python.unix.domain.socket.enabled"
-_FIRST_WITH_UNIX_SOCKETS: Final = (4, 1)
 # Where Spark does not tell how many tasks it can run at a time.
 _TASKS: Final = 64
 # What must be the same wherever Python runs, as the Python of a package is.
@@ -78,9 +77,12 @@ def check(spark: SparkSession, options: Mapping[str, str]) -> Report:
     given = by_key(options)
     client, job = _write(options) if _is_write(given) else _read(given)
     ClientConfig.from_options(client)
-    driver = _settled(_examine("driver", client, job), _settings(spark))
+    driver = _examine("driver", client, job)
     executors = _executors(spark, client, job)
-    places = [driver, *(_settled(each, _differences(driver, each)) for each in executors)]
+    places = [
+        _with_more(driver, _settings(spark)),
+        *(_with_more(each, _differences(driver, each)) for each in executors),
+    ]
     return Report(tuple(places), masked(client))
 
 
@@ -111,18 +113,17 @@ def _examine(name: str, client: Mapping[str, str], job: Job) -> Place:
     return Place(name, environment(), tuple(findings))
 
 
-def _settled(place: Place, more: list[Finding]) -> Place:
+def _with_more(place: Place, more: list[Finding]) -> Place:
     return place._replace(findings=(*more, *place.findings))
 
 
 def _settings(spark: SparkSession) -> list[Finding]:
     """Settings of the session that cost."""
-    release = tuple(map(int, spark.version.split(".")[:2]))
-    is_on = spark.conf.get(_UNIX_SOCKETS, "false") == "true"
-    if is_on or release < _FIRST_WITH_UNIX_SOCKETS or os.name != "posix":
+    is_on = spark.conf.get(UNIX_SOCKETS, "false") == "true"
+    if is_on or not has_unix_sockets(spark.version):
         return []
     detail = "it is off, and each wave of tasks takes 40 ms longer: set it to true"
-    return [Finding("setting", _UNIX_SOCKETS, Result.COSTLY, detail)]
+    return [Finding("setting", UNIX_SOCKETS, Result.COSTLY, detail)]
 
 
 def _differences(driver: Place, executor: Place) -> list[Finding]:
@@ -135,14 +136,13 @@ def _differences(driver: Place, executor: Place) -> list[Finding]:
     return [
         Finding("installed", name, _severity(name), f"{there} here, {at_driver} on the driver")
         for name, at_driver, there in pairs
-        if _release(at_driver) != _release(there)
+        if _comparable(name, at_driver) != _comparable(name, there)
     ]
 
 
-def _release(text: str) -> str:
-    """A release without the path that follows Python's; of Python, without its patch release."""
-    number, is_python, _ = text.partition(" (")
-    return number.rpartition(".")[0] if is_python else number
+def _comparable(name: str, release: str) -> str:
+    """The part of a release that must be the same: of Python not its patch release."""
+    return release.rpartition(".")[0] if name == "python" else release
 
 
 def _severity(name: str) -> Result:
@@ -163,7 +163,7 @@ def _executors(spark: SparkSession, client: Mapping[str, str], job: Job) -> list
             pass
         with _first_of(run) as is_first:
             if is_first:
-                yield pa.RecordBatch.from_pylist([{"place": _dumped(_here(client, job))}])
+                yield pa.RecordBatch.from_pylist([{"place": json.dumps(_here(client, job))}])
 
     try:
         rows = spark.range(0, tasks, 1, tasks).mapInArrow(examine, "place string").collect()
@@ -171,7 +171,7 @@ def _executors(spark: SparkSession, client: Mapping[str, str], job: Job) -> list
         lines = str(error).strip().splitlines()
         finding = Finding("task", "executors", Result.BAD, _meaning(lines))
         return [Place("executors", {}, (finding,))]
-    found = {place.name: place for place in (_loaded(row[0]) for row in rows)}
+    found = {place.name: place for place in (_place_in(row[0]) for row in rows)}
     return [found[name] for name in sorted(found)]
 
 
@@ -211,14 +211,13 @@ def _here(client: Mapping[str, str], job: Job) -> Place:
     return _examine(f"executor on {platform.node()} (process {os.getppid()})", client, job)
 
 
-def _dumped(place: Place) -> str:
-    return json.dumps(place)
-
-
-def _loaded(text: str) -> Place:
+def _place_in(text: str) -> Place:
     name, installed, findings = json.loads(text)
-    return Place(name, installed, tuple(_finding(*each) for each in findings))
-
-
-def _finding(step: str, subject: str, result: Any, detail: str) -> Finding:
-    return Finding(step, subject, Result(result), detail)
+    return Place(
+        name,
+        installed,
+        tuple(
+            Finding(step, subject, Result(result), detail)
+            for step, subject, result, detail in findings
+        ),
+    )

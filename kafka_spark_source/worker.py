@@ -10,7 +10,8 @@ from typing import Final
 
 _log = logging.getLogger(__name__)
 
-# The first release of Spark with spark.python.unix.domain.socket.enabled.
+# The setting of a session by which Spark reaches its workers by Unix sockets, not by TCP.
+UNIX_SOCKETS: Final = "spark.python.unix.domain.socket.enabled"
 _FIRST_WITH_UNIX_SOCKETS: Final = (4, 1)
 
 # Below the highest value of the threshold, 32 MiB, with the header of the block.
@@ -48,12 +49,17 @@ def warn_of_tcp_sockets(spark_release: str) -> None:
 
     Linux delays the second of Spark's two small writes to a worker by 40 ms then, in each task.
     """
-    release = tuple(map(int, spark_release.split(".")[:2]))
     # Spark sets this variable for the processes that it starts.
     uses_tcp = "PYTHON_WORKER_FACTORY_PORT" in os.environ
-    if uses_tcp and os.name == "posix" and release >= _FIRST_WITH_UNIX_SOCKETS:
+    if uses_tcp and has_unix_sockets(spark_release):
         _log.warning(
             "Each micro-batch takes 40 ms longer, for each wave of tasks, than it would with the "
-            "Spark setting spark.python.unix.domain.socket.enabled=true: set it when the session "
-            "is created."
+            "Spark setting %s=true: set it when the session is created.",
+            UNIX_SOCKETS,
         )
+
+
+def has_unix_sockets(spark_release: str) -> bool:
+    """Whether a release of Spark has the setting `UNIX_SOCKETS`, on this system."""
+    release = tuple(map(int, spark_release.split(".")[:2]))
+    return os.name == "posix" and release >= _FIRST_WITH_UNIX_SOCKETS

@@ -54,7 +54,7 @@ def add_doctor(commands: Commands) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from kafka_protocol.client.config.client import ClientConfig  # noqa: PLC0415 - slow
-    from kafka_spark_source.cli.console import print_text  # noqa: PLC0415 - imports rich
+    from kafka_spark_source.cli.console import print_text, progress  # noqa: PLC0415 - rich
     from kafka_spark_source.tools.diagnosis import Job, diagnose  # noqa: PLC0415 - PyArrow
     from kafka_spark_source.tools.environment import environment  # noqa: PLC0415
     from kafka_spark_source.tools.masking import masked  # noqa: PLC0415
@@ -70,13 +70,13 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     is_table = arguments.output == "table"
     findings = []
-    for finding in diagnose(ClientConfig.from_options(options), job):
-        findings.append(finding)
-        if is_table:
-            print_text(str(finding))
+    with progress(quiet=not is_table) as on_progress:
+        for finding in diagnose(ClientConfig.from_options(options), job):
+            on_progress(f"{finding.step}: {finding.subject}")
+            findings.append(finding)
     place = Place("here", environment(), findings)
     if is_table:
-        print_text("\n" + pasteable([place], masked(options)))
+        print_text(pasteable([place], masked(options)))
     else:
         rows = [finding._asdict() for finding in findings]
         print_json({"environment": place.environment, "findings": rows})

@@ -21,7 +21,8 @@ def environment() -> dict[str, str]:
     """The releases here, by name; "missing" for what is not installed."""
     return {
         "system": platform.platform(terse=True),
-        "python": f"{platform.python_version()} ({sys.executable})",
+        "python": platform.python_version(),
+        "executable": sys.executable,
         **{name: _release(name) for name in _PACKAGES},
         "java": _java(),
         "codecs": ", ".join(codecs()),

@@ -1,7 +1,6 @@
 """What the principal may do: as brokers tell it (KIP-430, from 2.3 on), without changing anything.
 
-Where brokers do not tell it, it is tried: a group is read, a transactional id of the doctor's own
-is initialised.
+Where they do not tell it, only an attempt would.
 """
 
 from __future__ import annotations

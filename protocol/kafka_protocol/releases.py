@@ -164,12 +164,8 @@ def release_of(served: Mapping[int, VersionRange]) -> str | None:
 
     None if the table knows none of them. A broker newer than the table looks like its last release.
     """
-    reached = [
-        step.release
-        for api_key, versions in served.items()
-        for step in [_step_to(api_key, versions.highest)]
-        if step is not None
-    ]
+    steps = (_step_to(api_key, versions.highest) for api_key, versions in served.items())
+    reached = [step.release for step in steps if step is not None]
     return ".".join(map(str, max(reached))) if reached else None
 
 

@@ -76,6 +76,7 @@ def test_only_known_options_are_shown() -> None:
 def test_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     found = environment.environment()
     assert found["python"].startswith("3.")
+    assert found["executable"] == sys.executable
     assert found["codecs"] == "none, gzip, snappy, lz4, zstd"
     assert "missing" not in found.values()
 
