@@ -1,4 +1,4 @@
-"""The commands `pykafka checkpoint show | diff | export`."""
+"""The commands `pykafka checkpoint show | diff | export`; `rewind` is a module of its own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafka_spark_source.cli.arguments import number_between
 from kafka_spark_source.cli.output import UNKNOWN, Show, add_output, count, moment, print_rows
+from kafka_spark_source.cli.rewind import add_rewind
 from kafka_spark_source.cli.servers import SUCCESS
 from kafka_spark_source.planning.offsets_json import offsets_to_log
 
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 A checkpoint is a folder, or what PyArrow opens: s3://, gs://, abfs://, hdfs://. It may be that of a
-query with format("kafka"). Nothing is written, and no broker is needed. Spark keeps the last 100
-micro-batches.
+query with format("kafka"). Only rewind writes, and only rewind needs a broker. Spark keeps the last
+100 micro-batches.
 
 examples:
   pykafka checkpoint show /checkpoints/orders
   pykafka checkpoint diff /checkpoints/orders 1203 1204
   pykafka checkpoint export /checkpoints/orders
+  pykafka checkpoint rewind /checkpoints/orders --to -2h --dry-run
 """
 _MOST: Final = 2**31 - 1
 
@@ -57,7 +59,7 @@ def add_checkpoint(commands: Commands) -> None:
     checkpoint = commands.add_parser(
         "checkpoint",
         help="what the micro-batches of a streaming query read",
-        description="Reads the checkpoint of a streaming query.",
+        description="Reads the checkpoint of a streaming query, or moves the query.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
@@ -86,6 +88,7 @@ def add_checkpoint(commands: Commands) -> None:
         help="the one to continue after (default: the last that has ended)",
     )
     export.set_defaults(run=_export)
+    add_rewind(subcommands)
 
 
 def _show(arguments: argparse.Namespace) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +18,7 @@ from kafka_spark_source.cli.output import (
     print_rows,
     sequence,
 )
+from kafka_spark_source.cli.question import is_sure
 from kafka_spark_source.cli.servers import ERROR, SUCCESS
 
 if TYPE_CHECKING:
@@ -167,15 +167,9 @@ def _delete(arguments: argparse.Namespace) -> int:
     from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
 
     with connected(arguments) as (cluster, deadline):
-        if not arguments.yes and not _is_sure(arguments.topic):
+        question = "Write the topic's name to delete it with all its records"
+        if not arguments.yes and not is_sure(question, arguments.topic):
             console.print_error("nothing was deleted")
             return ERROR
         delete_topic(cluster, arguments.topic, deadline)
     return SUCCESS
-
-
-def _is_sure(topic: str) -> bool:
-    """Whether the user writes the topic's name; never without a terminal."""
-    if not sys.stdin.isatty():
-        return False
-    return input(f"Write the topic's name to delete it with all its records ({topic}): ") == topic

@@ -6,6 +6,7 @@ No meaning of any file but `metadata` here. Source: Spark's `HDFSMetadataLog` an
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, Final
 
 from pyarrow import fs
@@ -61,6 +62,19 @@ class CheckpointFolder:
             return data.decode().rstrip("\n").split("\n")
         except UnicodeDecodeError as error:
             raise CheckpointError(f"{self._location}/{name} is damaged: {error}.") from error
+
+    def local_path(self) -> Path:
+        """The folder on this machine.
+
+        Raises:
+            CheckpointError: It is elsewhere, where a file may not be replaced at once.
+        """
+        if self._files.type_name != "local":
+            raise CheckpointError(
+                f"{self._location} is not a local folder, and only there a file is replaced at "
+                "once: copy it here, rewind the copy, and put it back in its place."
+            )
+        return Path(self._path)
 
     def query_id(self) -> str:
         """The id in the file `metadata`; empty if there is none."""

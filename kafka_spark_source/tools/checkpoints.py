@@ -1,12 +1,13 @@
 """The checkpoint of a streaming query, read as files: what each micro-batch reads, and which ended.
 
-Nothing is written here. Source: Spark's `OffsetSeqLog` (versions 1 and 2) and `CommitLog`.
+Nothing is written here: that is `rewind`. Source: Spark's `OffsetSeqLog` (versions 1 and 2) and
+`CommitLog`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kafka_protocol.errors import KafkaConfigError
@@ -19,6 +20,8 @@ _COMMITS: Final = "commits"
 _STATE: Final = "state"
 # What Spark writes for a source without a new offset.
 _NOTHING: Final = "-"
+# The version of the log whose sources have names.
+_NAMED: Final = "v2"
 
 
 class MicroBatch(NamedTuple):
@@ -158,6 +161,23 @@ def _micro_batch(location: str, number: int, lines: list[str], is_committed: boo
     )
 
 
+def source_line(lines: Sequence[str], source: str) -> tuple[int, str, str]:
+    """Where an entry of the offset log has a source: the line's number, its start, its offsets.
+
+    Args:
+        lines: The entry, of a version that `read_checkpoint` has read.
+        source: Its number or name.
+
+    Raises:
+        CheckpointError: The entry does not have it.
+    """
+    for number, line in enumerate(lines[2:]):
+        start = f"{source}:" if lines[0] == _NAMED else ""
+        if line.startswith(start) if start else str(number) == source:
+            return number + 2, start, line.removeprefix(start)
+    raise CheckpointError(f"A micro-batch of the offset log has no source {source!r}.")
+
+
 def _in_order(lines: list[str]) -> dict[str, str]:
     return {str(number): text for number, text in enumerate(lines)}
 
@@ -170,7 +190,7 @@ def _by_name(lines: list[str]) -> dict[str, str]:
 
 
 # Version of the log -> its lines after the first two, by source (SPARK-54423).
-_SOURCES: Final = {"v1": _in_order, "v2": _by_name}
+_SOURCES: Final = {"v1": _in_order, _NAMED: _by_name}
 
 
 def _offsets(text: str) -> dict[TopicPartition, int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -79,6 +80,28 @@ def test_checkpoint(checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None
     assert json.loads(capsys.readouterr().out) == {"orders": {"0": 1, "1": 0}}
     assert cli.main(["checkpoint", "diff", checkpoint, "0", "9"]) == 1
     assert "has no micro-batch 9" in capsys.readouterr().err
+
+
+def test_rewind(servers: str, checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["checkpoint", "rewind", checkpoint, "-b", servers, "--to"]
+    assert cli.main([*given, "latest", "--dry-run"]) == 1
+    assert "that far in orders-0, orders-1: 6 offsets would never" in capsys.readouterr().err
+    assert cli.main([*given, "latest", "--skip", "--dry-run"]) == 0
+    assert "6 offsets are never read" in capsys.readouterr().out
+    assert cli.main([*given, "earliest", "--yes"]) == 1
+    assert "may be running" in capsys.readouterr().err
+    for file in Path(checkpoint).rglob("*"):
+        os.utime(file, (1_000_000_000, 1_000_000_000))
+    assert cli.main([*given, "earliest"]) == 1
+    printed = capsys.readouterr()
+    assert "Micro-batch 1 has begun and not ended" in printed.out
+    assert "nobody said yes" in printed.err
+    assert cli.main([*given, "earliest", "--yes", "-o", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["micro_batches"], found["read_again"]) == ([0, 1], 1)
+    assert (Path(found["copy"]) / "offsets" / "0").exists()
+    assert cli.main(["checkpoint", "export", checkpoint]) == 0
+    assert json.loads(capsys.readouterr().out) == {"orders": {"0": 0, "1": 0}}
 
 
 def test_peek(servers: str, capsys: pytest.CaptureFixture[str]) -> None:
