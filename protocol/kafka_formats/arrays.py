@@ -7,12 +7,37 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 
 def bounds_of(array: pa.Array) -> npt.NDArray[np.int64]:
     """Where each value of bytes, text or a list begins in its data, and the end of the last one."""
     offsets = np.frombuffer(array.buffers()[1], dtype=np.int32)
     return offsets[array.offset : array.offset + len(array) + 1].astype(np.int64)
+
+
+def data_of(array: pa.Array) -> npt.NDArray[np.uint8]:
+    """The data of bytes or text; at least one byte."""
+    data = array.buffers()[2]
+    found = np.frombuffer(data if data is not None else b"", dtype=np.uint8)
+    return found if len(found) else np.zeros(1, dtype=np.uint8)
+
+
+def texts_of(values: pa.BinaryArray) -> tuple[pa.StringArray, npt.NDArray[np.bool_]]:
+    """Bytes as text, and which of them are not UTF-8: those are empty."""
+    try:
+        return values.cast(pa.string()), np.zeros(len(values), dtype=np.bool_)
+    except pa.ArrowInvalid:
+        broken = np.fromiter((not _is_utf8(value) for value in values), np.bool_, len(values))
+        return pc.if_else(pa.array(broken), b"", values).cast(pa.string()), broken
+
+
+def _is_utf8(value: pa.BinaryScalar) -> bool:
+    try:
+        (value.as_py() or b"").decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def is_valid(array: pa.Array) -> npt.NDArray[np.bool_]:

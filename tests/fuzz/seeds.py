@@ -10,6 +10,7 @@ from kafka_protocol.records.compression import CompressionCodec, compress
 from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.records.record import Header, Record, encode_records
 from tests.fakes.broker import encode_response
+from tests.formats.protobuf.test_reader import All
 from tests.fuzz.targets import RESPONSES, SENT, TARGETS
 from tests.protocol.strategies import encode, full
 
@@ -118,6 +119,14 @@ def _avro_schemas() -> Iterator[bytes]:
     yield json.dumps({"type": "map", "values": {"type": "array", "items": enum}}).encode()
 
 
+def _protobuf_payloads() -> Iterator[bytes]:
+    parts = [All.Part(x=5, y="a"), All.Part(zs=[1, 300])]
+    some = All(plain_int32=-1, list_sint64=[1, -2], loose_fixed32=[3], parts=parts, e=7)
+    more = All(optional_string="", plain_double=-0.0, two=parts[1], map_bytes={"k": b"v"})
+    more.places[-3].CopyFrom(parts[0])
+    yield b"\n".join(each.SerializeToString() for each in (some, more, All()))
+
+
 _SEEDS = {
     "message": _messages,
     "connection": _connections,
@@ -127,4 +136,5 @@ _SEEDS = {
     "challenges": _challenges,
     "avro_payloads": _avro_payloads,
     "avro_schema": _avro_schemas,
+    "protobuf_payloads": _protobuf_payloads,
 }

@@ -1,7 +1,7 @@
 """The functions to fuzz: for any bytes, each returns or raises a `KafkaError`.
 
 Any other exception is a finding, and so is too much memory, which the fuzzer measures. Two codecs
-must read the same bytes in the same way, and so must two readers of Avro.
+must read the same bytes in the same way, and so must two readers of Avro, and two of Protobuf.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from kafka_protocol.records.transactions import AbortedTransaction, AbortedTrans
 from kafka_protocol.schema import Message, Request, Response
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from tests.formats.avro.checks import check, plan_of
+from tests.formats.protobuf.test_reader import check_values, decode
 from tests.protocol.catalogue import EVERY_VERSION
 
 EVERYTHING = OffsetRange(TopicPartition("t", 0), 0, 2**63 - 1)
@@ -163,6 +164,12 @@ def avro_schema(data: bytes) -> None:
         resolve(writer, parse_schema(second) if second else writer)
 
 
+def protobuf_payloads(data: bytes) -> None:
+    """Some payloads, one per line: all at once they are read as one by one."""
+    payloads = data.split(b"\n")
+    check_values(payloads, decode(payloads, many=0))
+
+
 Target = Callable[[bytes], object]
 
 TARGETS: dict[str, Target] = {
@@ -176,6 +183,7 @@ TARGETS: dict[str, Target] = {
         challenges,
         avro_payloads,
         avro_schema,
+        protobuf_payloads,
     )
 }
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from kafka_formats.arrays import bounds_of, in_rows, is_valid
-from kafka_formats.avro.cursor import Cursor
+from kafka_formats.arrays import bounds_of, data_of, in_rows, is_valid
 from kafka_formats.avro.plan import Plan
 from kafka_formats.avro.vectorised import read
+from kafka_formats.cursor import Cursor
 from kafka_formats.payloads import Decoded
 
 
@@ -23,16 +23,10 @@ def decode(payloads: pa.BinaryArray, plan: Plan, skipped_bytes: int = 0) -> Deco
     has_payload, bounds = is_valid(payloads), bounds_of(payloads)
     at, end = bounds[:-1] + skipped_bytes, bounds[1:]
     slots = np.flatnonzero(has_payload)
-    cursor = Cursor(_bytes_of(payloads), at[slots], end[slots], at[slots] > end[slots])
+    cursor = Cursor(data_of(payloads), at[slots], end[slots], at[slots] > end[slots])
     found = read(plan, cursor)
     is_broken = np.zeros(len(payloads), dtype=np.bool_)
     is_broken[slots] = cursor.is_broken | (cursor.at > cursor.end)
     if len(slots) == len(payloads):
         return Decoded(found, is_broken)
     return Decoded(in_rows(has_payload, found), is_broken)
-
-
-def _bytes_of(payloads: pa.BinaryArray) -> np.ndarray:
-    data = payloads.buffers()[2]
-    found = np.frombuffer(data if data is not None else b"", dtype=np.uint8)
-    return found if len(found) else np.zeros(1, dtype=np.uint8)

@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from kafka_formats.avro.cursor import Bools, Cursor, Longs
-from kafka_formats.avro.limits import MAX_INT_BYTES, MAX_MILLIS
+from kafka_formats.arrays import texts_of
+from kafka_formats.avro.limits import MAX_MILLIS
 from kafka_formats.avro.plan import Boolean, Bytes, Decimal, Null, Number, Symbol
+from kafka_formats.cursor import MAX_INT_BYTES, Bools, Cursor, Longs
 from kafka_protocol.columnar.slices import take_slices
 
 _DECIMAL_BYTES: Final = 16
@@ -74,7 +74,11 @@ def read_bytes(plan: Bytes, cursor: Cursor) -> pa.Array:
     """Bytes, or strings."""
     start, length = _slices(cursor, plan.size)
     found = take_slices(cursor.data.data, start, length, pa.binary())
-    return _decoded(cursor, found) if pa.types.is_string(plan.type) else found
+    if not pa.types.is_string(plan.type):
+        return found
+    texts, is_broken = texts_of(found)
+    cursor.fail(is_broken)
+    return texts
 
 
 def skip_bytes(plan: Bytes | Decimal, cursor: Cursor) -> None:
@@ -84,24 +88,6 @@ def skip_bytes(plan: Bytes | Decimal, cursor: Cursor) -> None:
 
 def _slices(cursor: Cursor, size: int | None) -> tuple[Longs, Longs]:
     return cursor.slices() if size is None else cursor.fixed_slices(size)
-
-
-def _decoded(cursor: Cursor, values: pa.Array) -> pa.Array:
-    """The values as strings; their payloads are broken where they are not UTF-8."""
-    try:
-        return values.cast(pa.string())
-    except pa.ArrowInvalid:
-        broken = np.fromiter((not _is_utf8(value) for value in values), np.bool_, len(values))
-        cursor.fail(broken)
-        return pc.if_else(pa.array(broken), b"", values).cast(pa.string())
-
-
-def _is_utf8(value: pa.BinaryScalar) -> bool:
-    try:
-        value.as_py().decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def read_symbol(plan: Symbol, cursor: Cursor) -> pa.Array:

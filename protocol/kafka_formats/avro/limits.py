@@ -6,8 +6,6 @@ from typing import Final
 
 from kafka_formats.avro.plan import Bytes, Decimal, Member, Null, Number, Plan, Struct
 
-MAX_INT_BYTES: Final = 5
-MAX_LONG_BYTES: Final = 10
 # The largest timestamp in ms that fits 64 bits in microseconds.
 MAX_MILLIS: Final = (2**63 - 1) // 1_000
 # The most items without bytes, such as nulls, of one list: nothing else limits them.

@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from kafka_formats.avro.cursor import Bools, Cursor, Longs
 from kafka_formats.avro.leaves import (
     read_boolean,
     read_bytes,
@@ -40,6 +39,7 @@ from kafka_formats.avro.plan import (
     Symbol,
 )
 from kafka_formats.avro.scalar import PayloadReader
+from kafka_formats.cursor import Bools, Cursor, Longs
 from kafka_formats.errors import PayloadError
 
 # With fewer lists than this, and more items left than this in one, value by value is faster.

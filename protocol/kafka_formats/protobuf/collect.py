@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_formats.errors import PayloadError
+from kafka_formats.protobuf.assemble import list_of, map_of, struct_of
 from kafka_formats.protobuf.plan import Enum, Member, Plan, Scalar, Struct, Time, Unsigned
 
 _MAX_LONG: Final = 2**63
@@ -62,11 +63,7 @@ def _micros(value: Any) -> int:
 def _structs(plan: Struct, values: Sequence[Any]) -> pa.Array:
     given = [each for each in values if each is not None]
     arrays = [_named(member, given) for member in plan.members]
-    fields = [
-        pa.field(member.name, array.type, member.nullable)
-        for member, array in zip(plan.members, arrays, strict=True)
-    ]
-    found = pa.StructArray.from_arrays(arrays, fields=fields)
+    found = struct_of(plan, arrays)
     if len(given) == len(values):
         return found
     is_given = np.array([each is not None for each in values])
@@ -106,13 +103,10 @@ def _without_zeros(values: Sequence[Any]) -> Sequence[Any]:
 def _containers(member: Member, values: Sequence[Any]) -> pa.Array:
     offsets = pa.array(np.cumsum([0, *map(len, values)], dtype=np.int32))
     if member.keys is None:
-        items = collect(member.plan, list(chain.from_iterable(values)))
-        field = pa.field("element", items.type, member.type.value_field.nullable)
-        return pa.ListArray.from_arrays(offsets, items, pa.list_(field))
+        return list_of(member, offsets, collect(member.plan, list(chain.from_iterable(values))))
     keys = collect(member.keys, list(chain.from_iterable(values)))
     items = collect(member.plan, [each[key] for each in values for key in each])
-    field = pa.field("value", items.type, member.type.item_field.nullable)
-    return pa.MapArray.from_arrays(offsets, keys, items, pa.map_(keys.type, field))
+    return map_of(member, offsets, keys, items)
 
 
 _COLLECTORS: Final[Mapping[type[Plan], Callable[[Any, Sequence[Any]], pa.Array]]] = {

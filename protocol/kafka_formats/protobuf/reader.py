@@ -16,17 +16,23 @@ import pyarrow as pa
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
+from kafka_formats.arrays import bounds_of, data_of
 from kafka_formats.codec import WriterOf
+from kafka_formats.cursor import Cursor
 from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.framing import InHeader, SchemaId
 from kafka_formats.payloads import Decoded, decode_present
 from kafka_formats.protobuf.collect import collect
 from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
-from kafka_formats.protobuf.indexes import Index, read_index
+from kafka_formats.protobuf.indexes import Index, read_index, write_index
+from kafka_formats.protobuf.layout import Layout, layout_for
 from kafka_formats.protobuf.outline import messages_of
 from kafka_formats.protobuf.plan import Struct, plan_for
+from kafka_formats.protobuf.vectorised import read
 from kafka_formats.schema_text import SchemaText
 
+# Fewer payloads are parsed faster one by one.
+_MANY: Final = 64
 # The index of most payloads.
 _FIRST: Final[Index] = (0,)
 
@@ -39,11 +45,13 @@ class MessageReader:
         parsed: The class of the message.
         name: Of the message.
         plan: The wanted fields.
+        layout: To read many payloads at once; None if each has to be parsed.
     """
 
     parsed: type[Message]
     name: str
     plan: Struct
+    layout: Layout | None
 
     def parse(self, payload: bytes) -> Message:
         """Parse a payload.
@@ -98,12 +106,53 @@ class ProtobufReader:
 
     def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
         """Decode payloads after frames of one size."""
+        return decode_present(payloads, lambda given: self._decode(given, skipped_bytes))
 
-        def decode(given: pa.BinaryArray) -> Decoded:
-            messages = [self._parsed_or_none(each, skipped_bytes) for each in given.to_pylist()]
-            return self.reader.decode(messages)
+    def _decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
+        """Read many payloads at once, and parse those that are unusual or damaged."""
+        layout = self.reader.layout
+        if layout is None or len(payloads) < _MANY:
+            return self._one_by_one(payloads, skipped_bytes)
+        cursor = self._cursor(payloads, skipped_bytes)
+        values = read(self.reader.plan, layout, cursor)
+        others = np.flatnonzero(cursor.is_broken)
+        if not others.size:
+            return Decoded(values, cursor.is_broken)
+        parsed = self._one_by_one(payloads.take(pa.array(others)), skipped_bytes)
+        is_broken = np.zeros(len(payloads), dtype=np.bool_)
+        is_broken[others] = parsed.is_broken
+        place = np.arange(len(payloads))
+        place[others] = len(payloads) + np.arange(len(others))
+        return Decoded(pa.concat_arrays([values, parsed.values]).take(pa.array(place)), is_broken)
 
-        return decode_present(payloads, decode)
+    def _cursor(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Cursor:
+        """A cursor over the messages; payloads of others are marked."""
+        data, bounds = data_of(payloads), bounds_of(payloads)
+        at, end = bounds[:-1] + skipped_bytes, bounds[1:]
+        prefix = self._prefix(skipped_bytes)
+        if prefix is None:
+            return Cursor(data, end, end, np.ones(len(payloads), dtype=np.bool_))
+        is_other = at + len(prefix) > end
+        for byte in prefix:
+            is_other |= data.take(at, mode="clip") != byte
+            at = at + 1
+        return Cursor(data, np.where(is_other, end, at), end, is_other)
+
+    def _prefix(self, skipped_bytes: int) -> bytes | None:
+        """What is between a frame and the message; None if no payload has the message."""
+        if self.writer is None:
+            return b""
+        place = next((each for each in self.writer if self.writer[each] == self.reader.name), None)
+        if place is None:
+            return None
+        if self.index is not None:
+            return b"" if self.index == place else None
+        # The id is in a header, without an index.
+        return write_index(place) if skipped_bytes else None
+
+    def _one_by_one(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
+        messages = [self._parsed_or_none(each, skipped_bytes) for each in payloads.to_pylist()]
+        return self.reader.decode(messages)
 
     def explain(self, payload: bytes) -> PayloadError:
         """What is wrong with a broken payload."""
@@ -153,7 +202,8 @@ def message_reader(files: bytes, name: str, wanted: pa.DataType) -> MessageReade
     """
     message = message_of(files, name)
     found: Any = GetMessageClass(message)
-    return MessageReader(found, name, plan_for(message, wanted))
+    plan = plan_for(message, wanted)
+    return MessageReader(found, name, plan, layout_for(message, plan))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from typing import Any
+from unittest import mock
 
 import pyarrow as pa
 import pytest
@@ -19,6 +20,7 @@ from kafka_formats.codecs import CODECS
 from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.framing import InHeader
 from kafka_formats.payloads import Decoded
+from kafka_formats.protobuf import reader as protobuf_reader
 from kafka_formats.schema_text import SchemaText
 from kafka_formats.settings import Format
 from tests.formats.protobuf.messages import message_class
@@ -139,17 +141,28 @@ def in_order(row: dict[str, Any] | None) -> Any:
     }
 
 
-def decode(payloads: Sequence[bytes | None], skipped_bytes: int = 0) -> Decoded:
-    reader = PROTOBUF.readers(ALL, TYPE, None)(None)
-    found = reader.decode(pa.array(payloads, pa.binary()), skipped_bytes)
+def decode(payloads: Sequence[bytes | None], many: int = protobuf_reader._MANY) -> Decoded:
+    """Decode payloads, all at once if there are as many."""
+    with mock.patch.object(protobuf_reader, "_MANY", many):
+        found = PROTOBUF.readers(ALL, TYPE, None)(None).decode(pa.array(payloads, pa.binary()), 0)
     found.values.validate(full=True)
     assert found.values.type == TYPE
     assert len(found.values) == len(payloads)
     return found
 
 
+@pytest.fixture(params=[0, protobuf_reader._MANY], ids=["at once", "one by one"])
+def many(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of a few payloads: both ways to read them."""
+    monkeypatch.setattr(protobuf_reader, "_MANY", request.param)
+
+
 def check(payloads: Sequence[bytes | None]) -> None:
-    found = decode(payloads)
+    check_values(payloads, decode(payloads))
+    check_values(payloads, decode(payloads, many=0))
+
+
+def check_values(payloads: Sequence[bytes | None], found: Decoded) -> None:
     reader = PROTOBUF.readers(ALL, TYPE, None)(None)
     for payload, value, is_broken in zip(
         payloads, found.values.to_pylist(), found.is_broken.tolist(), strict=True
@@ -201,6 +214,7 @@ def test_fault_64_hostile_payloads_are_broken_alone(payload: bytes) -> None:
     assert decode([good, payload, None, good]).is_broken.tolist() == [False, True, False, False]
 
 
+@pytest.mark.usefixtures("many")
 def test_a_slice_after_frames() -> None:
     payloads = pa.array([b"xx", b"frame" + All(one=4).SerializeToString(), None], pa.binary())
     found = PROTOBUF.readers(ALL, TYPE, None)(None).decode(payloads.slice(1), 5)
@@ -216,6 +230,7 @@ TIMES = SchemaText(
 )
 
 
+@pytest.mark.usefixtures("many")
 @pytest.mark.parametrize(
     ("seconds", "nanos", "micros"),
     [
@@ -258,6 +273,7 @@ OLD = SchemaText(
 )
 
 
+@pytest.mark.usefixtures("many")
 def test_proto2() -> None:
     to = PROTOBUF.type_of(OLD)
     assert not to.field("must").nullable
@@ -289,6 +305,7 @@ def test_proto2() -> None:
     assert rows[3] == {"must": 1, **absent, "inner": None, "rows": []}
 
 
+@pytest.mark.usefixtures("many")
 def test_a_part_of_a_message_that_contains_itself() -> None:
     schema = SchemaText(
         'syntax = "proto3"; message A { int32 x = 1; A a = 2; B b = 3; } message B { A a = 1; }'
@@ -324,6 +341,7 @@ def test_what_a_message_does_not_have_is_refused(wanted: pa.DataType, reason: st
 WRITER = SchemaText('syntax = "proto3"; package p; message A { message All {} } message All {}')
 
 
+@pytest.mark.usefixtures("many")
 def test_the_message_index_is_that_of_the_writers_schema() -> None:
     readers = PROTOBUF.readers(ALL, TYPE, lambda _: WRITER)
     body = All(one=4).SerializeToString()
@@ -340,6 +358,7 @@ def test_the_message_index_is_that_of_the_writers_schema() -> None:
     ]
 
 
+@pytest.mark.usefixtures("many")
 def test_the_message_index_in_a_header() -> None:
     readers = PROTOBUF.readers(ALL, TYPE, lambda _: WRITER)
     body = pa.array([All(one=4).SerializeToString()], pa.binary())

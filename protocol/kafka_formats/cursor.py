@@ -1,11 +1,11 @@
 """Positions in many payloads at once, and how numbers, lengths and bytes are read there.
 
-A cursor has a slot for each value that is read next: one for each payload, or for each list with
-another item. Nothing is read outside of the buffer, and positions only grow, so a payload that is
-too short is found in the end, if not before. A broken payload is only marked: `scalar` says what is
+A cursor has a slot for each value that is read next: one for each payload, or for each part of one.
+Nothing is read outside of the buffer, and positions only grow, so a payload that is too short is
+found in the end, if not before. A broken payload is only marked: readers of one payload say what is
 wrong with it.
 
-Source: Apache Avro 1.12, "Binary Encoding".
+Source: Apache Avro 1.12, "Binary Encoding"; Protocol Buffers, "Encoding", whose varints are alike.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kafka_formats.avro.limits import MAX_INT_BYTES, MAX_LONG_BYTES
-
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Longs: TypeAlias = npt.NDArray[np.int64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Words: TypeAlias = npt.NDArray[np.uint64]
 
+
+# The most bytes of a varint of 32 and of 64 bits.
+MAX_INT_BYTES: Final = 5
+MAX_LONG_BYTES: Final = 10
 
 _CONTINUES: Final = np.uint64(0x8080_8080_8080_8080)
 
@@ -80,12 +82,27 @@ class Cursor:
 
     def longs(self, max_bytes: int = MAX_LONG_BYTES) -> Longs:
         """A zigzag varint of each slot."""
-        byte = self.data.take(self.at, mode="clip")
-        self.at = self.at + 1
-        slots = np.flatnonzero(byte >= 0x80)
-        if not slots.size:
+        byte, longer = self._first_bytes()
+        if not longer.size:
             return ((byte >> 1).view(np.int8) ^ -(byte & 1).view(np.int8)).astype(np.int64)
-        raw = (byte & 0x7F).astype(np.uint64)
+        raw = self._whole(byte, longer, max_bytes)
+        found: Longs = (raw >> np.uint64(1)).view(np.int64) ^ -(raw & np.uint64(1)).view(np.int64)
+        return found
+
+    def varints(self, max_bytes: int = MAX_LONG_BYTES) -> Words:
+        """A varint of each slot, as its bits are."""
+        byte, longer = self._first_bytes()
+        return self._whole(byte, longer, max_bytes) if longer.size else byte.astype(np.uint64)
+
+    def _first_bytes(self) -> tuple[Bytes, Longs]:
+        """The first byte of a varint of each slot, and the slots whose varint has more."""
+        byte: Bytes = self.data.take(self.at, mode="clip")
+        self.at = self.at + 1
+        return byte, np.flatnonzero(byte >= 0x80)
+
+    def _whole(self, byte: Bytes, slots: Longs, max_bytes: int) -> Words:
+        """Varints whose first bytes are known; `slots` have more."""
+        raw: Words = (byte & 0x7F).astype(np.uint64)
         rest = self._rest_of_varints(slots)
         raw[rest.slots] |= _joined_groups(rest.words, rest.stops) << np.uint64(7)
         slots = self._after(slots, rest, max_bytes)
@@ -98,14 +115,12 @@ class Cursor:
             self.at[slots] += 1
             slots = slots[byte >= 0x80]
         if slots.size:
-            self.fail(_mask(len(self), slots))
-        found: Longs = (raw >> np.uint64(1)).view(np.int64) ^ -(raw & np.uint64(1)).view(np.int64)
-        return found
+            self.fail(mask_of(len(self), slots))
+        return raw
 
     def skip_longs(self, max_bytes: int = MAX_LONG_BYTES) -> None:
         """Skip a varint of each slot."""
-        slots = np.flatnonzero(self.data.take(self.at, mode="clip") >= 0x80)
-        self.at = self.at + 1
+        _, slots = self._first_bytes()
         if slots.size:
             slots = self._after(slots, self._rest_of_varints(slots), max_bytes)
         for _ in range(max_bytes - 1):
@@ -115,7 +130,7 @@ class Cursor:
             self.at[slots] += 1
             slots = slots[more]
         if slots.size:
-            self.fail(_mask(len(self), slots))
+            self.fail(mask_of(len(self), slots))
 
     def _rest_of_varints(self, slots: Longs) -> _Rest:
         """What follows the first byte of varints, as far as it ends within eight bytes."""
@@ -139,7 +154,7 @@ class Cursor:
         self.at[rest.slots] += size
         too_long = size >= max_bytes
         if too_long.any():
-            self.fail(_mask(len(self), rest.slots[too_long]))
+            self.fail(mask_of(len(self), rest.slots[too_long]))
         return slots[:0] if len(rest.slots) == len(slots) else np.setdiff1d(slots, rest.slots)
 
     def ints(self) -> Longs:
@@ -205,7 +220,8 @@ _GROUPS: Final = tuple(
 )
 
 
-def _mask(count: int, slots: Longs) -> Bools:
+def mask_of(count: int, slots: Longs) -> Bools:
+    """True for some of as many slots."""
     mask = np.zeros(count, dtype=np.bool_)
     mask[slots] = True
     return mask
