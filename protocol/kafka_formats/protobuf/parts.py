@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from kafka_formats.arrays import data_of
 from kafka_formats.cursor import Bools, Cursor, Longs, mask_of
-from kafka_formats.protobuf.layout import FIXED32, NUMBERS, VARINT, Field, Inner, Leaf
+from kafka_formats.protobuf.layout import FIXED32, NUMBERS, VARINT, Field, Leaf
 from kafka_protocol.columnar.slices import take_slices
 
 Raw: TypeAlias = "npt.NDArray[Any]"
@@ -48,7 +48,7 @@ def last_of(
 ) -> tuple[Part, Bools]:
     """The last value of each message, or zero; and whether there is one.
 
-    A message within a message is to be merged with the one before it, so that is marked.
+    A second text or inner message is marked: the first would have to be checked, or merged with it.
 
     Args:
         field: The field, which is not repeated.
@@ -63,16 +63,17 @@ def last_of(
     every = np.arange(count)
     if isinstance(field, Leaf) and field.is_number:
         found = numbers(every, np.zeros(count, dtype=_type_of(field)))
-    else:
-        # Slices ascend, those without bytes too.
-        found = Part(every, begin.copy(), np.zeros(count, dtype=np.int64))
-        for slots, _, lengths in parts:
-            found.lengths[slots] = lengths
-    for slots, raw, _ in parts:
-        if isinstance(field, Inner) and is_given[slots].any():
+        for slots, raw, _ in parts:
+            found.raw[slots] = raw
+            is_given[slots] = True
+        return found, is_given
+    # Slices ascend, those without bytes too.
+    found = Part(every, begin.copy(), np.zeros(count, dtype=np.int64))
+    for slots, raw, lengths in parts:
+        if is_given[slots].any():
             cursor.fail(mask_of(count, slots[is_given[slots]]))
+        found.raw[slots], found.lengths[slots] = raw, lengths
         is_given[slots] = True
-        found.raw[slots] = raw
     return found, is_given
 
 

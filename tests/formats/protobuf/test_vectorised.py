@@ -68,6 +68,7 @@ EMPTY = b"\x00"
         b"\xff\xff\xff\xff\x7f\x00",  # too large a number
         b"\x88\x80\x80\x80\x80\x00\x00",  # too long a tag
         field(PART, 2, EMPTY) * 2,  # to be merged
+        field(PLAIN_STRING, 2, b"\x01\xff") + field(PLAIN_STRING, 2, b"\x01a"),  # both are checked
         field(ONE, 0, b"\x01") + field(TWO, 2, EMPTY),  # the second one counts
         field(TWO, 2, EMPTY) + field(ONE, 0, b"\x01"),
         field(MAP_STRING, 2, b"\x03\x0a\x01a") * 2,  # the same key
