@@ -36,9 +36,9 @@ def connector_jars(target: str) -> str:
 
 
 @contextmanager
-def broker() -> Iterator[KafkaCluster]:
-    """A broker with enough memory not to be the bottleneck."""
-    with KafkaCluster(heap="2g", jvm_flags=(), on_progress=console.print) as cluster:
+def broker(nodes: int = 1) -> Iterator[KafkaCluster]:
+    """A broker, or several, with enough memory not to be the bottleneck."""
+    with KafkaCluster(nodes=nodes, heap="2g", jvm_flags=(), on_progress=console.print) as cluster:
         yield cluster
 
 

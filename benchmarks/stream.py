@@ -294,6 +294,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--batches", type=int, default=30, help="of a round of latency")
     parser.add_argument("--seconds", type=float, default=20, help="of a round of idle")
     parser.add_argument("--idle-partitions", type=int, default=100, help="of an idle topic")
+    parser.add_argument(
+        "--nodes", type=int, default=1, help="brokers; a partition takes one four open files"
+    )
     parser.add_argument("--batch-bytes", type=int, default=65_536, help="of a backlog's batch")
     parser.add_argument("--conf", nargs="*", default=[], help="Spark settings: name=value ...")
     parser.add_argument("--workload", nargs="+", choices=WORKLOADS, default=WORKLOADS)
@@ -305,7 +308,7 @@ def main() -> None:
     options = parse()
     jars = connector_jars("bench-stream")
     conf = dict(each.split("=", 1) for each in options.conf)
-    with broker() as cluster, session(jars, CeilingStream, conf) as spark:
+    with broker(options.nodes) as cluster, session(jars, CeilingStream, conf) as spark:
         results = measure(spark, cluster.bootstrap_servers, options)
     show(results)
     options.results.mkdir(exist_ok=True, parents=True)
@@ -317,6 +320,7 @@ def main() -> None:
         "batches": options.batches,
         "seconds": options.seconds,
         "idle_partitions": options.idle_partitions,
+        "nodes": options.nodes,
         "batch_bytes": options.batch_bytes,
         "conf": options.conf,
     }

@@ -12,12 +12,14 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
 from benchmarks.ceiling import HEADER_TYPE, HEADERS
-from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_topic
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.columnar.encode import EncodedBatch, RecordColumns, encode_batches
+from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
 
@@ -60,9 +62,19 @@ def new_topic(servers: str, name: str, partitions: int = PARTITIONS) -> Iterator
         admin = AdminClient({"bootstrap.servers": servers})
         (added,) = admin.create_partitions([NewPartitions(name, min(total, partitions))]).values()
         added.result(LONG_MS / 1000)
+    wait_for_leaders(cluster, name, partitions)
     yield Producer(cluster)
     delete_topic(cluster, name, Deadline.after(LONG_MS))
     cluster.close()
+
+
+def wait_for_leaders(cluster: Cluster, topic: str, partitions: int) -> None:
+    """Wait until each partition has a leader that responds: 10,000 need more than a minute."""
+    positions = {TopicPartition(topic, number): LATEST_TIMESTAMP for number in range(partitions)}
+    deadline = Deadline.after(LONG_MS)
+    Retry(cluster.config, deadline, LONG_MS).until_done(
+        lambda: list_offsets(cluster, positions, deadline)
+    )
 
 
 def batches_of(
