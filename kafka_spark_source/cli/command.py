@@ -22,6 +22,7 @@ from kafka_spark_source.cli.peek import add_peek
 from kafka_spark_source.cli.registry import add_registry
 from kafka_spark_source.cli.servers import ERROR, INTERRUPTED
 from kafka_spark_source.cli.topics import add_topics
+from kafka_spark_source.cli.txn import add_txn
 from kafka_spark_source.testing.errors import LocalBrokerError
 from kafka_spark_source.version import __version__
 
@@ -78,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     add_offsets(commands)
     add_peek(commands)
     add_topics(commands)
+    add_txn(commands)
     add_broker(commands)
     add_registry(commands)
     return parser

@@ -16,7 +16,7 @@ from enum import Enum
 from functools import partial
 from typing import Any, Final
 
-from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.producer.producer import Producer
@@ -77,12 +77,16 @@ class Entry:
 
     Attributes:
         partitions: The partitions, each with the offset of the first record in it, if any.
+        timeout_ms: How long its transactions may be open.
+        started_ms: When the open transaction began; -1 if there is none.
     """
 
     producer_id: int
     epoch: int = 0
     state: State = State.EMPTY
     partitions: dict[TopicPartition, int | None] = field(default_factory=dict)
+    timeout_ms: int = MAX_TIMEOUT_MS
+    started_ms: int = -1
 
     def refusal(self, producer_id: int, epoch: int, fenced: ErrorCode) -> ErrorCode:
         """The error for a request with this producer id and epoch."""
@@ -137,6 +141,7 @@ class TransactionalCluster(ScriptedCluster):
 
     def _complete(self, entry: Entry, type_: int) -> None:
         ended, entry.partitions = entry.partitions, {}
+        entry.started_ms = -1
         entry.state = _COMPLETED[type_]
         for topic_partition, first_offset in ended.items():
             log = self.log(topic_partition)
@@ -253,6 +258,7 @@ def _add_partitions(
         codes |= dict.fromkeys(missing, int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     if entry is not None and not any(codes.values()):
         entry.state = State.ONGOING
+        entry.started_ms = now_ms()
         entry.partitions = {**dict.fromkeys(wanted, None), **entry.partitions}
     return AddPartitionsToTxnResponse(
         results_by_topic_v3_and_below=[
@@ -326,6 +332,14 @@ def _describe_transactions(
                 transaction_state=entry.state.value,
                 producer_id=entry.producer_id,
                 producer_epoch=entry.epoch,
+                transaction_timeout_ms=entry.timeout_ms,
+                transaction_start_time_ms=entry.started_ms,
+                topics=[
+                    DescribeTransactionsResponse.TransactionState.TopicData(
+                        topic=tp.topic, partitions=[tp.partition]
+                    )
+                    for tp in entry.partitions
+                ],
             )
         )
     return DescribeTransactionsResponse(transaction_states=found)

@@ -1,4 +1,4 @@
-"""`pykafka offsets | lag | checkpoint | peek | topics` with a real broker and real checkpoints."""
+"""The commands that look, and `txn abort`, with a real broker and real checkpoints."""
 
 from __future__ import annotations
 
@@ -8,10 +8,16 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from kafka_protocol.client.producer.end_transactions import end
+from kafka_protocol.client.producer.producer import Producer
+from kafka_protocol.client.producer.transactions import TransactionFencedError, begin
+from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import cli
 from kafka_spark_source.testing import KafkaCluster
+from tests.fakes.log import batch_of
+from tests.integration.clients import connected, soon
 from tests.integration.conftest import MakeTopic
-from tests.witness import produce
+from tests.witness import produce, values_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -112,6 +118,30 @@ def test_topics(pykafka: Command, topic: str) -> None:
     pykafka("topics", "delete", new, "--yes")
     pykafka("topics", "describe", new, code=1)
     assert "UNKNOWN_TOPIC_OR_PARTITION" in pykafka.errors
+
+
+def test_an_open_transaction(pykafka: Command, kafka_cluster: KafkaCluster, topic: str) -> None:
+    """Readers of committed records wait for it, until it is aborted."""
+    name = f"{topic}-copy-0-0"
+    with connected(kafka_cluster.client_options) as cluster:
+        transaction = begin(cluster, name, soon())
+        producer = Producer(cluster, transaction)
+        producer.add(TopicPartition(topic, 1), batch_of(b"hidden"))
+        producer.flush()
+        (found,) = json.loads(pykafka("txn", "list", "--prefix", topic, "-o", "json"))
+        assert (found["transactional_id"], found["partitions"]) == (name, 1)
+        assert (found["waiting"], found["decided"]) == (1, "no")
+        assert 0 < found["ends_in_ms"] <= found["timeout_ms"]
+        assert found["held"] == [
+            {"topic": topic, "partition": 1, "last_stable": 3, "latest": 4, "waiting": 1}
+        ]
+        pykafka("txn", "abort", name, code=1)
+        assert "nothing was aborted" in pykafka.errors
+        pykafka("txn", "abort", name, "--yes")
+        assert json.loads(pykafka("txn", "list", "--prefix", topic, "-o", "json")) == []
+        with pytest.raises(TransactionFencedError):
+            end(cluster, transaction, soon(), committed=True)
+    assert values_of(kafka_cluster.bootstrap_servers, topic, 1) == ["b0", "b1", "b2"]
 
 
 def test_errors_are_one_sentence(pykafka: Command, tmp_path: Path) -> None:

@@ -12,10 +12,13 @@ from typing import Any
 import pytest
 
 from kafka_protocol.client.consumer.list_offsets import list_positions
+from kafka_protocol.errors import ErrorCode
+from kafka_protocol.messages.list_transactions import ListTransactionsRequest
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import cli
 from kafka_spark_source.cli import peek
 from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.transactions import opened, transactional
 from tests.spark.tools.test_checkpoints import write_batch
 
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
@@ -156,3 +159,32 @@ def test_topics(servers: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "UNKNOWN_TOPIC_OR_PARTITION" in capsys.readouterr().err
     assert cli.main(["topics", "delete", "orders", "-b", servers]) == 1
     assert "nothing was deleted" in capsys.readouterr().err
+
+
+def test_txn(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
+    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 10)
+    with transactional() as (cluster, client):
+        opened(client, b"a", b"b", name="copy-3-0")
+        given = ["-b", ",".join(map(str, cluster.bootstrap_servers))]
+        assert cli.main(["txn", "list", *given]) == 0
+        heading, row = capsys.readouterr().out.splitlines()
+        names = "transactional id  open for  ends in  partitions  waiting  decided"
+        assert heading.split() == names.split()
+        assert row.split()[0] == "copy-3-0"
+        assert row.split()[-3:] == ["1", "2", "no"]
+        assert cli.main(["txn", "list", "--prefix", "copy", "-o", "json", *given]) == 0
+        (found,) = json.loads(capsys.readouterr().out)
+        assert found["held"][0]["waiting"] == 2
+        assert cli.main(["txn", "abort", "copy-3-0", *given]) == 1
+        assert "nothing was aborted" in capsys.readouterr().err
+        assert cli.main(["txn", "abort", "copy-3-0", "--yes", *given]) == 0
+        assert cli.main(["txn", "abort", "copy-3-0", "--yes", *given]) == 1
+        assert "is not open" in capsys.readouterr().err
+        assert cli.main(["txn", "list", "-o", "json", *given]) == 0
+        assert json.loads(capsys.readouterr().out) == []
+        cluster.push_errors(ListTransactionsRequest, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        assert cli.main(["txn", "list", *given]) == 1
+        assert "CLUSTER_AUTHORIZATION_FAILED" in capsys.readouterr().err

@@ -28,10 +28,11 @@ from kafka_protocol.messages.list_transactions import (
     ListTransactionsRequest,
     ListTransactionsResponse,
 )
+from kafka_protocol.topic_partition import TopicPartition
 
 # States of a coordinator (Kafka's TransactionState).
 EMPTY: Final = "Empty"
-_ONGOING: Final = "Ongoing"
+ONGOING: Final = "Ongoing"
 
 _HAS_PATTERN: Final = 2  # the version of ListTransactions
 
@@ -40,10 +41,21 @@ _CONNECT_MS: Final = 2_000
 
 
 class TransactionState(NamedTuple):
-    """What the coordinator of a transactional id knows."""
+    """What the coordinator of a transactional id knows.
+
+    Attributes:
+        producer: The producer that has the id.
+        name: The state.
+        started_ms: When the open transaction began, in ms since 1970; -1 if there is none.
+        timeout_ms: How long after that the coordinator aborts it.
+        partitions: Those of the open transaction.
+    """
 
     producer: ProducerId
     name: str
+    started_ms: int
+    timeout_ms: int
+    partitions: frozenset[TopicPartition]
 
 
 class OpenTransactions(NamedTuple):
@@ -72,12 +84,25 @@ def transaction_state(
             if found.transactional_id == transactional_id:
                 if found.error_code:
                     raise BrokerError(found.error_code, context)
-                producer = ProducerId(found.producer_id, found.producer_epoch)
-                return TransactionState(producer, found.transaction_state)
+                return _state(found)
         raise OutOfStepError(f"{context}: the response lacks it")
 
     retry = retry_until(deadline, cluster.config)
     return with_coordinator(cluster, (TRANSACTION, transactional_id), describe, deadline, retry)
+
+
+def _state(found: DescribeTransactionsResponse.TransactionState) -> TransactionState:
+    return TransactionState(
+        ProducerId(found.producer_id, found.producer_epoch),
+        found.transaction_state,
+        found.transaction_start_time_ms,
+        found.transaction_timeout_ms,
+        frozenset(
+            TopicPartition(topic.topic, partition)
+            for topic in found.topics
+            for partition in topic.partitions
+        ),
+    )
 
 
 def list_open(cluster: Cluster, pattern: str, deadline: Deadline) -> OpenTransactions:
@@ -106,7 +131,7 @@ def _list_once(cluster: Cluster, pattern: str, deadline: Deadline) -> OpenTransa
 
     def send(broker: Broker) -> SentRequest:
         request = ListTransactionsRequest(
-            state_filters=[_ONGOING],
+            state_filters=[ONGOING],
             producer_id_filters=[],
             transactional_id_pattern=pattern if versions[broker] >= _HAS_PATTERN else None,
         )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from kafka_protocol.client.clock import now_ms
 from kafka_protocol.client.producer.end_transactions import end
 from kafka_protocol.client.producer.open_transactions import (
     EMPTY,
+    ONGOING,
     OpenTransactions,
     TransactionState,
     fence_all,
@@ -19,7 +21,9 @@ from kafka_protocol.messages.describe_transactions import DescribeTransactionsRe
 from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_protocol.messages.list_transactions import ListTransactionsRequest
 from kafka_protocol.messages.metadata import MetadataRequest
+from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes import faults
+from tests.fakes.reading import PARTITION
 from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.transactions import committed_values, opened, soon, transactional, write_in
 
@@ -91,11 +95,16 @@ def test_a_broker_without_a_response_hides_only_its_own() -> None:
 def test_the_state_of_an_id() -> None:
     with transactional() as (cluster, client):
         transaction = begin(client, "a", soon())
-        assert transaction_state(client, "a", soon()) == (transaction.producer, EMPTY)
-        write_in(client, transaction, b"a")
+        none = frozenset[TopicPartition]()
         assert transaction_state(client, "a", soon()) == TransactionState(
-            transaction.producer, "Ongoing"
+            transaction.producer, EMPTY, -1, 900_000, none
         )
+        before_ms = now_ms()
+        write_in(client, transaction, b"a")
+        state = transaction_state(client, "a", soon())
+        assert (state.producer, state.name) == (transaction.producer, ONGOING)
+        assert before_ms <= state.started_ms <= now_ms()
+        assert state.partitions == {PARTITION}
         with pytest.raises(BrokerError, match=r"DescribeTransactions of 'b' .*NOT_FOUND"):
             transaction_state(client, "b", soon())
         cluster.spoil(
