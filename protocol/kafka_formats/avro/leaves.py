@@ -72,7 +72,20 @@ def skip_boolean(_plan: Boolean, cursor: Cursor) -> None:
 
 def read_bytes(plan: Bytes, cursor: Cursor) -> pa.Array:
     """Bytes, or strings."""
-    start, length = _slices(cursor, plan.size)
+    return _taken(plan, cursor, *_slices(cursor, plan.size))
+
+
+def read_some_bytes(plan: Bytes, cursor: Cursor, slots: Longs) -> pa.Array:
+    """Bytes, or strings, of some slots; null for the others."""
+    part = cursor.select(slots)
+    # Slices ascend, those of null too.
+    start, length = cursor.at.copy(), np.full(len(cursor), -1)
+    start[slots], length[slots] = _slices(part, plan.size)
+    cursor.update(slots, part)
+    return _taken(plan, cursor, start, length)
+
+
+def _taken(plan: Bytes, cursor: Cursor, start: Longs, length: Longs) -> pa.Array:
     found = take_slices(cursor.data.data, start, length, pa.binary())
     if not pa.types.is_string(plan.type):
         return found

@@ -11,12 +11,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from kafka_formats.arrays import in_rows
 from kafka_formats.avro.leaves import (
     read_boolean,
     read_bytes,
     read_decimal,
     read_null,
     read_number,
+    read_some_bytes,
     read_symbol,
     skip_boolean,
     skip_bytes,
@@ -89,17 +91,25 @@ def _skip_struct(plan: Struct, cursor: Cursor) -> None:
 
 
 def _read_choice(plan: Choice, cursor: Cursor) -> pa.Array:
-    found = _Parts(plan.type)
-    for branch, slots in _choices(plan, cursor):
-        if branch is None:
-            found.add(pa.nulls(len(slots), plan.type), slots)
-        elif len(slots) == len(cursor):
+    chosen = [
+        (branch, slots)
+        for branch, slots in _choices(plan, cursor)
+        if branch is not None and not isinstance(branch, Null)
+    ]
+    if len(chosen) == 1:
+        branch, slots = chosen[0]
+        if len(slots) == len(cursor):
             return read(branch, cursor)
-        else:
-            part = cursor.select(slots)
-            found.add(read(branch, part), slots)
-            cursor.update(slots, part)
-    return found.joined()
+        if isinstance(branch, Bytes):
+            return read_some_bytes(branch, cursor, slots)
+    found = _Parts(plan.type)
+    has_value = np.zeros(len(cursor), dtype=np.bool_)
+    for branch, slots in chosen:
+        part = cursor.select(slots)
+        found.add(read(branch, part), slots)
+        cursor.update(slots, part)
+        has_value[slots] = True
+    return in_rows(has_value, found.joined())
 
 
 def _skip_choice(plan: Choice, cursor: Cursor) -> None:
@@ -255,6 +265,8 @@ class _Parts:
         """All values by slot."""
         if not self._parts:
             return pa.array([], self._type)
+        if len(self._parts) == 1:
+            return self._parts[0].values
         order = np.argsort(self.slots(), kind="stable")
         return pa.concat_arrays([part.values for part in self._parts]).take(pa.array(order))
 
