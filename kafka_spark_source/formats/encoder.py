@@ -96,7 +96,7 @@ def _id_of(
     if known.id is not None:
         return known.id
     schema = NewSchema(KINDS[payload.format], known.schema.text)
-    (subject,) = schemas.subjects()
+    (subject,) = schemas.subjects(known.schema)
     if options.auto_register:
         return client.register(subject, schema)
     version = client.look_up(subject, schema)

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from kafka_formats.codecs import CODECS
 from kafka_formats.errors import NotFoundError, SchemaError
 from kafka_formats.json.ddl import is_ddl
 from kafka_formats.registry.client import RegistryClient
@@ -18,7 +19,7 @@ from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.schemas import SubjectVersion
 from kafka_formats.registry.writers import schema_text_of
 from kafka_formats.schema_text import SchemaText, descriptor_set_text
-from kafka_formats.settings import Format
+from kafka_formats.settings import Format, SubjectNameStrategy
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.options.formats import ID_PREFIX, PayloadOptions
 
@@ -93,7 +94,9 @@ class ColumnSchemas:
     def written(self) -> dict[int, SchemaText]:
         """The schemas that payloads are likely to have, by id."""
         found: dict[int, SchemaText] = {}
-        if self._payload.subject is None and not self._topics:
+        payload = self._payload
+        by_topic = payload.subject is None and payload.strategy is not SubjectNameStrategy.RECORD
+        if by_topic and not self._topics:
             return found
         for subject in self.subjects():
             try:
@@ -113,22 +116,43 @@ class ColumnSchemas:
             raise AssertionError("the options were checked")
         return self._client
 
-    def subjects(self) -> list[str]:
+    def subjects(self, written: SchemaText | None = None) -> list[str]:
         """The subjects of the column: one, or that of each topic.
 
+        Args:
+            written: The schema to write with, if no option has it.
+
         Raises:
-            KafkaConfigError: It follows from the topic, which is not known yet.
+            KafkaConfigError: It follows from the topic or the schema, which is not known yet.
         """
         payload = self._payload
         if payload.subject is not None:
             return [payload.subject]
+        end = payload.column
+        if payload.strategy is not SubjectNameStrategy.TOPIC:
+            end = self._record_name(written)
+        if payload.strategy is SubjectNameStrategy.RECORD:
+            return [end]
         if not self._topics:
             raise KafkaConfigError(
                 f"The subject of the {payload.column}s follows from the topic's name, which is not "
                 "known yet (subscribePattern, or a column 'topic'): set "
                 f"{payload.column}.subject to the registry's subject."
             )
-        return [f"{topic}-{payload.column}" for topic in self._topics]
+        return [f"{topic}-{end}" for topic in self._topics]
+
+    def _record_name(self, written: SchemaText | None) -> str:
+        payload = self._payload
+        if written is None and payload.schema is not None:
+            written = self.latest[0].schema
+        name = written and CODECS[payload.format].name_of(written)
+        if not name:
+            raise KafkaConfigError(
+                f"The subject of the {payload.column}s follows from the name of their schema "
+                f"({payload.strategy.value}), and there is none: set {payload.column}.schema to a "
+                f"schema with a name, or {payload.column}.subject to the registry's subject."
+            )
+        return name
 
     def _known(self, found: SubjectVersion) -> KnownSchema:
         origin = f"version {found.version} of the subject {found.subject!r} (id {found.schema.id})"

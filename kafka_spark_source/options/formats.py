@@ -9,7 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from kafka_formats.settings import ERROR_COLUMN, RAW_COLUMNS, Format, Framing, Mode
+from kafka_formats.settings import (
+    ERROR_COLUMN,
+    RAW_COLUMNS,
+    Format,
+    Framing,
+    Mode,
+    SubjectNameStrategy,
+)
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.options.option import Option
 from kafka_spark_source.options.payload_table import (
@@ -32,9 +39,10 @@ class PayloadOptions:
     Attributes:
         column: `key` or `value`.
         schema: A schema, the path of a file, or `id:` and an id. None: that of the subject.
-        subject: None for the default, by topic.
+        subject: None for the default, by the strategy.
         version: Of the subject; None for the latest.
         message: The name of Protobuf's message; None for the first of the schema.
+        strategy: What the name of the subject is made of.
     """
 
     column: str
@@ -44,6 +52,7 @@ class PayloadOptions:
     subject: str | None
     version: int | None
     message: str | None = None
+    strategy: SubjectNameStrategy = SubjectNameStrategy.TOPIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +154,7 @@ def _parsed(
 def _payload(rows: PayloadRows, given: Mapping[str, str]) -> PayloadOptions | None:
     format_ = rows.format.value_in(given)
     if format_ is Format.RAW:
-        for row in (rows.framing, rows.schema, rows.subject, rows.version, rows.message):
+        for row in rows.rows[1:]:
             if row.key in given:
                 raise KafkaConfigError(
                     f"Option '{row.name}' needs a format: set {rows.format.name}, or remove it."
@@ -163,19 +172,23 @@ def _payload(rows: PayloadRows, given: Mapping[str, str]) -> PayloadOptions | No
         rows.subject.value_if_in(given),
         rows.version.value_in(given),
         rows.message.value_if_in(given),
+        rows.strategy.value_in(given),
     )
+    if found.subject is not None and rows.strategy.key in given:
+        raise _contradiction(rows.subject.name, rows.strategy.name)
     _check(found, rows, has_version=rows.version.key in given, has_registry=has_registry)
     return found
+
+
+def _contradiction(first: str, second: str) -> KafkaConfigError:
+    return KafkaConfigError(f"Options '{first}' and '{second}' contradict each other: keep one.")
 
 
 def _check(
     found: PayloadOptions, rows: PayloadRows, *, has_version: bool, has_registry: bool
 ) -> None:
     if has_version and found.schema is not None:
-        raise KafkaConfigError(
-            f"Options '{rows.schema.name}' and '{rows.version.name}' contradict each other: keep "
-            "one."
-        )
+        raise _contradiction(rows.schema.name, rows.version.name)
     if found.message is not None and found.format is not Format.PROTOBUF:
         raise KafkaConfigError(
             f"Option '{rows.message.name}' is for Protobuf: set {rows.format.name} to protobuf, or "

@@ -7,7 +7,7 @@ from enum import Enum
 from functools import partial
 from typing import Final, TypeVar
 
-from kafka_formats.settings import Format, Framing, Mode
+from kafka_formats.settings import Format, Framing, Mode, SubjectNameStrategy
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.options.option import (
     ALL,
@@ -34,6 +34,12 @@ _parse_framing: Final = partial(parse_choice, choices=_by_value(Framing))
 _parse_mode: Final = partial(parse_choice, choices=_by_value(Mode))
 
 
+def _parse_strategy(name: str, text: str) -> SubjectNameStrategy:
+    """A name of Confluent's, also with the package of its class."""
+    simple = text.strip().rpartition(".")[2]
+    return parse_choice(name, simple, choices=_by_value(SubjectNameStrategy))
+
+
 def _parse_version(name: str, text: str) -> int | None:
     version = text.strip().lower()
     if version == "latest":
@@ -52,8 +58,15 @@ class PayloadRows:
     framing: Option[Framing]
     schema: Option[str]
     subject: Option[str]
+    strategy: Option[SubjectNameStrategy]
     version: Option[int | None]
     message: Option[str]
+
+    @property
+    def rows(self) -> tuple[Option[object], ...]:
+        """All of them, that of the format first."""
+        named = (self.subject, self.strategy, self.version)
+        return (self.format, self.framing, self.schema, *named, self.message)
 
 
 def _rows_of(column: str) -> PayloadRows:
@@ -75,7 +88,13 @@ def _rows_of(column: str) -> PayloadRows:
             f"`{column}.subject`."
         ),
         Option(f"{column}.subject", parse_text, ALL).about(
-            f"The registry's subject of the {what}. Default: the topic's name and `-{column}`."
+            f"The registry's subject of the {what}. Default: by `{column}.subject.name.strategy`."
+        ),
+        Option(f"{column}.subject.name.strategy", _parse_strategy, ALL, "TopicNameStrategy").about(
+            "What the subject's name is made of, as in Confluent's serializers: "
+            f"`TopicNameStrategy`, the topic's name and `-{column}`; `RecordNameStrategy`, the "
+            f"full name in the schema, so a read needs `{column}.schema`; or "
+            "`TopicRecordNameStrategy`, the topic's name, `-`, and that name."
         ),
         Option(f"{column}.subject.version", _parse_version, ALL, "latest").about(
             "The version of the subject to read or write as. A read resolves records of older and "
@@ -105,8 +124,8 @@ REGISTRY: Final = Option(f"{REGISTRY_PREFIX}*", parse_text, ALL).about(
 )
 
 PAYLOAD_OPTIONS: Final[tuple[Option[object], ...]] = (
-    *(VALUE.format, VALUE.framing, VALUE.schema, VALUE.subject, VALUE.version, VALUE.message),
-    *(KEY.format, KEY.framing, KEY.schema, KEY.subject, KEY.version, KEY.message),
+    *VALUE.rows,
+    *KEY.rows,
     MODE,
     AUTO_REGISTER,
     REGISTRY,

@@ -29,6 +29,17 @@ class Framing(Enum):
     CONFLUENT = "confluent"
 
 
+class SubjectNameStrategy(Enum):
+    """What the name of a schema's subject is made of, by Confluent's names.
+
+    TOPIC: the topic and `key` or `value`. RECORD: the schema's own full name. TOPIC_RECORD: both.
+    """
+
+    TOPIC = "TopicNameStrategy"
+    RECORD = "RecordNameStrategy"
+    TOPIC_RECORD = "TopicRecordNameStrategy"
+
+
 class Mode(Enum):
     """What to do with a record whose key or value cannot be decoded."""
 

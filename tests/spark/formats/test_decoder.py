@@ -14,7 +14,7 @@ import pytest
 
 from kafka_formats.errors import NotFoundError, SchemaError
 from kafka_formats.registry import client as client_module
-from kafka_formats.settings import Format, Framing, Mode
+from kafka_formats.settings import Format, Framing, Mode, SubjectNameStrategy
 from kafka_spark_source.formats.decoder import QueryFormats
 from kafka_spark_source.options.formats import FormatOptions, PayloadOptions
 from tests.config_error import config_error
@@ -149,6 +149,18 @@ def test_a_pattern_needs_a_subject() -> None:
     with registry(subjects()) as fake:
         error = config_error(formats(fake, topics=()).columns)
     assert "is not known yet (subscribePattern, or a column 'topic'): set value.subject" in error
+
+
+def test_the_subject_follows_from_the_name_of_the_schema() -> None:
+    by_name = replace(VALUE, strategy=SubjectNameStrategy.RECORD)
+    with registry(subjects(Order=TWO)) as fake:
+        given = formats(fake, replace(by_name, schema=SECOND), topics=())
+        reader_of = given.decoder(wanted(ID)).formats["value"].reader_of
+        asked = len(fake.paths)
+        reader_of(1)
+        assert len(fake.paths) == asked > 0
+        error = config_error(formats(fake, by_name).columns)
+    assert "follows from the name of their schema (RecordNameStrategy), and there is none" in error
 
 
 def test_a_schema_of_the_user_without_a_registry(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from kafka_formats.errors import NotFoundError
 from kafka_formats.registry import client as client_module
-from kafka_formats.settings import Format, Framing
+from kafka_formats.settings import Format, Framing, SubjectNameStrategy
 from kafka_spark_source.formats.encoder import WrittenColumn, encoder_for
 from kafka_spark_source.options.formats import PayloadOptions, WriteFormatOptions
 from tests.config_error import config_error
@@ -117,6 +117,42 @@ def test_rows_with_topics_of_their_own_need_a_subject() -> None:
     with registry(subjects(mine=ONE)) as fake:
         assert "set value.subject" in config_error(payload_of, fake, VALUE, None)
         assert payload_of(fake, replace(VALUE, subject="mine"), None)[:5] == b"\x00\x00\x00\x00\x07"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "topic", "subject"),
+    [
+        (SubjectNameStrategy.RECORD, "orders", "Order"),
+        (SubjectNameStrategy.RECORD, None, "Order"),
+        (SubjectNameStrategy.TOPIC_RECORD, "orders", "orders-Order"),
+    ],
+)
+def test_the_subject_follows_from_the_name_of_the_schema(
+    strategy: SubjectNameStrategy, topic: str | None, subject: str
+) -> None:
+    own = replace(VALUE, schema=ORDER, strategy=strategy)
+    with registry(with_registration) as fake:
+        payload_of(fake, own, topic, auto_register=True)
+        assert fake.paths == [f"/subjects/{subject}/versions?normalize=false"]
+        fake.received.clear()
+        payload_of(fake, replace(own, schema=None), topic, auto_register=True)
+        made = subject.replace("Order", "topLevelRecord")
+        assert fake.paths == [f"/subjects/{made}/versions?normalize=false"]
+
+
+def test_a_schema_without_a_name_has_no_subject() -> None:
+    schema = '{"type": "object", "properties": {"id": {"type": "integer"}}}'
+    own = PayloadOptions(
+        *("value", Format.JSON, Framing.CONFLUENT, schema, None, None),
+        strategy=SubjectNameStrategy.RECORD,
+    )
+    with registry(with_registration) as fake:
+        error = config_error(payload_of, fake, own)
+    assert error == (
+        "The subject of the values follows from the name of their schema (RecordNameStrategy), and "
+        "there is none: set value.schema to a schema with a name, or value.subject to the "
+        "registry's subject."
+    )
 
 
 def test_a_subject_that_does_not_exist() -> None:

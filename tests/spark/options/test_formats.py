@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_formats.settings import Format, Framing, Mode
+from kafka_formats.settings import Format, Framing, Mode, SubjectNameStrategy
 from kafka_spark_source.options.formats import (
     FormatOptions,
     PayloadOptions,
@@ -63,8 +63,38 @@ def test_defaults_with_and_without_a_registry() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "RecordNameStrategy",
+        "recordnamestrategy",
+        "io.confluent.kafka.serializers.subject.RecordNameStrategy",
+    ],
+)
+def test_the_names_of_strategies(text: str) -> None:
+    found = parse(
+        value__format="avro",
+        value__subject__name__strategy=text,
+        schema__registry__url="http://r",
+    )
+    assert found is not None
+    assert found.payloads[0].strategy is SubjectNameStrategy.RECORD
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
+        (
+            {
+                "value__format": "avro",
+                "value__subject": "s",
+                "value__subject__name__strategy": "RecordNameStrategy",
+            },
+            "Options 'value.subject' and 'value.subject.name.strategy' contradict each other",
+        ),
+        (
+            {"value__format": "avro", "value__subject__name__strategy": "Mine"},
+            "must be topicnamestrategy or recordnamestrategy or topicrecordnamestrategy",
+        ),
         (
             {"value__format": "xml"},
             "Option 'value.format' must be raw or avro or protobuf or json, got 'xml'.",

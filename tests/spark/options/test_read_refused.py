@@ -125,11 +125,11 @@ END = "for batch queries on Kafka: set endingOffsets to latest (-1 for one parti
             "pushDownPredicate, "
             "includeHeaders, failOnDataLoss, kafkaConsumer.pollTimeoutMs, fetchOffset.numRetries, "
             "fetchOffset.retryIntervalMs, partition.metadata.cache.ttl.ms, groupIdPrefix, "
-            "value.format, value.framing, value.schema, value.subject, value.subject.version, "
-            "value.protobuf.message, key.format, key.framing, key.schema, key.subject, "
-            "key.subject.version, key.protobuf.message, mode, "
-            "schema.registry.*; an "
-            "option of the Kafka client needs 'kafka.' before its name.",
+            "value.format, value.framing, value.schema, value.subject, "
+            "value.subject.name.strategy, value.subject.version, value.protobuf.message, "
+            "key.format, key.framing, key.schema, key.subject, key.subject.name.strategy, "
+            "key.subject.version, key.protobuf.message, mode, schema.registry.*; an option "
+            "of the Kafka client needs 'kafka.' before its name.",
         ),
     ],
     ids=str,
