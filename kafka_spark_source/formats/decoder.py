@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ from kafka_formats.payloads import PayloadFormat
 from kafka_formats.records import RecordDecoder
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.writers import WriterSchemas
+from kafka_formats.schema_text import SchemaText
 from kafka_formats.settings import Framing, Mode
 from kafka_formats.types import as_nullable
 from kafka_protocol.errors import KafkaConfigError
@@ -104,6 +105,9 @@ def _reader_of(payload: PayloadOptions, schemas: ColumnSchemas, wanted: pa.DataT
 
     A schema may have changed since the query's columns were determined.
     """
+    schema_of = CODECS[payload.format].schema_of
+    if schema_of is not None and not schemas.are_known:
+        return _as_wanted(payload, schema_of, wanted)
     latest = _only(payload, schemas.latest)
     refusal = None
     for known in chain([latest], schemas.older()):
@@ -123,3 +127,18 @@ def _reader_of(payload: PayloadOptions, schemas: ColumnSchemas, wanted: pa.DataT
     raise KafkaConfigError(
         f"Column '{payload.column}' cannot be read as {latest.origin}: {refusal}"
     ) from refusal
+
+
+def _as_wanted(
+    payload: PayloadOptions, schema_of: Callable[[pa.DataType], SchemaText], wanted: pa.DataType
+) -> KnownSchema:
+    """The schema of a read that has only the type that it wants."""
+    try:
+        schema = schema_of(wanted)
+        CODECS[payload.format].check_part(schema, wanted)
+    except SchemaError as error:
+        raise KafkaConfigError(
+            f"Column '{payload.column}' cannot be read as {wanted} from {payload.format.value}: "
+            f"{error}"
+        ) from error
+    return KnownSchema("the schema of the read", schema)

@@ -71,7 +71,8 @@ def _schema_of(
     data_type: pa.DataType | None,
     options: WriteFormatOptions,
 ) -> KnownSchema:
-    if payload.schema is None and options.auto_register and data_type is not None:
+    is_made = payload.schema is None and (options.auto_register or not schemas.are_known)
+    if is_made and data_type is not None:
         derived = CODECS[payload.format].derive(data_type)
         return KnownSchema("the schema of the column", derived)
     return schemas.latest[0]

@@ -70,6 +70,11 @@ class ColumnSchemas:
         self._topics = topics
         self._client = client
 
+    @property
+    def are_known(self) -> bool:
+        """Whether there is a schema, and not only the type that a query wants or has."""
+        return self._payload.schema is not None or self._client is not None
+
     @cached_property
     def latest(self) -> list[KnownSchema]:
         """The schema to read as: one, or that of each topic. It is found once for a query.
@@ -79,6 +84,12 @@ class ColumnSchemas:
         """
         if self._payload.schema is not None:
             return [self._given(self._payload.schema)]
+        if not self.are_known:
+            column = self._payload.column
+            raise KafkaConfigError(
+                f"The type of the {column}s is not known: set {column}.schema, or give "
+                f".schema('{column} struct<...>') with the fields to read."
+            )
         version: int | Literal["latest"] = self._payload.version or "latest"
         found = [self._registry.version(subject, version) for subject in self.subjects()]
         return [self._known(each) for each in found]

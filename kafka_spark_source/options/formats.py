@@ -28,6 +28,8 @@ from kafka_spark_source.options.payload_table import (
     PayloadRows,
 )
 
+# Their payloads name their fields, so that a type says all.
+_NEED_NO_SCHEMA: Final = frozenset({Format.JSON})
 _URL: Final = f"{REGISTRY_PREFIX}url"
 ID_PREFIX: Final = "id:"
 
@@ -201,7 +203,8 @@ def _check(
             f"Option '{rows.framing.name}' is {found.framing.value}, which needs "
             f"'{_URL}': set it to the registry's address."
         )
-    if found.schema is None or found.schema.startswith(ID_PREFIX):
+    is_lacking = found.schema is None and found.format not in _NEED_NO_SCHEMA
+    if is_lacking or (found.schema is not None and found.schema.startswith(ID_PREFIX)):
         raise KafkaConfigError(
             f"Option '{rows.format.name}' needs a schema: set {rows.schema.name} to it, or "
             f"{_URL} to the address of a registry."

@@ -50,6 +50,8 @@ class Codec:
         derive: The schema of a type, for a column without one.
         frame_suffix: What is between the id of a schema and a payload.
         needs_writer: Whether payloads are read with the schema that they were written with.
+        schema_of: The schema to read as a type, where payloads name their fields; None where a
+            schema has to be given.
     """
 
     name_of: Callable[[SchemaText], str]
@@ -60,3 +62,4 @@ class Codec:
     derive: Callable[[pa.DataType], SchemaText]
     frame_suffix: Callable[[SchemaText], bytes] = lambda _: b""
     needs_writer: bool = True
+    schema_of: Callable[[pa.DataType], SchemaText] | None = None

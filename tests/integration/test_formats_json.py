@@ -109,6 +109,27 @@ def test_confluents_deserializer_reads_what_is_written(
         other.options(**servers, **options, topic=topic).mode("append").save()
 
 
+def test_without_any_schema(
+    spark: SparkSession, kafka_cluster: KafkaCluster, read: Read, make_topic: MakeTopic
+) -> None:
+    """The type of the column says how to write, and that of the read how to read."""
+    topic = make_topic()
+    rows = spark.range(0, 3, 1, 1).selectExpr("struct(id, array(id) AS ids, 'x' AS `a b`) AS value")
+    given = {
+        "kafka.bootstrap.servers": kafka_cluster.bootstrap_servers,
+        "value.format": "json",
+    }
+    rows.write.format("pykafka").options(**given, topic=topic).mode("append").save()
+    assert [json.loads(row["value"]) for row in read(subscribe=topic).collect()] == [
+        {"id": number, "ids": [number], "a b": "x"} for number in range(3)
+    ]
+    reader = spark.read.format("pykafka").options(**given, subscribe=topic)
+    with pytest.raises(PySparkException, match=r"set value.schema, or give .schema\('value struct"):
+        reader.load()
+    back = reader.schema("value struct<ids: array<bigint>, `a b`: string>").load()
+    assert [row["value"]["ids"] for row in back.collect()] == [[0], [1], [2]]
+
+
 def test_broken_payloads_by_mode_with_a_ddl(
     kafka_cluster: KafkaCluster, read: Read, make_topic: MakeTopic
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 import pyarrow as pa
 
 from kafka_formats.codec import Codec, WriterOf
+from kafka_formats.json.ddl import to_ddl
 from kafka_formats.json.derive import derive_schema
 from kafka_formats.json.reader import JsonReaders
 from kafka_formats.json.schema import check_part, name_of, type_of
@@ -22,4 +23,12 @@ def _derive(data_type: pa.DataType) -> SchemaText:
     return SchemaText(derive_schema(data_type))
 
 
-JSON: Final = Codec(name_of, type_of, check_part, _readers, JsonWriter, _derive, needs_writer=False)
+def _schema_of(wanted: pa.DataType) -> SchemaText:
+    return SchemaText(to_ddl(wanted))
+
+
+JSON: Final = Codec(
+    *(name_of, type_of, check_part, _readers, JsonWriter, _derive),
+    needs_writer=False,
+    schema_of=_schema_of,
+)

@@ -1,4 +1,4 @@
-"""Spark's DDL -> Arrow types: `id bigint, lines array<struct<sku string>>`.
+"""Spark's DDL <-> Arrow types: `id bigint, lines array<struct<sku string>>`.
 
 PySpark's own parser needs a JVM, which a data source does not have when it tells its columns.
 
@@ -39,6 +39,9 @@ _SIMPLE: Final[Mapping[str, pa.DataType]] = {
     "timestamp_ntz": pa.timestamp("us"),
 }
 
+# The first name of each type.
+_NAMES: Final[Mapping[pa.DataType, str]] = {_SIMPLE[name]: name for name in reversed([*_SIMPLE])}
+
 
 def parse_ddl(text: str) -> pa.DataType:
     """The type of a DDL: one type, or the fields of a struct. All parts can be null.
@@ -62,6 +65,35 @@ def is_ddl(text: str) -> bool:
     except SchemaError:
         return False
     return True
+
+
+def to_ddl(data_type: pa.DataType) -> str:
+    """The DDL of a type: `parse_ddl` gives the type again, with all parts nullable.
+
+    Raises:
+        SchemaError: JSON is not read as the type. Names the field.
+    """
+    return _ddl_of(data_type, "")
+
+
+def _ddl_of(to: pa.DataType, path: str) -> str:
+    if pa.types.is_struct(to):
+        fields = (_ddl_of_field(each, f"{path}.{each.name}" if path else each.name) for each in to)
+        return f"struct<{', '.join(fields)}>"
+    if pa.types.is_map(to) and pa.types.is_string(to.key_type):
+        return f"map<string, {_ddl_of(to.item_type, f'{path}{{}}')}>"
+    if pa.types.is_list(to):
+        return f"array<{_ddl_of(to.value_type, f'{path}[]')}>"
+    if pa.types.is_decimal128(to):
+        return f"decimal({to.precision}, {to.scale})"
+    if to not in _NAMES:
+        raise SchemaError(f"{f'the field {path!r}' if path else 'the payload'} has the type {to}")
+    return _NAMES[to]
+
+
+def _ddl_of_field(field: pa.Field, path: str) -> str:
+    name = field.name.replace("`", "``")
+    return f"`{name}` {_ddl_of(field.type, path)}"
 
 
 class _DdlError(SchemaError):

@@ -7,9 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kafka_formats.errors import SchemaError
-from kafka_formats.json.ddl import is_ddl, parse_ddl
+from kafka_formats.json.ddl import is_ddl, parse_ddl, to_ddl
 from kafka_formats.json.derive import derive_schema
 from kafka_formats.json.schema import check_part, check_written, type_of
 from kafka_formats.schema_text import SchemaText
@@ -83,6 +85,42 @@ def test_fault_62_what_has_no_type_is_refused(schema: Any, message: str) -> None
 )
 def test_what_is_no_ddl(text: str) -> None:
     assert not is_ddl(text)
+
+
+SIMPLE = st.sampled_from(
+    [
+        *(pa.bool_(), pa.int8(), pa.int64(), pa.float32(), pa.string(), pa.binary(), pa.date32()),
+        *(pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.decimal128(5, 2)),
+    ]
+)
+TYPES = st.recursive(
+    SIMPLE,
+    lambda inner: st.one_of(
+        inner.map(lambda each: pa.list_(pa.field("element", each))),
+        inner.map(lambda each: pa.map_(pa.string(), pa.field("value", each))),
+        st.dictionaries(st.text(max_size=3), inner, max_size=3).map(
+            lambda fields: pa.struct([*fields.items()])
+        ),
+    ),
+    max_leaves=5,
+)
+
+
+@given(TYPES)
+def test_the_ddl_of_a_type(data_type: pa.DataType) -> None:
+    assert parse_ddl(to_ddl(data_type)) == data_type
+
+
+@pytest.mark.parametrize(
+    ("data_type", "message"),
+    [
+        (pa.struct([("a", pa.list_(pa.uint8()))]), r"the field 'a\[\]' has the type uint8"),
+        (pa.map_(pa.int32(), pa.int32()), "the payload has the type map<int32, int32>"),
+    ],
+)
+def test_a_type_that_json_has_not(data_type: pa.DataType, message: str) -> None:
+    with pytest.raises(SchemaError, match=message):
+        to_ddl(data_type)
 
 
 def test_a_part_and_a_written_type_are_checked() -> None:

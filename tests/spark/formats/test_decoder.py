@@ -163,6 +163,18 @@ def test_the_subject_follows_from_the_name_of_the_schema() -> None:
     assert "follows from the name of their schema (RecordNameStrategy), and there is none" in error
 
 
+def test_json_is_read_as_wanted_without_a_schema() -> None:
+    json_value = replace(VALUE, format=Format.JSON, framing=Framing.NONE)
+    found = formats(None, json_value).decoder(wanted(WHO)).formats["value"]
+    rows = pa.array([b'{"id": 1, "who": "x"}'], pa.binary())
+    assert found.reader_of(None).decode(rows, 0).values.to_pylist() == [{"who": "x"}]
+    assert "set value.schema, or give .schema('value struct<...>')" in config_error(
+        formats(None, json_value).columns
+    )
+    error = config_error(formats(None, json_value).decoder, wanted(ID))
+    assert "the field 'id' can be null: leave NOT NULL out of its type" in error
+
+
 def test_a_schema_of_the_user_without_a_registry(tmp_path: Path) -> None:
     file = tmp_path / "order.avsc"
     file.write_text(SECOND)

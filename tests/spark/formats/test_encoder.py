@@ -104,6 +104,11 @@ def test_without_a_registry_there_is_no_frame() -> None:
     assert payload_of(None, replace(VALUE, framing=Framing.NONE, schema=ORDER)) == b"\x0a"
 
 
+def test_json_is_written_without_a_schema() -> None:
+    json_value = replace(VALUE, format=Format.JSON, framing=Framing.NONE)
+    assert payload_of(None, json_value) == b'{"id":5}'
+
+
 def test_a_type_that_does_not_fit_is_refused() -> None:
     with registry(subjects(orders__value=ONE)) as fake:
         error = config_error(payload_of, fake, data_type=pa.struct({"id": pa.string()}))
