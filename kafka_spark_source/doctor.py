@@ -62,9 +62,8 @@ class Report(NamedTuple):
 def check(spark: SparkSession, options: Mapping[str, str]) -> Report:
     """Take the steps of a read or a write on the driver and on every executor.
 
-    The executors take part that have a free slot; all do where nothing else runs. A pattern of
-    topics (`subscribePattern`) names none, so none is tried. Brokers keep no more of it than of
-    `pykafka doctor`.
+    The executors take part that have a free slot; all do where nothing else runs. Brokers keep no
+    more of it than of `pykafka doctor`.
 
     Args:
         spark: The session.
@@ -105,7 +104,8 @@ def _read(given: Mapping[str, str]) -> tuple[dict[str, str], Job]:
     client = client_options(given, Use.BATCH_READ)
     subscribed, assigned = Table.SUBSCRIBE.value_if_in(given), Table.ASSIGN.value_if_in(given)
     topics = [topic for each in (subscribed, assigned) if each for topic in topics_of(each)]
-    return client, Job(reads=tuple(topics), group=client.get("group.id"))
+    pattern = Table.SUBSCRIBE_PATTERN.value_if_in(given)
+    return client, Job(reads=tuple(topics), group=client.get("group.id"), pattern=pattern)
 
 
 def _examine(name: str, client: Mapping[str, str], job: Job) -> Place:

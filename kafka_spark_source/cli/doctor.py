@@ -40,6 +40,9 @@ def add_doctor(commands: Commands) -> None:
         parser.add_argument(
             name, metavar="TOPIC", action="append", default=[], help=f"a topic that the job {verb}"
         )
+    parser.add_argument(
+        "--read-pattern", metavar="REGEX", help="topics that the job reads (subscribePattern)"
+    )
     parser.add_argument("--group", help="the consumer group whose offsets it reads or commits")
     parser.add_argument(
         "--transactional-id-prefix", metavar="PREFIX", help="of an exactly-once write"
@@ -55,18 +58,21 @@ def add_doctor(commands: Commands) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from kafka_protocol.client.config.client import ClientConfig  # noqa: PLC0415 - slow
     from kafka_spark_source.cli.console import print_text, progress  # noqa: PLC0415 - rich
+    from kafka_spark_source.planning.strategies import parse_subscribe_pattern  # noqa: PLC0415
     from kafka_spark_source.tools.diagnosis import Job, diagnose  # noqa: PLC0415 - PyArrow
     from kafka_spark_source.tools.environment import environment  # noqa: PLC0415
     from kafka_spark_source.tools.masking import masked  # noqa: PLC0415
     from kafka_spark_source.tools.report import Place, pasteable  # noqa: PLC0415
 
     options = options_of(arguments)
+    pattern = arguments.read_pattern
     job = Job(
         tuple(arguments.read),
         tuple(arguments.write),
         arguments.group,
         arguments.transactional_id_prefix,
         arguments.commit_log,
+        pattern and parse_subscribe_pattern("--read-pattern", pattern),
     )
     is_table = arguments.output == "table"
     findings = []

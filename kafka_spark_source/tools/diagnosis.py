@@ -22,6 +22,7 @@ from kafka_protocol.client.producer.transactions import begin
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
 from kafka_protocol.messages.metadata import MetadataResponse
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+from kafka_spark_source.planning.strategies import SubscribePattern
 from kafka_spark_source.tools.broker_clock import clock_difference_ms
 from kafka_spark_source.tools.findings import Finding, Result, tried
 from kafka_spark_source.tools.peek import records_in
@@ -33,6 +34,8 @@ from kafka_spark_source.tools.topics import Partition, Topic, list_topics
 _CLOCK_LIMIT_MS: Final = 2_000
 # Brokers that are tried at the same time.
 _AT_ONCE: Final = 16
+# Topics of a pattern that are tried.
+_MOST_TOPICS: Final = 20
 # The transactional id that is tried has the prefix of the job's, as ACLs are by prefix.
 _OWN_ID: Final = "doctor"
 
@@ -46,6 +49,7 @@ class Job(NamedTuple):
         group: The consumer group whose offsets it reads or commits; None for none.
         transactional_prefix: Of an exactly-once write; None for others.
         commit_log: The topic of its decisions.
+        pattern: Of names of topics that it reads.
     """
 
     reads: tuple[str, ...] = ()
@@ -53,6 +57,7 @@ class Job(NamedTuple):
     group: str | None = None
     transactional_prefix: str | None = None
     commit_log: str | None = None
+    pattern: SubscribePattern | None = None
 
 
 def diagnose(config: ClientConfig, job: Job) -> Iterator[Finding]:
@@ -133,8 +138,13 @@ def _clock(cluster: Cluster) -> Finding:
 
 
 def _needs(cluster: Cluster, job: Job) -> Iterator[Finding]:
-    for topic in dict.fromkeys((*job.reads, *job.writes)):
-        wanted = {Operation.READ: topic in job.reads, Operation.WRITE: topic in job.writes}
+    reads = [*job.reads]
+    if job.pattern is not None:
+        finding, matching = _matching(cluster, job.pattern)
+        yield finding
+        reads += matching
+    for topic in dict.fromkeys((*reads, *job.writes)):
+        wanted = {Operation.READ: topic in reads, Operation.WRITE: topic in job.writes}
         yield from _topic(cluster, topic, [each for each in wanted if wanted[each]])
     if job.group is not None:
         yield _group(cluster, job.group)
@@ -144,6 +154,24 @@ def _needs(cluster: Cluster, job: Job) -> Iterator[Finding]:
         yield _transactional(cluster, job.transactional_prefix)
     if job.commit_log is not None:
         yield from _commit_log(cluster, job.commit_log)
+
+
+def _matching(cluster: Cluster, pattern: SubscribePattern) -> tuple[Finding, list[str]]:
+    """The topics of a pattern, as far as they are tried."""
+    try:
+        response = cluster.with_any_broker(
+            lambda broker, setup: request_metadata(broker, None, setup), _deadline(cluster)
+        )
+    except KafkaError as error:
+        return Finding("pattern", pattern.pattern, Result.BAD, str(error)), []
+    named = [each.name for each in response.topics if each.name and not each.is_internal]
+    found = sorted(name for name in named if pattern.matches(name))
+    if not found:
+        detail = f"none of {len(named)} topics that the principal may describe has such a name"
+        return Finding("pattern", pattern.pattern, Result.COSTLY, detail), []
+    tried_too = "" if len(found) <= _MOST_TOPICS else f", of which {_MOST_TOPICS} are tried"
+    detail = f"topics: {len(found)}{tried_too}"
+    return Finding("pattern", pattern.pattern, Result.GOOD, detail), found[:_MOST_TOPICS]
 
 
 def _topic(cluster: Cluster, name: str, wanted: list[Operation]) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.schema import Request, VersionRange
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.planning.strategies import SubscribePattern
 from kafka_spark_source.tools.diagnosis import Job, diagnose
 from kafka_spark_source.tools.findings import Finding, Result
 from tests.fakes import faults
@@ -203,6 +204,40 @@ def test_rights(cluster: ScriptedCluster, bits: int, result: Result, detail: str
     cluster.spoil(MetadataRequest, faults.changed(grant))
     found = found_in(cluster, READS)["rights"]
     assert (found.result, found.detail) == (result, detail)
+
+
+def test_the_topics_of_a_pattern(cluster: ScriptedCluster) -> None:
+    for number in range(21):
+        cluster.add_topic(f"many-{number}")
+    job = Job(pattern=SubscribePattern("many|^t$"))
+    findings = [*diagnose(config(*cluster.bootstrap_servers), job)]
+    (found,) = (each for each in findings if each.step == "pattern")
+    assert (found.result, found.detail) == (Result.GOOD, "topics: 22, of which 20 are tried")
+    tried = [each.subject for each in findings if each.step == "leaders"]
+    assert tried == sorted(["t", *(f"many-{number}" for number in range(21))])[:20]
+
+
+def test_a_pattern_without_a_topic(cluster: ScriptedCluster) -> None:
+    findings = [*diagnose(config(*cluster.bootstrap_servers), Job(pattern=SubscribePattern("x")))]
+    assert findings[-1] == Finding(
+        *("pattern", "x", Result.COSTLY),
+        "none of 1 topics that the principal may describe has such a name",
+    )
+
+
+def test_a_pattern_that_cannot_be_looked_up(cluster: ScriptedCluster) -> None:
+    def close_for_all_topics(handler: Handler) -> Handler:
+        closes = faults.closing(handler)
+        return lambda request, version: (handler if request.topics == [] else closes)(
+            request, version
+        )
+
+    cluster.spoil(MetadataRequest, close_for_all_topics)
+    job = Job(pattern=SubscribePattern("x"))
+    (found,) = (
+        each for each in diagnose(config(*cluster.bootstrap_servers), job) if each.step == "pattern"
+    )
+    assert found.result is Result.BAD
 
 
 def test_rights_of_old_brokers_are_not_told(cluster: ScriptedCluster) -> None:
