@@ -10,7 +10,8 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -19,6 +20,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import prometheus
+from kafka_spark_source.end_times import EndTimes
 from kafka_spark_source.planning.offsets_json import offsets_from_log
 
 if TYPE_CHECKING:
@@ -47,12 +49,20 @@ class PartitionLag(NamedTuple):
         consumed_offset: The first offset that the query has not read.
         latest_offset: The end of the log when the batch was planned: the high watermark, or the
             last stable offset if the query reads committed records only.
+        behind_ms: How long ago the first unread record was written, by the ends of the log in the
+            reports so far; 0 if there is none. None without reports.
     """
 
     topic: str
     partition: int
     consumed_offset: int
     latest_offset: int
+    behind_ms: int | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """`behind_ms` in seconds."""
+        return None if self.behind_ms is None else self.behind_ms / 1000
 
     @property
     def records(self) -> int:
@@ -96,6 +106,31 @@ def worst_of(lags: Iterable[PartitionLag]) -> tuple[PartitionLag, ...]:
     return tuple(lag for _, lag in sorted(worst.items()))
 
 
+class _Run(NamedTuple):
+    """What is known of a run of a query.
+
+    Attributes:
+        query: Its name, or its id.
+        triggered_ms: When the trigger of the newest report began, in ms since 1970.
+        input_rate: Rows that arrive in a second, as Spark reports it.
+        processed_rate: Rows that the query processes in a second.
+        lags: By topic and partition.
+        end_times: Those of the reports before.
+    """
+
+    query: str
+    triggered_ms: int
+    input_rate: float
+    processed_rate: float
+    lags: tuple[PartitionLag, ...]
+    end_times: EndTimes
+
+    @property
+    def triggered_seconds(self) -> float:
+        """`triggered_ms` in seconds."""
+        return self.triggered_ms / 1000
+
+
 class LagListener(StreamingQueryListener):
     """Reports the lag of streaming queries, partition by partition.
 
@@ -125,7 +160,7 @@ class LagListener(StreamingQueryListener):
     def __init__(self, prometheus_file: str | os.PathLike[str] | None = None) -> None:
         self._file = Path(prometheus_file) if prometheus_file else None
         # By run: a restarted query may report before the end of its previous run is reported.
-        self._by_run: dict[UUID, tuple[str, tuple[PartitionLag, ...]]] = {}
+        self._by_run: dict[UUID, _Run] = {}
         self._has_warned = False
         self._lock = threading.Lock()  # Spark calls from its own threads
         self._file_lock = threading.Lock()
@@ -134,20 +169,20 @@ class LagListener(StreamingQueryListener):
     def lags(self) -> dict[str, tuple[PartitionLag, ...]]:
         """The newest lag of each running query, by its name, or by its id if it has no name."""
         with self._lock:
-            return dict(self._by_run.values())
+            return {run.query: run.lags for run in self._by_run.values()}
 
     def prometheus_text(self) -> str:
-        """`lags` in Prometheus' text format: three gauges for each partition."""
-        labelled = [
-            ({"query": query, "topic": lag.topic, "partition": str(lag.partition)}, lag)
-            for query, lags in self.lags.items()
-            for lag in lags
+        """`lags` in Prometheus' text format: gauges for each partition, and for each query."""
+        with self._lock:
+            runs = {run.query: run for run in self._by_run.values()}
+        queries = [({"query": query}, run) for query, run in runs.items()]
+        partitions = [
+            ({**labels, "topic": lag.topic, "partition": str(lag.partition)}, lag)
+            for labels, run in queries
+            for lag in run.lags
         ]
         return prometheus.render(
-            prometheus.Gauge(
-                name, description, [(labels, getattr(lag, field)) for labels, lag in labelled]
-            )
-            for name, description, field in _GAUGES
+            [*_gauges(PARTITION_GAUGES, partitions), *_gauges(QUERY_GAUGES, queries)]
         )
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
@@ -157,12 +192,21 @@ class LagListener(StreamingQueryListener):
         """Update the lag after a batch, or after a trigger without new data."""
         progress = event.progress
         query = progress.name or str(progress.id)
-        lags = worst_of(lag for each in progress.sources for lag in self._lag_of(query, each))
+        found = worst_of(lag for each in progress.sources for lag in self._lag_of(query, each))
         with self._lock:
+            run = self._by_run.pop(progress.runId, None)
+            end_times = EndTimes() if run is None else run.end_times
+            triggered_ms = _ms_of(progress.timestamp)
+            lags = _with_times(found, end_times, triggered_ms)
             if lags:
-                self._by_run[progress.runId] = query, lags
-            else:
-                self._by_run.pop(progress.runId, None)
+                self._by_run[progress.runId] = _Run(
+                    query,
+                    triggered_ms,
+                    progress.inputRowsPerSecond,
+                    progress.processedRowsPerSecond,
+                    lags,
+                    end_times,
+                )
         if lags:
             worst = max(lags, key=lambda lag: lag.records)
             _log.info(
@@ -211,8 +255,48 @@ class LagListener(StreamingQueryListener):
                 _log.warning("Cannot write the lag for Prometheus: %s", error)
 
 
-_GAUGES: Final = (
+def _with_times(
+    lags: tuple[PartitionLag, ...], end_times: EndTimes, now_ms: int
+) -> tuple[PartitionLag, ...]:
+    end_times.keep_only({TopicPartition(lag.topic, lag.partition) for lag in lags})
+    return tuple(
+        lag._replace(
+            behind_ms=end_times.behind_ms(
+                TopicPartition(lag.topic, lag.partition),
+                lag.consumed_offset,
+                lag.latest_offset,
+                now_ms,
+            )
+        )
+        for lag in lags
+    )
+
+
+def _ms_of(timestamp: str) -> int:
+    # Python 3.10 does not read Z.
+    return int(datetime.fromisoformat(timestamp.replace("Z", "+00:00")).timestamp() * 1000)
+
+
+# Name, description, and the field with the value: of a partition, and of a query.
+PARTITION_GAUGES: Final = (
     ("pykafka_lag_records", "Records that the query has not read yet.", "records"),
+    ("pykafka_lag_seconds", "How long ago the first unread record was written.", "seconds"),
     ("pykafka_consumed_offset", "First offset that the query has not read.", "consumed_offset"),
     ("pykafka_latest_offset", "End of the log when the batch was planned.", "latest_offset"),
 )
+QUERY_GAUGES: Final = (
+    ("pykafka_input_rows_per_second", "Rows that arrive in a second.", "input_rate"),
+    ("pykafka_processed_rows_per_second", "Rows processed in a second.", "processed_rate"),
+    ("pykafka_last_trigger_seconds", "When the last trigger began.", "triggered_seconds"),
+)
+
+
+def _gauges(
+    rows: Iterable[tuple[str, str, str]], labelled: Sequence[tuple[Mapping[str, str], object]]
+) -> list[prometheus.Gauge]:
+    return [
+        prometheus.Gauge(
+            name, description, [(labels, getattr(value, field)) for labels, value in labelled]
+        )
+        for name, description, field in rows
+    ]

@@ -32,7 +32,7 @@ class Gauge(NamedTuple):
 
     name: str
     description: str
-    samples: Sequence[tuple[Mapping[str, str], int]]
+    samples: Sequence[tuple[Mapping[str, str], float]]
 
 
 def render(gauges: Iterable[Gauge]) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-_SAMPLE = re.compile(r"([a-z_]+)\{(.*)\} (-?[0-9]+)", re.DOTALL)
+_SAMPLE = re.compile(r"([a-z_]+)\{(.*)\} (-?[0-9]+(?:\.[0-9]+)?|nan|inf)", re.DOTALL)
 _LABEL = re.compile(r'([a-z_]+)="((?:[^"\\\n]|\\[\\"n])*)"(,|$)')
 _ESCAPE = re.compile(r"\\(.)")
 _UNESCAPED = {"\\": "\\", '"': '"', "n": "\n"}
 
-Samples = list[tuple[dict[str, str], int]]
+Samples = list[tuple[dict[str, str], float]]
 
 
 def parse(text: str) -> dict[str, Samples]:
@@ -32,8 +32,13 @@ def parse(text: str) -> dict[str, Samples]:
         assert sample[1] == list(gauges)[-1], "a sample is not with its gauge"
         labels = _parse_labels(sample[2])
         assert labels not in [others for others, _ in gauges[sample[1]]], "a sample is there twice"
-        gauges[sample[1]].append((labels, int(sample[3])))
+        gauges[sample[1]].append((labels, _number(sample[3])))
     return gauges
+
+
+def _number(text: str) -> float:
+    # A float has not all integers.
+    return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
 def _parse_labels(text: str) -> dict[str, str]:

@@ -140,7 +140,11 @@ ID, RUN = str(uuid.uuid4()), str(uuid.uuid4())
 
 
 def progress(
-    *sources: dict[str, Any], name: str | None = "orders", run: str = RUN, batch: int = 7
+    *sources: dict[str, Any],
+    name: str | None = "orders",
+    run: str = RUN,
+    batch: int = 7,
+    minute: int = 0,
 ) -> QueryProgressEvent:
     return QueryProgressEvent.fromJson(
         {
@@ -148,7 +152,7 @@ def progress(
                 "id": ID,
                 "runId": run,
                 "name": name,
-                "timestamp": "2026-01-01T00:00:00.000Z",
+                "timestamp": f"2026-01-01T00:{minute:02}:00.000Z",
                 "batchId": batch,
                 "batchDuration": 1,
                 "stateOperators": [],
@@ -173,13 +177,26 @@ def test_the_newest_progress_counts(caplog: pytest.LogCaptureFixture) -> None:
     listener = LagListener()
     assert listener.lags == {}
     listener.onQueryProgress(progress(BEHIND))
-    assert listener.lags == {"orders": (PartitionLag("t", 0, 4, 6), PartitionLag("t", 1, 9, 19))}
+    assert listener.lags == {
+        "orders": (PartitionLag("t", 0, 4, 6, 0), PartitionLag("t", 1, 9, 19, 0))
+    }
     listener.onQueryProgress(progress(source('{"t":{"0":6}}', '{"t":{"0":6}}'), batch=8))
-    assert listener.lags == {"orders": (PartitionLag("t", 0, 6, 6),)}
+    assert listener.lags == {"orders": (PartitionLag("t", 0, 6, 6, 0),)}
     assert caplog.messages == [
         "Query orders, batch 7: 12 records behind in 2 partitions, 10 of them in t-1",
         "Query orders, batch 8: 0 records behind in 1 partitions, 0 of them in t-0",
     ]
+
+
+def test_lag_in_time_is_that_between_reports() -> None:
+    listener = LagListener()
+    for minute, consumed, latest in ((0, 0, 100), (1, 100, 200), (2, 150, 300), (3, 300, 300)):
+        offsets = (json.dumps({"t": {"0": each}}) for each in (consumed, latest))
+        listener.onQueryProgress(progress(source(*offsets), minute=minute))
+        (lag,) = listener.lags["orders"]
+        # Offset 100 was written behind minute 0, offset 150 half a minute later.
+        assert lag.behind_ms == {0: 0, 1: 60_000, 2: 90_000, 3: 0}[minute]
+    assert parse(listener.prometheus_text())["pykafka_lag_seconds"][0][1] == 0
 
 
 def test_a_query_without_a_name_is_called_by_its_id() -> None:
@@ -221,9 +238,9 @@ def test_the_end_of_an_earlier_run_keeps_the_next_one() -> None:
     listener.onQueryProgress(progress(BEHIND))
     again = str(uuid.uuid4())
     listener.onQueryProgress(progress(source('{"t":{"0":6}}', '{"t":{"0":6}}'), run=again))
-    assert listener.lags == {"orders": (PartitionLag("t", 0, 6, 6),)}
+    assert listener.lags == {"orders": (PartitionLag("t", 0, 6, 6, 0),)}
     listener.onQueryTerminated(terminated())
-    assert listener.lags == {"orders": (PartitionLag("t", 0, 6, 6),)}
+    assert listener.lags == {"orders": (PartitionLag("t", 0, 6, 6, 0),)}
     listener.onQueryTerminated(terminated(again))
     assert listener.lags == {}
 
@@ -249,8 +266,12 @@ def test_the_gauges() -> None:
     labels = {"query": 'a "b"', "topic": "t", "partition": "0"}
     assert parse(listener.prometheus_text()) == {
         "pykafka_lag_records": [(labels, 2)],
+        "pykafka_lag_seconds": [(labels, 0)],
         "pykafka_consumed_offset": [(labels, 4)],
         "pykafka_latest_offset": [(labels, 6)],
+        "pykafka_input_rows_per_second": [({"query": 'a "b"'}, 1)],
+        "pykafka_processed_rows_per_second": [({"query": 'a "b"'}, 1)],
+        "pykafka_last_trigger_seconds": [({"query": 'a "b"'}, 1767225600)],
     }
     listener.onQueryTerminated(terminated())
     assert not any(parse(listener.prometheus_text()).values())

@@ -188,3 +188,11 @@ def test_txn(
         cluster.push_errors(ListTransactionsRequest, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         assert cli.main(["txn", "list", *given]) == 1
         assert "CLUSTER_AUTHORIZATION_FAILED" in capsys.readouterr().err
+
+
+def test_dashboard(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["dashboard"]) == 0
+    assert json.loads(capsys.readouterr().out)["panels"][0]["type"] == "timeseries"
+    assert cli.main(["dashboard", "--alerts"]) == 0
+    (group,) = json.loads(capsys.readouterr().out)["groups"]
+    assert group["rules"][0]["alert"] == "PykafkaQueryBehind"
