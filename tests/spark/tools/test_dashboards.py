@@ -11,7 +11,7 @@ import pytest
 from kafka_spark_source.lag import PARTITION_GAUGES, QUERY_GAUGES
 from kafka_spark_source.tools.dashboards import alert_rules, dashboard, expressions
 
-GAUGES = {name for name, _, _ in (*PARTITION_GAUGES, *QUERY_GAUGES)}
+GAUGES = {*(each.name for each in PARTITION_GAUGES), *(each.name for each in QUERY_GAUGES)}
 
 
 @pytest.mark.parametrize("expression", expressions())

@@ -54,7 +54,8 @@ class CoordinatedApi(Generic[K]):
     has_no_effect: Callable[[BrokerError], bool]
 
 
-class Settled(NamedTuple, Generic[K]):
+@dataclass(frozen=True, slots=True)
+class Settled(Generic[K]):
     """The final error of each key, or None, and the keys for which an earlier try may have worked.
 
     An error is retriable where the deadline ended the tries. It is the one before the last if the
