@@ -10,10 +10,11 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     )
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 # Spark's description of a Python source without latest offsets: it reports the end of the batch
 # instead. From PySpark 4.2 on this source is PythonMicroBatchStreamWithAdmissionControl.
@@ -58,11 +61,6 @@ class PartitionLag(NamedTuple):
     consumed_offset: int
     latest_offset: int
     behind_ms: int | None = None
-
-    @property
-    def seconds(self) -> float | None:
-        """`behind_ms` in seconds."""
-        return None if self.behind_ms is None else self.behind_ms / 1000
 
     @property
     def records(self) -> int:
@@ -124,11 +122,6 @@ class _Run(NamedTuple):
     processed_rate: float
     lags: tuple[PartitionLag, ...]
     end_times: EndTimes
-
-    @property
-    def triggered_seconds(self) -> float:
-        """`triggered_ms` in seconds."""
-        return self.triggered_ms / 1000
 
 
 class LagListener(StreamingQueryListener):
@@ -277,26 +270,60 @@ def _ms_of(timestamp: str) -> int:
     return int(datetime.fromisoformat(timestamp.replace("Z", "+00:00")).timestamp() * 1000)
 
 
-# Name, description, and the field with the value: of a partition, and of a query.
-PARTITION_GAUGES: Final = (
-    ("pykafka_lag_records", "Records that the query has not read yet.", "records"),
-    ("pykafka_lag_seconds", "How long ago the first unread record was written.", "seconds"),
-    ("pykafka_consumed_offset", "First offset that the query has not read.", "consumed_offset"),
-    ("pykafka_latest_offset", "End of the log when the batch was planned.", "latest_offset"),
+@dataclass(frozen=True, slots=True)
+class _GaugeOf(Generic[T]):
+    """A gauge: its name, its description, and its value for a partition or a query."""
+
+    name: str
+    description: str
+    value: Callable[[T], float]
+
+
+PARTITION_GAUGES: Final[tuple[_GaugeOf[PartitionLag], ...]] = (
+    _GaugeOf(
+        "pykafka_lag_records",
+        "Records that the query has not read yet.",
+        lambda lag: lag.records,
+    ),
+    _GaugeOf(
+        "pykafka_lag_seconds",
+        "How long ago the first unread record was written.",
+        lambda lag: (lag.behind_ms or 0) / 1000,
+    ),
+    _GaugeOf(
+        "pykafka_consumed_offset",
+        "First offset that the query has not read.",
+        lambda lag: lag.consumed_offset,
+    ),
+    _GaugeOf(
+        "pykafka_latest_offset",
+        "End of the log when the batch was planned.",
+        lambda lag: lag.latest_offset,
+    ),
 )
-QUERY_GAUGES: Final = (
-    ("pykafka_input_rows_per_second", "Rows that arrive in a second.", "input_rate"),
-    ("pykafka_processed_rows_per_second", "Rows processed in a second.", "processed_rate"),
-    ("pykafka_last_trigger_seconds", "When the last trigger began.", "triggered_seconds"),
+QUERY_GAUGES: Final[tuple[_GaugeOf[_Run], ...]] = (
+    _GaugeOf(
+        "pykafka_input_rows_per_second", "Rows that arrive in a second.", lambda run: run.input_rate
+    ),
+    _GaugeOf(
+        "pykafka_processed_rows_per_second",
+        "Rows processed in a second.",
+        lambda run: run.processed_rate,
+    ),
+    _GaugeOf(
+        "pykafka_last_trigger_seconds",
+        "When the last trigger began.",
+        lambda run: run.triggered_ms / 1000,
+    ),
 )
 
 
 def _gauges(
-    rows: Iterable[tuple[str, str, str]], labelled: Sequence[tuple[Mapping[str, str], object]]
+    kinds: Iterable[_GaugeOf[T]], labelled: Sequence[tuple[Mapping[str, str], T]]
 ) -> list[prometheus.Gauge]:
     return [
         prometheus.Gauge(
-            name, description, [(labels, getattr(value, field)) for labels, value in labelled]
+            each.name, each.description, [(labels, each.value(of)) for labels, of in labelled]
         )
-        for name, description, field in rows
+        for each in kinds
     ]
