@@ -24,6 +24,11 @@ def _console(*, stderr: bool) -> Console:
     return Console(stderr=stderr, width=width, highlight=False, markup=False)
 
 
+def clear() -> None:
+    """Clears a terminal."""
+    _console(stderr=False).clear()
+
+
 def print_text(text: str) -> None:
     """Prints lines without formatting."""
     _console(stderr=False).print(text, soft_wrap=True)

@@ -6,6 +6,9 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from kafka_protocol.client.clock import sleep_ms
+from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.cli.arguments import number_between
 from kafka_spark_source.cli.connection import add_connection, connected
 from kafka_spark_source.cli.output import Show, add_output, count, duration, print_rows
 from kafka_spark_source.cli.servers import SUCCESS
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kafka_spark_source.cli.servers import Commands
-    from kafka_spark_source.tools.lag import PartitionLag, QueryLag
+    from kafka_spark_source.tools.lag import GroupLag, PartitionLag, QueryLag
 
 BEHIND = 4
 
@@ -37,6 +40,9 @@ examples:
   pykafka lag /checkpoints/orders -b localhost:9092
   pykafka lag s3://data/checkpoints/orders --output json
   pykafka lag /checkpoints/* --fail-above 300 || page-somebody
+  pykafka lag /checkpoints/orders --watch 5
+  pykafka lag --group reports
+  pykafka lag /checkpoints/* --prometheus > /var/lib/node_exporter/lag.prom
 
 "behind" is the age of the first record that no finished micro-batch has read; "lost" are offsets
 that retention has taken before they were read. Exit codes: 0, 1 an error, 4 above --fail-above.
@@ -52,7 +58,16 @@ def add_lag(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
-    parser.add_argument("checkpoints", nargs="+", metavar="CHECKPOINT")
+    parser.add_argument("checkpoints", nargs="*", metavar="CHECKPOINT")
+    parser.add_argument(
+        "--group", action="append", default=[], help="a consumer group; may be repeated"
+    )
+    parser.add_argument(
+        "--watch", type=number_between(1, 86_400), metavar="SECONDS", help="look again and again"
+    )
+    parser.add_argument(
+        "--prometheus", action="store_true", help="print gauges in Prometheus' text format"
+    )
     parser.add_argument(
         "--fail-above",
         type=float,
@@ -65,43 +80,72 @@ def add_lag(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from kafka_spark_source.tools.checkpoints import read_checkpoint  # noqa: PLC0415 - PyArrow
-    from kafka_spark_source.tools.lag import lag_of  # noqa: PLC0415 - PyArrow
+    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
 
-    checkpoints = [read_checkpoint(location) for location in arguments.checkpoints]
-    with connected(arguments) as (cluster, deadline):
-        found = [lag_of(each, cluster, deadline) for each in checkpoints]
-    rows = [row for query in found for row in _rows(query)]
-    if arguments.output == "json":
-        print_rows(arguments, rows, _COLUMNS)
-    else:
-        _print_tables(arguments, found)
+    if not arguments.checkpoints and not arguments.group:
+        raise KafkaConfigError("Name a checkpoint, or a consumer group with --group.")
+    found = _look(arguments)
+    _print(arguments, found)
+    while arguments.watch is not None:
+        sleep_ms(arguments.watch * 1000)
+        found = _look(arguments)
+        console.clear()
+        _print(arguments, found)
     return BEHIND if arguments.fail_above is not None and _is_behind(found, arguments) else SUCCESS
 
 
-def _rows(query: QueryLag) -> Iterator[dict[str, Any]]:
-    facts = query._asdict()
+def _look(arguments: argparse.Namespace) -> list[QueryLag | GroupLag]:
+    from kafka_spark_source.tools.checkpoints import read_checkpoint  # noqa: PLC0415 - PyArrow
+    from kafka_spark_source.tools.lag import group_lag, lag_of  # noqa: PLC0415 - PyArrow
+
+    checkpoints = [read_checkpoint(location) for location in arguments.checkpoints]
+    with connected(arguments) as (cluster, deadline):
+        return [
+            *(lag_of(each, cluster, deadline) for each in checkpoints),
+            *(group_lag(each, cluster, deadline) for each in arguments.group),
+        ]
+
+
+def _print(arguments: argparse.Namespace, found: list[QueryLag | GroupLag]) -> None:
+    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
+    from kafka_spark_source.prometheus import render  # noqa: PLC0415 - only here
+    from kafka_spark_source.tools.lag import gauges_of  # noqa: PLC0415 - PyArrow
+
+    if arguments.prometheus:
+        console.print_text(render(gauges_of(found)).rstrip("\n"))
+    elif arguments.output == "json":
+        print_rows(arguments, [row for each in found for row in _rows(each)], _COLUMNS)
+    else:
+        _print_tables(arguments, found)
+
+
+def _rows(lag: QueryLag | GroupLag) -> Iterator[dict[str, Any]]:
+    facts = lag._asdict()
     facts.pop("partitions")
-    for each in query.partitions:
+    for each in lag.partitions:
         yield facts | each._asdict() | {"records": each.records, "lost": each.lost}
 
 
-def _print_tables(arguments: argparse.Namespace, found: list[QueryLag]) -> None:
+def _print_tables(arguments: argparse.Namespace, found: list[QueryLag | GroupLag]) -> None:
     from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
 
-    for query in found:
-        state = "unfinished" if query.is_unfinished else "ended"
-        console.print_text(
-            f"{query.checkpoint}: micro-batch {query.micro_batch:,} ({state}), "
-            f"{sum(each.records for each in query.partitions):,} records behind"
-        )
-        print_rows(arguments, _rows(query), _COLUMNS)
+    for each in found:
+        records = sum(lag.records for lag in each.partitions)
+        console.print_text(f"{_heading(each)}, {records:,} records behind")
+        print_rows(arguments, _rows(each), _COLUMNS)
 
 
-def _is_behind(found: list[QueryLag], arguments: argparse.Namespace) -> bool:
-    return any(
-        _is_worse(each, arguments.fail_above) for query in found for each in query.partitions
-    )
+def _heading(lag: QueryLag | GroupLag) -> str:
+    from kafka_spark_source.tools.lag import GroupLag  # noqa: PLC0415 - PyArrow
+
+    if isinstance(lag, GroupLag):
+        return f"group {lag.group}"
+    state = "unfinished" if lag.is_unfinished else "ended"
+    return f"{lag.checkpoint}: micro-batch {lag.micro_batch:,} ({state})"
+
+
+def _is_behind(found: list[QueryLag | GroupLag], arguments: argparse.Namespace) -> bool:
+    return any(_is_worse(each, arguments.fail_above) for lag in found for each in lag.partitions)
 
 
 def _is_worse(lag: PartitionLag, seconds: float) -> bool:

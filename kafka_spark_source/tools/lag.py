@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from typing import Final, NamedTuple
 
 from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.cluster.groups import committed_offsets
 from kafka_protocol.client.consumer.fetch_request import PartlyRead
 from kafka_protocol.client.consumer.fetch_together import FetchTogether
 from kafka_protocol.columnar.batch_columns import take_batch_columns
 from kafka_protocol.columnar.decode import decode_batches
+from kafka_protocol.errors import KafkaError
 from kafka_protocol.topic_partition import LogBounds, OffsetRange, TopicPartition, by_topic
 from kafka_spark_source.planning.strategies import Subscribe
+from kafka_spark_source.prometheus import Gauge
 from kafka_spark_source.reading.assignment import resolve
 from kafka_spark_source.tools.checkpoints import Checkpoint
 from kafka_spark_source.tools.positions import bounds_of_logs
@@ -79,6 +82,17 @@ class QueryLag(NamedTuple):
     partitions: tuple[PartitionLag, ...]
 
 
+class GroupLag(NamedTuple):
+    """How far a consumer group is behind.
+
+    Attributes:
+        partitions: By topic and number. `source` is empty, and `planned` is `committed`.
+    """
+
+    group: str
+    partitions: tuple[PartitionLag, ...]
+
+
 def lag_of(checkpoint: Checkpoint, cluster: Cluster, deadline: Deadline) -> QueryLag:
     """Compare a checkpoint with the logs of its topics.
 
@@ -88,53 +102,67 @@ def lag_of(checkpoint: Checkpoint, cluster: Cluster, deadline: Deadline) -> Quer
     """
     last, committed = checkpoint.micro_batches[-1], checkpoint.last_committed
     ended = {} if committed is None else committed.ends
-    logs = _logs(cluster, {tp for ends in last.ends.values() for tp in ends}, deadline)
-    positions = [
-        (source, tp, ended.get(source, {}).get(tp))
-        for source, ends in last.ends.items()
-        for tp in ends
+    lags = [
+        each
+        for source, ends in sorted(last.ends.items())
+        for each in _lags(source, ends, ended.get(source, {}), cluster, deadline)
     ]
-    unread = {
-        (source, tp): OffsetRange(tp, max(committed or 0, logs[tp].earliest), logs[tp].latest)
-        for source, tp, committed in positions
-        if tp in logs
-    }
-    times = {
-        source: record_times(
-            cluster,
-            {each: wanted for (of, each), wanted in unread.items() if of == source},
-            deadline,
-        )
-        for source in last.ends
-    }
-    now = now_ms()
-
-    def behind(source: str, tp: TopicPartition) -> int | None:
-        if (source, tp) not in unread or tp not in times[source]:
-            wanted = unread.get((source, tp))
-            is_level = wanted is not None and wanted.from_offset >= wanted.until_offset
-            return 0 if is_level else None
-        return max(0, now - times[source][tp])
-
     return QueryLag(
         checkpoint.location,
         checkpoint.query_id,
         last.number,
         not last.is_committed,
         last.planned_at_ms,
-        tuple(
-            PartitionLag(
-                source,
-                *tp,
-                last.ends[source][tp],
-                offset,
-                logs[tp].earliest if tp in logs else None,
-                logs[tp].latest if tp in logs else None,
-                behind(source, tp),
-            )
-            for source, tp, offset in sorted(positions, key=lambda each: each[:2])
-        ),
+        tuple(lags),
     )
+
+
+def group_lag(group: str, cluster: Cluster, deadline: Deadline) -> GroupLag:
+    """Compare the offsets that a consumer group has committed with the logs of their topics.
+
+    Raises:
+        KafkaError: The group has committed none, or as from `lag_of` and `committed_offsets`.
+    """
+    offsets = committed_offsets(cluster, group, None, deadline)
+    if not offsets:
+        raise KafkaError(f"The group {group!r} has committed no offsets, or has been forgotten.")
+    return GroupLag(group, tuple(_lags("", offsets, offsets, cluster, deadline)))
+
+
+def _lags(
+    source: str,
+    planned: Mapping[TopicPartition, int],
+    committed: Mapping[TopicPartition, int],
+    cluster: Cluster,
+    deadline: Deadline,
+) -> list[PartitionLag]:
+    """The lag in each partition, in order."""
+    logs = _logs(cluster, {*planned}, deadline)
+    unread = {
+        tp: OffsetRange(tp, max(committed.get(tp, 0), log.earliest), log.latest)
+        for tp, log in logs.items()
+    }
+    times = record_times(cluster, unread, deadline)
+    now = now_ms()
+
+    def behind(tp: TopicPartition) -> int | None:
+        if tp in times:
+            return max(0, now - times[tp])
+        is_level = tp in unread and unread[tp].from_offset >= unread[tp].until_offset
+        return 0 if is_level else None
+
+    return [
+        PartitionLag(
+            source,
+            *tp,
+            planned[tp],
+            committed.get(tp),
+            logs[tp].earliest if tp in logs else None,
+            logs[tp].latest if tp in logs else None,
+            behind(tp),
+        )
+        for tp in sorted(planned)
+    ]
 
 
 def _logs(
@@ -170,3 +198,40 @@ def record_times(
                     found[tp] = batch.column("timestamp").cast("int64")[0].as_py() // 1000
                     break
     return found
+
+
+# Name, description and value of the gauges of a partition.
+_GAUGES: Final[tuple[tuple[str, str, Callable[[PartitionLag], float | None]], ...]] = (
+    ("pykafka_lag_records", "Records that are not read yet.", lambda lag: lag.records),
+    (
+        "pykafka_lag_seconds",
+        "The age of the first unread record.",
+        lambda lag: None if lag.behind_ms is None else lag.behind_ms / 1000,
+    ),
+    ("pykafka_lost_records", "Records that retention took unread.", lambda lag: lag.lost),
+)
+
+
+def gauges_of(lags: Iterable[QueryLag | GroupLag]) -> list[Gauge]:
+    """Lags as gauges for Prometheus. The label `query` is the checkpoint, or the group."""
+    labelled = [
+        (
+            {
+                "query": of.group if isinstance(of, GroupLag) else of.checkpoint,
+                "source": each.source,
+                "topic": each.topic,
+                "partition": str(each.partition),
+            },
+            each,
+        )
+        for of in lags
+        for each in of.partitions
+    ]
+    return [
+        Gauge(
+            name,
+            description,
+            [(labels, value) for labels, lag in labelled if (value := value_of(lag)) is not None],
+        )
+        for name, description, value_of in _GAUGES
+    ]

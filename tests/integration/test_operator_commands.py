@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from kafka_protocol.client.cluster.groups import commit_offsets
 from kafka_protocol.client.producer.end_transactions import end
 from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.client.producer.transactions import TransactionFencedError, begin
@@ -118,6 +119,19 @@ def test_topics(pykafka: Command, topic: str) -> None:
     pykafka("topics", "delete", new, "--yes")
     pykafka("topics", "describe", new, code=1)
     assert "UNKNOWN_TOPIC_OR_PARTITION" in pykafka.errors
+
+
+def test_the_lag_of_a_group(pykafka: Command, kafka_cluster: KafkaCluster, topic: str) -> None:
+    with connected(kafka_cluster.client_options) as cluster:
+        commit_offsets(cluster, topic, {TopicPartition(topic, 0): 2}, soon())
+    (row,) = json.loads(pykafka("lag", "--group", topic, "-o", "json"))
+    assert (row["group"], row["committed"], row["records"]) == (topic, 2, 3)
+    assert row["behind_ms"] > 0
+    shown = pykafka("lag", "--group", topic, "--prometheus")
+    labels = f'query="{topic}",source="",topic="{topic}",partition="0"'
+    assert f"pykafka_lag_records{{{labels}}} 3\n" in shown
+    pykafka("lag", "--group", f"{topic}-nobody", code=1)
+    assert "has committed no offsets" in pykafka.errors
 
 
 def test_an_open_transaction(pykafka: Command, kafka_cluster: KafkaCluster, topic: str) -> None:

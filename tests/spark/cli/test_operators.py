@@ -5,20 +5,25 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.cluster.groups import commit_offsets
+from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.list_offsets import list_positions
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.list_transactions import ListTransactionsRequest
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import cli
-from kafka_spark_source.cli import peek
+from kafka_spark_source.cli import lag, peek
 from tests.fakes.cluster import ScriptedCluster
-from tests.fakes.transactions import opened, transactional
+from tests.fakes.transactions import opened, soon, transactional
+from tests.spark.prometheus_text import parse
 from tests.spark.tools.test_checkpoints import write_batch
 
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
@@ -70,6 +75,57 @@ def test_lag(servers: str, checkpoint: str, capsys: pytest.CaptureFixture[str]) 
         (1, 3, 4),
         (0, 2, 2),
     ]
+
+
+def test_lag_for_prometheus(
+    servers: str, checkpoint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["lag", checkpoint, "-b", servers, "--prometheus"]) == 0
+    gauges = parse(capsys.readouterr().out)
+    labels = {"query": checkpoint, "source": "0", "topic": "orders", "partition": "0"}
+    found, records = gauges["pykafka_lag_records"][0]
+    assert (found, records) == (labels, 4)
+    assert gauges["pykafka_lag_seconds"][0][1] > 0
+    assert [value for _, value in gauges["pykafka_lost_records"]] == [0, 0]
+
+
+def test_lag_is_watched(
+    cluster: ScriptedCluster,
+    servers: str,
+    checkpoint: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pauses = count()
+
+    def pause(ms: float) -> None:
+        assert ms == 7_000
+        if next(pauses) == 1:
+            raise KeyboardInterrupt
+        cluster.append(FIRST, b"new")
+
+    monkeypatch.setattr(lag, "sleep_ms", pause)
+    assert cli.main(["lag", checkpoint, "-b", servers, "--watch", "7"]) == 130
+    out = capsys.readouterr().out
+    assert [out.count(f"{number} records behind") for number in (6, 7)] == [1, 1]
+    assert cli.main(["lag", "-b", servers]) == 1
+    assert "Name a checkpoint, or a consumer group" in capsys.readouterr().err
+
+
+def test_the_lag_of_a_group(servers: str, capsys: pytest.CaptureFixture[str]) -> None:
+    client = ClientConfig.from_options({"bootstrap.servers": servers})
+    with closing(Cluster(client)) as writer:
+        commit_offsets(writer, "readers", {FIRST: 2, SECOND: 2}, soon())
+    assert cli.main(["lag", "--group", "readers", "-b", servers]) == 0
+    assert "group readers, 3 records behind" in capsys.readouterr().out
+    assert cli.main(["lag", "--group", "readers", "-b", servers, "-o", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["group"], row["partition"], row["records"]) for row in rows] == [
+        ("readers", 0, 3),
+        ("readers", 1, 0),
+    ]
+    assert cli.main(["lag", "--group", "nobody", "-b", servers]) == 1
+    assert "'nobody' has committed no offsets" in capsys.readouterr().err
 
 
 def test_checkpoint(checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 # v0 is about ZooKeeper; v10 has topic ids only.
 _BY_NAME: Final = VersionRange(1, 9)
+# From v2 on without partitions all are told.
+_OF_ALL: Final = VersionRange(2, 9)
 # The first version of OffsetFetch with several groups in one request, in other fields (KIP-709).
 _MANY_GROUPS: Final = 8
 
@@ -38,21 +40,32 @@ _PartitionOffset: TypeAlias = (
 
 
 def committed_offsets(
-    cluster: Cluster, group_id: str, partitions: Collection[TopicPartition], deadline: Deadline
+    cluster: Cluster,
+    group_id: str,
+    partitions: Collection[TopicPartition] | None,
+    deadline: Deadline,
 ) -> dict[TopicPartition, int]:
     """The offset that a group has committed (the next to read), of each partition that has one.
 
     An unknown group has no offsets.
 
+    Args:
+        cluster: The cluster.
+        group_id: The group.
+        partitions: Those to look at; None for all, which brokers before 0.10.2 do not tell.
+        deadline: When this must have ended.
+
     Raises:
         BrokerError: The group or a topic may not be read.
         BrokerConnectionError, KafkaTimeoutError: The coordinator cannot be reached.
+        UnsupportedVersionError: The coordinator is too old to tell all.
     """
+    versions = _BY_NAME if partitions is not None else _OF_ALL
 
     def fetch(coordinator: Broker) -> dict[TopicPartition, int]:
-        version = coordinator.choose(OffsetFetchRequest, _BY_NAME)
+        version = coordinator.choose(OffsetFetchRequest, versions)
         request = _fetch_request(group_id, partitions, version)
-        response = coordinator.request(request, OffsetFetchResponse, deadline, _BY_NAME)
+        response = coordinator.request(request, OffsetFetchResponse, deadline, versions)
         context = f"OffsetFetch of group {group_id!r} to {coordinator}"
         group = _group_in(response, group_id, version, context)
         _check(group.error_code, context)
@@ -62,7 +75,7 @@ def committed_offsets(
             for partition in topic.partitions
         }
         offsets = {}
-        for topic_partition in partitions:
+        for topic_partition in found if partitions is None else partitions:
             if topic_partition not in found:
                 raise OutOfStepError(f"{context}: the response lacks {topic_partition}")
             partition = found[topic_partition]
@@ -128,14 +141,20 @@ def _with_coordinator(
 
 
 def _fetch_request(
-    group_id: str, partitions: Collection[TopicPartition], version: int
+    group_id: str, partitions: Collection[TopicPartition] | None, version: int
 ) -> OffsetFetchRequest:
+    Group = OffsetFetchRequest.OffsetFetchRequestGroup
+    if partitions is None:
+        return (
+            OffsetFetchRequest(group_id=group_id, topics=None)
+            if version < _MANY_GROUPS
+            else OffsetFetchRequest(groups=[Group(group_id=group_id, topics=None)])
+        )
     numbers = {t: [tp.partition for tp in tps] for t, tps in by_topic(partitions).items()}
     if version < _MANY_GROUPS:
         Topic = OffsetFetchRequest.OffsetFetchRequestTopic
         topics = [Topic(name=name, partition_indexes=each) for name, each in numbers.items()]
         return OffsetFetchRequest(group_id=group_id, topics=topics)
-    Group = OffsetFetchRequest.OffsetFetchRequestGroup
     group_topics = [
         Group.OffsetFetchRequestTopics(name=name, partition_indexes=each)
         for name, each in numbers.items()
