@@ -6,6 +6,7 @@ s, h, d), a time such as `2026-11-01T00:00Z`, or an offset.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from datetime import datetime, timezone
 from typing import Final, NamedTuple
@@ -23,6 +24,7 @@ from kafka_spark_source.planning.positions import parse_position as parse_option
 
 # Every number of 18 digits fits 64 bits.
 _MOST_DIGITS: Final = 18
+_FRACTION: Final = re.compile(r"\.(\d+)")
 _FORMS: Final = "earliest, latest, latest-20, -10m, a time such as 2026-11-01T00:00Z, or an offset"
 
 
@@ -38,8 +40,12 @@ def parse_position(text: str) -> Bound:
     if stripped.isdigit():
         return _word(stripped)
     try:
-        # Python 3.10 does not read Z.
-        moment = datetime.fromisoformat(stripped.upper().replace("Z", "+00:00"))
+        # Python 3.10 reads neither Z nor fractions of other than three or six digits.
+        moment = datetime.fromisoformat(
+            _FRACTION.sub(
+                lambda found: f".{found[1][:6]:0<6}", stripped.upper().replace("Z", "+00:00")
+            )
+        )
     except ValueError:
         return _word(stripped)
     if moment.tzinfo is None:
