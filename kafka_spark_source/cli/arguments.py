@@ -1,14 +1,17 @@
-"""Arguments of commands that start a server, and their types."""
+"""Arguments that several commands have, and their types."""
 
 from __future__ import annotations
 
 import argparse
 import re
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+# shtab's FILE, which is imported for `completion` only.
+_FILES: Final = {"bash": "_shtab_compgen_files", "zsh": "_files"}
 
 
 def add_common_arguments(
@@ -29,6 +32,11 @@ def add_common_arguments(
     start.add_argument("--foreground", action="store_true", help="wait for Ctrl-C, then stop it")
     start.add_argument("--quiet", action="store_true", help=f"print only {shown}")
     start.set_defaults(run=run, usage_error=start.error)
+
+
+def add_path(parser: argparse._ActionsContainer, *names: str, **options: Any) -> None:
+    """An argument whose value is a path, which shells complete (`completion`)."""
+    setattr(parser.add_argument(*names, **options), "complete", _FILES)  # noqa: B010 - of shtab
 
 
 def add_port(start: argparse.ArgumentParser, whose: str) -> None:

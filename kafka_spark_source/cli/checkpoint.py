@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from kafka_spark_source.cli.arguments import number_between
+from kafka_spark_source.cli.arguments import add_path, number_between
 from kafka_spark_source.cli.output import UNKNOWN, Show, add_output, count, moment, print_rows
 from kafka_spark_source.cli.rewind import add_rewind
 from kafka_spark_source.cli.servers import SUCCESS
@@ -65,14 +65,14 @@ def add_checkpoint(commands: Commands) -> None:
     )
     subcommands = checkpoint.add_subparsers(metavar="COMMAND", required=True)
     show = subcommands.add_parser("show", help="the last micro-batches, and what they read")
-    show.add_argument("checkpoint", metavar="CHECKPOINT")
+    add_path(show, "checkpoint", metavar="CHECKPOINT")
     show.add_argument(
         "-n", type=number_between(1, 10_000), default=10, metavar="N", help="default: 10"
     )
     add_output(show)
     show.set_defaults(run=_show)
     diff = subcommands.add_parser("diff", help="what was read between two micro-batches")
-    diff.add_argument("checkpoint", metavar="CHECKPOINT")
+    add_path(diff, "checkpoint", metavar="CHECKPOINT")
     diff.add_argument("before", type=number_between(0, _MOST), metavar="BEFORE")
     diff.add_argument("after", type=number_between(0, _MOST), metavar="AFTER")
     add_output(diff)
@@ -80,7 +80,7 @@ def add_checkpoint(commands: Commands) -> None:
     export = subcommands.add_parser(
         "export", help="startingOffsets for a new checkpoint, where this one is now"
     )
-    export.add_argument("checkpoint", metavar="CHECKPOINT")
+    add_path(export, "checkpoint", metavar="CHECKPOINT")
     export.add_argument(
         "--micro-batch",
         type=number_between(0, _MOST),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from kafka_protocol.errors import KafkaError
 from kafka_spark_source.cli.broker import add_broker
 from kafka_spark_source.cli.checkpoint import add_checkpoint
+from kafka_spark_source.cli.completion import add_completion
 from kafka_spark_source.cli.dashboard import add_dashboard
 from kafka_spark_source.cli.doctor import add_doctor
 from kafka_spark_source.cli.lag import add_lag
@@ -84,4 +85,5 @@ def _parser() -> argparse.ArgumentParser:
     add_dashboard(commands)
     add_broker(commands)
     add_registry(commands)
+    add_completion(commands, parser)
     return parser

@@ -16,7 +16,7 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.cli.arguments import assignment
+from kafka_spark_source.cli.arguments import add_path, assignment
 
 if TYPE_CHECKING:
     import argparse
@@ -44,8 +44,12 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="an option of the client, such as security.protocol=SSL; may be repeated",
     )
-    group.add_argument(
-        "--properties", type=Path, metavar="FILE", help="options, as in Kafka's client.properties"
+    add_path(
+        group,
+        "--properties",
+        type=Path,
+        metavar="FILE",
+        help="options, as in Kafka's client.properties",
     )
     group.add_argument(
         "--context",

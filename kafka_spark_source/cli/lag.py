@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafka_protocol.client.clock import sleep_ms
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.cli.arguments import number_between
+from kafka_spark_source.cli.arguments import add_path, number_between
 from kafka_spark_source.cli.connection import add_connection, connected
 from kafka_spark_source.cli.output import Show, add_output, count, duration, print_rows
 from kafka_spark_source.cli.servers import SUCCESS
@@ -58,7 +58,7 @@ def add_lag(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
-    parser.add_argument("checkpoints", nargs="*", metavar="CHECKPOINT")
+    add_path(parser, "checkpoints", nargs="*", metavar="CHECKPOINT")
     parser.add_argument(
         "--group", action="append", default=[], help="a consumer group; may be repeated"
     )

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from kafka_spark_source.cli.arguments import add_path
 from kafka_spark_source.cli.connection import add_connection, connected
 from kafka_spark_source.cli.output import Show, add_output, count, print_json, print_rows
 from kafka_spark_source.cli.question import is_sure
@@ -52,7 +53,7 @@ def add_rewind(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
-    parser.add_argument("checkpoint", metavar="CHECKPOINT")
+    add_path(parser, "checkpoint", metavar="CHECKPOINT")
     parser.add_argument("--to", required=True, metavar="POSITION", help="where to continue")
     parser.add_argument("--source", metavar="S", help="which of several, as `show` lists them")
     parser.add_argument(
