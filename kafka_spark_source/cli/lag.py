@@ -123,7 +123,8 @@ def _rows(lag: QueryLag | GroupLag) -> Iterator[dict[str, Any]]:
     facts = lag._asdict()
     facts.pop("partitions")
     for each in lag.partitions:
-        yield facts | each._asdict() | {"records": each.records, "lost": each.lost}
+        found = {"records": each.records, "lost": each.lost, "is_beyond": each.is_beyond}
+        yield facts | each._asdict() | found
 
 
 def _print_tables(arguments: argparse.Namespace, found: list[QueryLag | GroupLag]) -> None:
@@ -133,6 +134,12 @@ def _print_tables(arguments: argparse.Namespace, found: list[QueryLag | GroupLag
         records = sum(lag.records for lag in each.partitions)
         console.print_text(f"{_heading(each)}, {records:,} records behind")
         print_rows(arguments, _rows(each), _COLUMNS)
+        beyond = [f"{lag.topic}-{lag.partition}" for lag in each.partitions if lag.is_beyond]
+        if beyond:
+            console.print_text(
+                f"Committed beyond the end of the log: {', '.join(beyond)}. The topic was deleted "
+                "and created again, or lost records."
+            )
 
 
 def _heading(lag: QueryLag | GroupLag) -> str:
@@ -149,4 +156,4 @@ def _is_behind(found: list[QueryLag | GroupLag], arguments: argparse.Namespace) 
 
 
 def _is_worse(lag: PartitionLag, seconds: float) -> bool:
-    return bool(lag.lost) or (lag.behind_ms or 0) > 1000 * seconds
+    return bool(lag.lost) or lag.is_beyond or (lag.behind_ms or 0) > 1000 * seconds

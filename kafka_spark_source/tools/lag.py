@@ -59,6 +59,11 @@ class PartitionLag(NamedTuple):
         return max(0, self.latest - max(self.position, self.earliest))
 
     @property
+    def is_beyond(self) -> bool:
+        """Whether the position is behind the end of the log: the topic is another one, or cut."""
+        return self.latest is not None and self.position > self.latest
+
+    @property
     def lost(self) -> int:
         """The number of offsets that retention has taken before they were read."""
         return 0 if self.earliest is None else max(0, self.earliest - self.position)

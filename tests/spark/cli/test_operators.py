@@ -77,6 +77,14 @@ def test_lag(servers: str, checkpoint: str, capsys: pytest.CaptureFixture[str]) 
     ]
 
 
+def test_a_topic_that_was_created_again(
+    servers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_batch(tmp_path, 0, '{"orders":{"0":5,"1":150}}')
+    assert cli.main(["lag", str(tmp_path), "-b", servers, "--fail-above", "300"]) == 4
+    assert "Committed beyond the end of the log: orders-1. The topic" in capsys.readouterr().out
+
+
 def test_lag_for_prometheus(
     servers: str, checkpoint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
