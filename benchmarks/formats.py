@@ -1,32 +1,24 @@
-"""Payloads of Avro: decoding and encoding alone, and a topic read by Spark with both connectors.
+"""Payloads of Avro and Protobuf: decoding and encoding alone, and a topic of Avro read by Spark.
 
     make bench-formats
 
-Alone: one core, no Spark; ours beside fastavro in a loop into Arrow, and pyruhvro. With Spark: a
-topic into the `noop` sink, with Spark's own connector, `from_avro`, and the frame cut off by
-`substring`. The table shows medians of rounds that alternate between the contenders. Compare
+With Spark: a topic into the `noop` sink, with Spark's own connector, `from_avro`, and the frame cut
+off by `substring`. The table shows medians of rounds that alternate between the contenders. Compare
 figures only within one run.
 """
 
 from __future__ import annotations
 
 import argparse
-import io
 import json
-import random
 import statistics
-import string
-import time
 import urllib.request
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import fastavro
 import numpy as np
 import pyarrow as pa
-import pyruhvro
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.avro.functions import from_avro
 from pyspark.sql.functions import expr
@@ -34,206 +26,28 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.ceiling import Ceiling
+from benchmarks.formats_alone import (
+    DISTINCT,
+    SHAPES,
+    WARM_UP,
+    Json,
+    Result,
+    Shape,
+    all_avro,
+    all_protobuf,
+    payloads_of,
+)
 from benchmarks.processes import Processes, Run, cpu_of_a_row, jvm_of
 from benchmarks.read import CONNECTORS
 from benchmarks.report import RESULTS, broker, connector_jars, console, pyplot, save, session
 from benchmarks.topics import Topic, filled_topic
-from kafka_formats.avro.decode import decode
-from kafka_formats.avro.encode import encode
-from kafka_formats.avro.plan import resolve
-from kafka_formats.avro.schema import parse_schema
-from kafka_formats.avro.types import arrow_type
 from kafka_protocol.columnar.encode import RecordColumns
 from kafka_spark_source.testing import SchemaRegistry
 from kafka_spark_source.worker import keep_freed_memory
 
-# Rows that differ; they are repeated.
-DISTINCT = 2_000
-# As much as a task decodes at a time.
-BATCH_BYTES = 2 * 1024 * 1024
 # Of each partition.
 ROWS_OF_TOPIC = 200_000
-WARM_UP = 2
-REPEATS = 5
 FRAME_BYTES = 5
-
-Json = dict[str, Any]
-Result = dict[str, Any]
-
-AT: Json = {"type": "long", "logicalType": "timestamp-millis"}
-TYPES: Mapping[str, Any] = {
-    "id": "long",
-    "customer": "string",
-    "amount": "double",
-    "count": "int",
-    "paid": "boolean",
-    "note": ["null", "string"],
-    "country": {"type": "enum", "name": "Country", "symbols": ["DE", "FR", "US"]},
-    "at": AT,
-    "price": "float",
-    "ref": "string",
-}
-LINE = {
-    "type": "record",
-    "name": "Line",
-    "fields": [
-        {"name": "sku", "type": "string"},
-        {"name": "count", "type": "int"},
-        {"name": "price", "type": "double"},
-    ],
-}
-
-
-def record(types: Mapping[str, Any]) -> Json:
-    fields = [{"name": name, "type": kind} for name, kind in types.items()]
-    return {"type": "record", "name": "Order", "fields": fields}
-
-
-def text(size: int) -> str:
-    return "".join(random.choices(string.ascii_letters, k=size))
-
-
-def flat(number: int, note_bytes: int) -> Json:
-    return {
-        "id": number * 977,
-        "customer": f"customer {random.randrange(10**6)}",
-        "amount": random.random(),
-        "count": number % 1_000,
-        "paid": number % 2 == 0,
-        "note": None if number % 4 == 0 else text(note_bytes),
-        "country": random.choice(["DE", "FR", "US"]),
-        "at": 1_760_000_000_000 + number,
-        "price": 1.5,
-        "ref": text(16),
-    }
-
-
-def nested(number: int) -> Json:
-    lines = [{"sku": text(8), "count": number, "price": 2.5} for _ in range(number % 4)]
-    return {"id": number, "customer": {"name": text(10), "email": text(16)}, "lines": lines}
-
-
-def thirty(number: int) -> Json:
-    parts = [flat(number, 20) for _ in range(3)]
-    return {f"{name}{i}": value for i, part in enumerate(parts) for name, value in part.items()}
-
-
-# A named type is defined once.
-def _type_of(name: str, number: int) -> Any:
-    return "Country" if name == "country" and number else TYPES[name]
-
-
-class Shape(NamedTuple):
-    """A schema, and its rows."""
-
-    schema: Json
-    row: Callable[[int], Json]
-
-
-PEOPLE = {"name": "string", "email": "string"}
-SHAPES = {
-    "10 fields, 100 B": Shape(record(TYPES), partial(flat, note_bytes=40)),
-    "10 fields, 1 kB": Shape(record(TYPES), partial(flat, note_bytes=1_230)),
-    "nested": Shape(
-        record(
-            {
-                "id": "long",
-                "customer": record(PEOPLE) | {"name": "Customer"},
-                "lines": {"type": "array", "items": LINE},
-            }
-        ),
-        nested,
-    ),
-    "30 fields": Shape(
-        record({f"{name}{i}": _type_of(name, i) for i in range(3) for name in TYPES}), thirty
-    ),
-}
-
-
-def payloads_of(shape: Shape) -> list[bytes]:
-    """Payloads that another implementation wrote."""
-    random.seed(1)
-    schema = fastavro.parse_schema(json.loads(json.dumps(shape.schema)))
-    found = []
-    for number in range(DISTINCT):
-        out = io.BytesIO()
-        fastavro.schemaless_writer(out, schema, shape.row(number))
-        found.append(out.getvalue())
-    return found
-
-
-# --- Alone ---------------------------------------------------------------------------------------
-
-
-def alone(shape: Shape, rounds: int) -> dict[str, dict[str, float]]:
-    """Contender -> decode or encode -> ns of a row."""
-    listed = payloads_of(shape)
-    mean = sum(map(len, listed)) / len(listed)
-    listed = (listed * 20)[: int(BATCH_BYTES / mean)]
-    payloads = pa.array(listed, pa.binary())
-    schema = json.dumps(shape.schema)
-    tree, parsed = parse_schema(schema), fastavro.parse_schema(json.loads(schema))
-    plan, to = resolve(tree, tree), arrow_type(tree)
-    values = decode(payloads, plan).values
-    # With the types that it reads itself.
-    batch = pyruhvro.deserialize_array(listed, schema)
-
-    def decode_in_a_loop() -> pa.Array:
-        rows = [fastavro.schemaless_reader(io.BytesIO(each), parsed, None) for each in listed]
-        return pa.array(rows, to)
-
-    def encode_in_a_loop() -> pa.Array:
-        found = []
-        for row in values.to_pylist():
-            out = io.BytesIO()
-            fastavro.schemaless_writer(out, parsed, row)
-            found.append(out.getvalue())
-        return pa.array(found, pa.binary())
-
-    if decode_in_a_loop() != values:
-        raise RuntimeError("fastavro decodes other values")
-    # pyruhvro takes a list, which is not part of the figure.
-    contenders: dict[str, dict[str, Callable[[], object]]] = {
-        "pykafka": {
-            "decode": lambda: decode(payloads, plan),
-            "encode": lambda: encode(tree, values),
-        },
-        "fastavro": {"decode": decode_in_a_loop, "encode": encode_in_a_loop},
-        "pyruhvro": {
-            "decode": lambda: pyruhvro.deserialize_array(listed, schema),
-            "encode": lambda: pyruhvro.serialize_record_batch(batch, schema, 1),
-        },
-    }
-    spent: dict[str, dict[str, list[float]]] = {
-        name: {what: [] for what in both} for name, both in contenders.items()
-    }
-    for _ in range(WARM_UP + rounds):
-        for name, both in contenders.items():
-            for what, run in both.items():
-                begun = time.process_time_ns()
-                for _ in range(REPEATS):
-                    run()
-                ns = (time.process_time_ns() - begun) / REPEATS
-                spent[name][what].append(ns / len(listed))
-    return {
-        name: {what: round(statistics.median(each[WARM_UP:])) for what, each in both.items()}
-        for name, both in spent.items()
-    }
-
-
-def all_alone(rounds: int) -> list[Result]:
-    rows = []
-    for name, shape in SHAPES.items():
-        found = alone(shape, rounds)
-        for contender, ns in found.items():
-            times = {
-                f"{what}_to_fastavro": round(found["fastavro"][what] / ns[what], 1) for what in ns
-            }
-            rows.append({"workload": name, "contender": contender, **ns, **times})
-    return rows
-
-
-# --- With Spark ----------------------------------------------------------------------------------
 
 
 class Query(NamedTuple):
@@ -350,7 +164,7 @@ def summary(name: str, rows: int, runs: dict[str, list[Run]]) -> list[Result]:
     ]
 
 
-def show(codec: list[Result], queries: list[Result]) -> None:
+def show(codec: list[Result], messages: list[Result], queries: list[Result]) -> None:
     table = Table("alone", "", "decode, ns", "x fastavro", "encode, ns", "x fastavro")
     for row in codec:
         table.add_row(
@@ -359,6 +173,15 @@ def show(codec: list[Result], queries: list[Result]) -> None:
             *(str(row[key]) for key in ("decode", "decode_to_fastavro")),
             *(str(row[key]) for key in ("encode", "encode_to_fastavro")),
             end_section=row["contender"] == "pyruhvro",
+        )
+    console.print(table)
+    table = Table("alone", "", "decode, ns", "x protobuf")
+    for row in messages:
+        table.add_row(
+            row["workload"],
+            row["contender"],
+            *(str(row[key]) for key in ("decode", "decode_to_protobuf")),
+            end_section=row["contender"] == "protobuf",
         )
     console.print(table)
     table = Table("with Spark", "", "rows/s", "x kafka", "x tuned", "CPU of a row, us")
@@ -403,15 +226,15 @@ def main() -> None:
     jars = connector_jars("bench-formats")
     # As in a task.
     keep_freed_memory()
-    codec = all_alone(options.rounds)
+    codec, messages = all_avro(options.rounds), all_protobuf(options.rounds)
     with broker() as cluster, SchemaRegistry() as registry, session(jars, Ceiling) as spark:
         processes = Processes(jvm_of(spark), cluster.brokers[0].pid or 0)
         servers = cluster.bootstrap_servers
         queries = with_spark(spark, registry, processes, servers, options.rounds)
-    show(codec, queries)
+    show(codec, messages, queries)
     options.results.mkdir(exist_ok=True, parents=True)
     plot(queries, options.results / "formats.png")
-    figures = {"rounds": options.rounds, "alone": codec, "queries": queries}
+    figures = {"rounds": options.rounds, "alone": codec, "protobuf": messages, "queries": queries}
     save(options.results / "formats.json", figures)
 
 

@@ -41,9 +41,10 @@ _SECTIONS: Final = {
         "The same with `spark.python.unix.domain.socket.enabled=true`.",
     ),
     "formats": (
-        "Avro",
-        "`make bench-formats`: decoding and encoding alone, CPU of one core, beside fastavro in a "
-        "loop into Arrow and pyruhvro, whose lists of payloads are not counted; and four "
+        "Formats",
+        "`make bench-formats`: decoding and encoding alone, CPU of one core: Avro beside fastavro "
+        "in a loop into Arrow and pyruhvro, whose lists of payloads are not counted, Protobuf "
+        "beside protobuf's own classes in such a loop; and a topic of Avro with four "
         "partitions into the `noop` sink, beside Spark's own connector with `from_avro` and the "
         "frame cut off by `substring`.",
     ),
@@ -204,6 +205,19 @@ def _formats_tables(results: Row) -> Iterator[Table]:
                 f"{row['encode_to_fastavro']:.0f}",
             ]
             for row in results["alone"]
+        ],
+    )
+    head = ["Protobuf, alone", "protobuf, decode, ns of a row", "pykafka", "times"]
+    yield (
+        head,
+        [
+            [
+                workload,
+                f"{by['protobuf']['decode']:,}",
+                f"{by['pykafka']['decode']:,}",
+                f"{by['pykafka']['decode_to_protobuf']:.0f}",
+            ]
+            for workload, by in _by(results["protobuf"], "workload")
         ],
     )
     head = ["with Spark", "kafka, rows/s", "tuned", "pykafka", "times", "times tuned"]
