@@ -1,4 +1,4 @@
-"""Functions for columns with payloads of Avro, of any DataFrame: `from_avro` and `to_avro`.
+"""Functions for columns with payloads of Avro and Protobuf, of any DataFrame.
 
     from kafka_spark_source.functions import from_avro
 
@@ -10,8 +10,8 @@ rows come from `format("pykafka")`, its option `value.format` does the same with
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import functions as F
@@ -19,28 +19,30 @@ from pyspark.sql import types as T
 
 from kafka_formats.columns import ColumnDecoder
 from kafka_formats.encoder import encode_column
-from kafka_formats.settings import Format, Framing, Mode
+from kafka_formats.schema_text import descriptor_set_text
+from kafka_formats.settings import Format
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.arrow_types import to_spark
 from kafka_spark_source.errors import hide_traceback
 from kafka_spark_source.formats.decoder import QueryFormats
 from kafka_spark_source.formats.encoder import WrittenColumn, encoder_for
-from kafka_spark_source.options.formats import FormatOptions, PayloadOptions, WriteFormatOptions
-from kafka_spark_source.options.names import by_key
-from kafka_spark_source.options.payload_table import AUTO_REGISTER, MODE, REGISTRY_PREFIX
+from kafka_spark_source.options.functions import (
+    COLUMN,
+    Arguments,
+    parse_decoding,
+    parse_encoding,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-_COLUMN: Final = "value"
-# Databricks' name of the same options.
-_LONG_PREFIX: Final = f"confluent.{REGISTRY_PREFIX}"
+_Options: TypeAlias = "Mapping[str, str] | None"
 
 
 def from_avro(
     data: Column | str,
     jsonFormatSchema: str | None = None,
-    options: Mapping[str, str] | None = None,
+    options: _Options = None,
     subject: str | None = None,
     schemaRegistryAddress: str | None = None,
 ) -> Column:
@@ -59,22 +61,9 @@ def from_avro(
     Raises:
         KafkaError: A schema cannot be found, or an option cannot be used.
     """
-    given = by_key(options or {})
-    registry = _registry_options(given, schemaRegistryAddress)
-    mode = MODE.value_in(given)
-    if mode is Mode.DROPMALFORMED:
-        raise KafkaConfigError("Option 'mode' must be FAILFAST or PERMISSIVE for a function.")
-    payload = _payload(jsonFormatSchema, subject, registry)
-    formats = QueryFormats(FormatOptions((payload,), mode, registry), topics=())
-    to = formats.columns()[_COLUMN]
-    wanted = pa.schema([pa.field(_COLUMN, to)])
-    decode = ColumnDecoder(formats.decoder(wanted).formats[_COLUMN], mode)
-
-    def decoded(payloads: pa.Array) -> pa.Array:
-        with hide_traceback():
-            return decode(payloads)
-
-    return _arrow_udf(decoded, to_spark(to), data)
+    schemas = {"jsonFormatSchema": jsonFormatSchema}
+    given = Arguments(Format.AVRO, schemas, None, subject, schemaRegistryAddress, options)
+    return _decoded(data, given)
 
 
 def to_avro(
@@ -82,7 +71,7 @@ def to_avro(
     jsonFormatSchema: str | None = None,
     subject: str | None = None,
     schemaRegistryAddress: str | None = None,
-    options: Mapping[str, str] | None = None,
+    options: _Options = None,
 ) -> Column:
     """Encode values as payloads of Avro, as `value.format` does.
 
@@ -97,47 +86,116 @@ def to_avro(
     Raises:
         KafkaError: A schema cannot be found or registered, or an option cannot be used.
     """
-    given = by_key(options or {})
-    registry = _registry_options(given, schemaRegistryAddress)
-    payload = _payload(jsonFormatSchema, subject, registry)
-    writes = WriteFormatOptions((payload,), AUTO_REGISTER.value_in(given), registry)
-    writer = encoder_for(writes, None, {_COLUMN: WrittenColumn(0, None)}).writers[0]
+    schemas = {"jsonFormatSchema": jsonFormatSchema}
+    given = Arguments(Format.AVRO, schemas, None, subject, schemaRegistryAddress, options)
+    return _encoded(data, given)
+
+
+def from_protobuf(  # noqa: PLR0913 - those of Databricks, and those of from_avro
+    data: Column | str,
+    messageName: str | None = None,
+    descFilePath: str | None = None,
+    options: _Options = None,
+    binaryDescriptorSet: bytes | None = None,
+    *,
+    subject: str | None = None,
+    schemaRegistryAddress: str | None = None,
+) -> Column:
+    """Decode payloads of Protobuf to the type of a message, as `value.format` does.
+
+    Args:
+        data: A column of binary.
+        messageName: The message, by its full name or the end of it. Without it, the first one of
+            the schema's file.
+        descFilePath: The schema to read as: a file on the driver with a `FileDescriptorSet` or
+            `.proto` text, that text, or `id:7`. Without it, the latest version of the subject.
+        options: As for `from_avro`; also `schema.registry.subject`, `schema.registry.address` and
+            `schema.registry.protobuf.name` in place of arguments.
+        binaryDescriptorSet: A `FileDescriptorSet` in place of its file.
+        subject: The registry's subject.
+        schemaRegistryAddress: With it, payloads have an id and a message index of Confluent's
+            before them; without, all payloads have the message that is given.
+
+    Raises:
+        KafkaError: A schema or a message cannot be found, or an option cannot be used.
+    """
+    schemas = _descriptors(descFilePath, binaryDescriptorSet)
+    given = Arguments(
+        Format.PROTOBUF, schemas, messageName, subject, schemaRegistryAddress, options
+    )
+    return _decoded(data, given)
+
+
+def to_protobuf(  # noqa: PLR0913 - those of Databricks, and those of from_avro
+    data: Column | str,
+    messageName: str | None = None,
+    descFilePath: str | None = None,
+    options: _Options = None,
+    binaryDescriptorSet: bytes | None = None,
+    *,
+    subject: str | None = None,
+    schemaRegistryAddress: str | None = None,
+) -> Column:
+    """Encode structs as payloads of Protobuf, as `value.format` does.
+
+    Args:
+        data: A column of structs, which may lack fields of the message; null for null.
+        messageName: As for `from_protobuf`.
+        descFilePath: The schema, as for `from_protobuf`. With a registry, `.proto` text or `id:7`.
+        options: As for `to_avro`, and those in place of arguments as for `from_protobuf`.
+        binaryDescriptorSet: A `FileDescriptorSet` in place of its file.
+        subject: The registry's subject.
+        schemaRegistryAddress: With it, the id of the schema and the index of the message are
+            written before each payload.
+
+    Raises:
+        KafkaError: A schema or a message cannot be found, a schema cannot be registered, or an
+            option cannot be used.
+    """
+    schemas = _descriptors(descFilePath, binaryDescriptorSet)
+    given = Arguments(
+        Format.PROTOBUF, schemas, messageName, subject, schemaRegistryAddress, options
+    )
+    return _encoded(data, given)
+
+
+def _descriptors(path: str | None, content: bytes | None) -> dict[str, str | None]:
+    binary = None if content is None else descriptor_set_text(bytes(content))
+    return {"descFilePath": path, "binaryDescriptorSet": binary}
+
+
+def _decoded(data: Column | str, arguments: Arguments) -> Column:
+    options = parse_decoding(arguments)
+    formats = QueryFormats(options, topics=())
+    to = formats.columns()[COLUMN]
+    wanted = pa.schema([pa.field(COLUMN, to)])
+    decode = ColumnDecoder(formats.decoder(wanted).formats[COLUMN], options.mode)
+
+    def decoded(payloads: pa.Array) -> pa.Array:
+        with hide_traceback():
+            return decode(payloads)
+
+    return _arrow_udf(decoded, to_spark(to), data)
+
+
+def _encoded(data: Column | str, arguments: Arguments) -> Column:
+    options = parse_encoding(arguments)
+    writer = encoder_for(options, None, {COLUMN: WrittenColumn(0, None)}).writers[0]
 
     def encoded(values: pa.Array) -> pa.Array:
         with hide_traceback():
-            return encode_column(values, writer, _COLUMN)
+            return encode_column(values, writer, COLUMN)
 
     return _arrow_udf(encoded, T.BinaryType(), data)
 
 
-def _payload(
-    schema: str | None, subject: str | None, registry: Mapping[str, str]
-) -> PayloadOptions:
-    if not schema and not (subject and registry):
-        raise KafkaConfigError(
-            "A schema is missing: give jsonFormatSchema, or subject and schemaRegistryAddress."
-        )
-    framing = Framing.CONFLUENT if registry else Framing.NONE
-    return PayloadOptions(_COLUMN, Format.AVRO, framing, schema or None, subject, None)
-
-
-def _registry_options(given: Mapping[str, str], address: str | None) -> dict[str, str]:
-    if address is None:
-        return {}
-    prefixes = (_LONG_PREFIX, REGISTRY_PREFIX)
-    named = {
-        name.removeprefix(prefix): value
-        for name, value in given.items()
-        for prefix in prefixes
-        if name.startswith(prefix)
-    }
-    return named | {"url": address}
-
-
-def _arrow_udf(function: Any, return_type: T.DataType, data: Column | str) -> Column:
+def _arrow_udf(
+    function: Callable[[pa.Array], pa.Array], return_type: T.DataType, data: Column | str
+) -> Column:
     if not hasattr(F, "arrow_udf"):
         raise KafkaConfigError(
-            "from_avro and to_avro need PySpark 4.1 or newer: use the option value.format."
+            "from_avro, to_avro, from_protobuf and to_protobuf need PySpark 4.1 or newer: use the "
+            "option value.format."
         )
     found: Column = F.arrow_udf(function, return_type)(data)
     return found

@@ -16,6 +16,7 @@ from kafka_formats.framing import NO_FRAME, id_frame
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.schemas import NewSchema
 from kafka_formats.registry.writers import KINDS
+from kafka_formats.schema_text import DESCRIPTOR_SET
 from kafka_formats.settings import Framing
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.formats.schemas import ColumnSchemas, KnownSchema, registry_config
@@ -96,6 +97,12 @@ def _id_of(
 ) -> int:
     if known.id is not None:
         return known.id
+    if known.schema.text.startswith(DESCRIPTOR_SET):
+        raise KafkaConfigError(
+            f"The schema of the {payload.column}s, {known.origin}, is a FileDescriptorSet, which a "
+            "registry does not have: give the .proto text, or no schema to write with the latest "
+            "version of the subject."
+        )
     schema = NewSchema(KINDS[payload.format], known.schema.text)
     (subject,) = schemas.subjects(known.schema)
     if options.auto_register:

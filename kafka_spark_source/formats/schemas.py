@@ -18,7 +18,7 @@ from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.schemas import SubjectVersion
 from kafka_formats.registry.writers import schema_text_of
-from kafka_formats.schema_text import SchemaText, descriptor_set_text
+from kafka_formats.schema_text import DESCRIPTOR_SET, SchemaText, descriptor_set_text
 from kafka_formats.settings import Format, SubjectNameStrategy
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.options.formats import ID_PREFIX, PayloadOptions
@@ -26,7 +26,7 @@ from kafka_spark_source.options.formats import ID_PREFIX, PayloadOptions
 # The newest versions of a subject that the driver fetches; executors ask for older ones.
 _MAX_VERSIONS: Final = 100
 # What a schema begins with, and a path does not.
-_SCHEMA_STARTS: Final = ("{", "[", '"')
+_SCHEMA_STARTS: Final = ("{", "[", '"', DESCRIPTOR_SET)
 # What Protobuf's text ends with.
 _SCHEMA_ENDS: Final = ("}", ";")
 

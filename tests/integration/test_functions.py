@@ -1,21 +1,27 @@
-"""from_avro and to_avro on any DataFrame."""
+"""Functions of Avro and Protobuf on any DataFrame."""
 
 from __future__ import annotations
 
 import itertools
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
+from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_spark_source.functions import from_avro, to_avro
+from kafka_formats.errors import SchemaError
+from kafka_formats.protobuf.descriptors import files_of
+from kafka_formats.schema_text import SchemaText
+from kafka_spark_source.functions import from_avro, from_protobuf, to_avro, to_protobuf
 from kafka_spark_source.testing import SchemaRegistry
 from tests.config_error import config_error
+from tests.formats.protobuf.messages import message_class
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.newest]
 
@@ -30,6 +36,17 @@ ORDER = json.dumps(
         ],
     }
 )
+PROTO = """
+syntax = "proto3";
+package shop;
+message Other { int64 id = 1; }
+message Order {
+  optional int64 id = 1;
+  optional string who = 2;
+  repeated int32 parts = 3;
+}
+"""
+DESCRIPTORS = files_of(SchemaText(PROTO))
 _numbers = itertools.count(1)
 
 
@@ -92,3 +109,72 @@ def test_what_cannot_be_used_is_refused_before_a_query_runs(
     assert "did you mean 'schema.registry.bearer.auth.token'?" in config_error(
         from_avro, "v", None, wrong, "s", schema_registry.url
     )
+
+
+def test_protobuf_there_and_back_with_a_registry(
+    spark: SparkSession,
+    registered: SchemaRegistryClient,
+    schema_registry: SchemaRegistry,
+    subject: str,
+) -> None:
+    schema_id = registered.register_schema(subject, Schema(PROTO, "PROTOBUF"))
+    at: dict[str, Any] = {"subject": subject, "schemaRegistryAddress": schema_registry.url}
+    encoded = orders(spark).select(to_protobuf("value", "Order", **at).alias("value"))
+    rows = [row["value"] and bytes(row["value"]) for row in encoded.collect()]
+    # Order is the second message of its file: the index is one number, 1 in zigzag.
+    assert rows[3][:7] == b"\0" + schema_id.to_bytes(4, "big") + b"\x02\x02"
+    assert rows[7] is None
+    parsed = message_class(SchemaText(PROTO), "shop.Order")
+    deserialize = ProtobufDeserializer(parsed, {"use.deprecated.format": False})
+    context = SerializationContext("any", MessageField.VALUE)
+    assert deserialize(rows[3], context) == parsed(id=3, who="who 3", parts=[3, 1])
+    options = {
+        "schema.registry.subject": subject,
+        "schema.registry.address": schema_registry.url,
+        "schema.registry.protobuf.name": "shop.Order",
+    }
+    by_arguments = from_protobuf("value", "Order", **at).alias("one")
+    by_options = from_protobuf("value", options=options).alias("other")
+    decoded = encoded.select(by_arguments, by_options)
+    assert {field.dataType.simpleString() for field in decoded.schema} == {
+        "struct<id:bigint,who:string,parts:array<int>>"
+    }
+    assert decoded.collect() == orders(spark).selectExpr("value", "value").collect()
+    other = encoded.select(from_protobuf("value", "Other", **at))
+    with pytest.raises(PySparkException, match=r"it is a shop\.Order, not a shop\.Other"):
+        other.collect()
+
+
+def test_protobuf_there_and_back_without_a_registry(spark: SparkSession, tmp_path: Path) -> None:
+    file = tmp_path / "shop.desc"
+    file.write_bytes(DESCRIPTORS)
+    encoded = orders(spark).select(to_protobuf("value", "Order", str(file)).alias("value"))
+    decoded = from_protobuf("value", "shop.Order", binaryDescriptorSet=DESCRIPTORS)
+    assert encoded.select(decoded).collect() == orders(spark).collect()
+
+
+def test_broken_payloads_of_protobuf(spark: SparkSession) -> None:
+    frame = spark.createDataFrame(
+        [(bytearray(b"\x08\x02"),), (bytearray(b"\x12\x05a"),)], "v binary"
+    )
+    mode = {"mode": "PERMISSIVE"}
+    permissive = frame.select(from_protobuf("v", "Order", PROTO, mode).alias("v"))
+    assert [row["v"] and row["v"]["id"] for row in permissive.collect()] == [2, None]
+    with pytest.raises(PySparkException, match=r"MALFORMED_MESSAGE.* A payload: "):
+        frame.select(from_protobuf("v", "Order", PROTO)).collect()
+
+
+def test_schemas_of_protobuf_that_cannot_be_used(schema_registry: SchemaRegistry) -> None:
+    with pytest.raises(SchemaError, match="no message has the name 'Ordr'"):
+        from_protobuf("v", "Ordr", PROTO)
+    with pytest.raises(SchemaError, match="the FileDescriptorSet has no file"):
+        from_protobuf("v", "Order", binaryDescriptorSet=b"")
+    said = config_error(
+        to_protobuf,
+        "v",
+        "Order",
+        binaryDescriptorSet=DESCRIPTORS,
+        subject="any",
+        schemaRegistryAddress=schema_registry.url,
+    )
+    assert "is a FileDescriptorSet, which a registry does not have" in said
