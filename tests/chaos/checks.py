@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
 
-from tests.chaos.delivery import Findings, compare, numbered
+from tests.chaos.delivery import Differences, Findings, compare, numbered
 from tests.chaos.sinks import Item
 from tests.chaos.transactions import ABORTED
 from tests.stream_records import Record
@@ -13,7 +14,12 @@ from tests.stream_records import Record
 Records = Mapping[str, Mapping[int, list[Item]]]
 """Of the source and of each copy, by partition."""
 
+AllDifferences = Mapping[str, Mapping[int, Differences]]
+"""Of each copy, by partition."""
+
 COPIES = ("again", "once", "files")
+
+_SHOWN = 5
 
 
 def settled(records: Records) -> Records:
@@ -45,30 +51,39 @@ def _without_newest(known: Collection[str], copy: list[Item]) -> list[Item]:
     return copy[:end]
 
 
-def found(records: Records) -> dict[str, Findings]:
-    """The findings about each copy, of all partitions together."""
-    return {name: _found(name, records) for name in COPIES}
+def differences(records: Records) -> AllDifferences:
+    """How each copy differs from the source."""
+    return {name: dict(_differences(name, records)) for name in COPIES}
 
 
-def _found(name: str, records: Records) -> Findings:
+def _differences(name: str, records: Records) -> Iterator[tuple[int, Differences]]:
     source, copy = records["source"], records[name]
-    partitions = [(source.get(each, []), copy.get(each, [])) for each in {*source, *copy}]
-    return sum((_COMPARE[name](*each) for each in partitions), Findings())
+    for partition in sorted({*source, *copy}):
+        yield partition, _COMPARE[name](source.get(partition, []), copy.get(partition, []))
 
 
-def _compare_again(source: list[Item], copy: list[Item]) -> Findings:
+def findings_of(found: AllDifferences) -> dict[str, Findings]:
+    """How many differences each copy has in all partitions together."""
+    return {
+        name: sum((each.findings for each in by_partition.values()), Findings())
+        for name, by_partition in found.items()
+    }
+
+
+def _compare_again(source: list[Item], copy: list[Item]) -> Differences:
     # A value that the writer wrote twice is one value here.
     return compare(list(dict.fromkeys(_values(source))), _values(copy))
 
 
-def _compare_once(source: list[Item], copy: list[Item]) -> Findings:
-    findings = compare(numbered(_values(source)), numbered(_values(copy)))
-    twice = (Counter(_values(copy)) - Counter(_values(source))).total()
-    unknown = len(set(_values(copy)) - set(_values(source)))
-    return findings._replace(twice=twice - unknown, unknown=unknown)
+def _compare_once(source: list[Item], copy: list[Item]) -> Differences:
+    found = compare(numbered(_values(source)), numbered(_values(copy)))
+    known = set(_values(source))
+    twice = [(value, number) for value, number in found.unknown if number or value in known]
+    unknown = [each for each in found.unknown if each not in twice]
+    return found._replace(twice=twice, unknown=unknown)
 
 
-def _compare_files(source: list[Item], copy: list[Item]) -> Findings:
+def _compare_files(source: list[Item], copy: list[Item]) -> Differences:
     return compare(source, copy)
 
 
@@ -79,15 +94,34 @@ def _values(items: list[Item]) -> list[str]:
     return [value for _, value in items]
 
 
-def complaints(findings: Mapping[str, Findings]) -> list[str]:
+def complaints(found: AllDifferences) -> list[str]:
     """A sentence for each thing that must not be. At least once allows duplicates."""
-    texts = []
-    for name, found in findings.items():
-        forbidden = {"lost": found.lost, "reordered": found.reordered, "unknown": found.unknown}
-        if name != "again":
-            forbidden["twice"] = found.twice
-        texts += [f"copy `{name}`: {count} {what}" for what, count in forbidden.items() if count]
-    return texts
+    return [
+        f"copy `{name}`, partition {partition}: {len(items)} {what}, as {_some(items)}"
+        for name, by_partition in found.items()
+        for partition, each in by_partition.items()
+        for what, items in _forbidden(name, each).items()
+        if items
+    ]
+
+
+def _forbidden(name: str, found: Differences) -> dict[str, Sequence[Any]]:
+    forbidden = {"lost": found.lost, "reordered": found.reordered, "unknown": found.unknown}
+    return forbidden if name == "again" else forbidden | {"twice": found.twice}
+
+
+def missing(found: AllDifferences) -> list[str]:
+    """A sentence for each end of a partition that was not copied."""
+    return [
+        f"copy `{name}`, partition {partition}: {len(each.behind)} missing, as {_some(each.behind)}"
+        for name, by_partition in found.items()
+        for partition, each in by_partition.items()
+        if each.behind
+    ]
+
+
+def _some(items: Sequence[Any]) -> str:
+    return ", ".join(map(repr, islice(items, _SHOWN)))
 
 
 def aborted_but_seen(records: Records) -> list[str]:

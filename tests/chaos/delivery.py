@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T", bound=Hashable)
 
@@ -35,23 +35,40 @@ class Findings(NamedTuple):
         return Findings(*(one + two for one, two in zip(self, other, strict=True)))
 
 
-def compare(source: Sequence[T], copy: Iterable[T]) -> Findings:
+class Differences(NamedTuple):
+    """The items that `Findings` counts, of one partition, in the order of source or copy."""
+
+    behind: Sequence[Any] = ()
+    lost: Sequence[Any] = ()
+    twice: Sequence[Any] = ()
+    reordered: Sequence[Any] = ()
+    unknown: Sequence[Any] = ()
+
+    @property
+    def findings(self) -> Findings:
+        """How many there are of each."""
+        return Findings(*map(len, self))
+
+
+def compare(source: Sequence[T], copy: Iterable[T]) -> Differences:
     """The differences of one partition; the items of the source are unique."""
     positions = {item: position for position, item in enumerate(source)}
     seen: set[int] = set()
     last = -1
-    twice = reordered = unknown = 0
+    twice, reordered, unknown = [], [], []
     for item in copy:
         position = positions.get(item)
         if position is None:
-            unknown += 1
+            unknown.append(item)
         elif position in seen:
-            twice += 1
+            twice.append(item)
         else:
-            reordered += position < last
+            if position < last:
+                reordered.append(item)
             seen.add(position)
             last = max(last, position)
-    return Findings(len(source) - last - 1, last + 1 - len(seen), twice, reordered, unknown)
+    lost = [source[position] for position in range(last + 1) if position not in seen]
+    return Differences(source[last + 1 :], lost, twice, reordered, unknown)
 
 
 def numbered(items: Iterable[T]) -> list[tuple[T, int]]:

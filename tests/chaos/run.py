@@ -12,7 +12,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kafka_spark_source.testing.waiting import Deadline
-from tests.chaos.checks import COPIES, aborted_but_seen, complaints, found, lost_by_brokers, settled
+from tests.chaos.checks import (
+    COPIES,
+    AllDifferences,
+    aborted_but_seen,
+    complaints,
+    differences,
+    findings_of,
+    lost_by_brokers,
+    missing,
+    settled,
+)
 from tests.chaos.delivery import Findings
 from tests.chaos.scene import Scene, running
 from tests.chaos.schedule import Round, rounds
@@ -97,24 +107,21 @@ def run(
                 allowed = stall_seconds + (start_seconds if each.starts_anew else 0)
                 new = _judge(results[-1], allowed)
                 records = settled(watcher.records)
-                new += complaints(found(records)) + aborted_but_seen(records)
+                delivered = complaints(differences(records)) + aborted_but_seen(records)
+                new += [f"{_where(each)}: {problem}" for problem in delivered]
                 problems += new
                 show(_line(results[-1], new))
                 time.sleep(each.calm_seconds)
         show("the writers have ended; the copies are completed")
-        findings = _complete(scene)
+        at_end = _complete(scene)
         problems += [
-            *complaints(findings),
-            *(
-                f"copy `{name}`: {each.behind} missing"
-                for name, each in findings.items()
-                if each.behind
-            ),
+            *complaints(at_end),
+            *missing(at_end),
             *aborted_but_seen(watcher.records),
             *lost_by_brokers(watcher.records, scene.journal.records),
         ]
         counts = {name: watcher.count(name) for name in watcher.records}
-    return Result(seed, results, findings, counts, watcher.samples, list(dict.fromkeys(problems)))
+    return Result(seed, results, findings_of(at_end), counts, watcher.samples, problems)
 
 
 def _play(scene: Scene, each: Round) -> RoundResult:
@@ -170,7 +177,7 @@ def standstill(all_samples: Sequence[Sample], begin: float) -> float:
 
 
 def _judge(result: RoundResult, allowed_seconds: float) -> list[str]:
-    where = f"round {result.round.number} ({result.round.name})"
+    where = _where(result.round)
     problems = []
     if result.stalled_seconds > allowed_seconds:
         problems.append(f"{where}: a copy got nothing for {result.stalled_seconds:.0f} s")
@@ -181,20 +188,24 @@ def _judge(result: RoundResult, allowed_seconds: float) -> list[str]:
     return problems
 
 
-def _complete(scene: Scene) -> dict[str, Findings]:
-    """The findings when all copies have all, or at the deadline."""
+def _where(each: Round) -> str:
+    return f"round {each.number} ({each.name})"
+
+
+def _complete(scene: Scene) -> AllDifferences:
+    """The differences when all copies have all, or at the deadline."""
 
     def is_complete() -> bool:
         scene.job.driver.expect_running()
         counts = {scene.watcher.count(name) for name in ("source", *COPIES)}
-        return counts == {wanted} and not any(each.behind for each in found(records).values())
+        return counts == {wanted} and not missing(differences(records))
 
     records = scene.watcher.records
     partitions = range(len(records["source"]))
     values = [values_of(scene.direct_servers, scene.source, each) for each in partitions]
     wanted = len({value for of_partition in values for value in of_partition})
     Deadline(_HANGS_SECONDS).wait_for(is_complete)
-    return found(records)
+    return differences(records)
 
 
 def _line(result: RoundResult, problems: Sequence[str]) -> str:

@@ -4,10 +4,13 @@ import pytest
 
 from tests.chaos.checks import (
     COPIES,
+    Records,
     aborted_but_seen,
     complaints,
-    found,
+    differences,
+    findings_of,
     lost_by_brokers,
+    missing,
     settled,
 )
 from tests.chaos.delivery import Findings
@@ -22,34 +25,42 @@ def records(**copies: dict[int, list[Item]]) -> dict[str, dict[int, list[Item]]]
     return {"source": SOURCE, **dict.fromkeys(COPIES, SOURCE), **copies}
 
 
+def found(records: Records) -> dict[str, Findings]:
+    return findings_of(differences(records))
+
+
 def test_faultless_copies_have_no_complaints() -> None:
-    findings = found(records())
-    assert findings == dict.fromkeys(COPIES, Findings())
-    assert complaints(findings) == []
+    assert found(records()) == dict.fromkeys(COPIES, Findings())
+    assert complaints(differences(records())) == missing(differences(records())) == []
 
 
 def test_copies_in_topics_have_other_offsets() -> None:
     moved = {0: [(7, "a"), (8, "b"), (9, "c")], 1: [(3, "d")]}
-    assert complaints(found(records(again=moved, once=moved))) == []
+    assert complaints(differences(records(again=moved, once=moved))) == []
     assert found(records(files=moved))["files"] == Findings(behind=4, unknown=4)
 
 
 def test_at_least_once_allows_duplicates_only() -> None:
     again: dict[int, list[Item]] = {0: [(0, "a"), (1, "a"), (2, "c"), (3, "b")], 1: []}
-    findings = found(records(again=again, once=again))
+    there = differences(records(again=again, once=again))
+    findings = findings_of(there)
     assert findings["again"] == findings["once"] == Findings(behind=1, twice=1, reordered=1)
-    assert complaints(findings) == [
-        "copy `again`: 1 reordered",
-        "copy `once`: 1 reordered",
-        "copy `once`: 1 twice",
+    assert complaints(there) == [
+        "copy `again`, partition 0: 1 reordered, as 'b'",
+        "copy `once`, partition 0: 1 reordered, as ('b', 0)",
+        "copy `once`, partition 0: 1 twice, as ('a', 1)",
+    ]
+    assert missing(there) == [
+        "copy `again`, partition 1: 1 missing, as 'd'",
+        "copy `once`, partition 1: 1 missing, as ('d', 0)",
     ]
 
 
 def test_another_value_is_lost_and_unknown() -> None:
     files: dict[int, list[Item]] = {0: [(0, "a"), (1, "B"), (4, "c")], 1: [(0, "d")]}
-    assert complaints(found(records(files=files))) == [
-        "copy `files`: 1 lost",
-        "copy `files`: 1 unknown",
+    assert complaints(differences(records(files=files))) == [
+        "copy `files`, partition 0: 1 lost, as (1, 'b')",
+        "copy `files`, partition 0: 1 unknown, as (1, 'B')",
     ]
 
 
@@ -71,7 +82,7 @@ def test_only_unknown_records_at_the_end_can_be_new(name: str) -> None:
 def test_what_the_writer_wrote_twice_is_copied_twice() -> None:
     source: dict[int, list[Item]] = {0: [(0, "a"), (1, "a"), (2, "b")]}
     all_of_it = dict.fromkeys(("source", *COPIES), source)
-    assert complaints(found(all_of_it)) == []
+    assert complaints(differences(all_of_it)) == []
     one_less: dict[int, list[Item]] = {0: [(0, "a"), (1, "b")]}
     assert found({**all_of_it, "once": one_less})["once"] == Findings(lost=1)
     assert found({**all_of_it, "again": one_less})["again"] == Findings()

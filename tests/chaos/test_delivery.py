@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.chaos.delivery import Findings, compare, numbered
+from tests.chaos.delivery import Differences, Findings, compare, numbered
 
 counts = st.integers(0, 50)
 
@@ -26,7 +26,12 @@ counts = st.integers(0, 50)
     ],
 )
 def test_each_kind_of_difference_is_found(copy: str, expected: Findings) -> None:
-    assert compare("abcde", copy) == expected
+    assert compare("abcde", copy).findings == expected
+
+
+def test_the_items_themselves_are_told() -> None:
+    found = compare("abcde", "adxba")
+    assert found == Differences(behind="e", lost=["c"], twice=["a"], reordered=["b"], unknown=["x"])
 
 
 @given(counts, st.data())
@@ -36,7 +41,7 @@ def test_repeated_prefixes_as_of_failed_attempts_are_no_other_difference(
     source = list(range(count))
     ends = data.draw(st.lists(st.integers(0, count)))
     copy = [item for end in sorted(ends) for item in source[:end]]
-    found = compare(source, [*copy, *source])
+    found = compare(source, [*copy, *source]).findings
     assert found == Findings(twice=len(copy))
 
 
@@ -44,7 +49,7 @@ def test_repeated_prefixes_as_of_failed_attempts_are_no_other_difference(
 def test_every_item_is_copied_or_lost_or_behind(kept: set[int], chance: random.Random) -> None:
     copy = [*kept]
     chance.shuffle(copy)
-    found = compare(range(101), copy)
+    found = compare(range(101), copy).findings
     assert len(copy) + found.lost + found.behind == 101
     assert (found.reordered == 0) == (copy == sorted(copy))
     assert found.twice == found.unknown == 0
