@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import uuid
+from contextlib import closing
 
 import pyspark
 import pytest
@@ -12,10 +14,12 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from kafka_protocol.client.cluster.admin import NewTopic, create_topic
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_spark_source.schema import source_schema
 from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.testing import KafkaCluster
+from tests.integration.clients import connect, soon
 from tests.integration.conftest import Consume, MakeTopic, Read, Write
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -61,6 +65,27 @@ def test_round_trip(
         (F.max("offset") + 1).alias("end"),
     )
     assert all(row["rows"] == row["offsets"] == row["end"] for row in numbers.collect())
+
+
+def test_a_task_reads_large_responses_of_three_leaders(
+    spark: SparkSession, three_brokers: KafkaCluster
+) -> None:
+    """Their rows share Arrow batches, and the receive buffers of the process are reused."""
+    topic, partitions, records = f"leaders-{uuid.uuid4()}", 3, 2_500
+    with closing(connect(three_brokers)) as client:
+        create_topic(client, NewTopic(topic, partitions), soon())
+    servers = three_brokers.bootstrap_servers
+    producer = Librdkafka({"bootstrap.servers": servers, "linger.ms": 200})
+    for partition in range(partitions):
+        for offset in range(records):
+            value = f"{partition} {offset} ".ljust(120, "x")
+            producer.produce(topic, value, partition=partition)
+        assert producer.flush(30) == 0
+    options = {"kafka.bootstrap.servers": servers, "subscribe": topic}
+    df = spark.read.format("pykafka").options(**options).load()
+    rows = df.selectExpr("split(string(value), ' ') as v", "partition", "offset").collect()
+    assert all(row.v[:2] == [str(row.partition), str(row.offset)] for row in rows)
+    assert len(rows) == partitions * records
 
 
 @pytest.mark.core

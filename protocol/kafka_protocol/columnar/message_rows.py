@@ -27,7 +27,7 @@ _KEY_AT = np.array(KEY_AT)
 class MessageRows(NamedTuple):
     """Rows of message sets."""
 
-    data: bytes
+    data: Buffer
     offset: Longs
     timestamp: Longs
     timestamp_type: Longs

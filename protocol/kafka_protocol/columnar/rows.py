@@ -83,10 +83,11 @@ class Rows(Protocol):
         """The wanted rows."""
 
 
-def join_payloads(payloads: Sequence[Buffer]) -> tuple[bytes, list[int]]:
+def join_payloads(payloads: Sequence[Buffer]) -> tuple[Buffer, list[int]]:
     """One buffer with all payloads in their order, and the start of each in it.
 
-    Payloads of uncompressed batches of one frame are not copied: the buffer is the frame.
+    Payloads of uncompressed batches of one frame are not copied: the buffer is the frame. It is a
+    memoryview, so that `receive_buffers` does not reuse the frame while the buffer is in use.
     """
     frame = _exporter(payloads[0])
     # Arrow's offsets have 32 bits.
@@ -96,7 +97,7 @@ def join_payloads(payloads: Sequence[Buffer]) -> tuple[bytes, list[int]]:
         begins = [_address(payload) - base for payload in payloads]
         ends = map(int.__add__, begins, map(len, payloads))
         if all(end <= begin for end, begin in zip(ends, begins[1:], strict=False)):
-            return frame, begins
+            return memoryview(frame), begins
     *begins, _ = accumulate(map(len, payloads), initial=0)
     return b"".join(payloads), begins
 

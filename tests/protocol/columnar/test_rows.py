@@ -17,21 +17,28 @@ VIEW = memoryview(FRAME)
 
 def test_payloads_of_one_frame_are_not_copied() -> None:
     data, begins = join_payloads([VIEW[2:4], VIEW[4:4], VIEW[5:9]])
-    assert data is FRAME
+    assert isinstance(data, memoryview)
+    assert data.obj is FRAME
     assert begins == [2, 4, 5]
 
 
 def test_payloads_of_a_frame_in_a_bytearray_are_not_copied() -> None:
-    """`framing.FrameBuffer` does not reuse it while a payload has a memoryview of it."""
+    """`receive_buffers` does not reuse it while there is a memoryview of it."""
     frame: Any = bytearray(FRAME)
     data, begins = join_payloads([memoryview(frame)[1:3], memoryview(frame).toreadonly()[4:5]])
-    assert data is frame
+    assert data == FRAME
     assert begins == [1, 4]
+    with pytest.raises(BufferError):
+        frame.pop()
+    del data
+    frame.pop()
 
 
 def test_one_payload_is_not_copied() -> None:
     assert join_payloads([FRAME]) == (FRAME, [0])
-    assert join_payloads([FRAME])[0] is FRAME
+    data, _ = join_payloads([FRAME])
+    assert isinstance(data, memoryview)
+    assert data.obj is FRAME
 
 
 @pytest.mark.parametrize(
