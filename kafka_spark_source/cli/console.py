@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _WIDTH_OF_A_PIPE = 160
+# Between two columns of a table, in characters.
+_GAP = 2
 
 
 def _console(*, stderr: bool) -> Console:
@@ -63,13 +65,31 @@ def print_properties(rows: Iterable[tuple[str, str]]) -> None:
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Prints rows below headings."""
-    table = Table(box=None, pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    for row in rows:
+    """Prints rows below headings.
+
+    No word is broken: what does not fit then is wrapped by the terminal.
+    """
+    console, cells = _console(stderr=False), [*rows]
+    widths = _widths([*zip(headings, *cells, strict=True)], console.width)
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
+    for heading, width in zip(headings, widths, strict=True):
+        table.add_column(heading, width=width)
+    for row in cells:
         table.add_row(*row)
-    _console(stderr=False).print(table)
+    console.width = max(console.width, sum(widths) + _GAP * len(widths))
+    console.print(table)
+
+
+def _widths(columns: Sequence[Sequence[str]], available: int) -> list[int]:
+    """The characters of each column. Those with most to gain are wrapped first, between words."""
+    widths = [max(map(len, texts)) for texts in columns]
+    words = [max(len(word) for text in texts for word in text.split(" ")) for texts in columns]
+    excess = sum(widths) + _GAP * (len(widths) - 1) - available
+    for column in sorted(range(len(widths)), key=lambda at: words[at] - widths[at]):
+        cut = min(max(0, excess), widths[column] - words[column])
+        widths[column] -= cut
+        excess -= cut
+    return widths
 
 
 def spark_options(client_options: dict[str, str], prefix: str = "kafka.") -> str:

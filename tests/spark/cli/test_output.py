@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from kafka_spark_source.cli import console
 from kafka_spark_source.cli.output import Show, add_output, count, duration, print_rows
 
 ROWS = [
@@ -30,6 +31,18 @@ def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
         ["t", "1.5", "s", "1,234"],
         ["u", "0", "-"],
     ]
+
+
+@pytest.mark.parametrize("width", [10, 80])
+def test_no_word_is_broken_in_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setattr(console, "_WIDTH_OF_A_PIPE", width)
+    headings = ["topic", "in sync", "first", "last"]
+    cells = ["orders-of-the-western-region", "1, 2, 3", *["2026-11-24 21:37:50Z"] * 2]
+    console.print_table(headings, [cells])
+    words = capsys.readouterr().out.split()
+    assert sorted(words) == sorted(" ".join([*headings, *cells]).split())
 
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
