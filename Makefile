@@ -88,7 +88,8 @@ $(OTHER_SPARKS:%=test-spark-%): test-spark-%: .venv-spark-%/.installed $(VENV)/.
 # floor is what is reached, and is never lowered.
 COVERED = $(if $(IN_PARTS),--cov --cov-report=)
 COVERED_WHOLE := protocol/kafka_protocol/*
-SOCKETS := protocol/kafka_protocol/client/*,protocol/kafka_protocol/columnar/topic.py
+COLUMNS_AND_CLIENT := protocol/kafka_protocol/columnar
+SOCKETS := protocol/kafka_protocol/client/*,$(COLUMNS_AND_CLIENT)/topic.py,$(COLUMNS_AND_CLIENT)/table.py
 FLOOR := 90
 
 coverage: export COVERAGE_FILE := build/test/.coverage

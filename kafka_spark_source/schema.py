@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from pyspark.sql import types as T
 
+from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.options.formats import FormatOptions
 
@@ -105,18 +105,6 @@ def _unknown_column(name: str, known: dict[str, T.StructField]) -> KafkaConfigEr
         f"{column.name} {column.dataType.simpleString()}" for column in known.values()
     )
     return KafkaConfigError(f"Column '{name}' is not a column of the source ({columns}){hint}")
-
-
-@dataclass(frozen=True, slots=True)
-class SinkColumns:
-    """The indexes of the columns in a written schema; None for a column that is not used."""
-
-    value: int
-    key: int | None
-    topic: int | None
-    partition: int | None
-    headers: int | None
-    timestamp: int | None
 
 
 # The types that each column of the sink can have. Parts of `headers` may be nullable or not.

@@ -21,6 +21,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError, KafkaError
 from kafka_spark_source.errors import hide_traceback
 from kafka_spark_source.options.option import Use
@@ -35,7 +36,6 @@ from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Table
 from kafka_spark_source.options.write import WriteOptions, parse_write_options
 from kafka_spark_source.planning.strategies import topics_of
 from kafka_spark_source.schema import (
-    SinkColumns,
     added_columns,
     check_projection,
     check_sink_schema,
@@ -166,8 +166,8 @@ class KafkaDataSource(DataSource):
 
     def _delivery(self, schema: StructType, *, claims_prefix: bool) -> Delivery:
         """Check the options. `claims_prefix`: an exactly-once write takes its prefix over now."""
+        from kafka_protocol.columnar.row_writer import RowWriter  # noqa: PLC0415
         from kafka_spark_source.writing.delivery import AtLeastOnce  # noqa: PLC0415
-        from kafka_spark_source.writing.row_writer import RowWriter  # noqa: PLC0415
 
         options = parse_write_options(self.options)
         encoded = [] if options.formats is None else options.formats.encoded_columns

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from kafka_protocol.client.pool import shared_producer
+from kafka_protocol.columnar.row_writer import RowWriter
 from kafka_spark_source.writing.decisions import MicroBatch, TaskWrite
-from kafka_spark_source.writing.row_writer import RowWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa

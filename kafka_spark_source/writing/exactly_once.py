@@ -30,6 +30,7 @@ from kafka_protocol.client.producer.transactions import (
     TransactionFencedError,
     begin,
 )
+from kafka_protocol.columnar.row_writer import RowWriter
 from kafka_protocol.errors import KafkaError
 from kafka_spark_source.options.write import Identity
 from kafka_spark_source.writing.commit_log import CommitLog
@@ -42,7 +43,6 @@ from kafka_spark_source.writing.decisions import (
 )
 from kafka_spark_source.writing.delivery import UNKNOWN_MICRO_BATCH, TaskAttempt, Written
 from kafka_spark_source.writing.log_state import LoggedDecision
-from kafka_spark_source.writing.row_writer import RowWriter
 from kafka_spark_source.writing.stale_transactions import check_undecided, end_stale
 
 if TYPE_CHECKING:

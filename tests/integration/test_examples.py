@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer
@@ -79,3 +81,16 @@ def test_arrow(make_topic: MakeTopic, kafka_cluster: KafkaCluster) -> None:
 def test_docs_show_the_arrow_example() -> None:
     code = (ROOT / "examples" / "arrow.py").read_text().split("# --- docs ---\n")[1]
     assert code in (ROOT / "docs" / "arrow.md").read_text()
+
+
+def test_the_code_of_the_page_without_spark(
+    make_topic: MakeTopic, kafka_cluster: KafkaCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic = make_topic(partitions=3)
+    page = (ROOT / "docs" / "arrow.md").read_text()
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
+    code = code.replace("localhost:9092", kafka_cluster.bootstrap_servers)
+    names: dict[str, Any] = {}
+    exec(code.replace('"orders"', repr(topic)), names)
+    assert names["read_topic"](topic, names["kafka"]).read_all().num_rows == 2
+    assert capsys.readouterr().out.endswith("100%\n")

@@ -17,7 +17,8 @@ from kafka_protocol.client.consumer.fetch import OffsetOutOfRangeError
 from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.columnar.schema import RECORD_SCHEMA
-from kafka_protocol.columnar.topic import Position, read_topic
+from kafka_protocol.columnar.table import write_table
+from kafka_protocol.columnar.topic import Position, offsets_for_times, read_topic, topics
 from kafka_protocol.errors import BrokerError, KafkaConfigError
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
@@ -101,6 +102,43 @@ def test_batches_one_by_one_and_into_pandas(topic: str, options: dict[str, str])
     frame = read_topic(topic, options, columns=["key", "timestamp"]).read_pandas()
     assert [*frame.columns] == ["key", "timestamp"]
     assert len(frame) == RECORDS
+
+
+def test_progress_ends_at_the_range(topic: str, options: dict[str, str]) -> None:
+    seen: list[tuple[int, int]] = []
+    ends = {0: RECORDS // 2 - 1, 1: RECORDS // 2}
+    table = read_topic(
+        topic, options, end=ends, progress=lambda done, total: seen.append((done, total))
+    ).read_all()
+    assert table.num_rows == RECORDS - 1
+    assert seen == sorted(seen)
+    assert [*dict.fromkeys(seen)][-2:] == [(ends[0], RECORDS - 1), (RECORDS - 1, RECORDS - 1)]
+
+
+def test_topics_and_offsets_for_times(topic: str, options: dict[str, str]) -> None:
+    assert topics(options)[topic] == 2
+    assert not any(name.startswith("__") for name in topics(options))
+    since = START + timedelta(seconds=5)
+    assert offsets_for_times(topic, options, since) == {0: 3, 1: 2}
+    after_all = START + timedelta(days=1)
+    assert offsets_for_times(topic, options, after_all, partitions=[1]) == {1: RECORDS // 2}
+    with pytest.raises(KafkaConfigError, match="needs a time zone"):
+        offsets_for_times(topic, options, datetime(2026, 1, 1))
+    with pytest.raises(BrokerError, match="Cannot read topic 'missing'"):
+        offsets_for_times("missing", options, since)
+
+
+def test_what_was_read_is_written_to_another_topic(
+    topic: str, options: dict[str, str], make_topic: MakeTopic
+) -> None:
+    """With keys, values, headers, times and partitions; `topic` wins over the column."""
+    copy = make_topic(partitions=2)
+    assert write_table(read_topic(topic, options), options, topic=copy) == RECORDS
+    columns = [name for name in RECORD_SCHEMA.names if name != "topic"]
+    first, second = (
+        read_topic(each, options, columns=columns).read_all() for each in (topic, copy)
+    )
+    assert first.equals(second)
 
 
 def test_an_abandoned_read_closes_its_connections(

@@ -24,15 +24,15 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.producer.producer_id import warn_of_missing_ids
+from kafka_protocol.columnar.row_writer import RowWriter
+from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import BrokerError
 from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
 from kafka_protocol.partitioners import DEFAULT
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.schema import SinkColumns
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
 from kafka_spark_source.writing.delivery import AtLeastOnce, TaskAttempt
-from kafka_spark_source.writing.row_writer import RowWriter
 from tests.integration.access import CLUSTER, DESCRIBE, IDEMPOTENT_WRITE, WRITE, allow, limit_rate
 from tests.integration.clients import SOON_MS, connect, connected, soon
 from tests.integration.conftest import Consume, MakeTopic

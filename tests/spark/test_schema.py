@@ -19,10 +19,10 @@ from pyspark.sql.types import (
 )
 
 from kafka_formats.settings import Format, Framing, Mode
+from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.options.formats import FormatOptions, PayloadOptions
 from kafka_spark_source.schema import (
-    SinkColumns,
     added_columns,
     check_projection,
     check_sink_schema,

@@ -5,13 +5,14 @@
     reader = read_topic("orders", {"bootstrap.servers": "localhost:9092"})
     orders = reader.read_all()  # a pyarrow.Table; or loop over its batches
 
-The only module of this package that uses `client`; no bytes and no sockets here. The end offsets
-are fixed before the first record is read, so a read ends even while producers continue to write.
+Joins the columns and the client, as `table` does for writes; no bytes and no sockets here. The end
+offsets are fixed before the first record is read, so a read ends even while producers write.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from typing import Final, Literal, TypeAlias
 
@@ -33,6 +34,8 @@ from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 # offset for each partition.
 Position: TypeAlias = "Literal['earliest', 'latest'] | datetime | Mapping[int, int]"
 
+Progress: TypeAlias = Callable[[int, int], None]
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _TIMESTAMPS: Final = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}
 
@@ -45,6 +48,7 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user, with a default
     end: Position = "latest",
     partitions: Collection[int] | None = None,
     columns: Sequence[str] = tuple(RECORD_SCHEMA.names),
+    progress: Progress | None = None,
 ) -> pa.RecordBatchReader:
     """Read a range of a topic, partition by partition, each in offset order.
 
@@ -58,6 +62,7 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user, with a default
         end: The record to stop before.
         partitions: The partitions to read; by default all.
         columns: Names of `RECORD_SCHEMA`, in the wanted order. Other columns are not decoded.
+        progress: Is called after each Fetch with the offsets that are read, and those of the range.
 
     Returns:
         A reader of Arrow batches of about 2 MB, for one pass. `timestamp` is in UTC, and
@@ -80,22 +85,75 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user, with a default
         cluster.close()
         raise
     return pa.RecordBatchReader.from_batches(
-        record_schema(columns), _read(cluster, ranges, columns)
+        record_schema(columns), _read(cluster, ranges, columns, progress or _unseen)
     )
 
 
+def topics(options: Mapping[str, str], *, internal: bool = False) -> dict[str, int]:
+    """The topics that the principal may describe, by name, and how many partitions each has.
+
+    Args:
+        options: Kafka's names, for example `bootstrap.servers`; see `ClientConfig`.
+        internal: Whether those of Kafka itself are among them.
+
+    Raises:
+        KafkaConfigError: An option is wrong.
+        KafkaError: No broker is reachable.
+    """
+    with closing(Cluster(ClientConfig.from_options(options))) as cluster:
+        found = cluster.topics(None, Deadline.after(cluster.config.api_timeout_ms))
+    chosen = [each for each in found.values() if internal or not each.is_internal]
+    return {each.name: len(each.partitions) for each in sorted(chosen)}
+
+
+def offsets_for_times(
+    topic: str,
+    options: Mapping[str, str],
+    time: datetime,
+    *,
+    partitions: Collection[int] | None = None,
+) -> dict[int, int]:
+    """The offset of the first record at or after a time, by partition; its end if there is none.
+
+    Args:
+        topic: The topic's name.
+        options: Kafka's names, for example `bootstrap.servers`; see `ClientConfig`.
+        time: With a time zone.
+        partitions: The partitions to look at; by default all.
+
+    Raises:
+        KafkaConfigError: An option is wrong, or the time has no zone.
+        BrokerError: The topic or a partition does not exist, or may not be described.
+        KafkaError: No broker is reachable.
+    """
+    with closing(Cluster(ClientConfig.from_options(options))) as cluster:
+        deadline = Deadline.after(cluster.config.api_timeout_ms)
+        chosen = _partitions(cluster, topic, partitions, deadline)
+        found = _offsets_since(cluster, chosen, time, deadline)
+    return {each.partition: offset for each, offset in found.items()}
+
+
+def _unseen(_done: int, _total: int) -> None:
+    """The progress that nobody asked for."""
+
+
 def _read(
-    cluster: Cluster, ranges: Sequence[OffsetRange], columns: Sequence[str]
+    cluster: Cluster, ranges: Sequence[OffsetRange], columns: Sequence[str], progress: Progress
 ) -> Iterator[pa.RecordBatch]:
     config = cluster.config
+    done, total = 0, sum(each.size for each in ranges)
     try:
-        for offset_range in ranges:
+        for each in ranges:
             for fetched in fetch_range(
-                cluster, offset_range, config.api_timeout_ms, take=take_batch_columns
+                cluster, each, config.api_timeout_ms, take=take_batch_columns
             ):
                 yield from decode_batches(
                     [fetched], columns, max_decompressed_bytes=config.max_decompressed_bytes
                 )
+                position = min(fetched.batches[-1].header.next_offset, each.until_offset)
+                progress(done + position - each.from_offset, total)
+            done += each.size
+            progress(done, total)
     finally:
         cluster.close()
 

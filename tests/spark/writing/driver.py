@@ -9,14 +9,14 @@ import pyarrow as pa
 
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.pool import close_shared_clusters
+from kafka_protocol.columnar.row_writer import RowWriter
+from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.partitioners import DEFAULT
 from kafka_spark_source.options.write import Identity
-from kafka_spark_source.schema import SinkColumns
 from kafka_spark_source.writing.commit_log import CommitLog
 from kafka_spark_source.writing.decisions import MicroBatch
 from kafka_spark_source.writing.delivery import TaskAttempt, Written
 from kafka_spark_source.writing.exactly_once import Claim, ExactlyOnce, claim
-from kafka_spark_source.writing.row_writer import RowWriter
 from tests.fakes.cluster import NEWEST
 from tests.fakes.transactions import State, TransactionalCluster, committed_values
 

@@ -81,6 +81,11 @@ class Producer:
         )
 
     @property
+    def cluster(self) -> Cluster:
+        """The cluster that it writes to."""
+        return self._cluster
+
+    @property
     def joined(self) -> Mapping[TopicPartition, int | None]:
         """The partitions of the transaction, each with the offset of a record, or None.
 

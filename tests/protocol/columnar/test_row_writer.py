@@ -1,4 +1,4 @@
-"""The tasks of the sink, with a scripted cluster."""
+"""Rows to records, with a scripted cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.client.pool import close_shared_clusters
+from kafka_protocol.client.pool import close_shared_clusters, shared_producer
+from kafka_protocol.columnar.row_writer import RowWriter, chunks_of
+from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaConfigError
 from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_protocol.messages.produce import ProduceRequest
@@ -18,9 +20,6 @@ from kafka_protocol.partitioners import DEFAULT
 from kafka_protocol.records.batch import read_batches
 from kafka_protocol.records.record import decode_records
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.schema import SinkColumns
-from kafka_spark_source.writing.delivery import AtLeastOnce, TaskAttempt
-from kafka_spark_source.writing.row_writer import RowWriter, chunks_of
 from tests.fakes.cluster import ScriptedCluster
 
 ONLY_VALUE = SinkColumns(0, None, None, None, None, None)
@@ -34,16 +33,17 @@ def cluster() -> Iterator[ScriptedCluster]:
         close_shared_clusters()
 
 
-def writer_to(cluster: ScriptedCluster, topic: str = "t", **options: str) -> AtLeastOnce:
+def writer_to(cluster: ScriptedCluster, topic: str = "t", **options: str) -> RowWriter:
     servers = ",".join(map(str, cluster.bootstrap_servers))
     named = {name.replace("_", "."): value for name, value in options.items()}
     config = ClientConfig.from_options({"bootstrap.servers": servers} | named)
-    return AtLeastOnce(RowWriter(ONLY_VALUE, topic, DEFAULT, config))
+    return RowWriter(ONLY_VALUE, topic, DEFAULT, config)
 
 
-def write(writer: AtLeastOnce, batches: Iterator[pa.RecordBatch]) -> int:
-    """The number of records that a task reports."""
-    return writer.write(batches, TaskAttempt(0, 0, None)).write.records
+def write(writer: RowWriter, batches: Iterator[pa.RecordBatch]) -> int:
+    """Write as a task does, and return the number of records."""
+    with shared_producer(writer.config) as producer:
+        return writer.add(batches, producer)
 
 
 def rows(*values: bytes | None) -> pa.RecordBatch:

@@ -1,32 +1,40 @@
-"""Rows of a task -> records, passed to a producer as they arrive. Knows no transactions."""
+"""Rows -> records, passed to a producer as they arrive. Knows no transactions.
+
+Imports Arrow late: a driver makes a `RowWriter`, and only tasks use it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.client.pool import shared_cluster
 from kafka_protocol.client.producer.producer import Producer
+from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.partitioners import Partitioner
-from kafka_spark_source.schema import SinkColumns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kafka_formats.encoder import RecordEncoder
     from kafka_protocol.columnar.batch_limit import BatchLimit
-    from kafka_spark_source.writing.routing import Destination
+    from kafka_protocol.columnar.routing import Destination
 
 # Rows of this size are routed and encoded together: enough for a few full batches in each of some
 # partitions, and small in a worker's memory.
 CHUNK_BYTES: Final = 8 * 1024 * 1024
 # Encoded batches may wait for responses up to this size while the next rows are encoded.
 _MAX_PENDING_BYTES: Final = 16 * 1024 * 1024
+
+
+class RowEncoder(Protocol):
+    """Encodes keys and values, such as `kafka_formats.encoder.RecordEncoder`."""
+
+    def encode(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The same rows, with bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +49,10 @@ class RowWriter:
     topic: str | None
     partitioner: Partitioner
     config: ClientConfig
-    encoder: RecordEncoder | None = None
+    encoder: RowEncoder | None = None
 
     def add(self, batches: Iterable[pa.RecordBatch], producer: Producer) -> int:
-        """Pass the rows of one task to a producer. The caller flushes it.
+        """Pass rows to a producer. The caller flushes it.
 
         Returns:
             The number of records.
@@ -53,12 +61,11 @@ class RowWriter:
             KafkaError: A row cannot be written, or a broker refused it. Names topic, partition,
                 broker and the broker's error.
         """
-        # Only tasks need Arrow.
         from kafka_protocol.columnar.batch_limit import BatchLimit  # noqa: PLC0415
         from kafka_protocol.columnar.partitioning import TaskPartitioner  # noqa: PLC0415
-        from kafka_spark_source.writing.routing import Destination  # noqa: PLC0415
+        from kafka_protocol.columnar.routing import Destination  # noqa: PLC0415
 
-        counts = _PartitionCounts(shared_cluster(self.config))
+        counts = _PartitionCounts(producer.cluster)
         partitioner = TaskPartitioner(self.partitioner, self.config.batch_bytes)
         to = Destination(self.columns, self.topic, counts.count, partitioner)
         limit = BatchLimit(self.config.batch_bytes, self.config.max_request_bytes)
@@ -74,7 +81,7 @@ class RowWriter:
         self, rows: pa.RecordBatch, to: Destination, producer: Producer, limit: BatchLimit
     ) -> None:
         from kafka_protocol.columnar.encode import encode_gathered  # noqa: PLC0415
-        from kafka_spark_source.writing.routing import route  # noqa: PLC0415
+        from kafka_protocol.columnar.routing import route  # noqa: PLC0415
 
         gathered, places = route(rows, to, now_ms())
         magics = [*map(producer.message_format, places)]
@@ -119,7 +126,7 @@ def _pieces(batch: pa.RecordBatch, max_bytes: int) -> Iterator[pa.RecordBatch]:
 
 
 class _PartitionCounts:
-    """The number of partitions of each topic, requested once for a task."""
+    """The number of partitions of each topic, requested once for all rows."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster

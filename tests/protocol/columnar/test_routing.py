@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.columnar.key_hashes import murmur2
 from kafka_protocol.columnar.partitioning import TaskPartitioner
+from kafka_protocol.columnar.routing import Destination, route
+from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import EncodeError
 from kafka_protocol.partitioners import PARTITIONERS
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.schema import SinkColumns
-from kafka_spark_source.writing.routing import Destination, route
 from tests.config_error import config_error
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))

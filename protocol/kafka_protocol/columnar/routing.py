@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 from kafka_protocol.columnar.encode import Gathered, RecordColumns
 from kafka_protocol.columnar.grouping import grouped
 from kafka_protocol.columnar.partitioning import Partitions, RowsToPartition, TaskPartitioner, Topic
+from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.schema import SinkColumns
 
 _Longs: TypeAlias = npt.NDArray[np.int64]
 _Indices: TypeAlias = npt.NDArray[np.int32]

@@ -1,0 +1,149 @@
+"""Tables and data frames to topics, with a scripted cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from kafka_protocol.columnar.table import write_table
+from kafka_protocol.errors import BrokerError, ErrorCode, KafkaConfigError
+from kafka_protocol.messages.produce import ProduceRequest
+from kafka_protocol.records.batch import read_batches
+from kafka_protocol.records.record import Header, Record, decode_records
+from kafka_protocol.topic_partition import TopicPartition
+from tests.fakes.cluster import ScriptedCluster
+
+PARTITIONS = 3
+DAY = datetime(2026, 11, 1, tzinfo=timezone.utc)
+DAY_MS = int(DAY.timestamp() * 1000)
+
+
+@pytest.fixture
+def cluster() -> Iterator[ScriptedCluster]:
+    with ScriptedCluster(nodes=2) as cluster:
+        cluster.add_topic("t", partitions=PARTITIONS)
+        yield cluster
+
+
+@pytest.fixture
+def options(cluster: ScriptedCluster) -> dict[str, str]:
+    return {"bootstrap.servers": ",".join(map(str, cluster.bootstrap_servers))}
+
+
+def records_in(cluster: ScriptedCluster, partition: int, topic: str = "t") -> list[Record]:
+    log = cluster.log(TopicPartition(topic, partition))
+    stored = log.read(0, log.high_watermark, 10**9, first_whole=True)
+    return [each for batch in read_batches(memoryview(stored)) for each in decode_records(batch)]
+
+
+def values_in(cluster: ScriptedCluster) -> list[bytes | None]:
+    return [each.value for n in range(PARTITIONS) for each in records_in(cluster, n)]
+
+
+def test_all_columns(cluster: ScriptedCluster, options: dict[str, str]) -> None:
+    rows = {
+        "value": ["one", None],
+        "ignored": [1, 2],
+        "key": [b"k", None],
+        "topic": ["t", "t"],
+        "partition": pa.array([2, 1], pa.int64()),
+        "headers": [[{"key": "h", "value": b"1"}], None],
+        "timestamp": [DAY, DAY],
+    }
+    assert write_table(pa.table(rows), options) == 2
+    assert records_in(cluster, 2) == [Record(0, DAY_MS, b"k", b"one", (Header(b"h", b"1"),))]
+    assert records_in(cluster, 1) == [Record(0, DAY_MS, None, None)]
+
+
+FRAMES = {"value": ["one", "two"], "timestamp": [DAY.replace(tzinfo=None)] * 2}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pa.table(FRAMES),
+        pa.table(FRAMES).to_reader(),
+        pa.table(FRAMES).to_batches(),
+        iter(pa.table(FRAMES).to_batches(max_chunksize=1)),
+        pd.DataFrame(FRAMES),
+        pd.DataFrame(FRAMES | {"value": pd.Categorical(FRAMES["value"])}),
+        pl.DataFrame(FRAMES),
+        pl.DataFrame(FRAMES).with_columns(pl.col("value").cast(pl.Categorical)),
+        pl.DataFrame(FRAMES).with_columns(pl.col("value").cast(pl.Binary)),
+    ],
+    ids=[
+        *("table", "reader", "batches", "iterator", "pandas", "pandas categories"),
+        *("polars", "polars categories", "polars bytes"),
+    ],
+)
+def test_kinds_of_data(cluster: ScriptedCluster, options: dict[str, str], data: Any) -> None:
+    """Times without a zone are in UTC."""
+    assert write_table(data, options, topic="t", partitioner="sticky") == 2
+    assert sorted(map(str, values_in(cluster))) == ["b'one'", "b'two'"]
+    stored = [each for n in range(PARTITIONS) for each in records_in(cluster, n)]
+    assert {each.timestamp for each in stored} == {DAY_MS}
+
+
+def test_a_relation_of_duckdb(cluster: ScriptedCluster, options: dict[str, str]) -> None:
+    relation = duckdb.sql(
+        "SELECT 'v' || i AS value, CAST(0 AS INT) AS partition FROM range(3) t(i)"
+    )
+    assert write_table(relation, options, topic="t") == 3
+    assert [each.value for each in records_in(cluster, 0)] == [b"v0", b"v1", b"v2"]
+
+
+@pytest.mark.parametrize("data", [[], pa.table({"value": pa.array([], pa.string())})])
+def test_no_rows(cluster: ScriptedCluster, options: dict[str, str], data: Any) -> None:
+    assert write_table(data, options, topic="t") == 0
+    assert not cluster.asked(ProduceRequest)
+
+
+def test_progress(cluster: ScriptedCluster, options: dict[str, str]) -> None:
+    table = pa.table({"value": [b"%d" % n for n in range(10)]})
+    seen: list[int] = []
+    write_table(table.to_batches(max_chunksize=4), options, topic="t", progress=seen.append)
+    assert seen == [4, 8, 10]
+
+
+@pytest.mark.parametrize(
+    ("columns", "topic", "message"),
+    [
+        ({"vale": ["v"]}, "t", "no column 'value'; there are vale"),
+        ({"value": ["v"]}, None, "no column 'topic': give the topic as an argument"),
+        ({"value": [7]}, "t", "column 'value' has the type int64; it must be a string or binary"),
+        ({"value": ["v"], "key": [True]}, "t", "column 'key' has the type bool"),
+        ({"value": ["v"], "headers": [7]}, "t", "column 'headers' cannot be list"),
+        ({"value": ["v"], "timestamp": [[7]]}, "t", "column 'timestamp' cannot be timestamp"),
+        ({"value": ["v"], "partition": [PARTITIONS]}, "t", "for partition 3 of topic 't'"),
+        ({"value": ["v"], "partition": [2**40]}, "t", "column 'partition' cannot be int32"),
+    ],
+    ids=["no value", "no topic", "number", "key", "headers", "timestamp", "partition", "range"],
+)
+def test_what_cannot_be_written(
+    cluster: ScriptedCluster,
+    options: dict[str, str],
+    columns: dict[str, list[Any]],
+    topic: str | None,
+    message: str,
+) -> None:
+    with pytest.raises(KafkaConfigError, match=message):
+        write_table(pa.table(columns), options, topic=topic)
+    assert values_in(cluster) == []
+
+
+def test_an_unknown_partitioner(options: dict[str, str]) -> None:
+    with pytest.raises(KafkaConfigError, match="'partitioner' must be one of default"):
+        write_table(pa.table({"value": ["v"]}), options, topic="t", partitioner="first")
+
+
+def test_the_broker_refuses_a_row(cluster: ScriptedCluster, options: dict[str, str]) -> None:
+    cluster.push_errors(ProduceRequest, ErrorCode.INVALID_RECORD)
+    with pytest.raises(BrokerError, match=r"t-\d.*INVALID_RECORD"):
+        write_table(pa.table({"value": ["v"]}), options, topic="t")
