@@ -78,8 +78,8 @@ def read_bytes(plan: Bytes, cursor: Cursor) -> pa.Array:
 def read_some_bytes(plan: Bytes, cursor: Cursor, slots: Longs) -> pa.Array:
     """Bytes, or strings, of some slots; null for the others."""
     part = cursor.select(slots)
-    # Slices ascend, those of null too.
-    start, length = cursor.at.copy(), np.full(len(cursor), -1)
+    # Slices ascend and are in the buffer, those of null too; a broken payload may be read beyond.
+    start, length = np.minimum(cursor.at, cursor.end), np.full(len(cursor), -1)
     start[slots], length[slots] = _slices(part, plan.size)
     cursor.update(slots, part)
     return _taken(plan, cursor, start, length)

@@ -39,6 +39,12 @@ def test_fault_61_damaged_payloads_spoil_no_others(
     check(plan_of(schema), [each for pair in zip(rows, broken, strict=True) for each in pair])
 
 
+@pytest.mark.parametrize("member", ["string", "bytes", {"type": "fixed", "name": "F", "size": 2}])
+def test_fault_61_an_empty_payload_at_the_end_is_broken_only(member: Json) -> None:
+    null, one = varint(0), varint(1) + (varint(2) if isinstance(member, str) else b"") + b"ab"
+    check(plan_of(["null", member]), [one, null, b""])
+
+
 @given(schema=schemas(), damages=st.lists(DAMAGE, min_size=3, max_size=3), data=st.data())
 def test_fields_that_nobody_wants_are_skipped(
     schema: Json, damages: list[tuple[str, int, int]], data: st.DataObject
