@@ -72,7 +72,7 @@ def _schema_of(
     data_type: pa.DataType | None,
     options: WriteFormatOptions,
 ) -> KnownSchema:
-    is_made = payload.schema is None and (options.auto_register or not schemas.are_known)
+    is_made = not payload.has_schema and (options.auto_register or not schemas.are_known)
     if is_made and data_type is not None:
         derived = CODECS[payload.format].derive(data_type)
         return KnownSchema("the schema of the column", derived)

@@ -73,7 +73,7 @@ class ColumnSchemas:
     @property
     def are_known(self) -> bool:
         """Whether there is a schema, and not only the type that a query wants or has."""
-        return self._payload.schema is not None or self._client is not None
+        return self._payload.has_schema or self._client is not None
 
     @cached_property
     def latest(self) -> list[KnownSchema]:
@@ -84,6 +84,8 @@ class ColumnSchemas:
         """
         if self._payload.schema is not None:
             return [self._given(self._payload.schema)]
+        if self._payload.descriptor is not None:
+            return [self._described(self._payload.descriptor)]
         if not self.are_known:
             column = self._payload.column
             raise KafkaConfigError(
@@ -96,7 +98,7 @@ class ColumnSchemas:
 
     def older(self) -> Iterator[KnownSchema]:
         """The versions before the latest, newest first; none if a version or a schema is given."""
-        if self._payload.schema is None and self._payload.version is None:
+        if not self._payload.has_schema and self._payload.version is None:
             for subject in self.subjects():
                 newest_first = sorted(self._registry.versions(subject), reverse=True)
                 for version in newest_first[1:_MAX_VERSIONS]:
@@ -154,7 +156,7 @@ class ColumnSchemas:
 
     def _record_name(self, written: SchemaText | None) -> str:
         payload = self._payload
-        if written is None and payload.schema is not None:
+        if written is None and payload.has_schema:
             written = self.latest[0].schema
         name = written and CODECS[payload.format].name_of(written)
         if not name:
@@ -191,6 +193,20 @@ class ColumnSchemas:
                 f"Option '{option}' must be a schema, the path of a file on the driver, or id: and "
                 f"an id. As a path it cannot be read: {error}"
             ) from error
+
+    def _described(self, path: str) -> KnownSchema:
+        option = f"{self._payload.column}.protobuf.descriptor"
+        try:
+            schema = self._named(SchemaText(descriptor_set_text(Path(path).read_bytes())))
+            CODECS[self._payload.format].name_of(schema)
+        except (OSError, ValueError) as error:
+            raise KafkaConfigError(
+                f"Option '{option}' must be the path on the driver of a descriptor set. It cannot "
+                f"be read: {error}"
+            ) from error
+        except SchemaError as error:
+            raise KafkaConfigError(f"Option '{option}', the file {path}: {error}") from error
+        return KnownSchema(f"the file {path}", schema)
 
     def _of_id(self, option: str, digits: str) -> KnownSchema:
         if not (digits.isascii() and digits.isdigit() and len(digits) <= 10):

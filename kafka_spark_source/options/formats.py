@@ -45,6 +45,7 @@ class PayloadOptions:
         version: Of the subject; None for the latest.
         message: The name of Protobuf's message; None for the first of the schema.
         strategy: What the name of the subject is made of.
+        descriptor: The path of Protobuf's descriptor set, in place of a schema.
     """
 
     column: str
@@ -55,6 +56,12 @@ class PayloadOptions:
     version: int | None
     message: str | None = None
     strategy: SubjectNameStrategy = SubjectNameStrategy.TOPIC
+    descriptor: str | None = None
+
+    @property
+    def has_schema(self) -> bool:
+        """Whether the schema is given, and not that of the subject."""
+        return self.schema is not None or self.descriptor is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +182,7 @@ def _payload(rows: PayloadRows, given: Mapping[str, str]) -> PayloadOptions | No
         rows.version.value_in(given),
         rows.message.value_if_in(given),
         rows.strategy.value_in(given),
+        rows.descriptor.value_if_in(given),
     )
     if found.subject is not None and rows.strategy.key in given:
         raise _contradiction(rows.subject.name, rows.strategy.name)
@@ -189,13 +197,10 @@ def _contradiction(first: str, second: str) -> KafkaConfigError:
 def _check(
     found: PayloadOptions, rows: PayloadRows, *, has_version: bool, has_registry: bool
 ) -> None:
-    if has_version and found.schema is not None:
-        raise _contradiction(rows.schema.name, rows.version.name)
-    if found.message is not None and found.format is not Format.PROTOBUF:
-        raise KafkaConfigError(
-            f"Option '{rows.message.name}' is for Protobuf: set {rows.format.name} to protobuf, or "
-            "remove it."
-        )
+    if has_version and found.has_schema:
+        row = rows.descriptor if found.schema is None else rows.schema
+        raise _contradiction(row.name, rows.version.name)
+    _check_protobuf(found, rows)
     if has_registry:
         return
     if found.framing is not Framing.NONE:
@@ -203,9 +208,25 @@ def _check(
             f"Option '{rows.framing.name}' is {found.framing.value}, which needs "
             f"'{_URL}': set it to the registry's address."
         )
-    is_lacking = found.schema is None and found.format not in _NEED_NO_SCHEMA
+    is_lacking = not found.has_schema and found.format not in _NEED_NO_SCHEMA
     if is_lacking or (found.schema is not None and found.schema.startswith(ID_PREFIX)):
         raise KafkaConfigError(
             f"Option '{rows.format.name}' needs a schema: set {rows.schema.name} to it, or "
             f"{_URL} to the address of a registry."
+        )
+
+
+def _check_protobuf(found: PayloadOptions, rows: PayloadRows) -> None:
+    for row, value in ((rows.descriptor, found.descriptor), (rows.message, found.message)):
+        if value is not None and found.format is not Format.PROTOBUF:
+            raise KafkaConfigError(
+                f"Option '{row.name}' is for Protobuf: set {rows.format.name} to protobuf, or "
+                "remove it."
+            )
+    if found.descriptor is not None and found.schema is not None:
+        raise _contradiction(rows.schema.name, rows.descriptor.name)
+    if found.descriptor is not None and found.message is None:
+        raise KafkaConfigError(
+            f"Option '{rows.descriptor.name}' needs the name of a message: set "
+            f"{rows.message.name} to it."
         )

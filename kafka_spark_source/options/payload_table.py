@@ -60,13 +60,14 @@ class PayloadRows:
     subject: Option[str]
     strategy: Option[SubjectNameStrategy]
     version: Option[int | None]
+    descriptor: Option[str]
     message: Option[str]
 
     @property
     def rows(self) -> tuple[Option[object], ...]:
         """All of them, that of the format first."""
         named = (self.subject, self.strategy, self.version)
-        return (self.format, self.framing, self.schema, *named, self.message)
+        return (self.format, self.framing, self.schema, *named, self.descriptor, self.message)
 
 
 def _rows_of(column: str) -> PayloadRows:
@@ -100,9 +101,13 @@ def _rows_of(column: str) -> PayloadRows:
             "The version of the subject to read or write as. A read resolves records of older and "
             "newer versions to it."
         ),
+        Option(f"{column}.protobuf.descriptor", parse_text, ALL).about(
+            "The path on the driver of a Protobuf descriptor set with all imports, in place of "
+            f"`{column}.schema`. It needs `{column}.protobuf.message`."
+        ),
         Option(f"{column}.protobuf.message", parse_text, ALL).about(
-            f"The name of the Protobuf message of {what}, where a schema has several. Default: the "
-            "first one of its file."
+            f"The full name of the Protobuf message of {what}, or the end of it after a dot. "
+            "Default: the first one of the schema's file."
         ),
     )
 

@@ -17,7 +17,7 @@ from pyspark.sql import Row, SparkSession
 from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
 from kafka_formats.schema_text import SchemaText
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
-from tests.formats.protobuf.messages import message_class
+from tests.formats.protobuf.messages import descriptor_set, message_class
 from tests.integration.conftest import Consume, MakeTopic, Read
 from tests.witness import produce
 
@@ -295,3 +295,32 @@ def test_without_a_registry(
     given = {"value.format": "protobuf", "value.schema": str(tmp_path / "order.proto")}
     with pytest.raises(PySparkException, match="no message has the name 'Ordr'; there are Order"):
         read(subscribe=topic, **given, **{"value.protobuf.message": "Ordr"}).schema  # noqa: B018
+
+
+@pytest.mark.slow
+def test_a_descriptor_set_of_protoc_written_and_read(
+    spark: SparkSession,
+    kafka_cluster: KafkaCluster,
+    consume: Consume,
+    read: Read,
+    make_topic: MakeTopic,
+    tmp_path: Any,
+) -> None:
+    topic = make_topic()
+    files = {"shop/line.proto": LINE, "order.proto": ORDER, "last.proto": "message Last {}"}
+    given = {
+        "value.format": "protobuf",
+        "value.protobuf.descriptor": str(descriptor_set(tmp_path, files, *files)),
+        "value.protobuf.message": "shop.Order",
+    }
+    rows = [order(number) for number in range(5)]
+    frame = spark.createDataFrame([(row,) for row in rows], f"value {DDL}").coalesce(1)
+    servers = {"kafka.bootstrap.servers": kafka_cluster.bootstrap_servers}
+    frame.write.format("pykafka").options(**servers, **given, topic=topic).mode("append").save()
+    parsed = message_class(SchemaText(ORDER, DEPENDENCIES), "shop.Order")
+    written = [parsed.FromString(each.value()) for each in consume(topic, 0, 5)]
+    assert written == [message(ORDER, number) for number in range(5)]
+    found = read(subscribe=topic, **given).orderBy("offset").collect()
+    assert [shown(row["value"]) for row in found] == rows
+    with pytest.raises(PySparkException, match=r"no message has the name 'shop\.Gone'; there are "):
+        read(subscribe=topic, **{**given, "value.protobuf.message": "shop.Gone"}).schema  # noqa: B018

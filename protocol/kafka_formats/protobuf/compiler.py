@@ -22,6 +22,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 from google.protobuf.message import DecodeError
 
 from kafka_formats.errors import SchemaError
+from kafka_formats.protobuf.names import messages_in, name_meant
 from kafka_formats.schema_text import DESCRIPTOR_SET, SchemaText
 
 _TIMEOUT_SECONDS: Final = 60
@@ -49,10 +50,10 @@ def compiled(schema: SchemaText) -> Files:
     """The files of a schema.
 
     Raises:
-        SchemaError: A text is invalid, or an import is missing.
+        SchemaError: A text is invalid, an import is missing, or no file of a set has the message.
     """
     if schema.text.startswith(DESCRIPTOR_SET):
-        return _of_set(schema.text.removeprefix(DESCRIPTOR_SET))
+        return _of_set(schema.text.removeprefix(DESCRIPTOR_SET), schema.message)
     own = _free_name({name for name, _ in schema.dependencies})
     texts = dict([*schema.dependencies, (own, schema.text)])
     given = {name: found for name, text in texts.items() if (found := serialised(name, text))}
@@ -73,7 +74,8 @@ def serialised(name: str, text: str) -> FileDescriptorProto | None:
     return found
 
 
-def _of_set(text: str) -> Files:
+def _of_set(text: str, message: str | None) -> Files:
+    """The files that the message needs, its own last; without a message those of the last file."""
     try:
         found = FileDescriptorSet.FromString(base64.b64decode(text, validate=True)).file
     except (binascii.Error, ValueError, DecodeError) as error:
@@ -83,7 +85,11 @@ def _of_set(text: str) -> Files:
         ) from error
     if not found:
         raise SchemaError("the FileDescriptorSet has no file")
-    return _in_order({each.name: each for each in found}, found[-1].name)
+    own = found[-1].name
+    if message is not None:
+        file_of = {name: file for file in reversed(found) for name in messages_in(file).values()}
+        own = file_of[name_meant(message, [*file_of])].name
+    return _in_order({each.name: each for each in found}, own)
 
 
 def _in_order(given: dict[str, FileDescriptorProto], own: str) -> Files:

@@ -10,7 +10,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 
 from kafka_formats.errors import SchemaError
 from kafka_formats.protobuf.compiler import compiled
-from kafka_formats.protobuf.outline import in_descriptors
+from kafka_formats.protobuf.names import messages_in, name_meant
 from kafka_formats.schema_text import SchemaText
 
 if TYPE_CHECKING:
@@ -38,15 +38,7 @@ def name_in(schema: SchemaText) -> str:
     names = list(_places(schema).values())
     if not names:
         raise SchemaError("it has no message")
-    wanted = schema.message
-    if wanted is None:
-        return names[0]
-    found = [each for each in names if each == wanted]
-    found = found or [each for each in names if each.endswith(f".{wanted}")]
-    if len(found) != 1:
-        what = "several messages have" if found else "no message has"
-        raise SchemaError(f"{what} the name {wanted!r}; there are {', '.join(names[:50])}")
-    return found[0]
+    return names[0] if schema.message is None else name_meant(schema.message, names)
 
 
 def message_in(schema: SchemaText) -> Descriptor:
@@ -64,8 +56,7 @@ def place_of(schema: SchemaText, name: str) -> Index:
 
 
 def _places(schema: SchemaText) -> dict[Index, str]:
-    own = compiled(schema).own
-    return dict(in_descriptors(own.message_type, (), own.package))
+    return messages_in(compiled(schema).own)
 
 
 @lru_cache(maxsize=200)

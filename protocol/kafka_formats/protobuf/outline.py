@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from kafka_formats.errors import SchemaError
 from kafka_formats.protobuf.compiler import compiled, serialised
+from kafka_formats.protobuf.names import messages_in
 from kafka_formats.schema_text import DESCRIPTOR_SET, SchemaText
 
 if TYPE_CHECKING:
-    from google.protobuf.descriptor_pb2 import DescriptorProto
-
     from kafka_formats.protobuf.indexes import Index
 
 # What is not closed goes to the end, so that no text takes long.
@@ -42,17 +41,7 @@ def messages_of(schema: SchemaText) -> Mapping[Index, str]:
         if found is None:
             return dict(_in_text(schema.text))
         own = found
-    return dict(in_descriptors(own.message_type, (), own.package))
-
-
-def in_descriptors(
-    messages: Sequence[DescriptorProto], place: Index, scope: str
-) -> Iterator[tuple[Index, str]]:
-    """Place and full name of messages, and of those in them."""
-    for number, message in enumerate(messages):
-        name = f"{scope}.{message.name}" if scope else message.name
-        yield (*place, number), name
-        yield from in_descriptors(message.nested_type, (*place, number), name)
+    return messages_in(own)
 
 
 class _Scope:

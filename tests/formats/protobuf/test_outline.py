@@ -9,7 +9,8 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from kafka_formats.errors import SchemaError
 from kafka_formats.protobuf.compiler import compiled
-from kafka_formats.protobuf.outline import in_descriptors, messages_of
+from kafka_formats.protobuf.names import messages_in
+from kafka_formats.protobuf.outline import messages_of
 from kafka_formats.schema_text import DESCRIPTOR_SET, SchemaText
 
 PLAIN = 'syntax = "proto3"; message A { int32 x = 1; } message B { message C {} message D {} }'
@@ -42,7 +43,7 @@ message Last {}
 def test_places_are_protocs(text: str) -> None:
     schema = SchemaText(text)
     own = compiled(schema).own
-    wanted = dict(in_descriptors(own.message_type, (), own.package))
+    wanted = messages_in(own)
     assert len(wanted) >= 4
     assert messages_of(schema) == wanted
     descriptor = base64.b64encode(own.SerializeToString()).decode()

@@ -19,6 +19,7 @@ from kafka_spark_source.formats.decoder import QueryFormats
 from kafka_spark_source.options.formats import FormatOptions, PayloadOptions
 from tests.config_error import config_error
 from tests.fakes.registry import FakeRegistry, registry, subjects
+from tests.formats.protobuf.messages import descriptor_set
 
 
 def record(*fields: tuple[str, Any], name: str = "Order") -> str:
@@ -216,3 +217,60 @@ def test_a_schema_of_another_format() -> None:
             match=r"'orders-value' \(id 4\) is of the kind PROTOBUF",
         ):
             formats(fake).columns()
+
+
+DESCRIBED = PayloadOptions(
+    *("value", Format.PROTOBUF, Framing.NONE, None, None, None),
+    message="shop.Order",
+    descriptor="orders.desc",
+)
+ORDERS = {
+    "orders.proto": 'syntax = "proto3"; package shop; message Order { int64 id = 1; }',
+    "lines.proto": 'syntax = "proto3"; package shop; message Line { int32 count = 1; }',
+}
+
+
+def test_a_message_of_a_descriptor_set(tmp_path: Path) -> None:
+    file = descriptor_set(tmp_path, ORDERS, "orders.proto", "lines.proto")
+    found = formats(None, replace(DESCRIBED, descriptor=str(file)))
+    assert found.columns() == {"value": pa.struct({"id": pa.int64()})}
+    decoder = found.decoder(wanted(pa.field("id", pa.int64())))
+    decoded = decoder.formats["value"].reader_of(None).decode(pa.array([b"\x08\x05"]), 0)
+    assert decoded.values.to_pylist() == [{"id": 5}]
+
+
+def test_a_descriptor_set_that_cannot_be_used(tmp_path: Path) -> None:
+    file = tmp_path / "orders.desc"
+
+    def error(message: str = "shop.Order") -> str:
+        payload = replace(DESCRIBED, descriptor=str(file), message=message)
+        return config_error(formats(None, payload).columns)
+
+    assert error() == (
+        "Option 'value.protobuf.descriptor' must be the path on the driver of a descriptor set. It "
+        f"cannot be read: [Errno 2] No such file or directory: '{file}'"
+    )
+    file.write_text(ORDERS["orders.proto"])
+    assert error().startswith(
+        f"Option 'value.protobuf.descriptor', the file {file}: it is no FileDescriptorSet: make it "
+        "with protoc"
+    )
+    file.write_bytes(b"")
+    assert error().endswith("the FileDescriptorSet has no file")
+    descriptor_set(tmp_path, ORDERS, "orders.proto", "lines.proto").rename(file)
+    assert error("shop.Gone") == (
+        f"Option 'value.protobuf.descriptor', the file {file}: no message has the name "
+        "'shop.Gone'; there are shop.Line, shop.Order"
+    )
+
+
+def test_a_message_of_a_registered_schema_without_message_indexes() -> None:
+    both = 'syntax = "proto3"; message A { string text = 1; } message B { int64 id = 1; }'
+    versions = [{"id": 1, "schema": both, "schemaType": "PROTOBUF"}]
+    chosen = PayloadOptions(
+        *("value", Format.PROTOBUF, Framing.NONE, None, None, None), message="B"
+    )
+    with registry(subjects(orders__value=versions)) as fake:
+        decoder = formats(fake, chosen).decoder(wanted(pa.field("id", pa.int64())))
+    decoded = decoder.formats["value"].reader_of(None).decode(pa.array([b"\x08\x05"]), 0)
+    assert decoded.values.to_pylist() == [{"id": 5}]

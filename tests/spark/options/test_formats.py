@@ -62,6 +62,19 @@ def test_defaults_with_and_without_a_registry() -> None:
     assert own == FormatOptions((value,), Mode.FAILFAST, {})
 
 
+def test_a_descriptor_set_and_its_message_are_a_schema() -> None:
+    found = parse(
+        key__format="protobuf",
+        key__protobuf__descriptor="orders.desc",
+        key__protobuf__message="shop.Order",
+    )
+    assert found is not None
+    (payload,) = found.payloads
+    assert (payload.descriptor, payload.message) == ("orders.desc", "shop.Order")
+    assert payload.has_schema
+    assert payload.framing is Framing.NONE
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -124,6 +137,40 @@ def test_the_names_of_strategies(text: str) -> None:
         (
             {"value__format": "avro", "value__subject__version": "0"},
             "Option 'value.subject.version' must be latest or a version, got '0'.",
+        ),
+        (
+            {"value__format": "avro", "value__protobuf__descriptor": "a.desc"},
+            "Option 'value.protobuf.descriptor' is for Protobuf: set value.format to protobuf",
+        ),
+        (
+            {"value__format": "json", "value__protobuf__message": "Order"},
+            "Option 'value.protobuf.message' is for Protobuf: set value.format to protobuf",
+        ),
+        (
+            {"key__protobuf__descriptor": "a.desc"},
+            "Option 'key.protobuf.descriptor' needs a format: set key.format",
+        ),
+        (
+            {
+                "value__format": "protobuf",
+                "value__schema": "a.proto",
+                "value__protobuf__descriptor": "a.desc",
+                "value__protobuf__message": "Order",
+            },
+            "Options 'value.schema' and 'value.protobuf.descriptor' contradict each other",
+        ),
+        (
+            {
+                "value__format": "protobuf",
+                "value__protobuf__descriptor": "a.desc",
+                "value__subject__version": "2",
+            },
+            "Options 'value.protobuf.descriptor' and 'value.subject.version' contradict each",
+        ),
+        (
+            {"value__format": "protobuf", "value__protobuf__descriptor": "a.desc"},
+            "Option 'value.protobuf.descriptor' needs the name of a message: set "
+            "value.protobuf.message to it.",
         ),
         ({"value__formatt": "avro"}, "did you mean 'value.format'?"),
     ],

@@ -126,9 +126,11 @@ END = "for batch queries on Kafka: set endingOffsets to latest (-1 for one parti
             "includeHeaders, failOnDataLoss, kafkaConsumer.pollTimeoutMs, fetchOffset.numRetries, "
             "fetchOffset.retryIntervalMs, partition.metadata.cache.ttl.ms, groupIdPrefix, "
             "value.format, value.framing, value.schema, value.subject, "
-            "value.subject.name.strategy, value.subject.version, value.protobuf.message, "
+            "value.subject.name.strategy, value.subject.version, value.protobuf.descriptor, "
+            "value.protobuf.message, "
             "key.format, key.framing, key.schema, key.subject, key.subject.name.strategy, "
-            "key.subject.version, key.protobuf.message, mode, schema.registry.*; an option "
+            "key.subject.version, key.protobuf.descriptor, key.protobuf.message, mode, "
+            "schema.registry.*; an option "
             "of the Kafka client needs 'kafka.' before its name.",
         ),
     ],
