@@ -20,9 +20,9 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from kafka_formats.options.option import Use
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_spark_source.options.names import by_key, client_options
-from kafka_spark_source.options.option import Use
 from kafka_spark_source.options.table import Table
 from kafka_spark_source.options.write import parse_write_options
 from kafka_spark_source.planning.strategies import topics_of

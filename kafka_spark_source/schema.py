@@ -12,9 +12,9 @@ from typing import Final
 
 from pyspark.sql import types as T
 
+from kafka_formats.options.formats import FormatOptions
 from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.options.formats import FormatOptions
 
 _HEADER: Final = T.StructType(
     [T.StructField("key", T.StringType()), T.StructField("value", T.BinaryType())]

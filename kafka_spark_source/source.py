@@ -20,11 +20,11 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from kafka_formats.options.option import Use
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError, KafkaError
 from kafka_spark_source.errors import hide_traceback
-from kafka_spark_source.options.option import Use
 from kafka_spark_source.options.read import (
     BatchReadOptions,
     ReadOptions,
@@ -44,8 +44,8 @@ from kafka_spark_source.schema import (
 
 if TYPE_CHECKING:
     from kafka_formats.encoder import RecordEncoder
+    from kafka_formats.query.decoder import QueryFormats
     from kafka_formats.records import RecordDecoder
-    from kafka_spark_source.formats.decoder import QueryFormats
     from kafka_spark_source.streaming.stream_reader import KafkaStreamReader
     from kafka_spark_source.writing.delivery import Delivery
 
@@ -210,7 +210,7 @@ def _query_formats(options: ReadOptions) -> QueryFormats | None:
     """The formats of a read's keys and values; None if they stay bytes."""
     if options.formats is None:
         return None
-    from kafka_spark_source.formats.decoder import QueryFormats  # noqa: PLC0415
+    from kafka_formats.query.decoder import QueryFormats  # noqa: PLC0415
 
     return QueryFormats(options.formats, topics_of(options.strategy))
 
@@ -240,8 +240,8 @@ def _encoder(
     """
     if options.formats is None:
         return None
+    from kafka_formats.query.encoder import WrittenColumn, encoder_for  # noqa: PLC0415
     from kafka_spark_source.arrow_types import to_arrow  # noqa: PLC0415
-    from kafka_spark_source.formats.encoder import WrittenColumn, encoder_for  # noqa: PLC0415
 
     written = {
         name: WrittenColumn(index, to_arrow(schema.fields[index].dataType))

@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from kafka_formats.settings import Format, Framing, Mode
-from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.options.formats import (
+from kafka_formats.options.formats import (
     ID_PREFIX,
     FormatOptions,
     PayloadOptions,
     WriteFormatOptions,
 )
+from kafka_formats.options.option import Option
+from kafka_formats.options.table import AUTO_REGISTER, MODE, REGISTRY_PREFIX
+from kafka_formats.settings import Format, Framing, Mode
+from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.options.names import by_key
-from kafka_spark_source.options.option import Option
-from kafka_spark_source.options.payload_table import AUTO_REGISTER, MODE, REGISTRY_PREFIX
 
 COLUMN: Final = "value"
 # Databricks' name of the same options.

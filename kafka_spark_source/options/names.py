@@ -9,9 +9,9 @@ import difflib
 from collections.abc import Mapping
 from typing import Final
 
+from kafka_formats.options.option import Use
+from kafka_formats.options.table import REGISTRY_PREFIX
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.options.option import Use
-from kafka_spark_source.options.payload_table import REGISTRY_PREFIX
 from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Table
 
 CLIENT_PREFIX: Final = "kafka."

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypedDict
 
+from kafka_formats.options.formats import FormatOptions, parse_formats
+from kafka_formats.options.option import Option, Use
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.options.formats import FormatOptions, parse_formats
 from kafka_spark_source.options.names import IGNORED, by_key, check_names, client_options
-from kafka_spark_source.options.option import Option, Use
 from kafka_spark_source.options.table import Table
 from kafka_spark_source.planning.batch import Parts
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST

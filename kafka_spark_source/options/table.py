@@ -10,14 +10,7 @@ import re
 from functools import partial
 from typing import Final
 
-from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.partitioners import (
-    STICKY,
-    Partitioner,
-    parse_partitioner,
-    parse_partitioner_class,
-)
-from kafka_spark_source.options.option import (
+from kafka_formats.options.option import (
     ALL,
     BATCH,
     READ,
@@ -28,7 +21,14 @@ from kafka_spark_source.options.option import (
     parse_choice,
     parse_text,
 )
-from kafka_spark_source.options.payload_table import PAYLOAD_OPTIONS
+from kafka_formats.options.table import PAYLOAD_OPTIONS
+from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.partitioners import (
+    STICKY,
+    Partitioner,
+    parse_partitioner,
+    parse_partitioner_class,
+)
 from kafka_spark_source.planning.positions import parse_position, parse_timestamp, parse_timestamps
 from kafka_spark_source.planning.strategies import (
     parse_assign,

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from kafka_formats.options.formats import WriteFormatOptions, parse_write_formats
+from kafka_formats.options.option import Use
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.partitioners import Partitioner, single_partitioner
-from kafka_spark_source.options.formats import WriteFormatOptions, parse_write_formats
 from kafka_spark_source.options.names import CLIENT_PREFIX, by_key, check_names, client_options
-from kafka_spark_source.options.option import Use
 from kafka_spark_source.options.table import Table
 
 

@@ -1,4 +1,5 @@
-"""Payloads of records: bytes <-> Arrow columns, for Avro; and their schemas in a registry.
+"""Payloads of records: bytes <-> Arrow columns, for Avro, JSON and Protobuf; schemas in a registry.
 
-Knows numpy and Arrow. Spark and the wire never enter here; sockets and options only in `registry`.
+Knows numpy and Arrow. Spark never enters here; sockets are used in `registry` and `topic` only,
+through `kafka_protocol.client`.
 """

@@ -18,10 +18,10 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.settings import Format, Framing, Mode
 from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.options.formats import FormatOptions, PayloadOptions
 from kafka_spark_source.schema import (
     added_columns,
     check_projection,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain
 
 import pyarrow as pa
 
 from kafka_formats.codecs import CODECS
 from kafka_formats.errors import SchemaError
+from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.payloads import PayloadFormat
+from kafka_formats.query.schemas import ColumnSchemas, KnownSchema, registry_config
 from kafka_formats.records import RecordDecoder
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.writers import WriterSchemas
@@ -18,8 +20,6 @@ from kafka_formats.schema_text import SchemaText
 from kafka_formats.settings import Framing, Mode
 from kafka_formats.types import as_nullable
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.formats.schemas import ColumnSchemas, KnownSchema, registry_config
-from kafka_spark_source.options.formats import FormatOptions, PayloadOptions
 
 _log = logging.getLogger(__name__)
 
@@ -40,13 +40,17 @@ class QueryFormats:
             each.column: ColumnSchemas(each, topics, client) for each in options.payloads
         }
 
-    def columns(self) -> Mapping[str, pa.DataType]:
-        """The types of the decoded columns.
+    def columns(self, names: Collection[str] | None = None) -> Mapping[str, pa.DataType]:
+        """The types of the decoded columns, of all or of some.
 
         Raises:
             KafkaError: A schema cannot be found, or topics have different ones.
         """
-        return {each.column: self._type_of(each) for each in self._options.payloads}
+        return {
+            each.column: self._type_of(each)
+            for each in self._options.payloads
+            if names is None or each.column in names
+        }
 
     def decoder(self, wanted: pa.Schema) -> RecordDecoder:
         """The decoder of the wanted columns, whose structs may have some of the fields only.

@@ -13,14 +13,14 @@ from kafka_formats.codecs import CODECS
 from kafka_formats.encoder import PayloadWriter, RecordEncoder
 from kafka_formats.errors import SchemaError
 from kafka_formats.framing import NO_FRAME, id_frame
+from kafka_formats.options.formats import PayloadOptions, WriteFormatOptions
+from kafka_formats.query.schemas import ColumnSchemas, KnownSchema, registry_config
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.schemas import NewSchema
 from kafka_formats.registry.writers import KINDS
 from kafka_formats.schema_text import DESCRIPTOR_SET
 from kafka_formats.settings import Framing
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.formats.schemas import ColumnSchemas, KnownSchema, registry_config
-from kafka_spark_source.options.formats import PayloadOptions, WriteFormatOptions
 
 _log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""The options of formats, for keys and for values; rows of `table`. Pure."""
+"""The options of formats, for keys and for values, in one table. Pure."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from enum import Enum
 from functools import partial
 from typing import Final, TypeVar
 
-from kafka_formats.settings import Format, Framing, Mode, SubjectNameStrategy
-from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.options.option import (
+from kafka_formats.options.option import (
     ALL,
     READ,
     WRITE,
@@ -18,6 +16,8 @@ from kafka_spark_source.options.option import (
     parse_choice,
     parse_text,
 )
+from kafka_formats.settings import Format, Framing, Mode, SubjectNameStrategy
+from kafka_protocol.errors import KafkaConfigError
 
 E = TypeVar("E", bound=Enum)
 

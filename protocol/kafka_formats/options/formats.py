@@ -5,10 +5,21 @@ The options of the registry's client are only collected here: passwords are amon
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from kafka_formats.options.option import Option, Use
+from kafka_formats.options.table import (
+    AUTO_REGISTER,
+    KEY,
+    MODE,
+    PAYLOAD_OPTIONS,
+    REGISTRY_PREFIX,
+    VALUE,
+    PayloadRows,
+)
 from kafka_formats.settings import (
     ERROR_COLUMN,
     RAW_COLUMNS,
@@ -18,15 +29,6 @@ from kafka_formats.settings import (
     SubjectNameStrategy,
 )
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.options.option import Option
-from kafka_spark_source.options.payload_table import (
-    AUTO_REGISTER,
-    KEY,
-    MODE,
-    REGISTRY_PREFIX,
-    VALUE,
-    PayloadRows,
-)
 
 # Their payloads name their fields, so that a type says all.
 _NEED_NO_SCHEMA: Final = frozenset({Format.JSON})
@@ -36,7 +38,7 @@ ID_PREFIX: Final = "id:"
 
 @dataclass(frozen=True, slots=True)
 class PayloadOptions:
-    """How to read one column's payloads; `payload_table` describes the options.
+    """How to read one column's payloads; `table` describes the options.
 
     Attributes:
         column: `key` or `value`.
@@ -129,6 +131,29 @@ def parse_formats(given: Mapping[str, str]) -> FormatOptions | None:
     """
     payloads, registry = _parsed(given, MODE)
     return FormatOptions(payloads, MODE.value_in(given), registry) if payloads else None
+
+
+def parse_formats_alone(options: Mapping[str, str]) -> FormatOptions:
+    """Check the options of a read that has those of formats only, with names in any case.
+
+    Raises:
+        KafkaConfigError: A name is not known, there is no format, or as from `parse_formats`.
+    """
+    given = {name.lower(): value for name, value in options.items()}
+    known = {row.key: row.name for row in PAYLOAD_OPTIONS if Use.BATCH_READ in row.uses}
+    for name in sorted(given.keys() - known.keys()):
+        if not name.startswith(REGISTRY_PREFIX):
+            nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+            advice = (
+                f"did you mean '{known[nearest[0]]}'?"
+                if nearest
+                else f"there are {', '.join(known.values())}."
+            )
+            raise KafkaConfigError(f"Option '{name}' is not one of formats: {advice}")
+    found = parse_formats(given)
+    if found is None:
+        raise KafkaConfigError("No column has a format: set value.format or key.format.")
+    return found
 
 
 def parse_write_formats(given: Mapping[str, str]) -> WriteFormatOptions | None:

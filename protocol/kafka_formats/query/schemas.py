@@ -14,6 +14,7 @@ from typing import Final, Literal, NamedTuple
 from kafka_formats.codecs import CODECS
 from kafka_formats.errors import NotFoundError, SchemaError
 from kafka_formats.json.ddl import is_ddl
+from kafka_formats.options.formats import ID_PREFIX, PayloadOptions
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.schemas import SubjectVersion
@@ -21,7 +22,6 @@ from kafka_formats.registry.writers import schema_text_of
 from kafka_formats.schema_text import DESCRIPTOR_SET, SchemaText, descriptor_set_text
 from kafka_formats.settings import Format, SubjectNameStrategy
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.options.formats import ID_PREFIX, PayloadOptions
 
 # The newest versions of a subject that the driver fetches; executors ask for older ones.
 _MAX_VERSIONS: Final = 100
@@ -90,7 +90,7 @@ class ColumnSchemas:
             column = self._payload.column
             raise KafkaConfigError(
                 f"The type of the {column}s is not known: set {column}.schema, or give "
-                f".schema('{column} struct<...>') with the fields to read."
+                f".schema('{column} struct<...>') with the fields to read, or without Spark types."
             )
         version: int | Literal["latest"] = self._payload.version or "latest"
         found = [self._registry.version(subject, version) for subject in self.subjects()]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_formats.settings import Format, Framing, Mode, SubjectNameStrategy
-from kafka_spark_source.options.formats import (
+from kafka_formats.options.formats import (
     FormatOptions,
     PayloadOptions,
     WriteFormatOptions,
     parse_formats,
     parse_write_formats,
 )
+from kafka_formats.options.option import Use
+from kafka_formats.settings import Format, Framing, Mode, SubjectNameStrategy
 from kafka_spark_source.options.names import by_key, check_names
-from kafka_spark_source.options.option import Use
 from tests.config_error import config_error
 
 URL = {"schema.registry.url": "http://r"}
