@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PUBLIC = {
+    "kafka_formats.topic": ["read_topic"],
     "kafka_protocol.columnar.table": ["write_table"],
     "kafka_protocol.columnar.topic": ["offsets_for_times", "read_topic", "topics"],
     "kafka_spark_source.cli": ["main"],

@@ -1,0 +1,104 @@
+"""Topics as Arrow without Spark, with keys and values decoded: for pandas, Polars, DuckDB, scripts.
+
+    from kafka_formats.topic import read_topic
+
+    formats = {"value.format": "avro", "schema.registry.url": "http://localhost:8081"}
+    reader = read_topic("orders", {"bootstrap.servers": "localhost:9092"}, formats)
+    orders = reader.read_all()  # a pyarrow.Table; or loop over its batches
+
+`kafka_protocol.columnar.topic` fetches the records; here schemas are found, and
+payloads decoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import pyarrow as pa
+
+from kafka_formats.options.formats import FormatOptions, parse_formats_alone
+from kafka_formats.query.decoder import QueryFormats
+from kafka_formats.settings import Mode
+from kafka_formats.types import as_nullable
+from kafka_protocol.columnar import topic as raw
+from kafka_protocol.columnar.schema import RECORD_SCHEMA
+from kafka_protocol.errors import KafkaConfigError
+
+
+def read_topic(  # noqa: PLR0913 - each is an option of the user
+    topic: str,
+    kafka: Mapping[str, str],
+    formats: Mapping[str, str],
+    *,
+    start: raw.Position = "earliest",
+    end: raw.Position = "latest",
+    partitions: Collection[int] | None = None,
+    columns: Sequence[str] | None = None,
+    types: Mapping[str, pa.DataType] | None = None,
+) -> pa.RecordBatchReader:
+    """Read a range of a topic, partition by partition, each in offset order, and decode it.
+
+    Schemas are found now. The reader asks the registry only for those of payloads that it does not
+    know.
+
+    Args:
+        topic: The topic's name.
+        kafka: Kafka's options, for example `bootstrap.servers`; see `ClientConfig`.
+        formats: The options of formats of the Spark source: `value.format`, `key.format`,
+            `value.schema`, `schema.registry.url`, `mode` and so on, in any case.
+        start: The first record to read.
+        end: The record to stop before.
+        partitions: The partitions to read; by default all.
+        columns: Names of `RECORD_SCHEMA`, and with `mode=PERMISSIVE` `_error`, `_raw` and
+            `_raw_key`, in the wanted order; by default all. Other columns are not decoded.
+        types: Column -> the type to read it as: a struct with some of the fields, of which no
+            others are decoded. By default the type of the schema. JSON without a schema needs it.
+
+    Returns:
+        A reader of Arrow batches, for one pass, without empty ones.
+
+    Raises:
+        KafkaConfigError: An option, a column, a type or a position is wrong.
+        FormatError: A schema is invalid, or the registry has none or cannot be asked.
+        BrokerError: The topic or a partition does not exist, or reading is not permitted.
+        KafkaError: No broker is reachable; from the reader: records are damaged or deleted.
+        MalformedRecordError: From the reader: a payload is broken, and the mode is FAILFAST.
+    """
+    options = parse_formats_alone(formats)
+    query = QueryFormats(options, [topic])
+    decoder = query.decoder(_wanted(options, query, columns, types or {}))
+    records = raw.read_topic(
+        topic,
+        kafka,
+        start=start,
+        end=end,
+        partitions=partitions,
+        columns=decoder.source_columns,
+    )
+    return pa.RecordBatchReader.from_batches(decoder.schema, decoder.decode(records))
+
+
+def _wanted(
+    options: FormatOptions,
+    query: QueryFormats,
+    columns: Sequence[str] | None,
+    types: Mapping[str, pa.DataType],
+) -> pa.Schema:
+    """The columns of the result."""
+    added = dict.fromkeys(options.error_columns, pa.string())
+    added |= dict.fromkeys(options.raw_columns, pa.binary())
+    known = dict(zip(RECORD_SCHEMA.names, RECORD_SCHEMA.types, strict=True)) | added
+    names = [*known] if columns is None else [*columns]
+    for name in names:
+        if name not in known:
+            raise KafkaConfigError(f"there is no column {name!r}; there are {', '.join(known)}")
+        if names.count(name) > 1:
+            raise KafkaConfigError(f"column {name!r} is wanted twice: name it once")
+    for name in types:
+        if name not in options.decoded_columns:
+            raise KafkaConfigError(f"the type of {name!r} needs a format: set {name}.format")
+    decoded = [name for name in options.decoded_columns if name in names]
+    known |= query.columns([name for name in decoded if name not in types])
+    is_permissive = options.mode is Mode.PERMISSIVE
+    known |= {name: as_nullable(each) if is_permissive else each for name, each in types.items()}
+    return pa.schema([pa.field(name, known[name]) for name in names])

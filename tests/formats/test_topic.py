@@ -1,0 +1,48 @@
+"""What `read_topic` refuses before it connects; tests/integration/test_topic_formats reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from kafka_formats.topic import read_topic
+from tests.config_error import config_error
+
+JSON = {"value.format": "json", "value.schema": "id bigint"}
+
+
+def error(formats: dict[str, str], **given: Any) -> str:
+    return config_error(read_topic, "t", {"bootstrap.servers": "localhost:1"}, formats, **given)
+
+
+@pytest.mark.parametrize(
+    ("formats", "given", "message"),
+    [
+        ({}, {}, "No column has a format: set value.format or key.format."),
+        ({"value.formatt": "json"}, {}, "Option 'value.formatt' is not one of formats: did you"),
+        ({"subscribe": "t"}, {}, "'subscribe' is not one of formats: there are value.format, "),
+        ({"topic": "t", **JSON}, {}, "Option 'topic' is not one of formats"),
+        (
+            {"auto.register.schemas": "true", **JSON},
+            {},
+            "Option 'auto.register.schemas' is not one of formats",
+        ),
+        (JSON, {"columns": ["valu"]}, "there is no column 'valu'; there are key, value, topic"),
+        (JSON, {"columns": ["_raw"]}, "there is no column '_raw'"),
+        (JSON, {"columns": ["value", "key", "value"]}, "column 'value' is wanted twice"),
+        (JSON, {"types": {"key": pa.string()}}, "the type of 'key' needs a format: set key.format"),
+        (
+            JSON,
+            {"types": {"value": pa.struct({"x": pa.int64()})}},
+            "Column 'value' cannot be read as the option value.schema: ",
+        ),
+        ({"value.format": "json"}, {}, "The type of the values is not known: set value.schema"),
+        ({"value.format": "json", "value.schema": "id:7"}, {}, "needs a schema"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    formats: dict[str, str], given: dict[str, Any], message: str
+) -> None:
+    assert message in error(formats, **given)

@@ -1,0 +1,161 @@
+"""read_topic with formats: decoded Arrow without Spark, from a real broker and a real registry."""
+
+from __future__ import annotations
+
+import gc
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.avro import AvroSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
+
+from kafka_formats.errors import MalformedRecordError
+from kafka_formats.topic import read_topic
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
+from tests.formats.protobuf.messages import descriptor_set
+from tests.integration.conftest import MakeTopic
+from tests.witness import produce
+
+pytestmark = pytest.mark.integration
+
+ORDER = json.dumps(
+    {
+        "type": "record",
+        "name": "Order",
+        "fields": [
+            {"name": "id", "type": "long"},
+            {"name": "who", "type": ["null", "string"], "default": None},
+        ],
+    }
+)
+ROWS: list[dict[str, Any]] = [{"id": i, "who": None if i % 3 else f"who {i}"} for i in range(100)]
+
+
+@pytest.fixture
+def kafka(kafka_cluster: KafkaCluster) -> dict[str, str]:
+    return {"bootstrap.servers": kafka_cluster.bootstrap_servers}
+
+
+@pytest.fixture
+def avro(schema_registry: SchemaRegistry) -> dict[str, str]:
+    return {"value.format": "avro", "schema.registry.url": schema_registry.url}
+
+
+@pytest.fixture
+def orders(
+    kafka_cluster: KafkaCluster, registered: SchemaRegistryClient, make_topic: MakeTopic
+) -> str:
+    """A topic of orders, as Confluent's serializer writes them."""
+    topic = make_topic()
+    serialize = AvroSerializer(registered, ORDER)
+    context = SerializationContext(topic, MessageField.VALUE)
+    payloads = [serialize(row, context) for row in ROWS]
+    produce(kafka_cluster.bootstrap_servers, topic, payloads)
+    return topic
+
+
+def test_values_of_a_registry(orders: str, kafka: dict[str, str], avro: dict[str, str]) -> None:
+    table = read_topic(orders, kafka, avro).read_all()
+    assert table.schema.names == [
+        *("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
+    ]
+    assert table["value"].to_pylist() == ROWS
+    assert table.schema.field("value").type == pa.struct(
+        [pa.field("id", pa.int64(), nullable=False), pa.field("who", pa.string())]
+    )
+    part = {"value": pa.struct({"who": pa.string()})}
+    found = read_topic(
+        orders, kafka, avro, columns=["offset", "value"], types=part, start={0: 3}, end={0: 5}
+    )
+    assert found.read_all().to_pylist() == [
+        {"offset": 3, "value": {"who": "who 3"}},
+        {"offset": 4, "value": {"who": None}},
+    ]
+
+
+def test_broken_payloads_by_mode(
+    orders: str, kafka: dict[str, str], avro: dict[str, str], kafka_cluster: KafkaCluster
+) -> None:
+    produce(kafka_cluster.bootstrap_servers, orders, [b"broken"])
+    with pytest.raises(MalformedRecordError, match=f"{orders}-0 at offset 100: the value: it has"):
+        read_topic(orders, kafka, avro).read_all()
+    permissive = {**avro, "Mode": "PERMISSIVE"}
+    last = read_topic(orders, kafka, permissive, columns=["value", "_error", "_raw"]).read_all()
+    (row,) = last.slice(100).to_pylist()
+    assert (row["value"], row["_raw"]) == (None, b"broken")
+    assert "no schema id" in row["_error"]
+    dropped = read_topic(orders, kafka, {**avro, "mode": "dropmalformed"}, columns=["value"])
+    assert dropped.read_all().num_rows == 100
+
+
+def test_keys_and_values_without_a_registry(
+    kafka_cluster: KafkaCluster, kafka: dict[str, str], make_topic: MakeTopic, tmp_path: Any
+) -> None:
+    topic = make_topic()
+    produce(kafka_cluster.bootstrap_servers, topic, [b"\x08\x05", b"", None])
+    files = {"a.proto": 'syntax = "proto3"; package p; message A { int64 id = 1; }'}
+    formats = {
+        "value.format": "protobuf",
+        "value.protobuf.descriptor": str(descriptor_set(tmp_path, files, "a.proto")),
+        "value.protobuf.message": "p.A",
+    }
+    found = read_topic(topic, kafka, formats, columns=["value"]).read_all()
+    assert found["value"].to_pylist() == [{"id": 5}, {"id": None}, None]
+    other = make_topic()
+    produce(kafka_cluster.bootstrap_servers, other, [b'{"id": 1, "x": 2}', b'{"id": 2}'])
+    wanted = {"value": pa.struct({"id": pa.int64()})}
+    found = read_topic(other, kafka, {"value.format": "json"}, columns=["value"], types=wanted)
+    assert found.read_all()["value"].to_pylist() == [{"id": 1}, {"id": 2}]
+
+
+def test_an_abandoned_read_closes_its_connections(
+    orders: str,
+    kafka: dict[str, str],
+    avro: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    kafka_cluster: KafkaCluster,
+) -> None:
+    # A batch of records that is not fetched yet when the first one has been read.
+    produce(kafka_cluster.bootstrap_servers, orders, [b"broken"])
+    closed: list[str] = []  # not the clusters: one that is closed at its end must not live on
+    close = Cluster.close
+
+    def record_close(cluster: Cluster) -> None:
+        closed.append(repr(cluster))
+        close(cluster)
+
+    monkeypatch.setattr(Cluster, "close", record_close)
+    reader = read_topic(orders, kafka | {"max.partition.fetch.bytes": "500"}, avro)
+    assert reader.read_next_batch().num_rows == len(ROWS)
+    assert not closed
+    del reader
+    gc.collect()
+    assert closed
+
+
+READ = """
+import sys
+from kafka_formats.topic import read_topic
+
+servers, url, topic = sys.argv[1:]
+formats = {"value.format": "avro", "schema.registry.url": url}
+table = read_topic(topic, {"bootstrap.servers": servers}, formats, columns=["value"]).read_all()
+print(table["value"][99].as_py()["who"])
+assert not {"pyspark", "kafka_spark_source"} & {name.partition(".")[0] for name in sys.modules}
+"""
+
+
+def test_no_spark_is_imported(
+    orders: str, kafka_cluster: KafkaCluster, schema_registry: SchemaRegistry
+) -> None:
+    command = [sys.executable, "-c", READ, kafka_cluster.bootstrap_servers, schema_registry.url]
+    done = subprocess.run(
+        [*command, orders], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.stdout.strip(), done.returncode) == ("who 99", 0), done.stderr
