@@ -16,6 +16,8 @@ from benchmarks import tables
 from kafka_formats.options.option import Use
 from kafka_formats.registry.config import PREFIX as REGISTRY_PREFIX
 from kafka_formats.registry.config import RegistryConfig
+from kafka_formats.registry.glue_config import PREFIX as GLUE_PREFIX
+from kafka_formats.registry.glue_config import GlueConfig
 from kafka_protocol import messages
 from kafka_protocol.api_keys import ApiKey
 from kafka_protocol.client.config.client import ClientConfig
@@ -70,6 +72,14 @@ after this prefix.
 | option | default | meaning |
 | --- | --- | --- |
 """
+_GLUE = """
+### AWS Glue
+
+For `value.framing=glue` and `key.framing=glue` ([formats.md](formats.md#aws-glue)).
+
+| option | default | meaning |
+| --- | --- | --- |
+"""
 _STREAM_ONLY = """
 ## In a batch read
 
@@ -92,7 +102,8 @@ def options_page() -> str:
     stream_only = ", ".join(f"`{name}`" for name in STREAM_ONLY) + ".\n"
     client, security = (_client_rows(each, "kafka.") for each in (ClientConfig, SecurityOptions))
     registry = _client_rows(RegistryConfig, REGISTRY_PREFIX)
-    client_tables = [_CLIENT, *client, _SECURITY, *security, _REGISTRY, *registry]
+    glue = _client_rows(GlueConfig, GLUE_PREFIX)
+    client_tables = [_CLIENT, *client, _SECURITY, *security, _REGISTRY, *registry, _GLUE, *glue]
     return "".join([_HEAD, *rows, *client_tables, _STREAM_ONLY, stream_only])
 
 
@@ -100,7 +111,7 @@ _REQUIRED = {"bootstrap.servers", "url"}
 
 
 def _client_rows(
-    table: type[ClientConfig | SecurityOptions | RegistryConfig], prefix: str
+    table: type[ClientConfig | SecurityOptions | RegistryConfig | GlueConfig], prefix: str
 ) -> list[str]:
     return [
         _row(

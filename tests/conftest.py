@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
+from kafka_formats.registry import glue
 from tests.class_archives import use_class_archives
 from tests.secret_check import SecretCheck
 from tests.spark_session import run_session
@@ -65,3 +67,19 @@ def _fixtures(item: pytest.Item) -> list[str]:
 def spark() -> Iterator[SparkSession]:
     """A Spark session, in which nothing is registered: Spark itself finds the format."""
     yield from run_session("pykafka tests")
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Credentials of AWS that are good for nothing, and no others of this machine."""
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-no-use")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    yield
+    glue._connected.cache_clear()
+    glue._known_with.cache_clear()

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kafka_formats.arrays import null_where, with_type
 from kafka_formats.errors import MalformedRecordError
-from kafka_formats.framing import FRAMES
+from kafka_formats.framings import FRAMES
 from kafka_formats.payloads import PayloadFormat, decode_column
 from kafka_formats.settings import Mode
 

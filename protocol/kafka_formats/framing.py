@@ -9,7 +9,7 @@ Source: Confluent's `SchemaId`, `DualSchemaIdDeserializer` and "Wire format".
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,11 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_formats.arrays import bounds_of, is_valid
-from kafka_formats.settings import Framing
 
 Longs: TypeAlias = npt.NDArray[np.int64]
 # None: payloads without frames have one schema.
-SchemaId: TypeAlias = "int | uuid.UUID | InHeader | None"
+SchemaId: TypeAlias = "int | uuid.UUID | InHeader | GlueVersion | None"
 
 _ID_MAGIC: Final = 0
 _GUID_MAGIC: Final = 1
@@ -55,6 +54,16 @@ class InHeader(NamedTuple):
         return str(self.schema_id)
 
 
+class GlueVersion(NamedTuple):
+    """The id of a version of a schema in AWS Glue."""
+
+    version_id: uuid.UUID
+
+    def __str__(self) -> str:
+        """The id alone."""
+        return str(self.version_id)
+
+
 class Group(NamedTuple):
     """Rows whose payloads have one schema, after frames of one size.
 
@@ -69,11 +78,26 @@ class Group(NamedTuple):
     rows: Longs
 
 
+def why_unframed(payload: bytes) -> str:
+    """Why a payload has no frame of Confluent's."""
+    begin = f"begins with the bytes {payload[:5].hex(' ')}" if payload else "is empty"
+    return f"it has no schema id: it {begin}, and has {len(payload)} in all"
+
+
 class Frames(NamedTuple):
-    """The groups of payloads, and rows without a frame. Null payloads are in neither."""
+    """The groups of payloads, and rows without a frame. Null payloads are in neither.
+
+    Attributes:
+        groups: Of rows.
+        unframed: Rows, in order.
+        unpacked: All payloads with their frames, where some were compressed; else None.
+        why_unframed: Why a payload has no frame.
+    """
 
     groups: Sequence[Group]
     unframed: Longs
+    unpacked: pa.BinaryArray | None = None
+    why_unframed: Callable[[bytes], str] = why_unframed
 
 
 def no_frames(payloads: pa.BinaryArray, _headers: pa.ListArray | None, _header: str) -> Frames:
@@ -100,11 +124,6 @@ def confluent_frames(payloads: pa.BinaryArray, headers: pa.ListArray | None, hea
     prefixed, without = _in_prefixes(payloads, np.flatnonzero(valid))
     return Frames([*groups, *prefixed], np.sort(np.concatenate([without, _rows(unframed)])))
 
-
-FRAMES: Final[Mapping[Framing, Callable[[pa.BinaryArray, pa.ListArray | None, str], Frames]]] = {
-    Framing.NONE: no_frames,
-    Framing.CONFLUENT: confluent_frames,
-}
 
 _NO_ROWS: Final[Longs] = np.empty(0, dtype=np.int64)
 

@@ -84,8 +84,10 @@ class DecodedColumn:
         decoded: Decoded,
         payloads: pa.BinaryArray,
         groups: Sequence[tuple[Group, PayloadReader | SchemaError]],
+        why_unframed: Callable[[bytes], str],
     ) -> None:
         self.values, self.is_broken = decoded
+        self._why_unframed = why_unframed
         self._payloads = payloads
         self._groups = groups
 
@@ -99,8 +101,7 @@ class DecodedColumn:
                     return Fault(group.schema_id, "", str(reader))
                 error = reader.explain(payload[group.frame_bytes :])
                 return Fault(group.schema_id, error.field, error.reason)
-        begin = f"begins with the bytes {payload[:5].hex(' ')}" if payload else "is empty"
-        return Fault(None, "", f"it has no schema id: it {begin}, and has {len(payload)} in all")
+        return Fault(None, "", self._why_unframed(payload))
 
 
 def decode_present(
@@ -128,6 +129,7 @@ def decode_column(
             broken.
         to: The type of the values that readers give.
     """
+    payloads = payloads if frames.unpacked is None else frames.unpacked
     groups = [(group, _reader_or_error(reader_of, group.schema_id)) for group in frames.groups]
     is_broken = np.zeros(len(payloads), dtype=np.bool_)
     is_broken[frames.unframed] = True
@@ -141,7 +143,10 @@ def decode_column(
         values, is_broken[group.rows] = reader.decode(own, group.frame_bytes)
         decoded.append((group, values))
     return DecodedColumn(
-        Decoded(_in_order(decoded, len(payloads), to), is_broken), payloads, groups
+        Decoded(_in_order(decoded, len(payloads), to), is_broken),
+        payloads,
+        groups,
+        frames.why_unframed,
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -18,7 +19,8 @@ import pyarrow as pa
 
 from kafka_formats.arrays import null_where, with_type
 from kafka_formats.errors import MalformedRecordError, SchemaError
-from kafka_formats.framing import FRAMES, SchemaId
+from kafka_formats.framing import SchemaId
+from kafka_formats.framings import FRAMES, PARTS
 from kafka_formats.payloads import (
     Bools,
     DecodedColumn,
@@ -88,7 +90,7 @@ class _Run:
         self._dropped = 0
 
     def decode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
+        for batch in (part for whole in batches for part in self._parts(whole)):
             columns = {name: self._column(batch, name) for name in self._readers}
             is_broken = _any([column.is_broken for column in columns.values()], batch.num_rows)
             found = _BY_MODE[self._decoder.mode](self, batch, columns, is_broken)
@@ -96,6 +98,14 @@ class _Run:
                 yield found
         if self._dropped:
             _log.warning("%d records were dropped, as they could not be decoded.", self._dropped)
+
+    def _parts(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The batch, in parts if compressed payloads may become too large together."""
+        places = {0, batch.num_rows}
+        for name in self._readers:
+            places.update(PARTS[self._decoder.formats[name].framing](batch.column(name)))
+        for start, end in pairwise(sorted(places)):
+            yield batch.slice(start, end - start)
 
     def _column(self, batch: pa.RecordBatch, name: str) -> DecodedColumn:
         format_ = self._decoder.formats[name]

@@ -22,11 +22,13 @@ class Format(Enum):
 class Framing(Enum):
     """Where the id of a payload's schema is.
 
-    CONFLUENT: before the payload, or in a header. NONE: all payloads have one schema.
+    CONFLUENT: before the payload, or in a header. GLUE: in the header of AWS Glue's serializers,
+    before a payload that may be compressed. NONE: all payloads have one schema.
     """
 
     NONE = "none"
     CONFLUENT = "confluent"
+    GLUE = "glue"
 
 
 class SubjectNameStrategy(Enum):

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_formats.framing import FRAMES, Frames, InHeader, SchemaId, confluent_frames
+from kafka_formats.framing import Frames, InHeader, SchemaId, confluent_frames
+from kafka_formats.framings import FRAMES
 from kafka_formats.settings import Framing
 from kafka_protocol.columnar.schema import HEADERS_TYPE
 

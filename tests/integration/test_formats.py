@@ -16,6 +16,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
+from tests.fakes.glue import glue, version_id
+from tests.fakes.registry import registry
+from tests.formats.test_glue_framing import framed as framed_as_by_glue
 from tests.integration.conftest import Consume, MakeTopic, Read
 from tests.witness import produce
 
@@ -232,3 +235,29 @@ def test_a_stream_goes_on_when_the_schema_changes(
         query.stop()
     rows = spark.read.parquet(str(tmp_path / "rows")).orderBy("id").collect()
     assert [(row["id"], len(row["lines"])) for row in rows] == [(1, 1), (2, 2), (3, 3)]
+
+
+@pytest.mark.usefixtures("aws")
+@pytest.mark.slow
+def test_payloads_with_frames_of_aws_glue(
+    kafka_cluster: KafkaCluster, read: Read, make_topic: MakeTopic
+) -> None:
+    topic = make_topic()
+    fields = [{"name": "id", "type": "long"}]
+    text = json.dumps({"type": "record", "name": "Order", "fields": fields})
+    with registry(glue({topic: [text]})) as fake:
+        first = version_id(topic, 1)
+        packed = framed_as_by_glue(b"\x0c", first, packed=True)
+        payloads = [framed_as_by_glue(b"\x0a", first), packed, packed[:-1], None]
+        produce(kafka_cluster.bootstrap_servers, topic, payloads)
+        given = {
+            "value.format": "avro",
+            "value.framing": "glue",
+            "mode": "PERMISSIVE",
+            "schema.registry.glue.endpoint": fake.url,
+        }
+        rows = read(subscribe=topic, **given).orderBy("offset").collect()
+    assert [row["value"] and row["value"]["id"] for row in rows] == [5, 6, None, None]
+    assert [row["_error"] for row in rows] == [
+        *(None, None, f"the value: (schema version {first}) its zlib data is cut short", None)
+    ]

@@ -33,6 +33,7 @@ from kafka_protocol.errors import KafkaConfigError
 # Their payloads name their fields, so that a type says all.
 _NEED_NO_SCHEMA: Final = frozenset({Format.JSON})
 _URL: Final = f"{REGISTRY_PREFIX}url"
+_GLUE: Final = "glue."
 ID_PREFIX: Final = "id:"
 
 
@@ -161,6 +162,12 @@ def parse_write_formats(given: Mapping[str, str]) -> WriteFormatOptions | None:
     payloads, registry = _parsed(given, AUTO_REGISTER)
     if not payloads:
         return None
+    for each in payloads:
+        if each.framing is Framing.GLUE:
+            raise KafkaConfigError(
+                f"Option '{each.column}.framing' is glue, which is for reads: payloads are written "
+                "with the framing confluent or none."
+            )
     return WriteFormatOptions(payloads, AUTO_REGISTER.value_in(given), registry)
 
 
@@ -173,7 +180,7 @@ def _parsed(
         for name, value in given.items()
         if name.startswith(REGISTRY_PREFIX)
     }
-    if registry and _URL not in given:
+    if _URL not in given and not all(name.startswith(_GLUE) for name in registry):
         raise KafkaConfigError(f"Option '{_URL}' is missing: set it to the registry's address.")
     parsed = [_payload(rows, given) for rows in (KEY, VALUE)]
     payloads = tuple(each for each in parsed if each is not None)
@@ -182,6 +189,12 @@ def _parsed(
             raise KafkaConfigError(
                 f"Option '{name}' needs a format: set value.format or key.format, or remove it."
             )
+    glue = [name for name in registry if name.startswith(_GLUE)]
+    if glue and all(each.framing is not Framing.GLUE for each in payloads):
+        raise KafkaConfigError(
+            f"Option '{REGISTRY_PREFIX}{min(glue)}' needs the framing glue: set value.framing or "
+            "key.framing to it, or remove it."
+        )
     return payloads, registry
 
 
@@ -211,6 +224,11 @@ def _payload(rows: PayloadRows, given: Mapping[str, str]) -> PayloadOptions | No
     )
     if found.subject is not None and rows.strategy.key in given:
         raise _contradiction(rows.subject.name, rows.strategy.name)
+    if framing is Framing.GLUE and rows.strategy.key in given:
+        raise KafkaConfigError(
+            f"Option '{rows.strategy.name}' is not for AWS Glue: set {rows.subject.name} to the "
+            "name of the schema, if it is not that of the topic."
+        )
     _check(found, rows, has_version=rows.version.key in given, has_registry=has_registry)
     return found
 
@@ -226,7 +244,7 @@ def _check(
         row = rows.descriptor if found.schema is None else rows.schema
         raise _contradiction(row.name, rows.version.name)
     _check_protobuf(found, rows)
-    if has_registry:
+    if has_registry or found.framing is Framing.GLUE:
         return
     if found.framing is not Framing.NONE:
         raise KafkaConfigError(

@@ -80,8 +80,8 @@ def _rows_of(column: str) -> PayloadRows:
         ),
         Option(f"{column}.framing", _parse_framing, ALL).about(
             f"What is before encoded {what}: `confluent`, the id of a schema in the registry "
-            "(a read also finds it in a header); or `none`. Default: `confluent` if "
-            "`schema.registry.url` is given, else `none`."
+            "(a read also finds it in a header); `glue`, the header of AWS Glue's serializers, for "
+            "reads; or `none`. Default: `confluent` if `schema.registry.url` is given, else `none`."
         ),
         Option(f"{column}.schema", parse_text, ALL).about(
             f"The schema of {what}: its text, the path of a file on the driver, or `id:7` for one "
@@ -89,7 +89,8 @@ def _rows_of(column: str) -> PayloadRows:
             f"`{column}.subject`."
         ),
         Option(f"{column}.subject", parse_text, ALL).about(
-            f"The registry's subject of the {what}. Default: by `{column}.subject.name.strategy`."
+            f"The registry's subject of the {what}; in AWS Glue the schema's name. Default: by "
+            f"`{column}.subject.name.strategy`; in AWS Glue the topic's name."
         ),
         Option(f"{column}.subject.name.strategy", _parse_strategy, ALL, "TopicNameStrategy").about(
             "What the subject's name is made of, as in Confluent's serializers: "

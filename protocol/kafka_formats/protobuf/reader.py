@@ -20,11 +20,11 @@ from kafka_formats.arrays import bounds_of, data_of
 from kafka_formats.codec import WriterOf
 from kafka_formats.cursor import Cursor
 from kafka_formats.errors import PayloadError, SchemaError
-from kafka_formats.framing import InHeader, SchemaId
+from kafka_formats.framing import GlueVersion, InHeader, SchemaId
 from kafka_formats.payloads import Decoded, decode_present
 from kafka_formats.protobuf.collect import collect
 from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
-from kafka_formats.protobuf.indexes import Index, read_index, write_index
+from kafka_formats.protobuf.indexes import CONFLUENT, GLUE, Index, IndexStyle, read_index
 from kafka_formats.protobuf.layout import Layout, layout_for
 from kafka_formats.protobuf.outline import messages_of
 from kafka_formats.protobuf.plan import Struct, plan_for
@@ -95,14 +95,16 @@ class ProtobufReader:
 
     Attributes:
         reader: Reads the message that a query wants.
-        writer: Place -> name of the messages of the writer's schema. None where no message index
+        writer: Index -> name of the messages of the writer's schema. None where no message index
             is before payloads.
         index: The message index where a header has it; None where it is before each payload.
+        style: How indexes are written.
     """
 
     reader: MessageReader
     writer: Mapping[Index, str] | None
     index: Index | None = None
+    style: IndexStyle = CONFLUENT
 
     def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
         """Decode payloads after frames of one size."""
@@ -148,7 +150,7 @@ class ProtobufReader:
         if self.index is not None:
             return b"" if self.index == place else None
         # The id is in a header, without an index.
-        return write_index(place) if skipped_bytes else None
+        return self.style.write(place) if skipped_bytes else None
 
     def _one_by_one(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
         messages = [self._parsed_or_none(each, skipped_bytes) for each in payloads.to_pylist()]
@@ -178,7 +180,7 @@ class ProtobufReader:
                 if payload[start : start + 1] == b"\x00":
                     index, start = _FIRST, start + 1
                 else:
-                    index, start = read_index(payload, start)
+                    index, start = self.style.read(payload, start)
             else:
                 index = self.index
             self._check(index)
@@ -235,6 +237,9 @@ class ProtobufReaders:
         if isinstance(schema_id, InHeader):
             writer = messages_of(self.writer_of(schema_id.schema_id))
             return ProtobufReader(reader, writer, _index_in_header(schema_id.suffix))
+        if isinstance(schema_id, GlueVersion):
+            writer = GLUE.by_index(messages_of(self.writer_of(schema_id)))
+            return ProtobufReader(reader, writer, style=GLUE)
         return ProtobufReader(reader, messages_of(self.writer_of(schema_id)))
 
 

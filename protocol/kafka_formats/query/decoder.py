@@ -12,9 +12,9 @@ from kafka_formats.codecs import CODECS
 from kafka_formats.errors import SchemaError
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.payloads import PayloadFormat
-from kafka_formats.query.schemas import ColumnSchemas, KnownSchema, registry_config
+from kafka_formats.query.registries import Registries
+from kafka_formats.query.schemas import ColumnSchemas, KnownSchema
 from kafka_formats.records import RecordDecoder
-from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.writers import WriterSchemas
 from kafka_formats.schema_text import SchemaText
 from kafka_formats.settings import Framing, Mode
@@ -34,10 +34,12 @@ class QueryFormats:
 
     def __init__(self, options: FormatOptions, topics: Sequence[str]) -> None:
         self._options = options
-        self._config = registry_config(options.registry)
-        client = None if self._config is None else RegistryClient(self._config)
+        self._registries = Registries(
+            options.registry, *(each.framing for each in options.payloads)
+        )
         self._schemas = {
-            each.column: ColumnSchemas(each, topics, client) for each in options.payloads
+            each.column: ColumnSchemas(each, topics, self._registries.source(each.framing))
+            for each in options.payloads
         }
 
     def columns(self, names: Collection[str] | None = None) -> Mapping[str, pa.DataType]:
@@ -77,9 +79,9 @@ class QueryFormats:
         reader = _reader_of(payload, schemas, to)
         codec = CODECS[payload.format]
         writer_of = None
-        is_framed = payload.framing is not Framing.NONE
-        if is_framed and self._config is not None and codec.needs_writer:
-            writer_of = WriterSchemas(schemas.written(), payload.format, self._config)
+        config = self._registries.config(payload.framing)
+        if payload.framing is not Framing.NONE and config is not None and codec.needs_writer:
+            writer_of = WriterSchemas(schemas.written(), payload.format, config)
         return PayloadFormat(payload.framing, to, codec.readers(reader.schema, to, writer_of))
 
     def _type_of(self, payload: PayloadOptions) -> pa.DataType:

@@ -14,8 +14,9 @@ from kafka_formats.encoder import PayloadWriter, RecordEncoder
 from kafka_formats.errors import SchemaError
 from kafka_formats.framing import NO_FRAME, id_frame
 from kafka_formats.options.formats import PayloadOptions, WriteFormatOptions
-from kafka_formats.query.schemas import ColumnSchemas, KnownSchema, registry_config
+from kafka_formats.query.schemas import ColumnSchemas, KnownSchema
 from kafka_formats.registry.client import RegistryClient
+from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.schemas import NewSchema
 from kafka_formats.registry.writers import KINDS
 from kafka_formats.schema_text import DESCRIPTOR_SET
@@ -45,7 +46,7 @@ def encoder_for(
     Raises:
         KafkaError: A schema cannot be found or registered, or does not fit the column.
     """
-    config = registry_config(options.registry)
+    config = RegistryConfig.from_options(options.registry) if options.registry else None
     client = None if config is None else RegistryClient(config)
     topics = [] if topic is None else [topic]
     writers = {}
@@ -95,7 +96,7 @@ def _id_of(
     client: RegistryClient,
     options: WriteFormatOptions,
 ) -> int:
-    if known.id is not None:
+    if isinstance(known.id, int):
         return known.id
     if known.schema.text.startswith(DESCRIPTOR_SET):
         raise KafkaConfigError(
@@ -108,7 +109,7 @@ def _id_of(
     if options.auto_register:
         return client.register(subject, schema)
     version = client.look_up(subject, schema)
-    if version is None or version.schema.id is None:
+    if version is None or not isinstance(version.schema.id, int):
         raise KafkaConfigError(
             f"The schema of the {payload.column}s, {known.origin}, is not in the subject "
             f"{subject!r}: register it there, or set auto.register.schemas to true."

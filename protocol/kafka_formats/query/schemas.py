@@ -5,6 +5,7 @@ An executor asks the registry for no schema but those that were registered after
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -15,12 +16,10 @@ from kafka_formats.codecs import CODECS
 from kafka_formats.errors import NotFoundError, SchemaError
 from kafka_formats.json.ddl import is_ddl
 from kafka_formats.options.formats import ID_PREFIX, PayloadOptions
-from kafka_formats.registry.client import RegistryClient
-from kafka_formats.registry.config import RegistryConfig
-from kafka_formats.registry.schemas import SubjectVersion
+from kafka_formats.registry.schemas import SchemaSource, SubjectVersion
 from kafka_formats.registry.writers import schema_text_of
 from kafka_formats.schema_text import DESCRIPTOR_SET, SchemaText, descriptor_set_text
-from kafka_formats.settings import Format, SubjectNameStrategy
+from kafka_formats.settings import Format, Framing, SubjectNameStrategy
 from kafka_protocol.errors import KafkaConfigError
 
 # The newest versions of a subject that the driver fetches; executors ask for older ones.
@@ -29,15 +28,6 @@ _MAX_VERSIONS: Final = 100
 _SCHEMA_STARTS: Final = ("{", "[", '"', DESCRIPTOR_SET)
 # What Protobuf's text ends with.
 _SCHEMA_ENDS: Final = ("}", ";")
-
-
-def registry_config(options: Mapping[str, str]) -> RegistryConfig | None:
-    """The registry of a query; None without one.
-
-    Raises:
-        KafkaConfigError: An option is unknown or cannot be used.
-    """
-    return RegistryConfig.from_options(options) if options else None
 
 
 class KnownSchema(NamedTuple):
@@ -51,7 +41,7 @@ class KnownSchema(NamedTuple):
 
     origin: str
     schema: SchemaText
-    id: int | None = None
+    id: int | uuid.UUID | None = None
 
 
 class ColumnSchemas:
@@ -60,20 +50,20 @@ class ColumnSchemas:
     Args:
         payload: The column's options.
         topics: The topics to read; none if they are not known, as with a pattern.
-        client: None without a registry.
+        source: The registry; None without one.
     """
 
     def __init__(
-        self, payload: PayloadOptions, topics: Sequence[str], client: RegistryClient | None
+        self, payload: PayloadOptions, topics: Sequence[str], source: SchemaSource | None
     ) -> None:
         self._payload = payload
         self._topics = topics
-        self._client = client
+        self._source = source
 
     @property
     def are_known(self) -> bool:
         """Whether there is a schema, and not only the type that a query wants or has."""
-        return self._payload.has_schema or self._client is not None
+        return self._payload.has_schema or self._source is not None
 
     @cached_property
     def latest(self) -> list[KnownSchema]:
@@ -104,9 +94,9 @@ class ColumnSchemas:
                 for version in newest_first[1:_MAX_VERSIONS]:
                     yield self._known(self._registry.version(subject, version))
 
-    def written(self) -> dict[int, SchemaText]:
+    def written(self) -> dict[int | uuid.UUID, SchemaText]:
         """The schemas that payloads are likely to have, by id."""
-        found: dict[int, SchemaText] = {}
+        found: dict[int | uuid.UUID, SchemaText] = {}
         payload = self._payload
         by_topic = payload.subject is None and payload.strategy is not SubjectNameStrategy.RECORD
         if by_topic and not self._topics:
@@ -124,10 +114,10 @@ class ColumnSchemas:
         return found
 
     @property
-    def _registry(self) -> RegistryClient:
-        if self._client is None:
+    def _registry(self) -> SchemaSource:
+        if self._source is None:
             raise AssertionError("the options were checked")
-        return self._client
+        return self._source
 
     def subjects(self, written: SchemaText | None = None) -> list[str]:
         """The subjects of the column: one, or that of each topic.
@@ -152,6 +142,9 @@ class ColumnSchemas:
                 "known yet (subscribePattern, or a column 'topic'): set "
                 f"{payload.column}.subject to the registry's subject."
             )
+        if payload.framing is Framing.GLUE:
+            # The default of AWS's serializers, for keys and values.
+            return [*self._topics]
         return [f"{topic}-{end}" for topic in self._topics]
 
     def _record_name(self, written: SchemaText | None) -> str:
@@ -208,15 +201,23 @@ class ColumnSchemas:
             raise KafkaConfigError(f"Option '{option}', the file {path}: {error}") from error
         return KnownSchema(f"the file {path}", schema)
 
-    def _of_id(self, option: str, digits: str) -> KnownSchema:
-        if not (digits.isascii() and digits.isdigit() and len(digits) <= 10):
-            raise KafkaConfigError(f"Option '{option}' has no id after {ID_PREFIX!r}.")
-        schema = self._registry.schema_of_id(int(digits))
+    def _of_id(self, option: str, given: str) -> KnownSchema:
+        if given.isascii() and given.isdigit() and len(given) <= 10:
+            schema = self._registry.schema_of_id(int(given))
+        else:
+            try:
+                guid = uuid.UUID(given)
+            except ValueError:
+                raise KafkaConfigError(
+                    f"Option '{option}' has no id after {ID_PREFIX!r}: it is a number, or a UUID "
+                    "in AWS Glue."
+                ) from None
+            schema = self._registry.schema_of_guid(guid)
         try:
-            text = schema_text_of(schema, self._payload.format, f"the id {digits}")
+            text = schema_text_of(schema, self._payload.format, f"the id {given}")
         except SchemaError as error:
             raise KafkaConfigError(f"Option '{option}': {error}") from error
-        return KnownSchema(f"the id {digits}", self._named(text), schema.id)
+        return KnownSchema(f"the id {given}", self._named(text), schema.id)
 
 
 def _text_of(content: bytes) -> str:

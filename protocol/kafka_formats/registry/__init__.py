@@ -1,5 +1,6 @@
-"""A client of schema registries: Confluent's REST API (v7), as Apicurio also has it.
+"""Clients of schema registries: Confluent's REST API (v7), as Apicurio also has it; and AWS Glue.
 
-The only room of `kafka_formats` that does I/O, over the transports of `kafka_protocol.client`.
+Only this room and `topic` do I/O in `kafka_formats`: over the transports of
+`kafka_protocol.client`, and for AWS Glue over botocore.
 Source: Confluent's "Schema Registry API Reference".
 """

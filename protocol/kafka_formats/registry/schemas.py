@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 Kind: TypeAlias = Literal["AVRO", "PROTOBUF", "JSON"]
 
@@ -31,7 +32,8 @@ class RegisteredSchema:
     """A schema from a registry, with all that it refers to.
 
     Attributes:
-        id: Its number in the registry; None if it was asked for by its GUID.
+        id: Its number in the registry; None if it was asked for by its GUID. In AWS Glue the UUID
+            of the version.
         kind: The language of `text`.
         text: The schema.
         references: What the schema itself refers to.
@@ -39,7 +41,7 @@ class RegisteredSchema:
             each once, and after those that it needs itself.
     """
 
-    id: int | None
+    id: int | uuid.UUID | None
     kind: Kind
     text: str
     references: tuple[Reference, ...] = ()
@@ -53,3 +55,19 @@ class SubjectVersion:
     subject: str
     version: int
     schema: RegisteredSchema
+
+
+class SchemaSource(Protocol):
+    """What reads need of a registry. All raise RegistryError, and NotFoundError of it."""
+
+    def schema_of_id(self, schema_id: int) -> RegisteredSchema:
+        """The schema with a number."""
+
+    def schema_of_guid(self, guid: uuid.UUID) -> RegisteredSchema:
+        """The schema with a GUID."""
+
+    def version(self, subject: str, version: int | Literal["latest"]) -> SubjectVersion:
+        """A version of a subject."""
+
+    def versions(self, subject: str) -> list[int]:
+        """The versions of a subject that can be used."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from kafka_formats.errors import NotFoundError, SchemaError
-from kafka_formats.framing import InHeader, SchemaId
-from kafka_formats.registry.client import RegistryClient
-from kafka_formats.registry.config import RegistryConfig
+from kafka_formats.framing import GlueVersion, InHeader, SchemaId
 from kafka_formats.registry.schemas import Kind, RegisteredSchema
+from kafka_formats.registry.sources import SourceConfig, source_with
 from kafka_formats.schema_text import SchemaText
 from kafka_formats.settings import Format
 
@@ -42,9 +42,9 @@ class WriterSchemas:
         config: The registry.
     """
 
-    known: Mapping[int, SchemaText]
+    known: Mapping[int | uuid.UUID, SchemaText]
     format: Format
-    config: RegistryConfig
+    config: SourceConfig
 
     def __call__(self, schema_id: SchemaId) -> SchemaText:
         """The schema with an id or a GUID.
@@ -55,16 +55,18 @@ class WriterSchemas:
         """
         if isinstance(schema_id, InHeader):
             raise SchemaError(f"the header has {len(schema_id.suffix)} bytes after the schema id")
-        if isinstance(schema_id, int) and schema_id in self.known:
+        if schema_id is None:
+            raise SchemaError("the payload names no schema")
+        if isinstance(schema_id, GlueVersion):
+            schema_id = schema_id.version_id
+        if schema_id in self.known:
             return self.known[schema_id]
-        client = RegistryClient(self.config)
+        client = source_with(self.config)
         try:
             if isinstance(schema_id, int):
                 found = client.schema_of_id(schema_id)
-            elif schema_id is not None:
-                found = client.schema_of_guid(schema_id)
             else:
-                raise SchemaError("the payload names no schema")
+                found = client.schema_of_guid(schema_id)
         except NotFoundError as error:
             raise SchemaError(str(error)) from error
         return schema_text_of(found, self.format, f"the schema id {schema_id}")

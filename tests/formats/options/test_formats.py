@@ -16,6 +16,7 @@ from kafka_formats.settings import Format, Framing, Mode, SubjectNameStrategy
 from kafka_spark_source.options.names import by_key, check_names
 from tests.config_error import config_error
 
+GLUE_ID = "b7b4a7f0-9c96-4e4a-a687-fb5de9ef0c63"
 URL = {"schema.registry.url": "http://r"}
 
 
@@ -139,6 +140,34 @@ def test_the_names_of_strategies(text: str) -> None:
             "Option 'value.subject.version' must be latest or a version, got '0'.",
         ),
         (
+            {"value__format": "avro", "value__framing": "confluent", "value__schema": "{}"},
+            "which needs 'schema.registry.url'",
+        ),
+        (
+            {
+                "value__format": "avro",
+                "value__schema": "{}",
+                "schema__registry__glue__region": "eu-west-1",
+            },
+            "Option 'schema.registry.glue.region' needs the framing glue: set value.framing or",
+        ),
+        (
+            {
+                "value__format": "avro",
+                "value__framing": "glue",
+                "schema__registry__max__retries": "1",
+            },
+            "Option 'schema.registry.url' is missing",
+        ),
+        (
+            {
+                "value__format": "avro",
+                "value__framing": "glue",
+                "value__subject__name__strategy": "TopicNameStrategy",
+            },
+            "Option 'value.subject.name.strategy' is not for AWS Glue: set value.subject to",
+        ),
+        (
             {"value__format": "avro", "value__protobuf__descriptor": "a.desc"},
             "Option 'value.protobuf.descriptor' is for Protobuf: set value.format to protobuf",
         ),
@@ -189,7 +218,29 @@ def test_formats_of_a_write() -> None:
     assert parse_write_formats({}) is None
 
 
+def test_the_framing_of_glue_needs_no_url() -> None:
+    found = parse(
+        value__format="avro",
+        value__framing="GLUE",
+        schema__registry__glue__region="eu-west-1",
+        key__format="avro",
+        schema__registry__url="http://r",
+    )
+    assert found is not None
+    assert [each.framing for each in found.payloads] == [Framing.CONFLUENT, Framing.GLUE]
+    assert found.registry == {"glue.region": "eu-west-1", "url": "http://r"}
+    alone = parse(value__format="avro", value__framing="glue", value__schema=f"id:{GLUE_ID}")
+    assert alone is not None
+    assert alone.registry == {}
+
+
 def test_what_does_not_fit_a_write_is_refused() -> None:
+    assert config_error(
+        parse_write_formats, {"key.format": "avro", "key.framing": "glue", "value.format": "raw"}
+    ) == (
+        "Option 'key.framing' is glue, which is for reads: payloads are written with the framing "
+        "confluent or none."
+    )
     assert "is for a batch read or a streaming read, not for a write" in config_error(
         check_names, {"mode": "FAILFAST"}, Use.WRITE
     )

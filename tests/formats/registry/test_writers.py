@@ -16,7 +16,7 @@ from kafka_formats.schema_text import SchemaText
 from kafka_formats.settings import Format
 from tests.fakes.registry import Reply, registry, subjects
 
-KNOWN = {7: SchemaText('"string"')}
+KNOWN: dict[int | uuid.UUID, SchemaText] = {7: SchemaText('"string"')}
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,44 @@
+"""The registries of a query: that of each framing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kafka_formats.registry.config import RegistryConfig
+from kafka_formats.registry.glue_config import GLUE, GlueConfig
+from kafka_formats.registry.schemas import SchemaSource
+from kafka_formats.registry.sources import SourceConfig, source_with
+from kafka_formats.settings import Framing
+
+
+class Registries:
+    """The registries of a query. Columns with the same one share a client.
+
+    Args:
+        options: Those of the clients without `schema.registry.`; empty without a registry.
+        framings: Of the columns.
+
+    Raises:
+        KafkaConfigError: An option is unknown or cannot be used.
+    """
+
+    def __init__(self, options: Mapping[str, str], *framings: Framing) -> None:
+        has_glue = Framing.GLUE in framings
+        glue = {name: text for name, text in options.items() if has_glue and name.startswith(GLUE)}
+        others = {name: text for name, text in options.items() if name not in glue}
+        confluent = RegistryConfig.from_options(others) if others else None
+        self._configs: dict[Framing, SourceConfig | None] = dict.fromkeys(framings, confluent)
+        if has_glue:
+            without = {name.removeprefix(GLUE): text for name, text in glue.items()}
+            self._configs[Framing.GLUE] = GlueConfig.from_options(without)
+        known = {config for config in self._configs.values() if config is not None}
+        self._sources = {config: source_with(config) for config in known}
+
+    def config(self, framing: Framing) -> SourceConfig | None:
+        """The registry of columns with a framing; None for none."""
+        return self._configs[framing]
+
+    def source(self, framing: Framing) -> SchemaSource | None:
+        """The client of the registry of columns with a framing; None for none."""
+        config = self._configs[framing]
+        return None if config is None else self._sources[config]

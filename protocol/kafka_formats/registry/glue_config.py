@@ -1,0 +1,52 @@
+"""The "schema.registry.glue.*" options as one frozen, typed value. No I/O."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kafka_protocol.client.config.option import declared_in, option, read_options
+from kafka_protocol.errors import KafkaConfigError
+
+GLUE: Final = "glue."
+PREFIX: Final = f"schema.registry.{GLUE}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlueConfig:
+    """The options of AWS Glue's registry. Each field is one option; its metadata has its name."""
+
+    region: str | None = option(
+        "region",
+        str.strip,
+        None,
+        "The AWS region. Default: as in every AWS tool (`AWS_DEFAULT_REGION`, the profile).",
+    )
+    registry_name: str = option(
+        "registry.name", str.strip, "default-registry", "The name of the registry."
+    )
+    endpoint: str | None = option(
+        "endpoint",
+        str.strip,
+        None,
+        "The URL of AWS Glue, for an endpoint of a VPC. Default: that of the region.",
+    )
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> GlueConfig:
+        """Read options without their "schema.registry.glue." prefix.
+
+        Raises:
+            KafkaConfigError: A name is unknown, or a value is empty.
+        """
+        known = declared_in(cls)
+        for name, text in sorted(options.items()):
+            if name not in known:
+                nearest = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean '{PREFIX}{nearest[0]}'?" if nearest else "remove it."
+                raise KafkaConfigError(f"Option '{PREFIX}{name}' is not known: {hint}")
+            if not text.strip():
+                raise KafkaConfigError(f"Option '{PREFIX}{name}' is empty: set or remove it.")
+        return cls(**read_options(cls, options, PREFIX))
