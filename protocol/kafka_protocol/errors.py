@@ -199,7 +199,7 @@ class ErrorCode(IntEnum):
 _BY_CODE = {int(error): error for error in ErrorCode}
 
 # Advice for common errors, at the end of the exception's text.
-_ADVICE = {
+ADVICE = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: (
         "check the name, that the topic exists, and that the principal may DESCRIBE it"
     ),
@@ -334,7 +334,7 @@ class BrokerError(KafkaError):
     def __str__(self) -> str:
         name = self.error.name if self.error == self.code else "an error this client does not know"
         message = f": {self.broker_message}" if self.broker_message else ""
-        advice = f" ({_ADVICE[self.error]})" if self.error in _ADVICE else ""
+        advice = f" ({ADVICE[self.error]})" if self.error in ADVICE else ""
         return f"{self.context}: the broker answered {name} ({self.code}){message}{advice}"
 
 
