@@ -1,7 +1,9 @@
-"""The docs are true: tables are fresh, paths and functions exist, the file map is the tree."""
+"""The docs are true: fresh tables; paths, options and functions that exist; the right file map."""
 
 from __future__ import annotations
 
+import ast
+import functools
 import importlib.util
 import re
 from pathlib import Path
@@ -14,7 +16,10 @@ PACKAGES = (
     ROOT / "protocol" / "kafka_formats",
     ROOT / "protocol" / "kafka_protocol",
 )
-PROSE = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+PROSE = [*ROOT.glob("*.md"), *PAGES]
+# Pages of the site that are not in docs/: docs/make_site.py copies them.
+OTHER_PAGES = {"changelog.md", "contributing.md"}
 
 
 def test_made_tables_are_fresh() -> None:
@@ -27,7 +32,7 @@ def test_made_tables_are_fresh() -> None:
         assert path.read_text() == make(), f"{path.name} is stale: run `make docs`"
 
 
-@pytest.mark.parametrize("page", PROSE, ids=lambda path: path.name)
+@pytest.mark.parametrize("page", PROSE, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_and_paths_lead_somewhere(page: Path) -> None:
     text = page.read_text()
     links = re.findall(r"\]\((?!https?://|#)([^)#]+)", text)
@@ -75,3 +80,72 @@ def _is_defined(path: str, name: str) -> bool:
     """Whether a file of one of the packages defines `function` or `Class.method`."""
     source = next(root / path for root in PACKAGES if (root / path).exists()).read_text()
     return all(re.search(rf"^ *(?:def|class) {part}\b", source, re.M) for part in name.split("."))
+
+
+def test_each_page_is_once_in_the_navigation() -> None:
+    listed = re.findall(r"^ +- (?:[^:\n]+: )?(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M)
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in PAGES}
+    assert sorted(listed) == sorted(pages | OTHER_PAGES)
+
+
+PLATFORMS = [page for page in PAGES if page.parent.name == "platforms"]
+
+
+@pytest.mark.parametrize("page", PLATFORMS, ids=lambda path: path.name)
+def test_options_for_platforms_exist(page: Path) -> None:
+    options = (ROOT / "docs" / "options.md").read_text()
+    named = re.findall(r"[`\"]((?:kafka|schema\.registry)\.[a-z.]+)[`\"=]", page.read_text())
+    assert [name for name in named if f"`{name}`" not in options] == []
+
+
+def test_error_conditions_are_those_of_the_code() -> None:
+    listed = {
+        name.removeprefix("KAFKA_DATA_LOSS.")
+        for name in re.findall(
+            r"^\| `([A-Z_.]+)` \|", (ROOT / "docs" / "errors.md").read_text(), re.M
+        )
+    }
+    # A condition is either in brackets at the beginning of a text, or a string of its own.
+    loss_rooms = ("planning/", "client/consumer/errors.py")
+    raised = {
+        name
+        for path, text in _texts_in_the_code()
+        for name in (
+            *re.findall(r"\[(KAFKA_[A-Z_]+)\]", text),
+            *re.findall(r"^[A-Z]+(?:_[A-Z]+)+$", text if _is_in(path, loss_rooms) else ""),
+        )
+    }
+    assert len(raised) > 10
+    assert sorted(raised) == sorted(listed)
+
+
+def test_troubleshooting_quotes_texts_of_the_code() -> None:
+    page = (ROOT / "docs" / "troubleshooting.md").read_text()
+    symptoms = re.findall(r"^\| ([^|]+) \|", page, re.M)
+    quotes = [quote for symptom in symptoms for quote in re.findall(r"`([^`]+)`", symptom)]
+    # What is between "..." and the letter for a number; the rest are names, checked elsewhere.
+    parts = [
+        part.strip(" ,")
+        for quote in quotes
+        for part in re.split(r"\.\.\.| N ", quote)
+        if part.count(" ") > 1 and part[0].islower() | part[0].isupper()
+    ]
+    texts = [text for _, text in _texts_in_the_code()]
+    assert len(parts) > 8
+    assert [part for part in parts if not any(part in text for text in texts)] == []
+
+
+def _is_in(path: Path, rooms: tuple[str, ...]) -> bool:
+    return any(room in path.as_posix() for room in rooms)
+
+
+@functools.cache
+def _texts_in_the_code() -> list[tuple[Path, str]]:
+    """The strings of all modules; those with fields as their pieces."""
+    return [
+        (path, node.value)
+        for package in PACKAGES
+        for path in package.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]

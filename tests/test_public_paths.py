@@ -49,7 +49,7 @@ SHOWN = {
     *(found for file in (ROOT / "examples").glob("*.py") for found in imports_in(file.read_text())),
     *(
         found
-        for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+        for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
         for line in re.findall(r"^from \w+(?:\.\w+)* import \w+$", page.read_text(), re.MULTILINE)
         for found in imports_in(line)
     ),
