@@ -29,7 +29,7 @@ ALL_PARTS := test-integration test-protocol test-conformance test-spark test-old
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
 .PHONY: demo demo-stream test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
-.PHONY: bench-wide bench-claim bench-write bench-formats chaos soak soak-spark-alone fuzz lint-here coverage-here format docs clean
+.PHONY: bench-wide bench-claim bench-write bench-formats chaos soak soak-spark-alone fuzz lint-here coverage-here format docs site site-check clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -156,6 +156,16 @@ format: $(VENV)/.installed-dev
 docs: $(VENV)/.installed-dev
 	$(BIN)/python docs/make_tables.py
 
+# The site, in build/site. It fails on a dead link or anchor, and on a page that is not in the navigation.
+site: export NO_MKDOCS_2_WARNING := 1
+site: $(VENV)/.installed-docs
+	$(BIN)/python docs/make_site.py
+	$(BIN)/mkdocs build --strict --quiet
+
+# Each page in a real browser: Debian's packages chromium and chromium-driver.
+site-check: site $(VENV)/.installed-dev
+	$(BIN)/python -m pytest tests/site
+
 clean:
 	rm -rf $(VENV) .venv-spark-* build
 
@@ -175,6 +185,12 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 
 $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	touch $@
+
+# Beside what is there: neither Spark nor the development tools are needed.
+$(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
+	@echo "Installing the builder of the site into $(VENV) (half a minute the first time)"
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	touch $@
 
 # Another release of PySpark: a venv with nothing but that, on top of what is in .venv. For example

@@ -1,0 +1,79 @@
+"""Copies the pages of the site to build/site-src, for the builder: `make site`.
+
+Pages link to files outside docs/ as GitHub wants it: `../examples/demo.py`. The site has copies of
+these files, and the links lead there. No page is changed otherwise. A link that leads nowhere is
+left as it is, and the builder fails on it.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+STAGED = ROOT / "build" / "site-src"
+
+# Pages of the site that are not in docs/, and what stands for the README.
+OTHER_PAGES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+_PLACES = {**OTHER_PAGES, "README.md": "index.md"}
+# What browsers show. They would save other files, so those are copied as text.
+_SHOWN = {".json", ".png", ".txt"}
+_LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^()#\s]+)(?=[)#])")
+
+
+def stage() -> None:
+    """Fill build/site-src anew."""
+    shutil.rmtree(STAGED, ignore_errors=True)
+    shutil.copytree(DOCS, STAGED, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    for page in DOCS.rglob("*.md"):
+        _stage_page(page, page.relative_to(DOCS).as_posix())
+    for name, place in OTHER_PAGES.items():
+        _stage_page(ROOT / name, place)
+
+
+def _stage_page(page: Path, place: str) -> None:
+    def rewritten(link: re.Match[str]) -> str:
+        target = (page.parent / link[0]).resolve()
+        if not target.exists() or not target.is_relative_to(ROOT):
+            return link[0]
+        return _from_page(place, _place_of(target))
+
+    (STAGED / place).write_text(_LINK.sub(rewritten, page.read_text()))
+
+
+def _place_of(target: Path) -> str:
+    """Where the site has a file of the repository; copies it there if it is no page."""
+    if target.is_relative_to(DOCS):
+        return target.relative_to(DOCS).as_posix()
+    path = target.relative_to(ROOT).as_posix()
+    if path in _PLACES:
+        return _PLACES[path]
+    if target.is_dir():
+        return _listing(path, [_place_of(file) for file in sorted(target.iterdir())])
+    place = f"files/{path}" if target.suffix in _SHOWN else f"files/{path}.txt"
+    (STAGED / place).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(target, STAGED / place)
+    return place
+
+
+def _listing(path: str, places: Iterable[str]) -> str:
+    """A page with links to the files of a folder."""
+    names = [PurePosixPath(place).name for place in places]
+    place = f"files/{path}/index.md"
+    (STAGED / place).write_text(
+        "".join([f"# {path}\n\n", *(f"- [{name}]({name})\n" for name in names)])
+    )
+    return place
+
+
+def _from_page(place: str, target: str) -> str:
+    """The relative link from one place in the site to another."""
+    ups = "../" * (len(PurePosixPath(place).parts) - 1)
+    return ups + target
+
+
+if __name__ == "__main__":
+    stage()
