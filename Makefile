@@ -160,7 +160,7 @@ docs: $(VENV)/.installed-dev
 site: export NO_MKDOCS_2_WARNING := 1
 site: $(VENV)/.installed-docs
 	$(BIN)/python docs/make_site.py
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 
 # Each page in a real browser: Debian's packages chromium and chromium-driver.
 site-check: site $(VENV)/.installed-dev
