@@ -17,6 +17,11 @@ import pytest
 SITE = Path(__file__).parents[2] / "build" / "site"
 PHONE, DESK = (390, 844), (1280, 900)
 _PROGRAMS = ("chromium", "chromedriver")
+# No name of another host is looked up: a request to one fails here.
+_ARGUMENTS = (
+    *("headless=new", "no-sandbox", "disable-gpu", "disable-background-networking"),
+    "host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -86,7 +91,7 @@ def browser() -> Iterator[Browser]:
     if not SITE.exists():
         pytest.skip("needs the built site: `make site`")
     options = webdriver.ChromeOptions()
-    for argument in ("headless=new", "no-sandbox", "disable-gpu"):
+    for argument in _ARGUMENTS:
         options.add_argument(f"--{argument}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     service = webdriver.ChromeService(shutil.which("chromedriver"))
