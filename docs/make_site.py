@@ -1,8 +1,8 @@
 """Copies the pages of the site to build/site-src, for the builder: `make site`.
 
 Pages link to files outside docs/ as GitHub wants it: `../examples/demo.py`. The site has copies of
-these files, and the links lead there. No page is changed otherwise. A link that leads nowhere is
-left as it is, and the builder fails on it.
+these files, and the links lead there. A link that leads nowhere is left as it is, and the builder
+fails on it. Sequence diagrams are drawn. No page is changed otherwise.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import re
 import shutil
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
+
+from docs.sequence_diagrams import draw
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -22,6 +24,8 @@ _PLACES = {**OTHER_PAGES, "README.md": "index.md"}
 # What browsers show. They would save other files, so those are copied as text.
 _SHOWN = {".json", ".png", ".txt"}
 _LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^()#\s]+)(?=[)#])")
+
+_DIAGRAM = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def stage() -> None:
@@ -41,7 +45,8 @@ def _stage_page(page: Path, place: str) -> None:
             return link[0]
         return _from_page(place, _place_of(target))
 
-    (STAGED / place).write_text(_LINK.sub(rewritten, page.read_text()))
+    text = _LINK.sub(rewritten, page.read_text())
+    (STAGED / place).write_text(_DIAGRAM.sub(lambda diagram: draw(diagram[1]), text))
 
 
 def _place_of(target: Path) -> str:
