@@ -62,6 +62,13 @@ def test_public_path(module: str) -> None:
     assert [name for name in PUBLIC[module] if not hasattr(imported, name)] == []
 
 
+def test_the_api_page_has_each_name() -> None:
+    page = (ROOT / "docs" / "api.md").read_text()
+    by_itself = {"main", "__version__", "DefaultSource"}  # used through a command or by Spark
+    names = {name for names in PUBLIC.values() for name in names} - by_itself
+    assert sorted(name for name in names if not re.search(rf"\b{name}\b", page)) == []
+
+
 @pytest.mark.parametrize(
     ("module", "name"), [pytest.param(*found, id=".".join(found)) for found in sorted(SHOWN)]
 )
