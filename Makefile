@@ -1,5 +1,5 @@
 # Two commands do all set-up: `make demo` and `make test`. Everything they make is in .venv, in
-# .venv-spark-* for releases of Spark other than the newest, and in build/.
+# .venv-spark-* for releases of Spark other than the newest, .venv-sail for Sail, and in build/.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,6 +8,8 @@ BIN := $(VENV)/bin
 OLDEST_SPARK := 4.0.0
 OTHER_SPARKS := 4.1.0 4.2.0
 CONNECTOR_SPARK := 4.2.0
+# Spark Connect without a JVM: the server, and the client that it is made for.
+SAIL := pysail==0.7.2 pyspark-client==4.2.0
 
 # `quick` is for `make test`: no test marked `slow`, only those marked `core` beside Spark's own
 # connector and on older releases of PySpark, and few examples for property tests, the same in each
@@ -23,13 +25,14 @@ SPARK_TESTS := tests/spark tests/integration --ignore=tests/spark/testing \
 # Two parts run at a time, the longest first and the shortest last, so that both lanes end together.
 PARTS := test-integration test-protocol test-conformance test-spark test-oldest lint
 ALL_PARTS := test-integration test-protocol test-conformance test-spark test-oldest \
-	$(OTHER_SPARKS:%=test-spark-%) lint
+	$(OTHER_SPARKS:%=test-spark-%) test-sail lint
 
 # Within `make test` a part runs through tests/parts.py; alone it shows its own output.
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
 .PHONY: demo demo-stream test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
-.PHONY: bench-wide bench-claim bench-write bench-formats chaos soak soak-spark-alone fuzz lint-here coverage-here format docs site site-check clean
+.PHONY: bench-wide bench-claim bench-write bench-formats bench-sail chaos soak soak-spark-alone fuzz lint-here coverage-here
+.PHONY: format docs site site-check clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -84,6 +87,9 @@ test-oldest: .venv-spark-$(OLDEST_SPARK)/.installed $(VENV)/.installed-dev
 $(OTHER_SPARKS:%=test-spark-%): test-spark-%: .venv-spark-%/.installed $(VENV)/.installed-dev
 	@$(call PART,$@) .venv-spark-$*/bin/python -m pytest $(SPARK_TESTS) -m "core and not newest"
 
+test-sail: .venv-sail/.installed
+	@$(call PART,$@) .venv-sail/bin/python -m pytest tests/integration/sail
+
 # Coverage of the parts without brokers. What needs no socket is covered whole; for the rest the
 # floor is what is reached, and is never lowered.
 COVERED = $(if $(IN_PARTS),--cov --cov-report=)
@@ -122,6 +128,10 @@ bench-claim: $(VENV)/.installed-bench
 
 bench-write: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
 	.venv-spark-$(CONNECTOR_SPARK)/bin/python benchmarks/write.py
+
+# Beside Sail, in a process and a venv of its own.
+bench-sail: .venv-spark-$(CONNECTOR_SPARK)/.installed .venv-sail/.installed $(VENV)/.installed-bench
+	.venv-spark-$(CONNECTOR_SPARK)/bin/python -m benchmarks.sail
 
 # Payloads of Avro: alone, and beside Spark's own connector with `from_avro`.
 bench-formats: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
@@ -167,7 +177,7 @@ site-check: site $(VENV)/.installed-dev
 	$(BIN)/python -m pytest tests/site
 
 clean:
-	rm -rf $(VENV) .venv-spark-* build
+	rm -rf $(VENV) .venv-spark-* .venv-sail build
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed: make PYTHON=python3.11 ...")'
@@ -200,6 +210,19 @@ $(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
 	$(PYTHON) -m venv .venv-spark-$*
 	@$(call PART,install-spark-$*) .venv-spark-$*/bin/python -m pip install --quiet --no-compile \
 		'pyspark==$*'
-	echo "import site; site.addsitedir('$$(echo $(CURDIR)/$(VENV)/lib/python3.*/site-packages)')" \
-		> $$(echo .venv-spark-$*/lib/python3.*/site-packages)/on-top-of-newest.pth
+	$(call ON_TOP,.venv-spark-$*)
 	touch $@
+
+# With its own packages first: what .venv has is not installed again.
+.venv-sail/.installed: $(VENV)/.installed-dev
+	@echo "Installing Sail into .venv-sail"
+	$(PYTHON) -m venv .venv-sail
+	$(call ON_TOP,.venv-sail)
+	@$(call PART,install-sail) .venv-sail/bin/python -m pip install --quiet --no-compile $(SAIL)
+	touch $@
+
+# Python of a venv finds what is in .venv, too.
+define ON_TOP
+echo "import site; site.addsitedir('$$(echo $(CURDIR)/$(VENV)/lib/python3.*/site-packages)')" \
+		> $$(echo $(1)/lib/python3.*/site-packages)/on-top-of-newest.pth
+endef

@@ -54,6 +54,12 @@ _SECTIONS: Final = {
         "where one value is repeated. Tuned is `batch.size=262144` and `linger.ms=50` on both "
         "sides.",
     ),
+    "sail": (
+        "Sail",
+        "`make bench-sail`: pykafka on Sail, beside pykafka and Spark's own connector on Spark, "
+        "each server in a process of its own. Four partitions in batches of 1,000 records, into "
+        "the `noop` sink; copied are keys and values, from topic to topic.",
+    ),
 }
 
 
@@ -77,8 +83,9 @@ def _section(name: str) -> str:
         f"{results['date'][:10]}, {results['cores']} cores, {results['rounds']} rounds, {versions}."
     )
     tables = [_table(*each) for each in _TABLES[name](results)]
-    image = f"![{title}](../benchmarks/results/{name}.png)\n"
-    return "\n".join([f"## {title}\n", f"{text} {facts}\n", image, *tables])
+    has_image = (RESULTS / f"{name}.png").exists()
+    images = [f"![{title}](../benchmarks/results/{name}.png)\n"] if has_image else []
+    return "\n".join([f"## {title}\n", f"{text} {facts}\n", *images, *tables])
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -191,6 +198,30 @@ def _write_tables(results: Row) -> Iterator[Table]:
     yield head, rows
 
 
+def _sail_tables(results: Row) -> Iterator[Table]:
+    names = ("kafka", "pykafka", "pykafka on Sail")
+    head = ["", *(f"{name}, rows/s" for name in names), "Sail: times kafka", "times pykafka"]
+    yield (
+        head,
+        [
+            [
+                workload,
+                *(f"{by[name]['rows_per_second']:,}" for name in names),
+                f"{by[names[-1]]['to_kafka']:.1f}",
+                f"**{by[names[-1]]['to_pykafka']:.2f}**",
+            ]
+            for workload, by in _by(results["results"], "workload")
+        ],
+    )
+    yield (
+        ["from the start of the process to the first rows", "server", "s"],
+        [
+            [each["contender"], each["session"], f"{each['seconds']:.1f}"]
+            for each in results["first_query"]
+        ],
+    )
+
+
 def _formats_tables(results: Row) -> Iterator[Table]:
     head = ["alone", "", "decode, ns of a row", "times fastavro", "encode, ns", "times fastavro"]
     yield (
@@ -257,6 +288,7 @@ _TABLES: Final = {
     "stream-unix-sockets": _stream_tables,
     "formats": _formats_tables,
     "write": _write_tables,
+    "sail": _sail_tables,
 }
 
 

@@ -20,6 +20,7 @@ PUBLIC = {
     "kafka_spark_source.functions": ["from_avro", "to_avro"],
     "kafka_spark_source.lag": ["LagListener", "PartitionLag"],
     "kafka_spark_source.prometheus": ["PrometheusServer"],
+    "kafka_spark_source.sail": ["SailDataSource"],
     "kafka_spark_source.schema": ["source_schema"],
     "kafka_spark_source.source": ["KafkaDataSource"],
     "kafka_spark_source.testing": [

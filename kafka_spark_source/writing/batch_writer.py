@@ -14,7 +14,7 @@ from pyspark.taskcontext import TaskContext
 from kafka_spark_source.errors import hide_traceback
 from kafka_spark_source.worker import exclude_modules_from_gc, keep_freed_memory
 from kafka_spark_source.writing.decisions import MicroBatch
-from kafka_spark_source.writing.delivery import Delivery, TaskAttempt, Written
+from kafka_spark_source.writing.delivery import UNKNOWN_TASK, Delivery, TaskAttempt, Written
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,7 +64,9 @@ class KafkaBatchWriter(DataSourceArrowWriter):
             self._delivery.abort(_written(messages))
 
     def _task(self) -> TaskAttempt:
-        context: Any = TaskContext.get()  # not None in a task
+        context: Any = TaskContext.get()
+        if context is None:
+            return UNKNOWN_TASK
         return TaskAttempt(
             context.partitionId(), context.attemptNumber(), self._micro_batch(context)
         )

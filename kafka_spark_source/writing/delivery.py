@@ -37,6 +37,10 @@ class TaskAttempt(NamedTuple):
     micro_batch: MicroBatch | None
 
 
+# Sail has no task context; only exactly-once writes need one.
+UNKNOWN_TASK: Final = TaskAttempt(partition=-1, attempt=0, micro_batch=None)
+
+
 class Written(NamedTuple):
     """A finished task's report to the driver.
 

@@ -1,0 +1,29 @@
+"""A session on a Sail server in this process, for `make test-sail`; no other venv has Sail.
+
+The fixtures of `tests/integration` use it, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+import pytest
+from pyspark.sql import SparkSession
+
+if find_spec("pysail") is None:
+    collect_ignore_glob = ["test_*.py"]
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A session of the thin client, in which nothing is registered: Sail finds the format."""
+    from pysail.spark import SparkConnectServer  # noqa: PLC0415
+
+    server = SparkConnectServer("127.0.0.1", 0)
+    server.start(background=True)
+    host, port = server.listening_address
+    session = SparkSession.builder.remote(f"sc://{host}:{port}").getOrCreate()
+    yield session
+    session.stop()
+    server.stop()
