@@ -1,5 +1,5 @@
-# Two commands do all set-up: `make demo` and `make test`. Everything they make is in .venv, in
-# .venv-spark-* for releases of Spark other than the newest, .venv-sail for Sail, and in build/.
+# Two commands do all set-up: `make demo` and `make test`. Everything they make is in build/ and in
+# venvs: .venv, .venv-spark-* for releases of Spark other than the newest, .venv-sail for Sail.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,6 +8,8 @@ BIN := $(VENV)/bin
 OLDEST_SPARK := 4.0.0
 OTHER_SPARKS := 4.1.0 4.2.0
 CONNECTOR_SPARK := 4.2.0
+# What `make dist` builds and checks with.
+DIST_TOOLS := build==1.6.1 twine==7.0.0 check-wheel-contents==0.6.3 cyclonedx-bom==7.5.0
 # Spark Connect without a JVM: the server, and the client that it is made for.
 SAIL := pysail==0.7.2 pyspark-client==4.2.0
 
@@ -32,7 +34,7 @@ PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
 .PHONY: demo demo-stream test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
 .PHONY: bench-wide bench-claim bench-write bench-formats bench-sail chaos soak soak-spark-alone fuzz lint-here coverage-here
-.PHONY: format docs site site-check clean
+.PHONY: format dist docs site site-check clean test-python
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed-demo
@@ -73,6 +75,15 @@ test-spark: $(VENV)/.installed-dev
 
 test-integration: $(VENV)/.installed-dev
 	@$(call PART,$@) $(BIN)/python -m pytest tests/integration $(call SELECT,not slow)
+
+# What needs neither Spark nor a broker, on another Python: `make test-python PYTHON=python3.13`.
+PYTHON_TESTS := tests/protocol tests/formats tests/spark/options tests/spark/planning
+PYTHON_VENV = .venv-$(notdir $(PYTHON))
+
+test-python:
+	$(PYTHON) -m venv $(PYTHON_VENV)
+	$(PYTHON_VENV)/bin/python -m pip install --quiet --no-compile --editable '.[dev]'
+	$(PYTHON_VENV)/bin/python -m pytest $(PYTHON_TESTS) -m "not slow and not spark and not integration"
 
 # The same queries through Spark's own connector: in a process of their own, for its jars.
 test-conformance: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-dev
@@ -163,6 +174,10 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# A release in dist/: built, checked, installed, tried on a real broker. Its SBOM is in build/dist.
+dist: .venv-dist/.installed $(VENV)/.installed-dev
+	$(BIN)/python -m tests.release
+
 docs: $(VENV)/.installed-dev
 	$(BIN)/python docs/make_tables.py
 
@@ -177,7 +192,7 @@ site-check: site $(VENV)/.installed-dev
 	$(BIN)/python -m pytest tests/site
 
 clean:
-	rm -rf $(VENV) .venv-spark-* .venv-sail build
+	rm -rf .venv .venv-* build dist
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed: make PYTHON=python3.11 ...")'
@@ -201,6 +216,12 @@ $(VENV)/.installed-bench: $(VENV)/.installed-dev
 $(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
 	@echo "Installing the builder of the site into $(VENV) (half a minute the first time)"
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
+
+.venv-dist/.installed: Makefile
+	@echo "Installing the tools for a release into .venv-dist"
+	$(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/python -m pip install --quiet $(DIST_TOOLS)
 	touch $@
 
 # Another release of PySpark: a venv with nothing but that, on top of what is in .venv. For example

@@ -1,0 +1,1 @@
+"""What `make dist` does with a release before anybody installs it."""
