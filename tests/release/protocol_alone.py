@@ -1,6 +1,6 @@
 """The protocol half and the formats in a venv without PySpark, on a real broker.
 
-    python -I protocol_alone.py localhost:9092
+python -I protocol_alone.py localhost:9092
 """
 
 from __future__ import annotations
