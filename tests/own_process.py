@@ -26,10 +26,16 @@ _GOODBYE_SECONDS = 30
 
 def run_module(folder: Path, module: str, *arguments: str) -> Any:
     """Run `python -m module arguments` in a folder, and parse its last line as JSON."""
+    out = run_command(folder, [sys.executable, "-m", module, *arguments])
+    return json.loads(out.splitlines()[-1])
+
+
+def run_command(folder: Path, command: list[str], **environment: str) -> str:
+    """Run a command in a folder, and return what it printed."""
     with subprocess.Popen(
-        [sys.executable, "-m", module, *arguments],
+        command,
         cwd=folder,
-        env=os.environ | ENVIRONMENT,
+        env=os.environ | ENVIRONMENT | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -40,10 +46,10 @@ def run_module(folder: Path, module: str, *arguments: str) -> Any:
         except subprocess.TimeoutExpired:
             _kill(processes_of(process.pid))
             out, errors = process.communicate()
-            raise AssertionError(f"{module} took too long:\n{out}{errors}") from None
+            raise AssertionError(f"{command} took too long:\n{out}{errors}") from None
     assert process.returncode == 0, out + errors
     _expect_nothing_of(process.pid)
-    return json.loads(out.splitlines()[-1])
+    return out
 
 
 ENVIRONMENT = {

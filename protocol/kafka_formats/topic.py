@@ -35,6 +35,7 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
     partitions: Collection[int] | None = None,
     columns: Sequence[str] | None = None,
     types: Mapping[str, pa.DataType] | None = None,
+    progress: raw.Progress | None = None,
 ) -> pa.RecordBatchReader:
     """Read a range of a topic, partition by partition, each in offset order, and decode it.
 
@@ -53,6 +54,7 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
             `_raw_key`, in the wanted order; by default all. Other columns are not decoded.
         types: Column -> the type to read it as: a struct with some of the fields, of which no
             others are decoded. By default the type of the schema. JSON without a schema needs it.
+        progress: Is called after each Fetch with the offsets that are read, and those of the range.
 
     Returns:
         A reader of Arrow batches, for one pass, without empty ones.
@@ -74,6 +76,7 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
         end=end,
         partitions=partitions,
         columns=decoder.source_columns,
+        progress=progress,
     )
     return pa.RecordBatchReader.from_batches(decoder.schema, decoder.decode(records))
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import pyspark
 import pytest
 
 from kafka_protocol.client.cluster.cluster import Cluster
@@ -21,7 +17,7 @@ from tests.integration.clients import soon
 from tests.integration.conftest import MakeTopic
 from tests.integration.stable import ends, expect_all_stable
 from tests.jobs.second_attempts import GO, ROWS
-from tests.own_process import ENVIRONMENT, processes_of
+from tests.standalone import standalone_cluster
 from tests.stream_driver import Driver
 from tests.witness import values_of
 
@@ -85,48 +81,10 @@ def test_fault_57_a_driver_dies_during_a_second_attempt(
 # --- Speculation ---------------------------------------------------------------------------------
 
 
-@contextmanager
-def daemon(folder: Path, name: str, *arguments: str) -> Iterator[Path]:
-    """A daemon of a standalone cluster; yields the file with all that it prints."""
-    home = Path(pyspark.__file__).parent
-    printed = folder / f"{name}-{len([*folder.iterdir()])}.txt"
-    with printed.open("w") as out:
-        process = subprocess.Popen(
-            [
-                str(home / "bin" / "spark-class"),
-                f"org.apache.spark.deploy.{name.lower()}.{name}",
-                *("--webui-port", "0", "--port", "0"),
-                *arguments,
-            ],
-            cwd=folder,
-            env={**os.environ, **ENVIRONMENT},
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    try:
-        yield printed
-    finally:
-        for pid in processes_of(process.pid):
-            os.kill(pid, 9)
-        process.wait()
-
-
 @pytest.fixture
 def spark_master(tmp_path: Path) -> Iterator[str]:
-    """A standalone cluster of two workers with one core each, on hosts of their own."""
-    with ExitStack() as stack:
-        printed = stack.enter_context(daemon(tmp_path, "Master", "--host", "127.0.0.1"))
-
-        def urls() -> list[str]:
-            return re.findall(r"Starting Spark master at (spark://\S+)", printed.read_text())
-
-        assert Deadline(SOON_SECONDS).wait_for(lambda: bool(urls())), printed.read_text()
-        for host in ("127.0.0.2", "127.0.0.3"):
-            worker = ("--host", host, "--cores", "1", "--memory", "1g")
-            folder = ("--work-dir", str(tmp_path / "work"))
-            stack.enter_context(daemon(tmp_path, "Worker", *worker, *folder, urls()[0]))
-        yield urls()[0]
+    with standalone_cluster(tmp_path) as url:
+        yield url
 
 
 @pytest.mark.slow

@@ -73,13 +73,22 @@ def test_values_of_a_registry(orders: str, kafka: dict[str, str], avro: dict[str
         [pa.field("id", pa.int64(), nullable=False), pa.field("who", pa.string())]
     )
     part = {"value": pa.struct({"who": pa.string()})}
+    steps: list[tuple[int, int]] = []
     found = read_topic(
-        orders, kafka, avro, columns=["offset", "value"], types=part, start={0: 3}, end={0: 5}
+        orders,
+        kafka,
+        avro,
+        columns=["offset", "value"],
+        types=part,
+        start={0: 3},
+        end={0: 5},
+        progress=lambda done, total: steps.append((done, total)),
     )
     assert found.read_all().to_pylist() == [
         {"offset": 3, "value": {"who": "who 3"}},
         {"offset": 4, "value": {"who": None}},
     ]
+    assert steps[-1] == (2, 2)
 
 
 def test_broken_payloads_by_mode(

@@ -1,0 +1,48 @@
+"""The notebooks run, each with a broker of its own; that about moving is in `tests.conformance`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.notebooks import FOLDER, executed
+
+# They are written for the newest release.
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.spark,
+    pytest.mark.newest,
+    pytest.mark.slow,
+    pytest.mark.timeout(1_200),
+]
+
+_MAX_BYTES = 150_000
+
+
+def text_of(notebook: Path, folder: Path, **environment: str) -> str:
+    """All that the cells of a notebook print."""
+    outputs = [
+        output
+        for cell in executed(notebook, folder, **environment).cells
+        for output in cell.get("outputs", [])
+    ]
+    return "".join(output.get("text", "") for output in outputs)
+
+
+def test_ten_minutes(tmp_path: Path) -> None:
+    text = text_of(FOLDER / "ten_minutes.ipynb", tmp_path)
+    assert "20000 records" in text
+
+
+def test_exactly_once(tmp_path: Path) -> None:
+    text = text_of(FOLDER / "exactly_once.ipynb", tmp_path)
+    assert "4 kills, 6,000 records in the copy" in text
+    assert "lost: 0  twice: 0" in text
+
+
+@pytest.mark.parametrize("notebook", sorted(FOLDER.glob("*.ipynb")), ids=lambda path: path.name)
+def test_a_notebook_is_small_and_has_been_run(notebook: Path) -> None:
+    text = notebook.read_text()
+    assert len(text) < _MAX_BYTES
+    assert "image/png" in text

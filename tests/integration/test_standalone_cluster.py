@@ -1,0 +1,162 @@
+"""spark-submit to a standalone cluster, whose executors have the connector in different ways."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_spark_source.testing import KafkaCluster
+from tests.integration.conftest import MakeTopic
+from tests.jobs import submitted
+from tests.own_process import ENVIRONMENT, ROOT, run_command
+from tests.standalone import SPARK_BIN, standalone_cluster
+from tests.witness import produce, values_of
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.spark,
+    pytest.mark.newest,
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, and several loopback hosts"),
+    pytest.mark.timeout(900),
+]
+
+PARTITIONS = 4
+RECORDS = 1_000  # in each
+# What every executor must have beside PySpark.
+DEPENDENCIES = ("numpy", "pyarrow", "crc32c", "lz4", "zstandard", "typing_extensions")
+
+
+@pytest.fixture(scope="module")
+def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A master and two workers, which know nothing of the tests' own environment."""
+    folder = tmp_path_factory.mktemp("standalone")
+    with standalone_cluster(folder, PYTHONPATH="", PYSPARK_PYTHON="") as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    _pip(Path(sys.executable), "wheel", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A venv with the dependencies only."""
+    venv = tmp_path_factory.mktemp("venv") / "bare"
+    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+    _pip(venv / "bin" / "python", "install", *DEPENDENCIES)
+    return venv / "bin" / "python"
+
+
+def _pip(python: Path, *arguments: str) -> None:
+    subprocess.run([str(python), "-m", "pip", "--quiet", *arguments], check=True)
+
+
+class Job:
+    """The job `submitted`, from one topic to another."""
+
+    def __init__(self, kafka: KafkaCluster, make_topic: MakeTopic, folder: Path) -> None:
+        self.servers = kafka.bootstrap_servers
+        self.source, self.target = (make_topic(partitions=PARTITIONS) for _ in range(2))
+        self._folder = folder
+        for partition in range(PARTITIONS):
+            values = (f"{partition} {number}" for number in range(RECORDS))
+            produce(self.servers, self.source, values, partition)
+
+    def run(self, master: str, *arguments: str, register: str = "", **environment: str) -> Any:
+        """Submit it, and return what it prints."""
+        command = [
+            *(str(SPARK_BIN / "spark-submit"), "--master", master),
+            *("--conf", "spark.driver.host=127.0.0.1"),
+            *("--conf", "spark.executor.memory=512m"),
+            *("--conf", "spark.log.level=ERROR"),
+            *arguments,
+            *(str(submitted.__file__), self.servers, self.source, self.target, register),
+        ]
+        clean = dict.fromkeys(("PYTHONPATH", "PYSPARK_DRIVER_PYTHON"), "")
+        shown = run_command(self._folder, command, **{**clean, **environment})
+        return json.loads(shown.splitlines()[-1])
+
+    def expect_copied(self, printed: Any) -> None:
+        assert [sum(each["rows"] for each in read) for read in printed["places"]] == [
+            PARTITIONS * RECORDS
+        ] * 2
+        assert printed["tasks"] == submitted.TASKS
+        for partition in range(PARTITIONS):
+            copied = values_of(self.servers, self.target, partition)
+            wanted = [f"{partition} {number}" for number in range(RECORDS)]
+            # The tasks of a partition write beside each other.
+            assert sorted(copied) == sorted(wanted)
+
+
+@pytest.fixture
+def job(kafka_cluster: KafkaCluster, make_topic: MakeTopic, tmp_path: Path) -> Job:
+    return Job(kafka_cluster, make_topic, tmp_path)
+
+
+def places(printed: Any, name: str) -> set[str]:
+    return {each[name] for read in printed["places"] for each in read}
+
+
+def test_py_files(master: str, wheel: Path, bare_python: Path, job: Job, tmp_path: Path) -> None:
+    """Spark looks for `pyspark_*` before it knows these files, so the job registers the source."""
+    archive = tmp_path / "pykafka.zip"  # Spark takes no .whl
+    archive.write_bytes(wheel.read_bytes())
+    printed = job.run(
+        master, "--py-files", str(archive), register="register", PYSPARK_PYTHON=str(bare_python)
+    )
+    job.expect_copied(printed)
+    assert places(printed, "program") == {str(bare_python)}
+    assert all(".zip/" in each for each in places(printed, "connector"))
+
+
+def test_archives(master: str, wheel: Path, job: Job, tmp_path: Path) -> None:
+    """A packed venv, which Spark unpacks beside each executor. The source registers itself."""
+    venv, packed = tmp_path / "job", tmp_path / "job.tar.gz"
+    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+    python = venv / "bin" / "python"
+    _pip(python, "install", str(wheel), "venv-pack", "setuptools<81")
+    pack = [str(venv / "bin" / "venv-pack"), "--quiet", "--prefix", str(venv)]
+    subprocess.run([*pack, "--output", str(packed)], check=True)
+    printed = job.run(
+        master,
+        *("--archives", f"{packed}#environment"),
+        PYSPARK_DRIVER_PYTHON=str(python),
+        PYSPARK_PYTHON="./environment/bin/python",
+    )
+    job.expect_copied(printed)
+    (connector,) = {Path(each).parts[-5:] for each in places(printed, "connector")}
+    assert connector[-1] == "kafka_spark_source"
+    assert not any(str(venv) in each for each in places(printed, "connector"))
+
+
+def test_dynamic_allocation(master: str, job: Job) -> None:
+    """Executors come with the tasks, go when they are idle, and come back."""
+    settings = {
+        "dynamicAllocation.enabled": "true",
+        "dynamicAllocation.shuffleTracking.enabled": "true",
+        "dynamicAllocation.minExecutors": "0",
+        "dynamicAllocation.initialExecutors": "0",
+        "dynamicAllocation.executorIdleTimeout": "2s",
+    }
+    conf = [
+        each for name, value in settings.items() for each in ("--conf", f"spark.{name}={value}")
+    ]
+    job.expect_copied(
+        job.run(
+            master,
+            *conf,
+            PYSPARK_PYTHON=sys.executable,
+            PYTHONPATH=ENVIRONMENT["PYTHONPATH"],
+        )
+    )
