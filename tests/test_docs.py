@@ -43,6 +43,21 @@ def test_links_and_paths_lead_somewhere(page: Path) -> None:
     assert [path for path in paths if not any((root / path).exists() for root in roots)] == []
 
 
+@pytest.mark.parametrize("page", PROSE, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_anchors_are_headings(page: Path) -> None:
+    links = re.findall(r"\]\((?!\w+:)([^()#\s]*)#([^()\s]+)\)", page.read_text())
+    targets = {(link, anchor): page.parent / link if link else page for link, anchor in links}
+    missing = [key for key, target in targets.items() if key[1] not in _anchors(target)]
+    assert missing == []
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub and the site's builder make them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    headings = re.findall(r"^#+ (.+)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_cells_of_the_readme_are_short() -> None:
     rows = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("|")]
     cells = [cell.strip() for row in rows for cell in row.split("|")]
