@@ -133,12 +133,11 @@ def _by_version(payloads: pa.BinaryArray, rows: Longs) -> list[Group]:
         return []
     at = bounds_of(payloads)[rows]
     ids = np.ascontiguousarray(data_of(payloads)[at[:, None] + np.arange(2, HEADER_BYTES)])
-    versions, place = np.unique(ids.view("V16").ravel(), return_inverse=True)
-    return [
-        Group(
-            GlueVersion(uuid.UUID(bytes=version.tobytes())),
-            HEADER_BYTES,
-            rows[place == number],
-        )
-        for number, version in enumerate(versions)
-    ]
+    if (ids == ids[0]).all():
+        return [_group(ids[0], rows)]
+    _, first, place = np.unique(ids.view("V16").ravel(), return_index=True, return_inverse=True)
+    return [_group(ids[row], rows[place == number]) for number, row in enumerate(first)]
+
+
+def _group(version_id: npt.NDArray[np.uint8], rows: Longs) -> Group:
+    return Group(GlueVersion(uuid.UUID(bytes=version_id.tobytes())), HEADER_BYTES, rows)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from datetime import date, datetime, timezone
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from tests.fakes.glue import glue, version_id
 from tests.fakes.registry import registry
 from tests.formats.test_glue_framing import framed as framed_as_by_glue
 from tests.integration.conftest import Consume, MakeTopic, Read
+from tests.own_process import run_module
 from tests.witness import produce
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -240,7 +242,7 @@ def test_a_stream_goes_on_when_the_schema_changes(
 @pytest.mark.usefixtures("aws")
 @pytest.mark.slow
 def test_payloads_with_frames_of_aws_glue(
-    kafka_cluster: KafkaCluster, read: Read, make_topic: MakeTopic
+    kafka_cluster: KafkaCluster, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
     topic = make_topic()
     fields = [{"name": "id", "type": "long"}]
@@ -250,14 +252,11 @@ def test_payloads_with_frames_of_aws_glue(
         packed = framed_as_by_glue(b"\x0c", first, packed=True)
         payloads = [framed_as_by_glue(b"\x0a", first), packed, packed[:-1], None]
         produce(kafka_cluster.bootstrap_servers, topic, payloads)
-        given = {
-            "value.format": "avro",
-            "value.framing": "glue",
-            "mode": "PERMISSIVE",
-            "schema.registry.glue.endpoint": fake.url,
-        }
-        rows = read(subscribe=topic, **given).orderBy("offset").collect()
-    assert [row["value"] and row["value"]["id"] for row in rows] == [5, 6, None, None]
-    assert [row["_error"] for row in rows] == [
-        *(None, None, f"the value: (schema version {first}) its zlib data is cut short", None)
+        # Spark starts processes of its own, which have the environment of its JVM.
+        servers = kafka_cluster.bootstrap_servers
+        rows = run_module(tmp_path, "tests.jobs.read_glue", servers, topic, fake.url)
+    assert rows == [
+        *([5, None], [6, None]),
+        [None, f"the value: (schema version {first}) its zlib data is cut short"],
+        [None, None],
     ]
