@@ -9,7 +9,7 @@ OLDEST_SPARK := 4.0.0
 OTHER_SPARKS := 4.1.0 4.2.0
 CONNECTOR_SPARK := 4.2.0
 # What `make dist` builds and checks with.
-DIST_TOOLS := build==1.6.1 twine==7.0.0 check-wheel-contents==0.6.3 cyclonedx-bom==7.5.0
+DIST_TOOLS := build==1.6.1 uv==0.13.9 twine==7.0.0 check-wheel-contents==0.6.3 cyclonedx-bom==7.5.0
 # Spark Connect without a JVM: the server, and the client that it is made for.
 SAIL := pysail==0.7.2 pyspark-client==4.2.0
 

@@ -9,6 +9,7 @@ run against a real broker, without this repository in their path.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -39,7 +40,7 @@ def main() -> None:
     alone = installed("alone", str(wheel))
     spark = installed("spark", f"{wheel}[spark,broker]")
     write_sbom(alone)
-    with KafkaCluster(config=CONVENIENT) as kafka:
+    with KafkaCluster(config=CONVENIENT, start_timeout=LIMIT_SECONDS) as kafka:
         try_protocol_alone(alone, kafka.bootstrap_servers)
         try_readme(spark, kafka.bootstrap_servers)
         run(spark.with_name("pykafka"), "doctor", "-b", kafka.bootstrap_servers, "--read", "orders")
@@ -49,7 +50,7 @@ def main() -> None:
 def build() -> Path:
     """Build both, check them, and return the wheel."""
     say("building sdist and wheel")
-    run(TOOLS / "python", "-m", "build", "--outdir", DIST, ROOT)
+    run(TOOLS / "python", "-m", "build", "--installer", "uv", "--outdir", DIST, ROOT)
     (wheel,) = DIST.glob("*.whl")
     (sdist,) = DIST.glob("*.tar.gz")
     assert wheel.name == f"pyspark_pykafka-{__version__}-py3-none-any.whl", wheel
@@ -61,9 +62,9 @@ def build() -> Path:
 def installed(name: str, requirement: str) -> Path:
     """A new venv with a requirement and nothing else, not even pip; returns its Python."""
     say(f"installing the wheel into {name}")
-    run(sys.executable, "-m", "venv", "--without-pip", BUILD / name)
+    run(TOOLS / "uv", "venv", "--quiet", "--python", sys.executable, BUILD / name)
     python = BUILD / name / "bin" / "python"
-    run(TOOLS / "python", "-m", "pip", "--quiet", "--python", python, "install", requirement)
+    run(TOOLS / "uv", "pip", "install", "--quiet", "--python", python, requirement)
     return python
 
 
@@ -73,6 +74,10 @@ def write_sbom(python: Path) -> None:
         *(TOOLS / "cyclonedx-py", "environment", "--validate", "--output-reproducible"),
         *("--pyproject", ROOT / "pyproject.toml", "--output-file", SBOM, python),
     )
+    bom = json.loads(SBOM.read_text())
+    # Not in pyproject.toml.
+    bom["metadata"]["component"]["version"] = __version__
+    SBOM.write_text(json.dumps(bom, indent=2) + "\n")
 
 
 def try_protocol_alone(python: Path, servers: str) -> None:
@@ -101,7 +106,7 @@ def run(*command: object) -> str:
     ended = subprocess.run(
         [str(part) for part in command],
         cwd=BUILD if BUILD.exists() else ROOT,
-        env=os.environ | {"PYSPARK_PYTHON": str(command[0])},
+        env=os.environ | {"PYSPARK_PYTHON": str(command[0]), "UV_PYTHON_DOWNLOADS": "never"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
