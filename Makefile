@@ -76,7 +76,7 @@ test-spark: $(VENV)/.installed-dev
 test-integration: $(VENV)/.installed-dev
 	@$(call PART,$@) $(BIN)/python -m pytest tests/integration $(call SELECT,not slow)
 
-# What needs neither Spark nor a broker, on another Python: `make test-python PYTHON=python3.13`.
+# The protocol, the formats and the planning, on another Python: `make test-python PYTHON=python3.13`.
 PYTHON_TESTS := tests/protocol tests/formats tests/spark/options tests/spark/planning
 PYTHON_VENV = .venv-$(notdir $(PYTHON))
 
