@@ -29,8 +29,10 @@ pytestmark = [
 
 PARTITIONS = 4
 RECORDS = 1_000  # in each
+# For the job's own function, `mapInArrow`; the connector needs none.
+PANDAS = "pandas>=2.2,<3"
 # What every executor must have beside PySpark.
-DEPENDENCIES = ("numpy", "pyarrow", "crc32c", "lz4", "zstandard", "typing_extensions")
+DEPENDENCIES = ("numpy", "pyarrow", "crc32c", "lz4", "zstandard", PANDAS)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +85,8 @@ class Job:
             *arguments,
             *(str(submitted.__file__), self.servers, self.source, self.target, register),
         ]
-        clean = dict.fromkeys(("PYTHONPATH", "PYSPARK_DRIVER_PYTHON"), "")
+        # Without the tests' own folder, and with one Python unless the test says otherwise.
+        clean = {"PYTHONPATH": "", "PYSPARK_DRIVER_PYTHON": environment["PYSPARK_PYTHON"]}
         shown = run_command(self._folder, command, **{**clean, **environment})
         return json.loads(shown.splitlines()[-1])
 
@@ -125,7 +128,7 @@ def test_archives(master: str, wheel: Path, job: Job, tmp_path: Path) -> None:
     venv, packed = tmp_path / "job", tmp_path / "job.tar.gz"
     subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
     python = venv / "bin" / "python"
-    _pip(python, "install", str(wheel), "venv-pack", "setuptools<81")
+    _pip(python, "install", str(wheel), PANDAS, "venv-pack", "setuptools<81")
     pack = [str(venv / "bin" / "venv-pack"), "--quiet", "--prefix", str(venv)]
     subprocess.run([*pack, "--output", str(packed)], check=True)
     printed = job.run(
