@@ -78,7 +78,7 @@ test-integration: $(VENV)/.installed-dev
 
 # The protocol, the formats and the planning, on another Python: `make test-python PYTHON=python3.13`.
 PYTHON_TESTS := tests/protocol tests/formats tests/spark/options tests/spark/planning
-PYTHON_VENV = .venv-$(notdir $(PYTHON))
+PYTHON_VENV = .venv-python-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 test-python:
 	$(PYTHON) -m venv $(PYTHON_VENV)
