@@ -43,6 +43,16 @@ def executed(notebook: Path, folder: Path, **environment: str) -> nbformat.Noteb
     return found
 
 
+def text_of(notebook: Path, folder: Path, **environment: str) -> str:
+    """All that the cells of a notebook print, run in a folder."""
+    outputs = [
+        output
+        for cell in executed(notebook, folder, **environment).cells
+        for output in cell.get("outputs", [])
+    ]
+    return "".join(output.get("text", "") for output in outputs)
+
+
 def _is_log(output: nbformat.NotebookNode) -> bool:
     return bool(output.output_type == "stream" and output.name == "stderr")
 

@@ -7,15 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.jvm_connector import spark_jars
-from tests.notebooks import FOLDER, executed
+from tests.notebooks import FOLDER, text_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_200)]
 
 
 def test_from_kafka_to_pykafka(tmp_path: Path) -> None:
     jars = spark_jars(print)
-    found = executed(FOLDER / "from_kafka_to_pykafka.ipynb", tmp_path, KAFKA_CONNECTOR_JARS=jars)
-    printed = "".join(
-        output.get("text", "") for cell in found.cells for output in cell.get("outputs", [])
-    )
+    notebook = FOLDER / "from_kafka_to_pykafka.ipynb"
+    printed = text_of(notebook, tmp_path, KAFKA_CONNECTOR_JARS=jars)
     assert "6000 rows, 6000 different records, of 6000" in printed

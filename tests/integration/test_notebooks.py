@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.notebooks import FOLDER, executed
+from tests.notebooks import FOLDER, text_of
 
 # They are written for the newest release.
 pytestmark = [
@@ -18,16 +18,6 @@ pytestmark = [
 ]
 
 _MAX_BYTES = 150_000
-
-
-def text_of(notebook: Path, folder: Path, **environment: str) -> str:
-    """All that the cells of a notebook print."""
-    outputs = [
-        output
-        for cell in executed(notebook, folder, **environment).cells
-        for output in cell.get("outputs", [])
-    ]
-    return "".join(output.get("text", "") for output in outputs)
 
 
 def test_ten_minutes(tmp_path: Path) -> None:
