@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kafka_formats.framing import SchemaId
 from kafka_formats.payloads import ReaderOf
-from kafka_formats.schema_text import SchemaText
+from kafka_formats.schema_text import SchemaFile, SchemaText
 
 # The schema with an id; raises SchemaError if there is none.
 WriterOf: TypeAlias = Callable[[SchemaId], SchemaText]
@@ -35,6 +35,10 @@ class SchemaWriter(Protocol):
         """
 
 
+def _alone(schema: SchemaText) -> Sequence[SchemaFile]:
+    return [SchemaFile("", schema.text)]
+
+
 @dataclass(frozen=True, slots=True)
 class Codec:
     """A format. All functions raise SchemaError for a schema that is invalid or not supported.
@@ -49,6 +53,7 @@ class Codec:
         writer: The writer of a schema.
         derive: The schema of a type, for a column without one.
         frame_suffix: What is between the id of a schema and a payload.
+        files: What a registry must have: the schemas that a schema imports, and itself as the last.
         needs_writer: Whether payloads are read with the schema that they were written with.
         schema_of: The schema to read as a type, where payloads name their fields; None where a
             schema has to be given.
@@ -61,5 +66,6 @@ class Codec:
     writer: Callable[[SchemaText], SchemaWriter]
     derive: Callable[[pa.DataType], SchemaText]
     frame_suffix: Callable[[SchemaText], bytes] = lambda _: b""
+    files: Callable[[SchemaText], Sequence[SchemaFile]] = _alone
     needs_writer: bool = True
     schema_of: Callable[[pa.DataType], SchemaText] | None = None

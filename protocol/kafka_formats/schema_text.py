@@ -29,3 +29,18 @@ class SchemaText:
     text: str
     dependencies: tuple[tuple[str, str], ...] = ()
     message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaFile:
+    """One of the schemas that a registry needs to have a schema.
+
+    Attributes:
+        name: What others import it by.
+        text: As a registry takes it.
+        imports: The names of those that it imports itself.
+    """
+
+    name: str
+    text: str
+    imports: tuple[str, ...] = ()

@@ -169,12 +169,25 @@ def test_schemas_of_protobuf_that_cannot_be_used(schema_registry: SchemaRegistry
         from_protobuf("v", "Ordr", PROTO)
     with pytest.raises(SchemaError, match="the FileDescriptorSet has no file"):
         from_protobuf("v", "Order", binaryDescriptorSet=b"")
-    said = config_error(
-        to_protobuf,
-        "v",
-        "Order",
-        binaryDescriptorSet=DESCRIPTORS,
-        subject="any",
-        schemaRegistryAddress=schema_registry.url,
-    )
-    assert "is a FileDescriptorSet, which a registry does not have" in said
+
+
+def test_a_descriptor_set_is_registered(
+    spark: SparkSession,
+    registered: SchemaRegistryClient,
+    schema_registry: SchemaRegistry,
+    subject: str,
+) -> None:
+    at: dict[str, Any] = {"subject": subject, "schemaRegistryAddress": schema_registry.url}
+    given: dict[str, Any] = {**at, "binaryDescriptorSet": DESCRIPTORS}
+    said = config_error(to_protobuf, "value", "Order", **given)
+    assert f"is not in the subject {subject!r}: register it there, or set auto" in said
+    auto = {"auto.register.schemas": "true"}
+    encoded = orders(spark).select(to_protobuf("value", "Order", options=auto, **given).alias("v"))
+    schema_id = registered.get_latest_version(subject).schema_id
+    row = encoded.collect()[3]["v"]
+    assert bytes(row[:7]) == b"\0" + schema_id.to_bytes(4, "big") + b"\x02\x02"
+    decoded = encoded.select(from_protobuf("v", "Order", **at).alias("value"))
+    assert decoded.collect() == orders(spark).collect()
+    # What is there is found, not only what was registered.
+    again = orders(spark).select(to_protobuf("value", "Order", **given).alias("v"))
+    assert again.collect() == encoded.collect()

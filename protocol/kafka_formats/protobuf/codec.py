@@ -6,6 +6,7 @@ The libraries are an extra, and are imported when the format is used.
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ import pyarrow as pa
 from kafka_formats.codec import Codec, SchemaWriter, WriterOf
 from kafka_formats.errors import SchemaError
 from kafka_formats.payloads import ReaderOf
-from kafka_formats.schema_text import SchemaText
+from kafka_formats.schema_text import SchemaFile, SchemaText
 
 
 def _require() -> None:
@@ -77,4 +78,13 @@ def _frame_suffix(schema: SchemaText) -> bytes:
     return write_index(place_of(schema, name_in(schema)))
 
 
-PROTOBUF: Final = Codec(_name_of, _type_of, _check_part, _readers, _writer, _derive, _frame_suffix)
+def _files(schema: SchemaText) -> Sequence[SchemaFile]:
+    _require()
+    from kafka_formats.protobuf.files import files_to_register
+
+    return files_to_register(schema)
+
+
+PROTOBUF: Final = Codec(
+    _name_of, _type_of, _check_part, _readers, _writer, _derive, _frame_suffix, _files
+)

@@ -74,6 +74,11 @@ def serialised(name: str, text: str) -> FileDescriptorProto | None:
     return found
 
 
+def is_built_in(name: str) -> bool:
+    """Whether a file is one that no registry has to have."""
+    return name.startswith(_BUILT_IN) and name.endswith(".proto")
+
+
 def _of_set(text: str, message: str | None) -> Files:
     """The files that the message needs, its own last; without a message those of the last file."""
     try:
@@ -130,7 +135,7 @@ def _with_imports(
 
 
 def _built_in(name: str, importer: str) -> FileDescriptorProto:
-    if name.startswith(_BUILT_IN) and name.endswith(".proto"):
+    if is_built_in(name):
         try:
             module = importlib.import_module(f"{name.removesuffix('.proto').replace('/', '.')}_pb2")
         except ImportError:

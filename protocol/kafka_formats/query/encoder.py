@@ -14,12 +14,10 @@ from kafka_formats.encoder import PayloadWriter, RecordEncoder
 from kafka_formats.errors import SchemaError
 from kafka_formats.framing import NO_FRAME, id_frame
 from kafka_formats.options.formats import PayloadOptions, WriteFormatOptions
+from kafka_formats.query.registration import Registration
 from kafka_formats.query.schemas import ColumnSchemas, KnownSchema
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
-from kafka_formats.registry.schemas import NewSchema
-from kafka_formats.registry.writers import KINDS
-from kafka_formats.schema_text import DESCRIPTOR_SET
 from kafka_formats.settings import Framing
 from kafka_protocol.errors import KafkaConfigError
 
@@ -98,20 +96,6 @@ def _id_of(
 ) -> int:
     if isinstance(known.id, int):
         return known.id
-    if known.schema.text.startswith(DESCRIPTOR_SET):
-        raise KafkaConfigError(
-            f"The schema of the {payload.column}s, {known.origin}, is a FileDescriptorSet, which a "
-            "registry does not have: give the .proto text, or no schema to write with the latest "
-            "version of the subject."
-        )
-    schema = NewSchema(KINDS[payload.format], known.schema.text)
     (subject,) = schemas.subjects(known.schema)
-    if options.auto_register:
-        return client.register(subject, schema)
-    version = client.look_up(subject, schema)
-    if version is None or not isinstance(version.schema.id, int):
-        raise KafkaConfigError(
-            f"The schema of the {payload.column}s, {known.origin}, is not in the subject "
-            f"{subject!r}: register it there, or set auto.register.schemas to true."
-        )
-    return version.schema.id
+    in_registry = Registration(payload.column, payload.format, client, options.auto_register)
+    return in_registry.id_in(subject, known)
