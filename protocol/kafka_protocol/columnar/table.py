@@ -15,6 +15,7 @@ from contextlib import closing
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
@@ -32,6 +33,10 @@ _TYPES: Final[Mapping[str, pa.DataType]] = {
     "partition": pa.int32(),
     "headers": HEADERS_TYPE,
     "timestamp": pa.timestamp("us", tz="UTC"),
+}
+# Kafka keeps milliseconds, so what is below microseconds does not count.
+_CASTS: Final = {
+    name: pc.CastOptions(kind, allow_time_truncate=True) for name, kind in _TYPES.items()
 }
 # In the order of `SinkColumns`.
 _OTHERS: Final = ("key", "topic", "partition", "headers", "timestamp")
@@ -146,11 +151,17 @@ def _column(name: str, values: pa.Array) -> pa.Array:
         raise KafkaConfigError(
             f"column {name!r} has the type {values.type}; it must be a string or binary"
         )
+    if name == "timestamp" and pa.types.is_integer(values.type):
+        # Arrow would take it for microseconds.
+        raise KafkaConfigError(
+            f"column 'timestamp' has the type {values.type}, which does not tell its unit: convert "
+            "it to a timestamp"
+        )
     try:
         if pa.types.is_dictionary(values.type):
             # Arrow cannot convert categories whose values are views.
             return values.dictionary.cast(_TYPES[name]).take(values.indices)
-        return values.cast(_TYPES[name])
+        return values.cast(options=_CASTS[name])
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise KafkaConfigError(f"column {name!r} cannot be {_TYPES[name]}: {error}") from error
 

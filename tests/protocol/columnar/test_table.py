@@ -62,6 +62,7 @@ def test_all_columns(cluster: ScriptedCluster, options: dict[str, str]) -> None:
     assert records_in(cluster, 1) == [Record(0, DAY_MS, None, None)]
 
 
+FRACTIONS = ["000000001", "001999999", "002000000", "002000999"]
 FRAMES = {"value": ["one", "two"], "timestamp": [DAY.replace(tzinfo=None)] * 2}
 
 
@@ -89,6 +90,17 @@ def test_kinds_of_data(cluster: ScriptedCluster, options: dict[str, str], data: 
     assert sorted(map(str, values_in(cluster))) == ["b'one'", "b'two'"]
     stored = [each for n in range(PARTITIONS) for each in records_in(cluster, n)]
     assert {each.timestamp for each in stored} == {DAY_MS}
+
+
+def test_what_is_below_milliseconds_is_cut_off(
+    cluster: ScriptedCluster, options: dict[str, str]
+) -> None:
+    times = pd.to_datetime([f"{DAY:%Y-%m-%d}T00:00:00.{fraction}Z" for fraction in FRACTIONS])
+    data = pd.DataFrame({"value": FRACTIONS, "timestamp": times.astype("datetime64[ns, UTC]")})
+    write_table(data, options, topic="t", partitioner="sticky")
+    stored = [each for n in range(PARTITIONS) for each in records_in(cluster, n)]
+    found = {each.value: each.timestamp - DAY_MS for each in stored}
+    assert found == {each.encode(): int(each[:3]) for each in FRACTIONS}
 
 
 def test_a_relation_of_duckdb(cluster: ScriptedCluster, options: dict[str, str]) -> None:
@@ -121,10 +133,21 @@ def test_progress(cluster: ScriptedCluster, options: dict[str, str]) -> None:
         ({"value": ["v"], "key": [True]}, "t", "column 'key' has the type bool"),
         ({"value": ["v"], "headers": [7]}, "t", "column 'headers' cannot be list"),
         ({"value": ["v"], "timestamp": [[7]]}, "t", "column 'timestamp' cannot be timestamp"),
+        ({"value": ["v"], "timestamp": [DAY_MS]}, "t", "int64, which does not tell its unit"),
         ({"value": ["v"], "partition": [PARTITIONS]}, "t", "for partition 3 of topic 't'"),
         ({"value": ["v"], "partition": [2**40]}, "t", "column 'partition' cannot be int32"),
     ],
-    ids=["no value", "no topic", "number", "key", "headers", "timestamp", "partition", "range"],
+    ids=[
+        "no value",
+        "no topic",
+        "number",
+        "key",
+        "headers",
+        "timestamp",
+        "number of ms",
+        "partition",
+        "range",
+    ],
 )
 def test_what_cannot_be_written(
     cluster: ScriptedCluster,
