@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from kafka_formats.framing import id_frame
 from kafka_protocol.records.batch import BatchContents, Producer, build_batch
 from kafka_protocol.records.compression import CompressionCodec, compress
 from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.records.record import Header, Record, encode_records
 from tests.fakes.broker import encode_response
 from tests.formats.protobuf.test_reader import All
+from tests.formats.test_glue_framing import HEADER, OF_AWS, framed
 from tests.fuzz.targets import RESPONSES, SENT, TARGETS
 from tests.protocol.strategies import encode, full
 
@@ -127,6 +129,13 @@ def _protobuf_payloads() -> Iterator[bytes]:
     yield b"\n".join(each.SerializeToString() for each in (some, more, All()))
 
 
+def _frames() -> Iterator[bytes]:
+    confluent = [id_frame(7) + b"\x02", id_frame(8), b"\x01" + bytes(range(20)), b"\x00", b""]
+    glue = [*OF_AWS.values(), framed(b"more", packed=True), HEADER, HEADER + b"x"]
+    for number, payloads in enumerate((confluent, glue)):
+        yield bytes([number]) + b"".join(bytes([len(each)]) + each for each in payloads)
+
+
 _SEEDS = {
     "message": _messages,
     "connection": _connections,
@@ -137,4 +146,5 @@ _SEEDS = {
     "avro_payloads": _avro_payloads,
     "avro_schema": _avro_schemas,
     "protobuf_payloads": _protobuf_payloads,
+    "frames": _frames,
 }

@@ -15,6 +15,8 @@ import pyarrow as pa
 from kafka_formats.avro.plan import resolve
 from kafka_formats.avro.schema import parse_schema
 from kafka_formats.errors import SchemaError
+from kafka_formats.framings import FRAMES
+from kafka_formats.settings import Framing
 from kafka_protocol.auth.jaas import credentials_of, parse_jaas
 from kafka_protocol.auth.oauthbearer import OAuthBearer
 from kafka_protocol.auth.scram import Scram
@@ -170,6 +172,43 @@ def protobuf_payloads(data: bytes) -> None:
     check_values(payloads, decode(payloads, many=0))
 
 
+FRAMINGS = (Framing.CONFLUENT, Framing.GLUE)
+
+
+def _pieces(data: bytes) -> list[bytes]:
+    """The first byte is the size of the first piece, and so on."""
+    found = []
+    while data:
+        size = 1 + data[0]
+        found.append(data[1:size])
+        data = data[size:]
+    return found
+
+
+def _framed(framing: Framing, payloads: list[bytes]) -> dict[int, tuple[str, bytes]]:
+    """Row -> the schema id, and the payload after its frame."""
+    rows = pa.array(payloads, pa.binary())
+    frames = FRAMES[framing](rows, None, "")
+    unpacked = (rows if frames.unpacked is None else frames.unpacked).to_pylist()
+    assert all(frames.why_unframed(payloads[row]) for row in frames.unframed.tolist())
+    framed = [(row, group) for group in frames.groups for row in group.rows.tolist()]
+    found = {
+        row: (str(group.schema_id), unpacked[row][group.frame_bytes :]) for row, group in framed
+    }
+    assert sorted([*found, *frames.unframed.tolist()]) == [*range(len(payloads))]
+    assert len(found) == len(framed)
+    return found
+
+
+def frames(data: bytes) -> None:
+    """The first byte is the framing: payloads have the same frames together and one by one."""
+    framing = FRAMINGS[data[0] % len(FRAMINGS)] if data else FRAMINGS[0]
+    payloads = _pieces(data[1:])
+    together = _framed(framing, payloads)
+    for row, payload in enumerate(payloads):
+        assert _framed(framing, [payload]).get(0) == together.get(row)
+
+
 Target = Callable[[bytes], object]
 
 TARGETS: dict[str, Target] = {
@@ -184,6 +223,7 @@ TARGETS: dict[str, Target] = {
         avro_payloads,
         avro_schema,
         protobuf_payloads,
+        frames,
     )
 }
 
