@@ -83,8 +83,8 @@ def serialized(fake: FakeRegistry, file: Path) -> bytes:
     order = message_class(schema, "shop.Order")
     client = SchemaRegistryClient({"url": fake.url})
     serialize = ProtobufSerializer(order, client, {"use.deprecated.format": False})
-    found = serialize(order(id=5), SerializationContext("orders", MessageField.VALUE))
-    assert found is not None
+    context = SerializationContext("orders", MessageField.VALUE)
+    found: bytes = serialize(order(id=5), context)
     return found
 
 
