@@ -31,6 +31,12 @@ def test_exactly_once(tmp_path: Path) -> None:
     assert "lost: 0  twice: 0" in text
 
 
+def test_without_spark(tmp_path: Path) -> None:
+    text = text_of(FOLDER / "without_spark.ipynb", tmp_path)
+    assert "3750 of 3750 offsets" in text
+    assert "6150 records copied" in text
+
+
 @pytest.mark.parametrize("notebook", sorted(FOLDER.glob("*.ipynb")), ids=lambda path: path.name)
 def test_a_notebook_is_small_and_has_been_run(notebook: Path) -> None:
     text = notebook.read_text()

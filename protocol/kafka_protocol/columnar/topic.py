@@ -62,7 +62,7 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user, with a default
         end: The record to stop before.
         partitions: The partitions to read; by default all.
         columns: Names of `RECORD_SCHEMA`, in the wanted order. Other columns are not decoded.
-        progress: Is called after each Fetch with the offsets that are read, and those of the range.
+        progress: Is called after a Fetch with the offsets that are read, and those of the range.
 
     Returns:
         A reader of Arrow batches of about 2 MB, for one pass. `timestamp` is in UTC, and
@@ -142,6 +142,14 @@ def _read(
 ) -> Iterator[pa.RecordBatch]:
     config = cluster.config
     done, total = 0, sum(each.size for each in ranges)
+    seen = -1
+
+    def report(read: int) -> None:
+        nonlocal seen
+        if read > seen:
+            seen = read
+            progress(read, total)
+
     try:
         for each in ranges:
             for fetched in fetch_range(
@@ -151,9 +159,9 @@ def _read(
                     [fetched], columns, max_decompressed_bytes=config.max_decompressed_bytes
                 )
                 position = min(fetched.batches[-1].header.next_offset, each.until_offset)
-                progress(done + position - each.from_offset, total)
+                report(done + position - each.from_offset)
             done += each.size
-            progress(done, total)
+            report(done)  # a range may end in offsets without records
     finally:
         cluster.close()
 
