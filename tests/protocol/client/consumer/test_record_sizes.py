@@ -22,6 +22,7 @@ from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.deadlines import PassesWhen
 from tests.fakes.log import batch_of
 from tests.fakes.reading import PARTITION, one_partition
 
@@ -39,6 +40,12 @@ def sizes(client: Cluster, *, ms: float = SOON_MS, **offsets: int) -> list[float
 def size(client: Cluster, offset: int = 0, *, ms: float = SOON_MS) -> float:
     (only,) = sizes(client, ms=ms, p0=offset)
     return only
+
+
+def size_until_fetched(client: Cluster, cluster: ScriptedCluster, times: int) -> float:
+    """The size at offset 0, with a deadline that ends with so many requests."""
+    ended = PassesWhen(lambda: len(cluster.asked(FetchRequest)) >= times)
+    return bytes_per_offset(client, {PARTITION: 0}, ended)[PARTITION]
 
 
 def test_sizes_are_those_in_the_log() -> None:
@@ -204,7 +211,7 @@ def test_fault_39_a_response_without_the_partition() -> None:
     with one_partition((b"a",)) as (cluster, client):
         cluster.spoil(FetchRequest, faults.changed(leave_out))
         with pytest.raises(OutOfStepError, match=r"t-0 at offset 0 .* lacks the partition"):
-            size(client, ms=100)
+            size_until_fetched(client, cluster, 2)
 
 
 def test_fault_32_bytes_that_are_no_batch() -> None:
@@ -216,4 +223,4 @@ def test_fault_32_bytes_that_are_no_batch() -> None:
     with one_partition((b"a",)) as (cluster, client):
         cluster.spoil(FetchRequest, faults.changed(spoil))
         with pytest.raises(CorruptRecordError):
-            size(client, ms=100)
+            size_until_fetched(client, cluster, 2)
