@@ -1,6 +1,7 @@
 """The supervisor and its client, with `sleep` instead of a broker."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -87,6 +88,18 @@ def test_output_goes_to_the_log(processes: SupervisedProcesses) -> None:
     processes.start("talker", ["sh", "-c", "echo out; echo err >&2"], processes.folder, log)
     assert Deadline(GONE_SECONDS).wait_for(lambda: processes.exit_codes()["talker"] == 0)
     assert log.read_text() == "out\nerr\n"
+
+
+def test_a_log_that_grows_without_end_is_emptied(processes: SupervisedProcesses) -> None:
+    """A broker without free descriptors writes some GB in a few minutes."""
+    log = processes.folder / "log"
+    talk = "head -c 100000000 /dev/zero; sleep 2; echo goes on"
+    processes.start("talker", ["sh", "-c", talk], processes.folder, log)
+    assert Deadline(GONE_SECONDS).wait_for(lambda: processes.exit_codes()["talker"] == 0)
+    text = log.read_text()
+    assert len(text) < 64 * 1024 * 1024
+    assert re.search(r"\(\d{8,9} bytes of this log were removed\)\n", text)
+    assert text.endswith("goes on\n")
 
 
 def test_process_inherits_no_input_and_no_files(processes: SupervisedProcesses) -> None:
