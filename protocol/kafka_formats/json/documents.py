@@ -191,6 +191,11 @@ def _decimal(data_type: pa.Decimal128Type) -> Convert:
 _NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,9})?", re.ASCII)
 
 
+# As in Jackson, blanks may be before each group of four, and padding may be in any of them.
+_BASE64_GROUP: Final = re.compile(r"[A-Za-z0-9+/]{2}(?:[A-Za-z0-9+/]{2}|[A-Za-z0-9+/]=|==)")
+_SPACED_BASE64: Final = re.compile(rf"(?:[\0- ]*{_BASE64_GROUP.pattern})*[\0- ]*")
+
+
 def _binary(_data_type: pa.DataType) -> Convert:
     def convert(value: Any, path: str) -> Any:
         if not isinstance(value, str) or isinstance(value, NumberText):
@@ -198,7 +203,9 @@ def _binary(_data_type: pa.DataType) -> Convert:
         try:
             return base64.b64decode(value.encode("ascii"), validate=True)
         except (binascii.Error, ValueError):
-            raise PayloadError(path, "it is no base64") from None
+            if not _SPACED_BASE64.fullmatch(value):
+                raise PayloadError(path, "it is no base64") from None
+            return b"".join(map(base64.b64decode, _BASE64_GROUP.findall(value)))
 
     return convert
 
