@@ -142,6 +142,10 @@ class _Writer:
             {
                 "bootstrap.servers": servers,
                 "enable.idempotence": True,
+                # A broker accepts any sequence number of a producer that it does not know. If the
+                # first request finds no leader yet, the second is written, and the first, when it
+                # is sent again, is taken for a duplicate: acknowledged, and not in the log.
+                "max.in.flight.requests.per.connection": 1,
                 "on_delivery": keep,
                 # Find new partitions soon.
                 "topic.metadata.refresh.interval.ms": 200,

@@ -72,10 +72,10 @@ def test_fault_55_a_task_that_loses_a_worker_is_retried(
 ) -> None:
     """The worker that reads, or one after it: all rows are those of the second attempt."""
     topic = make_topic()
-    # More bytes than the sockets between the workers buffer.
-    values = [b"%d" % number * 2_000 for number in range(3_000)]
-    for first in range(0, len(values), 100):
-        part = values[first : first + 100]
+    # 90 MB: the sockets between the workers buffer some 20, if the second worker starts late.
+    values = [b"%d" % number * 8_000 for number in range(3_000)]
+    for first in range(0, len(values), 25):
+        part = values[first : first + 25]
         write(cluster, *part, topic_partition=TopicPartition(topic, 0))
     arguments = (kafka_cluster.bootstrap_servers, topic, str(tmp_path))
     found = run_module(tmp_path, "tests.jobs.lost_workers", *arguments)
