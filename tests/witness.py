@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 _FLUSH_SECONDS = 30
+_RESPONSE_SECONDS = 10
 
 
 def values_of(servers: str, topic: str, partition: int) -> list[str]:
@@ -39,6 +40,18 @@ def records_of(servers: str, topic: str, partition: int) -> list[tuple[int, str]
                     return records
                 else:
                     raise KafkaException(error)
+    finally:
+        consumer.close()
+
+
+def high_watermark(servers: str, topic: str, partition: int) -> int:
+    """The offset after the last record, also of one in a transaction that is open."""
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": "witness"})
+    try:
+        _, high = consumer.get_watermark_offsets(
+            TopicPartition(topic, partition), _RESPONSE_SECONDS
+        )
+        return int(high)
     finally:
         consumer.close()
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
 from kafka_spark_source.testing import KafkaCluster
+from kafka_spark_source.testing.waiting import Deadline
 from tests.integration.conftest import MakeTopic
 from tests.jobs import submitted
-from tests.own_process import ENVIRONMENT, ROOT, run_command
+from tests.own_process import ENVIRONMENT, LIMIT_SECONDS, ROOT, run_command
 from tests.standalone import SPARK_BIN, standalone_cluster
-from tests.witness import produce, values_of
+from tests.witness import high_watermark, produce, values_of
 
 pytestmark = [
     pytest.mark.integration,
@@ -36,10 +41,14 @@ DEPENDENCIES = ("numpy", "pyarrow", "crc32c", "lz4", "zstandard", PANDAS)
 
 
 @pytest.fixture(scope="module")
-def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def cluster_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("standalone")
+
+
+@pytest.fixture(scope="module")
+def master(cluster_folder: Path) -> Iterator[str]:
     """A master and two workers, which know nothing of the tests' own environment."""
-    folder = tmp_path_factory.mktemp("standalone")
-    with standalone_cluster(folder, PYTHONPATH="", PYSPARK_PYTHON="") as url:
+    with standalone_cluster(cluster_folder, PYTHONPATH="", PYSPARK_PYTHON="") as url:
         yield url
 
 
@@ -75,15 +84,22 @@ class Job:
             values = (f"{partition} {number}" for number in range(RECORDS))
             produce(self.servers, self.source, values, partition)
 
-    def run(self, master: str, *arguments: str, register: str = "", **environment: str) -> Any:
-        """Submit it, and return what it prints."""
+    def run(
+        self,
+        master: str,
+        *arguments: str,
+        register: str = "",
+        options: Sequence[str] = (),
+        **environment: str,
+    ) -> Any:
+        """Submit it, and return what it prints. The options are those of the write."""
         command = [
             *(str(SPARK_BIN / "spark-submit"), "--master", master),
             *("--conf", "spark.driver.host=127.0.0.1"),
             *("--conf", "spark.executor.memory=512m"),
             *("--conf", "spark.log.level=ERROR"),
             *arguments,
-            *(str(submitted.__file__), self.servers, self.source, self.target, register),
+            *(str(submitted.__file__), self.servers, self.source, self.target, register, *options),
         ]
         # Without the tests' own folder, and with one Python unless the test says otherwise.
         clean = {"PYTHONPATH": "", "PYSPARK_DRIVER_PYTHON": environment["PYSPARK_PYTHON"]}
@@ -141,6 +157,43 @@ def test_archives(master: str, wheel: Path, job: Job, tmp_path: Path) -> None:
     (connector,) = {Path(each).parts[-5:] for each in places(printed, "connector")}
     assert connector[-1] == "kafka_spark_source"
     assert not any(str(venv) in each for each in places(printed, "connector"))
+
+
+def executors(cluster_folder: Path) -> list[int]:
+    """The processes of executors: each has a folder of its own below `work`."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended, or is another user's
+            is_java = b"CoarseGrainedExecutorBackend" in (each / "cmdline").read_bytes()
+            if is_java and cluster_folder in (each / "cwd").readlink().parents:
+                found.append(int(each.name))
+    return found
+
+
+def test_an_executor_is_lost(master: str, cluster_folder: Path, job: Job) -> None:
+    """Its tasks run again elsewhere, and its transactions are ended: each record is there once."""
+    killed: list[int] = []
+
+    def kill_while_it_writes() -> None:
+        def has_records() -> bool:
+            return any(high_watermark(job.servers, job.target, n) for n in range(PARTITIONS))
+
+        if Deadline(LIMIT_SECONDS).wait_for(has_records):
+            killed.extend(executors(cluster_folder)[:1])
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+
+    killer = Thread(target=kill_while_it_writes)
+    killer.start()
+    printed = job.run(
+        master,
+        options=("deliveryGuarantee=exactly_once", f"transactionalIdPrefix={job.target}"),
+        PYSPARK_PYTHON=sys.executable,
+        PYTHONPATH=ENVIRONMENT["PYTHONPATH"],
+    )
+    killer.join()
+    assert killed
+    job.expect_copied(printed)
 
 
 def test_dynamic_allocation(master: str, job: Job) -> None:

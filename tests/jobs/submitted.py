@@ -1,10 +1,10 @@
 """A job for spark-submit: copies a topic twice, and says where its tasks ran.
 
-    spark-submit submitted.py localhost:9092 source target [register]
+    spark-submit submitted.py localhost:9092 source target [register] [option=value ...]
 
 In between it waits until idle executors are gone, if Spark may end them. Prints the number of
 rows that each task read, with its Python and where that found the connector. With `register` the
-source is registered by hand.
+source is registered by hand. The options are those of the write.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def place(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     )
 
 
-def main(servers: str, source: str, target: str, register: str = "") -> None:
+def main(servers: str, source: str, target: str, register: str = "", *options: str) -> None:
     spark = SparkSession.builder.getOrCreate()
     if register:
         from kafka_spark_source.source import KafkaDataSource  # noqa: PLC0415 - as users do
@@ -44,7 +44,8 @@ def main(servers: str, source: str, target: str, register: str = "") -> None:
     df = spark.read.format("pykafka").options(**kafka, subscribe=source, minPartitions=TASKS).load()
     places = [places_of(df)]
     wait_for_no_executors(spark)
-    df.write.format("pykafka").options(**kafka, topic=target).mode("append").save()
+    to = {**kafka, "topic": target, **dict(each.split("=", 1) for each in options)}
+    df.write.format("pykafka").options(**to).mode("append").save()
     places.append(places_of(df))
     tasks = df.rdd.getNumPartitions()
     spark.stop()
