@@ -65,7 +65,7 @@ class Session:
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        self.version = str(self._answer())
+        self.version = str(self._response())
 
     def seconds_of(self, contender: str, workload: Workload, servers: str) -> float:
         """How long a query takes."""
@@ -73,7 +73,7 @@ class Session:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(query) + "\n")
         self._process.stdin.flush()
-        return float(self._answer())
+        return float(self._response())
 
     def age(self) -> float:
         """Seconds since the process was started."""
@@ -85,7 +85,7 @@ class Session:
         self._process.stdin.close()
         self._process.wait(60)
 
-    def _answer(self) -> Any:
+    def _response(self) -> Any:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:

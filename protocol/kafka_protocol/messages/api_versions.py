@@ -1,8 +1,8 @@
 """ApiVersions (key 18): which versions of which APIs this connection's broker serves.
 
-KIP-35; KIP-511 (client software, ranges in the answer to an unsupported version); KIP-584
+KIP-35; KIP-511 (client software, ranges in the response to an unsupported version); KIP-584
 (features). The first request on a connection, before authentication. Its response header is
-always v0, so that a client can read the answer to a version that the broker does not know.
+always v0, so that a client can read the response to a version that the broker does not know.
 """
 
 from kafka_protocol.schema import (

@@ -1,6 +1,6 @@
 """Fetch (key 1): record batches of partitions, from an offset on. Ask the leader.
 
-A long poll: the broker answers when `min_bytes` are there, or after `max_wait_ms`. The answer
+A long poll: the broker answers when `min_bytes` are there, or after `max_wait_ms`. The response
 starts with the batch that holds `fetch_offset`, so earlier records can come with it; its last
 batch may be cut short.
 """

@@ -1,6 +1,6 @@
 """JoinGroup (key 11): become a member of a classic group. For the group's coordinator.
 
-The answer waits until all members have joined; one of them, the leader, then assigns partitions.
+The response waits until all members have joined; one of them, the leader, then assigns partitions.
 """
 
 from kafka_protocol.schema import (

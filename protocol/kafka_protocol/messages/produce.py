@@ -1,6 +1,6 @@
 """Produce (key 0): append record batches to partitions. Ask the leader.
 
-A batch is appended whole or not at all. With `acks=0` the broker sends no answer.
+A batch is appended whole or not at all. With `acks=0` the broker sends no response.
 """
 
 from kafka_protocol.schema import (
