@@ -25,7 +25,7 @@ SPARK_TESTS := tests/spark tests/integration --ignore=tests/spark/testing \
 	--ignore=tests/spark/cli --ignore-glob='tests/spark/*/test_*faults*.py'
 
 # Two parts run at a time, the longest first and the shortest last, so that both lanes end together.
-PARTS := test-integration test-protocol test-conformance test-spark test-oldest lint
+PARTS := test-integration test-protocol test-conformance test-spark test-oldest test-sail lint
 ALL_PARTS := test-integration test-protocol test-conformance test-spark test-oldest \
 	$(OTHER_SPARKS:%=test-spark-%) test-sail lint
 
@@ -99,7 +99,8 @@ $(OTHER_SPARKS:%=test-spark-%): test-spark-%: .venv-spark-%/.installed $(VENV)/.
 	@$(call PART,$@) .venv-spark-$*/bin/python -m pytest $(SPARK_TESTS) -m "core and not newest"
 
 test-sail: .venv-sail/.installed
-	@$(call PART,$@) .venv-sail/bin/python -m pytest tests/integration/sail
+	@$(call PART,$@) .venv-sail/bin/python -m pytest tests/integration/sail \
+		$(call SELECT,core,integration)
 
 # Coverage of the parts without brokers. What needs no socket is covered whole; for the rest the
 # floor is what is reached, and is never lowered.

@@ -62,6 +62,7 @@ def test_the_client_has_no_jars(spark: SparkSession) -> None:
     assert type(spark).__module__.startswith("pyspark.sql.connect")
 
 
+@pytest.mark.core
 def test_every_column(read: Read, topic: str) -> None:
     df = read(subscribe=topic, includeHeaders="true")
     assert df.columns == [
@@ -101,6 +102,7 @@ def test_offsets(read: Read, topic: str) -> None:
     assert rows_of(read(subscribe=topic, **ends)) == [(0, 10), (0, 11), (1, 0)]
 
 
+@pytest.mark.core
 def test_a_write_is_read_back(
     write: Write, topic: str, read: Read, make_topic: MakeTopic, consume: Consume
 ) -> None:
