@@ -1,7 +1,8 @@
 """A session of Spark or of Sail, which `benchmarks/sail.py` tells what to run and when.
 
 Each line of the input is the JSON of a query: contender, topic, columns, and the topic to copy to.
-The response is a line with its seconds. The first line, of a session that is ready, has its version.
+The response is a line with its seconds. The first line, of a session that is ready, has its
+version.
 """
 
 from __future__ import annotations

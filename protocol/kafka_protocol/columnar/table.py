@@ -151,7 +151,7 @@ def _column(name: str, values: pa.Array) -> pa.Array:
         raise KafkaConfigError(
             f"column {name!r} has the type {values.type}; it must be a string or binary"
         )
-    if name == "timestamp" and pa.types.is_integer(values.type):
+    if name == "timestamp" and pa.types.is_integer(_plain(values.type)):
         # Arrow would take it for microseconds.
         raise KafkaConfigError(
             f"column 'timestamp' has the type {values.type}, which does not tell its unit: convert "
@@ -160,7 +160,7 @@ def _column(name: str, values: pa.Array) -> pa.Array:
     try:
         if pa.types.is_dictionary(values.type):
             # Arrow cannot convert categories whose values are views.
-            return values.dictionary.cast(_TYPES[name]).take(values.indices)
+            return values.dictionary.cast(options=_CASTS[name]).take(values.indices)
         return values.cast(options=_CASTS[name])
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise KafkaConfigError(f"column {name!r} cannot be {_TYPES[name]}: {error}") from error
@@ -168,8 +168,12 @@ def _column(name: str, values: pa.Array) -> pa.Array:
 
 def _is_text_or_bytes(kind: pa.DataType) -> bool:
     """Whether Arrow converts a type to bytes without formatting it; also categories, and null."""
-    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return any(check(plain) for check in _TEXT_OR_BYTES)
+    return any(check(_plain(kind)) for check in _TEXT_OR_BYTES)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type of the values of a dictionary, or the type itself."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _counted(

@@ -92,11 +92,15 @@ def test_kinds_of_data(cluster: ScriptedCluster, options: dict[str, str], data: 
     assert {each.timestamp for each in stored} == {DAY_MS}
 
 
+@pytest.mark.parametrize("kind", ["plain", "categories"])
 def test_what_is_below_milliseconds_is_cut_off(
-    cluster: ScriptedCluster, options: dict[str, str]
+    cluster: ScriptedCluster, options: dict[str, str], kind: str
 ) -> None:
     times = pd.to_datetime([f"{DAY:%Y-%m-%d}T00:00:00.{fraction}Z" for fraction in FRACTIONS])
-    data = pd.DataFrame({"value": FRACTIONS, "timestamp": times.astype("datetime64[ns, UTC]")})
+    times = times.astype("datetime64[ns, UTC]")
+    data = pa.table({"value": FRACTIONS, "timestamp": pa.array(times)})
+    if kind == "categories":
+        data = data.set_column(1, "timestamp", data["timestamp"].dictionary_encode())
     write_table(data, options, topic="t", partitioner="sticky")
     stored = [each for n in range(PARTITIONS) for each in records_in(cluster, n)]
     found = {each.value: each.timestamp - DAY_MS for each in stored}
