@@ -10,8 +10,6 @@ RSS, as for YARN. It needs Linux.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,8 +21,10 @@ from rich.table import Table
 
 from benchmarks.processes import descendants, jvm_of
 from benchmarks.report import broker, console
-from benchmarks.session import QUIET
+from benchmarks.session import start
 from benchmarks.topics import filled_topic, new_topic, rows_of
+from tests.own_process import is_executor
+from tests.soak.sampling import parse_status
 
 CORES: Final = 4
 PARTITIONS: Final = 4
@@ -70,20 +70,13 @@ WORKLOADS: Final[Mapping[str, Work]] = {
 
 def executor_of(spark: SparkSession) -> int:
     """The JVM of the executor."""
-    for pid in descendants(jvm_of(spark)):
-        with suppress(OSError):
-            if b"CoarseGrainedExecutorBackend" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                return pid
-    sys.exit("There is no executor: this needs a local-cluster")
+    return next(filter(is_executor, descendants(jvm_of(spark))))
 
 
 def memory_of(pid: int) -> Memory:
     """Of one process; nothing if it has ended."""
     with suppress(OSError):
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
-        sizes = {
-            name: int(size.split()[0]) for name, _, size in (each.partition(":") for each in lines)
-        }
+        sizes = parse_status(Path(f"/proc/{pid}/smaps_rollup").read_text())
         return Memory(sizes["Pss"] / MIB, sizes["Rss"] / MIB, 1.0)
     return Memory()
 
@@ -114,15 +107,8 @@ def watched(executor: int, peaks: list[Memory]) -> Iterator[None]:
 def measure(servers: str, topic: str, work: Work) -> Memory:
     """The peak of two runs in an application of its own."""
     kafka = {"kafka.bootstrap.servers": servers}
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    spark = (
-        SparkSession.builder.master(f"local-cluster[1,{CORES},1024]")
-        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={QUIET.as_uri()}")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .getOrCreate()
-    )
+    cluster = {"spark.master": f"local-cluster[1,{CORES},1024]", "spark.driver.host": "127.0.0.1"}
+    spark = start(conf=cluster)
     peaks: list[Memory] = []
     try:
         spark.range(1).count()  # the executor is there

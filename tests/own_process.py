@@ -86,6 +86,19 @@ def _expect_nothing_of(session: int) -> None:
     assert not left, f"processes {left} outlived the one that started them"
 
 
+def command_of(pid: int) -> str:
+    """The command line, with a null character between its parts; empty if the process ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+def is_executor(pid: int) -> bool:
+    """Whether a process is the JVM of an executor of Spark's."""
+    return "CoarseGrainedExecutorBackend" in command_of(pid)
+
+
 def _kill(pids: list[int]) -> None:
     for pid in pids:
         try:

@@ -1,4 +1,4 @@
-"""A standalone cluster of Spark: a master and two workers, each in a process of its own."""
+"""Spark's daemons, each in a process of its own: a standalone cluster, or another server."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 import pyspark
@@ -27,31 +27,40 @@ def standalone_cluster(folder: Path, cores: int = 1, **environment: str) -> Iter
     The environment is that of the workers, and so of executors.
     """
     with ExitStack() as stack:
-        printed = stack.enter_context(_daemon(folder, "Master", "--host", _HOST))
-
-        def urls() -> list[str]:
-            return re.findall(r"Starting Spark master at (spark://\S+)", printed.read_text())
-
-        assert Deadline(_SOON_SECONDS).wait_for(lambda: bool(urls())), printed.read_text()
+        printed = stack.enter_context(_node(folder, "Master", "--host", _HOST))
+        url = wait_for_text(printed, r"Starting Spark master at (spark://\S+)")
         for host in _WORKER_HOSTS:
             worker = ("--host", host, "--cores", str(cores), "--memory", "1g")
             work = ("--work-dir", str(folder / "work"))
-            stack.enter_context(_daemon(folder, "Worker", *worker, *work, urls()[0], **environment))
-        yield urls()[0]
+            stack.enter_context(_node(folder, "Worker", *worker, *work, url, **environment))
+        yield url
+
+
+def wait_for_text(printed: Path, pattern: str) -> str:
+    """Wait until a daemon has printed what matches, and return the first group of it."""
+
+    def found() -> list[str]:
+        return re.findall(pattern, printed.read_text())
+
+    assert Deadline(_SOON_SECONDS).wait_for(lambda: bool(found())), printed.read_text()
+    return found()[0]
+
+
+def _node(
+    folder: Path, name: str, *arguments: str, **environment: str
+) -> AbstractContextManager[Path]:
+    main_class = f"org.apache.spark.deploy.{name.lower()}.{name}"
+    ports = ("--webui-port", "0", "--port", "0")
+    return daemon(folder, "spark-class", main_class, *ports, *arguments, **environment)
 
 
 @contextmanager
-def _daemon(folder: Path, name: str, *arguments: str, **environment: str) -> Iterator[Path]:
-    """A daemon of the cluster; yields the file with all that it prints."""
-    printed = folder / f"{name}-{len([*folder.iterdir()])}.txt"
+def daemon(folder: Path, program: str, *arguments: str, **environment: str) -> Iterator[Path]:
+    """A program of Spark's that runs until the end; yields the file with all that it prints."""
+    printed = folder / f"daemon-{len([*folder.iterdir()])}.txt"
     with printed.open("w") as out:
         process = subprocess.Popen(
-            [
-                str(SPARK_BIN / "spark-class"),
-                f"org.apache.spark.deploy.{name.lower()}.{name}",
-                *("--webui-port", "0", "--port", "0"),
-                *arguments,
-            ],
+            [str(SPARK_BIN / program), *arguments],
             cwd=folder,
             env={**os.environ, **ENVIRONMENT, **environment},
             stdout=out,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kafka_spark_source.testing.waiting import Deadline
 from tests.jobs.stream_to_files import STARTED
-from tests.own_process import ENVIRONMENT, processes_of
+from tests.own_process import ENVIRONMENT, command_of, is_executor, processes_of
 
 _SOON_SECONDS = 180
 
@@ -82,15 +82,11 @@ class Driver:
     def workers(self) -> list[int]:
         """The Python processes that Spark has started: its daemons, planners, and workers."""
         others = set(processes_of(self._process.pid)) - {self._process.pid}
-        return [pid for pid in others if "\0-m\0pyspark." in _command(pid)]
+        return [pid for pid in others if "\0-m\0pyspark." in command_of(pid)]
 
     def executors(self) -> list[int]:
         """The JVMs of executors, on a `local-cluster`."""
-        return [
-            pid
-            for pid in processes_of(self._process.pid)
-            if "CoarseGrainedExecutorBackend" in _command(pid)
-        ]
+        return [*filter(is_executor, processes_of(self._process.pid))]
 
     def printed(self) -> str:
         """All that it has printed."""
@@ -111,10 +107,3 @@ class Driver:
 
         assert Deadline(_SOON_SECONDS).wait_for(is_empty)
         self._process.wait()
-
-
-def _command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text()
-    except OSError:
-        return ""  # it ended meanwhile

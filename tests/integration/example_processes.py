@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,8 +16,14 @@ from kafka_spark_source.testing.waiting import Deadline
 from tests.own_process import processes_of
 
 ROOT = Path(__file__).parents[2]
+_PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LIMIT_SECONDS = 250
 GOODBYE_SECONDS = 30
+
+
+def python_in(page: str) -> list[str]:
+    """The blocks of Python in the text of a page."""
+    return _PYTHON.findall(page)
 
 
 def _environment() -> dict[str, str]:

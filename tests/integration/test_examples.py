@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import closing
 from typing import Any
 
@@ -13,7 +12,7 @@ from kafka_spark_source.cli.broker import CONVENIENT
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.integration.conftest import MakeTopic
-from tests.integration.example_processes import ROOT, run_example
+from tests.integration.example_processes import ROOT, python_in, run_example
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -89,7 +88,7 @@ def test_the_code_of_the_page_without_spark(
     topic = make_topic(partitions=3)
     # What needs a registry is in test_topic_formats.
     page = (ROOT / "docs" / "arrow.md").read_text().partition("## Decoded")[0]
-    code = "\n".join(re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
+    code = "\n".join(python_in(page))
     code = code.replace("localhost:9092", kafka_cluster.bootstrap_servers)
     names: dict[str, Any] = {}
     exec(code.replace('"orders"', repr(topic)), names)

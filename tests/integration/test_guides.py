@@ -7,7 +7,6 @@ that about Sail. A page whose code no test runs says so.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +23,7 @@ from kafka_spark_source.cli.broker import CONVENIENT
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.formats.protobuf.messages import descriptor_set
-from tests.integration.example_processes import ROOT
+from tests.integration.example_processes import ROOT, python_in
 from tests.witness import produce
 
 pytestmark = [
@@ -35,7 +34,6 @@ pytestmark = [
     pytest.mark.timeout(600),
 ]
 
-_BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 ORDER = {
     "type": "record",
     "name": "Order",
@@ -92,7 +90,7 @@ def _queries_end(spark: SparkSession) -> Iterator[None]:
 
 
 def blocks_of(page: str) -> list[str]:
-    return _BLOCK.findall((ROOT / "docs" / page).read_text())
+    return python_in((ROOT / "docs" / page).read_text())
 
 
 def run(code: str, names: dict[str, Any], replaced: Mapping[str, str]) -> None:

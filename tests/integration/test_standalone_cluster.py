@@ -19,8 +19,9 @@ from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline
 from tests.integration.conftest import MakeTopic
 from tests.jobs import submitted
-from tests.own_process import ENVIRONMENT, LIMIT_SECONDS, ROOT, run_command
+from tests.own_process import ENVIRONMENT, LIMIT_SECONDS, ROOT, is_executor, run_command
 from tests.standalone import SPARK_BIN, standalone_cluster
+from tests.venvs import new_venv, pip
 from tests.witness import high_watermark, produce, values_of
 
 pytestmark = [
@@ -55,7 +56,7 @@ def master(cluster_folder: Path) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    _pip(Path(sys.executable), "wheel", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
+    pip(Path(sys.executable), "wheel", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
     (found,) = folder.glob("*.whl")
     return found
 
@@ -63,14 +64,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A venv with the dependencies only."""
-    venv = tmp_path_factory.mktemp("venv") / "bare"
-    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-    _pip(venv / "bin" / "python", "install", *DEPENDENCIES)
-    return venv / "bin" / "python"
-
-
-def _pip(python: Path, *arguments: str) -> None:
-    subprocess.run([str(python), "-m", "pip", "--quiet", *arguments], check=True)
+    return new_venv(tmp_path_factory.mktemp("venv") / "bare", *DEPENDENCIES)
 
 
 class Job:
@@ -142,9 +136,7 @@ def test_py_files(master: str, wheel: Path, bare_python: Path, job: Job, tmp_pat
 def test_archives(master: str, wheel: Path, job: Job, tmp_path: Path) -> None:
     """A packed venv, which Spark unpacks beside each executor. The source registers itself."""
     venv, packed = tmp_path / "job", tmp_path / "job.tar.gz"
-    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-    python = venv / "bin" / "python"
-    _pip(python, "install", str(wheel), PANDAS, "venv-pack", "setuptools<81")
+    python = new_venv(venv, str(wheel), PANDAS, "venv-pack", "setuptools<81")
     pack = [str(venv / "bin" / "venv-pack"), "--quiet", "--prefix", str(venv)]
     subprocess.run([*pack, "--output", str(packed)], check=True)
     printed = job.run(
@@ -164,8 +156,8 @@ def executors(cluster_folder: Path) -> list[int]:
     found = []
     for each in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended, or is another user's
-            is_java = b"CoarseGrainedExecutorBackend" in (each / "cmdline").read_bytes()
-            if is_java and cluster_folder in (each / "cwd").readlink().parents:
+            is_inside = cluster_folder in (each / "cwd").readlink().parents
+            if is_inside and is_executor(int(each.name)):
                 found.append(int(each.name))
     return found
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from kafka_spark_source.testing import KafkaCluster
-from kafka_spark_source.testing.waiting import Deadline
 from tests.integration.conftest import MakeTopic
 from tests.jobs import thin_client
-from tests.own_process import ENVIRONMENT, processes_of, run_command
-from tests.standalone import SPARK_BIN
+from tests.own_process import run_command
+from tests.standalone import daemon, wait_for_text
+from tests.venvs import new_venv
 from tests.witness import produce, values_of
 
 pytestmark = [
@@ -32,53 +29,30 @@ pytestmark = [
 # The newest one there is; the server may be newer.
 CLIENT = ("pyspark-client==4.2.0", "pandas>=2.2,<3")
 RECORDS = 1_000
-_SOON_SECONDS = 120
 
 
 @pytest.fixture(scope="module")
 def thin_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A venv with the client only."""
-    venv = tmp_path_factory.mktemp("venv") / "thin"
-    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-    python = venv / "bin" / "python"
-    subprocess.run([str(python), "-m", "pip", "--quiet", "install", *CLIENT], check=True)
-    return python
+    return new_venv(tmp_path_factory.mktemp("venv") / "thin", *CLIENT)
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A Connect server with two cores; yields its URL."""
-    folder = tmp_path_factory.mktemp("connect")
-    printed = folder / "server.txt"
     settings = {
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": "0",
         "spark.driver.host": "127.0.0.1",
     }
-    command = [str(SPARK_BIN / "spark-submit"), "--master", "local[2]"]
+    arguments = ["--master", "local[2]"]
     for name, value in settings.items():
-        command += ["--conf", f"{name}={value}"]
-    command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
-    with printed.open("w") as out:
-        process = subprocess.Popen(
-            [*command, "spark-internal"],
-            cwd=folder,
-            env=os.environ | ENVIRONMENT,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    try:
-
-        def ports() -> list[str]:
-            return re.findall(r"Connect server started at: \S+:(\d+)", printed.read_text())
-
-        assert Deadline(_SOON_SECONDS).wait_for(lambda: bool(ports())), printed.read_text()
-        yield f"sc://127.0.0.1:{ports()[0]}"
-    finally:
-        for pid in processes_of(process.pid):
-            os.kill(pid, 9)
-        process.wait()
+        arguments += ["--conf", f"{name}={value}"]
+    arguments += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
+    folder = tmp_path_factory.mktemp("connect")
+    with daemon(folder, "spark-submit", *arguments, "spark-internal") as printed:
+        port = wait_for_text(printed, r"Connect server started at: \S+:(\d+)")
+        yield f"sc://127.0.0.1:{port}"
 
 
 def test_a_client_without_java_reads_writes_and_streams(

@@ -83,7 +83,7 @@ def usage_of(pid: int) -> Usage | None:
 
 
 def parse_status(text: str) -> dict[str, int]:
-    """The numbers in /proc/PID/status; memory is in kB."""
+    """The numbers in /proc/PID/status or smaps_rollup; memory is in kB."""
     lines = (line.partition(":") for line in text.splitlines())
     fields = {name: value.split() for name, _, value in lines}
     return {name: int(field[0]) for name, field in fields.items() if field and field[0].isdigit()}
