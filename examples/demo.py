@@ -25,10 +25,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster.admin import NewTopic, create_topic
-from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.columnar.topic import create_topic
 from kafka_spark_source.testing import KafkaCluster, LocalBrokerError
 
 EVENTS = 30_000
@@ -126,14 +123,6 @@ def order_events(spark: SparkSession) -> DataFrame:
     )
 
 
-def create(servers: str) -> None:
-    cluster = Cluster(ClientConfig.from_options({"bootstrap.servers": servers}))
-    try:
-        create_topic(cluster, NewTopic(TOPIC, partitions=PARTITIONS), Deadline.after(30_000))
-    finally:
-        cluster.close()
-
-
 def show_partitions(read: DataFrame) -> None:
     rows = (
         read.groupBy("partition")
@@ -189,7 +178,8 @@ def check(sent: DataFrame, read: DataFrame) -> None:
 def run(cluster: KafkaCluster, spark: SparkSession, steps: Steps) -> None:
     kafka = {"kafka.bootstrap.servers": cluster.bootstrap_servers}
     with steps.step(f"Create the topic {TOPIC!r} with {PARTITIONS} partitions"):
-        create(cluster.bootstrap_servers)
+        servers = {"bootstrap.servers": cluster.bootstrap_servers}
+        create_topic(TOPIC, servers, partitions=PARTITIONS)
     sent = order_events(spark)
     with steps.spark_step(f"Write {EVENTS:,} order events, lz4", spark):
         (

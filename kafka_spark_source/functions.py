@@ -4,14 +4,15 @@
 
     df.select(from_avro("value", subject="orders-value", schemaRegistryAddress="http://..."))
 
-Names and arguments are those of Databricks. They are Arrow UDFs, which PySpark has since 4.1; where
-rows come from `format("pykafka")`, its option `value.format` does the same with less work.
+Names and arguments are those of Databricks. They are Arrow UDFs, which PySpark has since 4.1; what
+they are on 4.0 is in `functions_40`. Where rows come from `format("pykafka")`, its option
+`value.format` does the same with less work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import functions as F
@@ -23,7 +24,6 @@ from kafka_formats.query.decoder import QueryFormats
 from kafka_formats.query.encoder import WrittenColumn, encoder_for
 from kafka_formats.schema_text import descriptor_set_text
 from kafka_formats.settings import Format
-from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.arrow_types import to_spark
 from kafka_spark_source.errors import hide_traceback
 from kafka_spark_source.options.functions import (
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 _Options: TypeAlias = "Mapping[str, str] | None"
+_HAS_ARROW_UDFS: Final = hasattr(F, "arrow_udf")
 
 
 def from_avro(
@@ -175,7 +176,14 @@ def _decoded(data: Column | str, arguments: Arguments) -> Column:
         with hide_traceback():
             return decode(payloads)
 
-    return _arrow_udf(decoded, to_spark(to), data)
+    found: Column
+    if _HAS_ARROW_UDFS:
+        found = F.arrow_udf(decoded, to_spark(to))(data)
+    else:
+        from kafka_spark_source import functions_40  # noqa: PLC0415 - it needs pandas
+
+        found = functions_40.decoded(decoded, to, data)
+    return found
 
 
 def _encoded(data: Column | str, arguments: Arguments) -> Column:
@@ -186,16 +194,11 @@ def _encoded(data: Column | str, arguments: Arguments) -> Column:
         with hide_traceback():
             return encode_column(values, writer, COLUMN)
 
-    return _arrow_udf(encoded, T.BinaryType(), data)
+    found: Column
+    if _HAS_ARROW_UDFS:
+        found = F.arrow_udf(encoded, T.BinaryType())(data)
+    else:
+        from kafka_spark_source import functions_40  # noqa: PLC0415 - it needs pandas
 
-
-def _arrow_udf(
-    function: Callable[[pa.Array], pa.Array], return_type: T.DataType, data: Column | str
-) -> Column:
-    if not hasattr(F, "arrow_udf"):
-        raise KafkaConfigError(
-            "from_avro, to_avro, from_protobuf and to_protobuf need PySpark 4.1 or newer: use the "
-            "option value.format."
-        )
-    found: Column = F.arrow_udf(function, return_type)(data)
+        found = functions_40.encoded(encoded, data)
     return found

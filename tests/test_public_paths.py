@@ -13,11 +13,13 @@ ROOT = Path(__file__).parents[1]
 PUBLIC = {
     "kafka_formats.topic": ["read_topic"],
     "kafka_protocol.columnar.table": ["write_table"],
-    "kafka_protocol.columnar.topic": ["offsets_for_times", "read_topic", "topics"],
+    "kafka_protocol.columnar.topic": [
+        *("create_topic", "offsets_for_times", "read_topic", "topics"),
+    ],
     "kafka_spark_source.cli": ["main"],
     "kafka_spark_source.doctor": ["Report", "check"],
     "kafka_spark_source.errors": [],
-    "kafka_spark_source.functions": ["from_avro", "to_avro"],
+    "kafka_spark_source.functions": ["from_avro", "from_protobuf", "to_avro", "to_protobuf"],
     "kafka_spark_source.lag": ["LagListener", "PartitionLag"],
     "kafka_spark_source.prometheus": ["PrometheusServer"],
     "kafka_spark_source.sail": ["SailDataSource"],

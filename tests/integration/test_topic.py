@@ -6,6 +6,7 @@ import gc
 import subprocess
 import sys
 from datetime import datetime, timedelta, timezone
+from uuid import uuid4
 
 import confluent_kafka
 import numpy as np
@@ -18,7 +19,13 @@ from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.columnar.schema import RECORD_SCHEMA
 from kafka_protocol.columnar.table import write_table
-from kafka_protocol.columnar.topic import Position, offsets_for_times, read_topic, topics
+from kafka_protocol.columnar.topic import (
+    Position,
+    create_topic,
+    offsets_for_times,
+    read_topic,
+    topics,
+)
 from kafka_protocol.errors import BrokerError, KafkaConfigError
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
@@ -113,6 +120,23 @@ def test_progress_ends_at_the_range(topic: str, options: dict[str, str]) -> None
     assert table.num_rows == RECORDS - 1
     assert seen == sorted(set(seen))
     assert seen[-2:] == [(ends[0], RECORDS - 1), (RECORDS - 1, RECORDS - 1)]
+
+
+def test_no_progress_is_told_of_a_range_without_records(
+    topic: str, options: dict[str, str]
+) -> None:
+    """So nobody divides by its size."""
+    seen: list[tuple[int, int]] = []
+    reader = read_topic(topic, options, start="latest", progress=lambda *each: seen.append(each))
+    assert (reader.read_all().num_rows, seen) == (0, [])
+
+
+def test_a_new_topic(options: dict[str, str]) -> None:
+    name = f"new-{uuid4()}"
+    create_topic(name, options, partitions=3, configs={"retention.ms": "86400000"})
+    assert topics(options)[name] == 3
+    with pytest.raises(BrokerError, match="TOPIC_ALREADY_EXISTS"):
+        create_topic(name, options)
 
 
 def test_topics_and_offsets_for_times(topic: str, options: dict[str, str]) -> None:

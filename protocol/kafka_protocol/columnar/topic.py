@@ -19,6 +19,7 @@ from typing import Final, Literal, TypeAlias
 import pyarrow as pa
 
 from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster import admin
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.fetch import fetch_range
@@ -104,6 +105,33 @@ def topics(options: Mapping[str, str], *, internal: bool = False) -> dict[str, i
         found = cluster.topics(None, Deadline.after(cluster.config.api_timeout_ms))
     chosen = [each for each in found.values() if internal or not each.is_internal]
     return {each.name: len(each.partitions) for each in sorted(chosen)}
+
+
+def create_topic(
+    topic: str,
+    options: Mapping[str, str],
+    *,
+    partitions: int = 1,
+    replication_factor: int = 1,
+    configs: Mapping[str, str] | None = None,
+) -> None:
+    """Create a topic, and return when brokers know it.
+
+    Args:
+        topic: The topic's name.
+        options: Kafka's names, for example `bootstrap.servers`; see `ClientConfig`.
+        partitions: How many it has; -1 for the brokers' default (Kafka 2.4 and newer).
+        replication_factor: How many brokers have each record; -1 as for `partitions`.
+        configs: Kafka's configurations of topics, for example `retention.ms`.
+
+    Raises:
+        KafkaConfigError: An option is wrong.
+        BrokerError: The cluster refused, for example with TOPIC_ALREADY_EXISTS.
+        KafkaError: No broker is reachable.
+    """
+    new = admin.NewTopic(topic, partitions, replication_factor, configs or {})
+    with closing(Cluster(ClientConfig.from_options(options))) as cluster:
+        admin.create_topic(cluster, new, Deadline.after(cluster.config.api_timeout_ms))
 
 
 def offsets_for_times(
