@@ -123,8 +123,8 @@ coverage-here:
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/clients.py
 
-# Beside Spark's own connector, which runs under this release of PySpark only.
-bench-read: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
+# Beside Spark's own connector, which runs under this release of PySpark only; and without a JVM.
+bench-read: .venv-spark-$(CONNECTOR_SPARK)/.installed .venv-sail/.installed $(VENV)/.installed-bench
 	.venv-spark-$(CONNECTOR_SPARK)/bin/python benchmarks/read.py
 
 bench-stream: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench

@@ -56,17 +56,23 @@ class Run(NamedTuple):
 
 
 class Processes(NamedTuple):
-    """The JVM of Spark and the broker; Python workers are below the JVM."""
+    """The JVM of Spark and the broker; Python workers are below the JVM.
 
-    jvm: int
+    Attributes:
+        server: The JVM; or the process of a session without one, which counts as Python.
+        has_jvm: Which of the two it is.
+    """
+
+    server: int
     broker: int
+    has_jvm: bool = True
 
     def cpu(self) -> dict[str, float]:
         """The CPU seconds of each kind until now."""
-        workers = [pid for pid in descendants(self.jvm) if pid != self.jvm]
+        jvm = [self.server] if self.has_jvm else []
         return {
-            "jvm": cpu_seconds([self.jvm]),
-            "python": cpu_seconds(workers),
+            "jvm": cpu_seconds(jvm),
+            "python": cpu_seconds(pid for pid in descendants(self.server) if pid not in jvm),
             "broker": cpu_seconds([self.broker]),
         }
 

@@ -6,7 +6,8 @@
 Both read the same rows into the `noop` sink in turns. The ceiling runs beside them: a Python data
 source that yields ready-made Arrow batches of the same columns and sizes. The table shows medians.
 Rounds alternate between the contenders because the load of the machine changes. Compare figures
-only within one run. Both connectors verify checksums.
+only within one run. Both connectors verify checksums. "No JVM" is pykafka on Sail, in a process of
+its own, which waits while the others work.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +33,8 @@ from rich.table import Table
 from benchmarks.ceiling import Ceiling
 from benchmarks.processes import Processes, Run, cpu_of_a_row, jvm_of
 from benchmarks.report import RESULTS, broker, connector_jars, console, pyplot, save, session
+from benchmarks.session_process import Query
+from benchmarks.sessions import Session
 from benchmarks.topics import PARTITIONS, Topic, filled_topic, rows_of
 from kafka_spark_source.testing import KafkaCluster
 
@@ -50,7 +53,9 @@ CONNECTORS: dict[str, tuple[str, dict[str, str]]] = {
     ),
     "pykafka": ("pykafka", {}),
 }
-CONTENDERS = (*CONNECTORS, "ceiling")
+NO_JVM = "pykafka, no JVM"
+CONTENDERS = (*CONNECTORS, "ceiling", NO_JVM)
+BAR = 0.8 / len(CONTENDERS)
 LONG_SECONDS = 600
 WARM_UP = 2
 COLD_ROWS = 1_000
@@ -167,39 +172,60 @@ READERS: dict[str, Callable[[SparkSession, Topic, Workload], DataFrame]] = {
 }
 
 
-def one_query(spark: SparkSession, contender: str, topic: Topic, workload: Workload) -> None:
-    workload.finish(READERS[contender](spark, topic, workload))
+class Sessions(NamedTuple):
+    """Where the queries run: that of Spark, and one without a JVM."""
+
+    spark: SparkSession
+    no_jvm: Session
+
+    def run(self, contender: str, topic: Topic, workload: Workload) -> None:
+        """Run a query to its end."""
+        if contender == NO_JVM:
+            counts = workload.finish is DataFrame.count
+            self.no_jvm.run(_query(topic, workload)._replace(counts=counts))
+        else:
+            workload.finish(READERS[contender](self.spark, topic, workload))
+
+    def check_rows(self, topic: Topic, workload: Workload) -> None:
+        """A contender that drops rows would be the fastest."""
+        counted = self.no_jvm.run(_query(topic, workload)._replace(counts=True))
+        counts = {NO_JVM: counted.count}
+        for contender, read in READERS.items():
+            counts[contender] = read(self.spark, topic, workload).count()
+        wrong = {name: count for name, count in counts.items() if count != topic.rows}
+        if wrong:
+            raise RuntimeError(f"not {topic.rows} rows of {workload.name}: {wrong}")
 
 
-def check_rows(spark: SparkSession, topic: Topic, workload: Workload) -> None:
-    """A contender that drops rows would be the fastest."""
-    for contender, read in READERS.items():
-        count = read(spark, topic, workload).count()
-        if count != topic.rows:
-            raise RuntimeError(f"{contender} reads {count} rows of {topic.rows} ({workload.name})")
+def _query(topic: Topic, workload: Workload) -> Query:
+    return Query("pykafka", topic.servers, topic.name, workload.columns, headers=workload.headers)
 
 
 def measure(
-    spark: SparkSession,
+    sessions: Sessions,
     cluster: KafkaCluster,
     workloads: list[Workload],
     options: argparse.Namespace,
 ) -> list[dict[str, object]]:
     """A row for each workload and contender."""
     results: list[dict[str, object]] = []
-    processes = Processes(jvm_of(spark), cluster.brokers[0].pid or 0)
+    kafka = cluster.brokers[0].pid or 0
+    on_spark = Processes(jvm_of(sessions.spark), kafka)
+    processes = dict.fromkeys(CONTENDERS, on_spark) | {
+        NO_JVM: Processes(sessions.no_jvm.pid, kafka, has_jvm=False)
+    }
     with Progress(console=console, transient=True) as progress:
         bar = progress.add_task("", total=len(workloads) * (WARM_UP + options.rounds))
         for workload in workloads:
             progress.update(bar, description=f"{workload.name}: filling the topic")
             with topic_of(cluster.bootstrap_servers, workload, options.factor) as topic:
-                check_rows(spark, topic, workload)
+                sessions.check_rows(topic, workload)
                 runs: dict[str, list[Run]] = {contender: [] for contender in CONTENDERS}
                 for _ in range(WARM_UP + options.rounds):
                     progress.update(bar, advance=1, description=workload.name)
                     for contender, done in runs.items():
-                        query = partial(one_query, spark, contender, topic, workload)
-                        done.append(processes.timed(query))
+                        query = partial(sessions.run, contender, topic, workload)
+                        done.append(processes[contender].timed(query))
             results += summary(workload, topic.rows, runs)
     return results
 
@@ -279,8 +305,8 @@ def plot(results: list[dict[str, object]], file: Path) -> None:
     figure, axes = plt.subplots(figsize=(max(8, len(labels)), 5), layout="constrained")
     for i, contender in enumerate(CONTENDERS):
         heights = [float(str(row["to_kafka"])) for row in results if row["contender"] == contender]
-        places = np.arange(len(labels)) + (i - 1.5) * 0.2
-        axes.bar_label(axes.bar(places, heights, 0.2, label=contender), fmt="%.1f", fontsize=5)
+        places = np.arange(len(labels)) + (i - (len(CONTENDERS) - 1) / 2) * BAR
+        axes.bar_label(axes.bar(places, heights, BAR, label=contender), fmt="%.1f", fontsize=5)
     axes.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
     axes.set_ylabel("times the rows per second of kafka")
     axes.set_title("Reading four partitions into Spark's noop sink, local[2], checksums verified")
@@ -306,8 +332,9 @@ def main() -> None:
     workloads = [each for each in WORKLOADS if each.name in options.workload]
     with broker() as cluster:
         cold = measure_cold(cluster.bootstrap_servers, jars) if options.cold else []
-        with session(jars, Ceiling, dict(each.split("=", 1) for each in options.conf)) as spark:
-            results = measure(spark, cluster, workloads, options)
+        conf = dict(each.split("=", 1) for each in options.conf)
+        with session(jars, Ceiling, conf) as spark, closing(Session("pysail")) as no_jvm:
+            results = measure(Sessions(spark, no_jvm), cluster, workloads, options)
     show(results, cold)
     options.results.mkdir(exist_ok=True, parents=True)
     plot(results, options.results / "read.png")

@@ -9,25 +9,24 @@ cores, if the machine has no more.
 
 from __future__ import annotations
 
-import json
 import statistics
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.table import Table
 
 from benchmarks.report import RESULTS, broker, console, save
-from benchmarks.sail_session import FORMATS
+from benchmarks.session_process import Query
+from benchmarks.sessions import VENVS, Session
 from benchmarks.topics import PARTITIONS, filled_topic, new_topic, rows_of
-from tests.jvm_connector import PYSPARK
 
-ROOT = Path(__file__).parents[1]
-VENVS = {"pyspark": f".venv-spark-{PYSPARK}", "pysail": ".venv-sail"}
+# The session and the format of each.
+CONTENDERS = {
+    "kafka": ("pyspark", "kafka"),
+    "pykafka": ("pyspark", "pykafka"),
+    "pykafka on Sail": ("pysail", "pykafka"),
+}
 ROUNDS = 5
 SMALL, LARGE = 2_000_000, 400_000
 COPIES = "copies"
@@ -42,6 +41,10 @@ class Workload(NamedTuple):
     columns: str = ""
     to: str = ""
 
+    def query(self, format_: str, servers: str) -> Query:
+        """The query of a contender."""
+        return Query(format_, servers, self.topic, self.columns, self.to)
+
 
 WORKLOADS = (
     Workload("read 100 B", "small", SMALL),
@@ -49,52 +52,6 @@ WORKLOADS = (
     Workload("read 1 kB", "large", LARGE),
     Workload("copy 100 B", "small", SMALL, "key binary, value binary", COPIES),
 )
-
-
-class Session:
-    """A process of `sail_session`."""
-
-    def __init__(self, kind: str) -> None:
-        python = ROOT / VENVS[kind] / "bin" / "python"
-        self._started = time.perf_counter()
-        self._process = subprocess.Popen(
-            [python, "-m", "benchmarks.sail_session", kind],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        self.version = str(self._response())
-
-    def seconds_of(self, contender: str, workload: Workload, servers: str) -> float:
-        """How long a query takes."""
-        query = workload._asdict() | {"contender": contender, "servers": servers}
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(query) + "\n")
-        self._process.stdin.flush()
-        return float(self._response())
-
-    def age(self) -> float:
-        """Seconds since the process was started."""
-        return time.perf_counter() - self._started
-
-    def close(self) -> None:
-        """End the process."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait(60)
-
-    def _response(self) -> Any:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            sys.exit("A session ended early: run its module by hand to see why")
-        return json.loads(line)
-
-
-def kind_of(contender: str) -> str:
-    return "pysail" if contender.endswith("Sail") else "pyspark"
 
 
 @contextmanager
@@ -111,9 +68,9 @@ def first_queries(servers: str) -> list[dict[str, Any]]:
     """The time from the start of each process to the end of its first query."""
     query = Workload("first", "small", SMALL, "offset long")
     found = []
-    for contender in FORMATS:
-        session = Session(kind_of(contender))
-        session.seconds_of(contender, query, servers)
+    for contender, (kind, format_) in CONTENDERS.items():
+        session = Session(kind)
+        session.run(query.query(format_, servers))
         figures = {"contender": contender, "session": session.version, "seconds": session.age()}
         found.append(figures)
         session.close()
@@ -126,8 +83,8 @@ def measure(servers: str) -> dict[tuple[str, str], list[float]]:
     seconds: dict[tuple[str, str], list[float]] = {}
     for number in range(ROUNDS + 1):
         for workload in WORKLOADS:
-            for contender in FORMATS:
-                took = sessions[kind_of(contender)].seconds_of(contender, workload, servers)
+            for contender, (kind, format_) in CONTENDERS.items():
+                took = sessions[kind].run(workload.query(format_, servers)).seconds
                 if number:  # the first round warms up
                     seconds.setdefault((workload.name, contender), []).append(took)
         console.print(f"round {number} of {ROUNDS}")
@@ -139,8 +96,8 @@ def measure(servers: str) -> dict[tuple[str, str], list[float]]:
 def results_of(seconds: dict[tuple[str, str], list[float]]) -> list[dict[str, Any]]:
     rows = []
     for workload in WORKLOADS:
-        middle = {name: statistics.median(seconds[workload.name, name]) for name in FORMATS}
-        for name in FORMATS:
+        middle = {name: statistics.median(seconds[workload.name, name]) for name in CONTENDERS}
+        for name in CONTENDERS:
             figures = {"workload": workload.name, "contender": name}
             rate = round(workload.rows / middle[name])
             ratios = {f"to_{other}": middle[other] / middle[name] for other in ("kafka", "pykafka")}

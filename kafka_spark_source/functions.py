@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 _Options: TypeAlias = "Mapping[str, str] | None"
-_HAS_ARROW_UDFS: Final = hasattr(F, "arrow_udf")
+# None on PySpark 4.0.
+_arrow_udf: Final = getattr(F, "arrow_udf", None)
 
 
 def from_avro(
@@ -177,8 +178,8 @@ def _decoded(data: Column | str, arguments: Arguments) -> Column:
             return decode(payloads)
 
     found: Column
-    if _HAS_ARROW_UDFS:
-        found = F.arrow_udf(decoded, to_spark(to))(data)
+    if _arrow_udf:
+        found = _arrow_udf(decoded, to_spark(to))(data)
     else:
         from kafka_spark_source import functions_40  # noqa: PLC0415 - it needs pandas
 
@@ -195,8 +196,8 @@ def _encoded(data: Column | str, arguments: Arguments) -> Column:
             return encode_column(values, writer, COLUMN)
 
     found: Column
-    if _HAS_ARROW_UDFS:
-        found = F.arrow_udf(encoded, T.BinaryType())(data)
+    if _arrow_udf:
+        found = _arrow_udf(encoded, T.BinaryType())(data)
     else:
         from kafka_spark_source import functions_40  # noqa: PLC0415 - it needs pandas
 

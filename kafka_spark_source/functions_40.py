@@ -57,7 +57,7 @@ def decoded(decode: Callable[[pa.Array], pa.Array], to: pa.DataType, data: Colum
         found: pd.Series = to_texts(decode(pa.array(payloads, pa.binary()))).to_pandas()
         return found
 
-    texts = F.pandas_udf(texts_of, T.StringType())(data)  # type: ignore[call-overload]
+    texts = F.pandas_udf(texts_of, T.StringType())(data)  # type: ignore[attr-defined]
     schema = T.StructType([T.StructField(FIELD, to_spark(to))])
     found: Column = F.from_json(texts, schema, _READ)[FIELD]
     return found
@@ -79,7 +79,7 @@ def encoded(encode: Callable[[pa.Array], pa.Array], data: Column | str) -> Colum
 
     values = F.col(data) if isinstance(data, str) else data
     texts = F.to_json(F.struct(values.alias(FIELD)), _WRITTEN)
-    to_payloads: Any = F.pandas_udf(payloads_of, T.BinaryType())  # type: ignore[call-overload]
+    to_payloads: Any = F.pandas_udf(payloads_of, T.BinaryType())  # type: ignore[attr-defined]
     found: Column = to_payloads(texts, F.typeof(values))
     return found
 

@@ -50,7 +50,8 @@ def types_and_values(draw: st.DrawFn) -> tuple[pa.DataType, list[Any]]:
 def _typed(draw: st.DrawFn, depth: int) -> tuple[str, st.SearchStrategy[Any]]:
     kind = draw(st.sampled_from(["leaf", "array", "map", "struct"])) if depth else "leaf"
     if kind == "leaf":
-        return draw(st.sampled_from(sorted(_LEAVES.items())))
+        leaf = draw(st.sampled_from(sorted(_LEAVES)))
+        return leaf, _LEAVES[leaf]
     name, values = draw(_typed(depth - 1))
     values = st.none() | values
     if kind == "array":

@@ -1,0 +1,103 @@
+"""A session of Spark or of Sail, which is told what to run and when.
+
+Each line of the input is the JSON of a `Query`, and the response a line with a `Ran`. The first
+line, of a session that is ready, has its version.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
+from typing import NamedTuple
+
+from pyspark.sql import SparkSession
+
+
+class Query(NamedTuple):
+    """A read of a topic.
+
+    Attributes:
+        columns: The columns to read, as a DDL schema; empty: all of them.
+        to: The topic to copy to; empty: into the noop sink.
+        headers: Whether headers are read.
+        counts: Whether rows are counted only.
+    """
+
+    format: str
+    servers: str
+    topic: str
+    columns: str = ""
+    to: str = ""
+    headers: bool = False
+    counts: bool = False
+
+
+class Ran(NamedTuple):
+    """A query that has ended: its seconds, and the count if it counts."""
+
+    seconds: float
+    count: int | None
+
+
+@contextmanager
+def spark_session() -> Iterator[SparkSession]:
+    from benchmarks.session import start  # noqa: PLC0415
+    from tests.jvm_connector import spark_jars  # noqa: PLC0415
+
+    spark = start(spark_jars(lambda _what: None))
+    yield spark
+    spark.stop()
+
+
+@contextmanager
+def sail_session() -> Iterator[SparkSession]:
+    from pysail.spark import SparkConnectServer  # noqa: PLC0415
+
+    server = SparkConnectServer("127.0.0.1", 0)
+    server.start(background=True)
+    host, port = server.listening_address
+    spark = SparkSession.builder.remote(f"sc://{host}:{port}").getOrCreate()
+    yield spark
+    spark.stop()
+    server.stop()
+
+
+# By the package of the server.
+SESSIONS = {"pyspark": spark_session, "pysail": sail_session}
+
+
+def run(spark: SparkSession, query: Query) -> int | None:
+    """Run a query; the count if it counts."""
+    servers = {"kafka.bootstrap.servers": query.servers}
+    reader = spark.read.format(query.format).options(**servers, subscribe=query.topic)
+    if query.headers:
+        reader = reader.option("includeHeaders", "true")
+    if query.columns and query.format == "pykafka":
+        reader = reader.schema(query.columns)
+    rows = reader.load()
+    if query.columns:
+        rows = rows.select(*(column.split()[0] for column in query.columns.split(", ")))
+    if query.counts:
+        return rows.count()
+    if query.to:
+        rows.write.format(query.format).options(**servers, topic=query.to).mode("append").save()
+    else:
+        rows.write.format("noop").mode("overwrite").save()
+    return None
+
+
+def main(kind: str) -> None:
+    with SESSIONS[kind]() as spark:
+        print(json.dumps(f"{kind} {metadata.version(kind)}"), flush=True)
+        for line in sys.stdin:
+            before = time.perf_counter()
+            count = run(spark, Query(*json.loads(line)))
+            print(json.dumps(Ran(time.perf_counter() - before, count)), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

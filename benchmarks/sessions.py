@@ -1,0 +1,63 @@
+"""Sessions of Spark and of Sail in processes and venvs of their own, which take turns."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.session_process import Query, Ran
+from tests.jvm_connector import PYSPARK
+
+ROOT = Path(__file__).parents[1]
+VENVS = {"pyspark": f".venv-spark-{PYSPARK}", "pysail": ".venv-sail"}
+
+
+class Session:
+    """A process of `session_process`.
+
+    Attributes:
+        pid: Its id.
+        version: What runs in it.
+    """
+
+    def __init__(self, kind: str) -> None:
+        python = ROOT / VENVS[kind] / "bin" / "python"
+        self._started = time.perf_counter()
+        self._process = subprocess.Popen(
+            [python, "-m", "benchmarks.session_process", kind],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.pid = self._process.pid
+        self.version = str(self._response())
+
+    def run(self, query: Query) -> Ran:
+        """Run a query to its end."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(query) + "\n")
+        self._process.stdin.flush()
+        return Ran(*self._response())
+
+    def age(self) -> float:
+        """Seconds since the process was started."""
+        return time.perf_counter() - self._started
+
+    def close(self) -> None:
+        """End the process."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(60)
+
+    def _response(self) -> Any:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            sys.exit("A session ended early: run its module by hand to see why")
+        return json.loads(line)
