@@ -5,7 +5,6 @@ With scripted brokers that lead and keep logs as real ones do, one fault at a ti
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -133,9 +132,12 @@ def test_fault_34_a_range_with_gaps_is_read_to_its_end(
 
 def test_fault_34_missing_offsets_are_not_polled_in_a_loop() -> None:
     """The log ends before the range, as after the election of a follower that lagged."""
-    with one_partition((b"a",), retry_backoff_ms=20) as (cluster, client):
+    with (
+        one_partition((b"a",), retry_backoff_ms=200) as (cluster, client),
+        sleeps_take_no_time(),
+    ):
         with pytest.raises(OffsetOutOfRangeError, match=r"offset 1 of t-0 .* holds \[0, 1\)"):
-            read(client, 0, 5, idle_ms=200)
+            read(client, 0, 5, idle_ms=2_000)
         assert len(cluster.asked(FetchRequest)) <= 15
 
 
@@ -164,16 +166,19 @@ def test_fault_35_read_uncommitted_hides_only_markers() -> None:
 
 def test_fault_35_responses_with_aborted_records_are_progress() -> None:
     """None leads to a pause, and together they may take longer than the idle time-out."""
-    with one_partition(
-        isolation_level="read_committed", max_partition_fetch_bytes=1, retry_backoff_ms=500
-    ) as (cluster, client):
+    with (
+        one_partition(
+            isolation_level="read_committed", max_partition_fetch_bytes=1, retry_backoff_ms=5_000
+        ) as (cluster, client),
+        sleeps_take_no_time() as pass_seconds,
+    ):
         log = cluster.log(PARTITION)
         for _ in range(40):
             log.append(in_transaction(1, b"no"))
         log.end_transaction(1, 0, ABORT)
         log.append(batch_of(b"end"))
-        cluster.spoil(FetchRequest, faults.delayed(5))
-        assert read(client, 0, 42, idle_ms=150) == [(41, b"end")]
+        cluster.spoil(FetchRequest, faults.changed(lambda _: pass_seconds(0.1)))
+        assert read(client, 0, 42, idle_ms=3_000) == [(41, b"end")]
         assert len(cluster.asked(FetchRequest)) == 42
 
 
@@ -183,8 +188,11 @@ def test_fault_36_an_open_transaction_hides_later_records() -> None:
         log.first_unstable_offset = 1
         assert offset_of(client, LATEST_TIMESTAMP) == 1
         assert read(client, 0, 1) == ABC[:1]
-        with pytest.raises(KafkaTimeoutError, match="Cannot fetch record for offset 1 of t-0"):
-            read(client, 0, 3, idle_ms=100)
+        with (
+            pytest.raises(KafkaTimeoutError, match="Cannot fetch record for offset 1 of t-0"),
+            sleeps_take_no_time(),
+        ):
+            read(client, 0, 3, idle_ms=2_000)
         log.first_unstable_offset = None
         assert offset_of(client, LATEST_TIMESTAMP) == 3
         assert read(client, 0, 3) == ABC
@@ -254,13 +262,19 @@ def test_fault_39_unrequested_data_is_ignored(change: Any, version: int) -> None
 
 @pytest.mark.parametrize("change", [nothing, no_partition, only_another_topic])
 def test_fault_39_a_missing_partition_is_fetched_again(change: Any) -> None:
-    with one_partition(*IN_THREE, retry_backoff_ms=5) as (cluster, client):
+    with (
+        one_partition(*IN_THREE, retry_backoff_ms=100, retry_backoff_max_ms=200) as (
+            cluster,
+            client,
+        ),
+        sleeps_take_no_time(),
+    ):
         cluster.spoil(FetchRequest, faults.only(3, faults.changed(change)))
         assert read(client, 0, 3) == ABC
         cluster.spoil(FetchRequest, faults.changed(change))
         before = len(cluster.asked(FetchRequest))
         with pytest.raises(OutOfStepError, match=r"Fetch of t-0 at offset 0 .*lacks the partition"):
-            read(client, 0, 3, idle_ms=100)
+            read(client, 0, 3, idle_ms=2_000)
         assert len(cluster.asked(FetchRequest)) - before < 30
 
 
@@ -299,15 +313,16 @@ def test_fault_40_temporary_errors_are_retried(kind: type[Request], error: Error
 
 @pytest.mark.parametrize("error", TEMPORARY)
 def test_fault_40_lasting_errors_end_at_the_deadline(error: ErrorCode) -> None:
-    with one_partition((b"a",), retry_backoff_ms=10, retry_backoff_max_ms=40) as (cluster, client):
+    with (
+        one_partition((b"a",), retry_backoff_ms=100, retry_backoff_max_ms=400) as (cluster, client),
+        sleeps_take_no_time(),
+    ):
         cluster.spoil(FetchRequest, faults.refusing(error))
         cluster.spoil(ListOffsetsRequest, faults.refusing(error))
-        started = time.monotonic()
         with pytest.raises(BrokerError, match=rf"Fetch of t-0 at offset 0 .*{error.name}"):
-            read(client, 0, 1, idle_ms=200)
+            read(client, 0, 1, idle_ms=2_000)
         with pytest.raises(BrokerError, match=rf"ListOffsets of t-0 to broker 1.*{error.name}"):
-            list_offsets(client, {PARTITION: LATEST_TIMESTAMP}, Deadline.after(200))
-        assert time.monotonic() - started < 10
+            list_offsets(client, {PARTITION: LATEST_TIMESTAMP}, Deadline.after(2_000))
         assert len(cluster.asked(FetchRequest)) < 20
         assert len(cluster.asked(ListOffsetsRequest)) < 20
 
@@ -325,10 +340,13 @@ def test_fault_40_and_43_a_refused_batch_is_written_once(error: ErrorCode) -> No
     "error", [ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER, *SESSION_ERRORS]
 )
 def test_fault_40_a_response_error_is_not_retried_in_a_loop(error: ErrorCode) -> None:
-    with one_partition((b"a",), retry_backoff_ms=20, retry_backoff_max_ms=40) as (cluster, client):
+    with (
+        one_partition((b"a",), retry_backoff_ms=200, retry_backoff_max_ms=400) as (cluster, client),
+        sleeps_take_no_time(),
+    ):
         cluster.spoil(FetchRequest, faults.refusing_all(error))
         with pytest.raises(BrokerError, match=error.name):
-            read(client, 0, 1, idle_ms=300)
+            read(client, 0, 1, idle_ms=3_000)
         assert len(cluster.asked(FetchRequest)) <= 20
 
 
@@ -395,10 +413,10 @@ def test_fault_41_a_response_with_only_a_throttle_time(
 
 
 def test_fault_41_throttled_until_the_time_out() -> None:
-    with one_partition((b"a",)) as (cluster, client):
-        cluster.spoil(FetchRequest, over_quota(10))
+    with one_partition((b"a",)) as (cluster, client), sleeps_take_no_time():
+        cluster.spoil(FetchRequest, over_quota(200))
         with pytest.raises(KafkaError, match=r"Fetch to broker 1 .*throttles|Cannot fetch record"):
-            read(client, 0, 1, idle_ms=100)
+            read(client, 0, 1, idle_ms=2_000)
         assert len(cluster.asked(FetchRequest)) <= 12
 
 
@@ -410,7 +428,7 @@ def test_fault_41_an_empty_response_is_no_end_of_the_log(served: int) -> None:
         cluster.spoil(FetchRequest, over_quota(1))
         for position in (0, 1):
             with pytest.raises(KafkaTimeoutError, match=f"record for offset {position} |throttles"):
-                read(client, position, 2, idle_ms=60)
+                read(client, position, 2, idle_ms=2_000)
 
 
 def test_fault_41_batches_are_yielded_before_the_wait() -> None:
@@ -475,11 +493,11 @@ def test_fault_16_the_leader_moves_between_responses() -> None:
 
 
 def test_every_error_code_is_raised_or_retried() -> None:
-    with one_partition(*IN_THREE) as (cluster, client):
+    with one_partition(*IN_THREE) as (cluster, client), sleeps_take_no_time():
         for error in ErrorCode:
             cluster.push_errors(FetchRequest, error)
             try:
-                assert read(client, 0, 3, idle_ms=200) == ABC
+                assert read(client, 0, 3, idle_ms=SOON_MS) == ABC
             except KafkaError as refusal:
                 assert error.name in str(refusal)
                 assert not error.retriable

@@ -19,6 +19,7 @@ from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import Log, batch_of
 from tests.fakes.reading import PARTITION, one_partition, read
+from tests.fakes.skipping_time import sleeps_take_no_time
 
 LEADER, FOLLOWER, OTHER = 1, 2, 3
 VALUES = [(number, b"%d" % number) for number in range(6)]
@@ -213,10 +214,10 @@ def test_fault_21_a_leader_that_always_names_a_replica(replica_id: int) -> None:
         data = response.responses[0].partitions[0]
         data.preferred_read_replica, data.records = replica_id, b""
 
-    with nearby(retry_backoff_ms=20) as (cluster, client):
+    with nearby(retry_backoff_ms=200) as (cluster, client), sleeps_take_no_time():
         cluster.spoil(FetchRequest, faults.changed(send_away))
         with pytest.raises(KafkaTimeoutError, match="Cannot fetch record for offset 0 of t-0"):
-            read(client, 0, 6, idle_ms=200)
+            read(client, 0, 6, idle_ms=2_000)
         assert len(cluster.asked(FetchRequest)) < 20
 
 
