@@ -180,7 +180,7 @@ class Launcher:
         self._start_process(_ZOOKEEPER, command, folder)
         self._expected.add(_ZOOKEEPER)
         address = (HOST, self._layout.zookeeper_port or 0)
-        self._wait(lambda: probe.accepts(address), _ZOOKEEPER, deadline)
+        self._wait(lambda: probe.zookeeper_serves(address), _ZOOKEEPER, deadline)
 
     def _start_broker(self, node: NodeLayout) -> None:
         command = broker_command(self._runtime, self._layout, node)

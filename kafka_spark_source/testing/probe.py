@@ -52,8 +52,23 @@ def registered_brokers(address: Address) -> frozenset[int]:
         return frozenset()
 
 
+def zookeeper_serves(address: Address) -> bool:
+    """Whether ZooKeeper has its data, so that connections can come and go.
+
+    One that ends before, without a command, is never closed: its thread reads the end again and
+    again, with a line in the log each time (seen in 3.4.9 and 3.4.10).
+    """
+    return b"ephemeral nodes dump" in _dump(address)
+
+
 def zookeeper_brokers(address: Address) -> frozenset[int]:
-    """The node ids that brokers registered in ZooKeeper, from its own command `dump`."""
+    """The node ids that brokers registered in ZooKeeper."""
+    found = re.findall(rb"/brokers/ids/(\d+)", _dump(address))
+    return frozenset(int(node_id) for node_id in found)
+
+
+def _dump(address: Address) -> bytes:
+    """ZooKeeper's response to its own command `dump`; empty without a complete one."""
     dump = b""
     try:
         with socket.create_connection(address, _TIMEOUT_SECONDS) as stream:
@@ -61,8 +76,8 @@ def zookeeper_brokers(address: Address) -> frozenset[int]:
             while piece := stream.recv(1 << 16):
                 dump += piece
     except OSError:
-        return frozenset()
-    return frozenset(int(node_id) for node_id in re.findall(rb"/brokers/ids/(\d+)", dump))
+        return b""
+    return dump
 
 
 def _request(address: Address, api: int, body: bytes, tls: ssl.SSLContext | None) -> bytes:

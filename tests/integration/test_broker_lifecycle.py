@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ from kafka_spark_source.testing import (
     KafkaCluster,
     LocalBrokerError,
     probe,
+    waiting,
 )
 from kafka_spark_source.testing.identity import ProcessIdentity
 from kafka_spark_source.testing.plugin import ClusterFactory
@@ -231,6 +233,21 @@ def test_a_broker_that_dies_later_is_reported_by_check() -> None:
 def test_a_broker_that_starts_too_slowly_is_reported() -> None:
     with pytest.raises(BrokerStartError, match=r"was not ready after 0\.1 s|did not end within"):
         KafkaCluster(start_timeout=0.1).start()
+
+
+@pytest.mark.slow
+def test_zookeeper_is_idle_after_its_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that never closes a connection logs its end for ever; often, if probed all the time."""
+    monkeypatch.setattr(waiting, "_INTERVAL_SECONDS", 0)
+    with KafkaCluster("0.10.2.2") as cluster:
+        log = cluster.folder / "zookeeper" / "zookeeper.log"
+
+        def is_idle() -> bool:
+            before = log.stat()
+            time.sleep(1)
+            return log.stat().st_mtime_ns == before.st_mtime_ns
+
+        assert Deadline(GONE_SECONDS).wait_for(is_idle)
 
 
 @pytest.mark.slow

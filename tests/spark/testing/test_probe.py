@@ -86,8 +86,23 @@ def test_brokers_from_zookeeper(responding_peer: StartPeer) -> None:
     assert probe.zookeeper_brokers(responding_peer(dump)) == {1, 12}
 
 
+@pytest.mark.parametrize(
+    ("dump", "serves"),
+    [
+        (b"SessionTracker dump:\nSession Sets (0):\nephemeral nodes dump:\nSessions (0):\n", True),
+        (b"This ZooKeeper instance is not currently serving requests\n", False),
+        (b"SessionTracker dump:\n", False),
+        (b"", False),
+    ],
+    ids=["complete", "not yet", "cut", "nothing"],
+)
+def test_zookeeper_serves(responding_peer: StartPeer, dump: bytes, serves: bool) -> None:
+    assert probe.zookeeper_serves(responding_peer(dump)) is serves
+
+
 def test_probes_of_a_closed_port(closed_port: probe.Address) -> None:
     assert not probe.accepts(closed_port)
     assert not probe.answers_api_versions(closed_port)
     assert not probe.registered_brokers(closed_port)
     assert not probe.zookeeper_brokers(closed_port)
+    assert not probe.zookeeper_serves(closed_port)
