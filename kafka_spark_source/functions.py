@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _Options: TypeAlias = "Mapping[str, str] | None"
 # None on PySpark 4.0.
 _arrow_udf: Final = getattr(F, "arrow_udf", None)
+if _arrow_udf is None:
+    from kafka_spark_source import functions_40  # which needs pandas
 
 
 def from_avro(
@@ -177,13 +179,10 @@ def _decoded(data: Column | str, arguments: Arguments) -> Column:
         with hide_traceback():
             return decode(payloads)
 
-    found: Column
-    if _arrow_udf:
-        found = _arrow_udf(decoded, to_spark(to))(data)
+    if _arrow_udf is None:
+        found: Column = functions_40.decoded(decoded, to, data)
     else:
-        from kafka_spark_source import functions_40  # noqa: PLC0415 - it needs pandas
-
-        found = functions_40.decoded(decoded, to, data)
+        found = _arrow_udf(decoded, to_spark(to))(data)
     return found
 
 
@@ -195,11 +194,8 @@ def _encoded(data: Column | str, arguments: Arguments) -> Column:
         with hide_traceback():
             return encode_column(values, writer, COLUMN)
 
-    found: Column
-    if _arrow_udf:
-        found = _arrow_udf(encoded, T.BinaryType())(data)
+    if _arrow_udf is None:
+        found: Column = functions_40.encoded(encoded, data)
     else:
-        from kafka_spark_source import functions_40  # noqa: PLC0415 - it needs pandas
-
-        found = functions_40.encoded(encoded, data)
+        found = _arrow_udf(encoded, T.BinaryType())(data)
     return found
