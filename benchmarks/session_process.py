@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
+from tests.sail_session import run_sail_session
+
 
 class Query(NamedTuple):
     """A read of a topic.
@@ -53,21 +55,8 @@ def spark_session() -> Iterator[SparkSession]:
     spark.stop()
 
 
-@contextmanager
-def sail_session() -> Iterator[SparkSession]:
-    from pysail.spark import SparkConnectServer  # noqa: PLC0415
-
-    server = SparkConnectServer("127.0.0.1", 0)
-    server.start(background=True)
-    host, port = server.listening_address
-    spark = SparkSession.builder.remote(f"sc://{host}:{port}").getOrCreate()
-    yield spark
-    spark.stop()
-    server.stop()
-
-
 # By the package of the server.
-SESSIONS = {"pyspark": spark_session, "pysail": sail_session}
+SESSIONS = {"pyspark": spark_session, "pysail": contextmanager(run_sail_session)}
 
 
 def run(spark: SparkSession, query: Query) -> int | None:

@@ -11,6 +11,8 @@ from importlib.util import find_spec
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.sail_session import run_sail_session
+
 if find_spec("pysail") is None:
     collect_ignore_glob = ["test_*.py"]
 
@@ -18,12 +20,4 @@ if find_spec("pysail") is None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session of the thin client, in which nothing is registered: Sail finds the format."""
-    from pysail.spark import SparkConnectServer  # noqa: PLC0415
-
-    server = SparkConnectServer("127.0.0.1", 0)
-    server.start(background=True)
-    host, port = server.listening_address
-    session = SparkSession.builder.remote(f"sc://{host}:{port}").getOrCreate()
-    yield session
-    session.stop()
-    server.stop()
+    yield from run_sail_session()
