@@ -64,6 +64,7 @@ def test_fault_22_unknown_topic_errors_of_a_stale_leader(
         sleeps_take_no_time(),
     ):
         offer(cluster, versions)
+        assert read(client, 0, 1) == ABC[:1]  # the connection is there
         cluster.push_errors(FetchRequest, ErrorCode.NONE, *[error] * 6)
         assert read(client, 0, 3, idle_ms=2_000) == ABC
 
