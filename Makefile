@@ -65,8 +65,7 @@ lint-here:
 	$(BIN)/vulture
 
 test-protocol: $(VENV)/.installed-dev
-	@COVERAGE_FILE=build/test/.coverage.protocol FUZZ_SECONDS=$(if $(filter all,$(TIER)),60,5) \
-		$(call PART,$@) $(BIN)/python -m pytest \
+	@COVERAGE_FILE=build/test/.coverage.protocol $(call PART,$@) $(BIN)/python -m pytest \
 		$(COVERED) tests --ignore=tests/spark --ignore=tests/integration $(call SELECT,not slow)
 
 test-spark: $(VENV)/.installed-dev

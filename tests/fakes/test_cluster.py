@@ -137,6 +137,7 @@ def test_a_waiting_broker_can_be_stopped() -> None:
             client.topics(["t"], Deadline.after(50))
 
 
+@pytest.mark.no_cover
 def test_ten_thousand_partitions() -> None:
     with ScriptedCluster(nodes=3) as cluster:
         cluster.add_topic("t", partitions=10_000)

@@ -32,6 +32,7 @@ def test_readme_shows_the_quickstart() -> None:
     assert code.replace(": servers}", ': "localhost:9092"}') in readme
 
 
+@pytest.mark.slow
 def test_orders_avro(
     kafka_cluster_factory: ClusterFactory, schema_registry: SchemaRegistry
 ) -> None:

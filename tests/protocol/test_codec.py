@@ -504,6 +504,7 @@ def test_long_array_of_numbers() -> None:
     assert decode(Wide, 0, encode(Wide(rows=[row]), 0)).rows == [row]
 
 
+@pytest.mark.no_cover
 def test_large_responses() -> None:
     partition = MetadataResponse.MetadataResponseTopic.MetadataResponsePartition()
     topic = MetadataResponse.MetadataResponseTopic(name="t", partitions=[partition] * 200_000)

@@ -12,6 +12,7 @@ from tests.formats.avro.checks import as_fastavro_reads, as_pairs, check, plan_o
 from tests.formats.avro.payloads import Json, payload, schemas, varint, with_length
 
 
+@pytest.mark.no_cover
 @given(schema=schemas(), data=st.data())
 def test_many_payloads_are_read_as_one_by_one(schema: Json, data: st.DataObject) -> None:
     rows: list[bytes | None] = [payload(data.draw, schema) for _ in range(3)]

@@ -184,6 +184,7 @@ def test_generated_messages(found: list[Any]) -> None:
     check([each and each.SerializeToString() for each in found])
 
 
+@pytest.mark.no_cover
 @given(messages(), st.data())
 def test_damaged_payloads(found: Any, data: st.DataObject) -> None:
     whole = found.SerializeToString()

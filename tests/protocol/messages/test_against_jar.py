@@ -28,6 +28,8 @@ from kafka_protocol.schema import (
 from tests.protocol.catalogue import EVERY_VERSION, MESSAGES, REQUESTS, RESPONSES, name_of
 from tests.protocol.kafka_jar import BEFORE_4, CURRENT, KafkaJar
 
+pytestmark = pytest.mark.no_cover
+
 JarOf = Callable[[str], KafkaJar]
 Json = dict[str, Any]
 

@@ -23,6 +23,8 @@ from tests.protocol.catalogue import EVERY_VERSION, name_of
 from tests.protocol.kafka_jar import BEFORE_4, CURRENT, KafkaJar, MessageOracle
 from tests.protocol.strategies import encode, full, structs
 
+pytestmark = pytest.mark.no_cover
+
 OracleOf = Callable[[type[Message], int], MessageOracle]
 
 

@@ -17,6 +17,8 @@ from kafka_protocol.schema import MAX_ELEMENTS, Message, Response, describe
 from tests.protocol.catalogue import EVERY_VERSION, MESSAGES, name_of
 from tests.protocol.strategies import damaged, encode, full, structs
 
+pytestmark = pytest.mark.no_cover
+
 
 @pytest.mark.parametrize(("cls", "version"), EVERY_VERSION, ids=name_of)
 def test_message_truncated_at_every_byte(cls: type[Message], version: int) -> None:

@@ -10,6 +10,8 @@ from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_spark_source.source import KafkaDataSource
 from tests.fakes.cluster import ScriptedCluster
 
+pytestmark = pytest.mark.no_cover
+
 NODES = 3
 
 

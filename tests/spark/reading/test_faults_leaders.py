@@ -35,7 +35,7 @@ from tests.fakes.log import Log, batch_of
 from tests.fakes.mock_cluster import CUT, MockCluster
 from tests.fakes.reading import PARTITION
 
-pytestmark = pytest.mark.usefixtures("alone_and_in_a_group")
+pytestmark = [pytest.mark.no_cover, pytest.mark.usefixtures("alone_and_in_a_group")]
 
 FIXED = '{"t":{"0":0}}'
 

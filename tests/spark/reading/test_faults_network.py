@@ -26,7 +26,7 @@ from tests.fakes.mock_cluster import CUT
 from tests.fakes.reading import PARTITION
 from tests.fakes.skipping_time import sleeps_take_no_time
 
-pytestmark = pytest.mark.usefixtures("alone_and_in_a_group")
+pytestmark = [pytest.mark.no_cover, pytest.mark.usefixtures("alone_and_in_a_group")]
 
 APIS: list[type[Request]] = [MetadataRequest, ListOffsetsRequest, FetchRequest]
 EACH_API = pytest.mark.parametrize("kind", APIS, ids=lambda kind: kind.api_name)

@@ -45,7 +45,7 @@ from tests.fakes.log import START_MS, batch_of
 from tests.fakes.reading import PARTITION
 from tests.protocol.records.strategies import APPENDED_AT, wrapper_of
 
-pytestmark = pytest.mark.usefixtures("alone_and_in_a_group")
+pytestmark = [pytest.mark.no_cover, pytest.mark.usefixtures("alone_and_in_a_group")]
 
 
 def ends(start: int, until: int) -> dict[str, Any]:

@@ -26,6 +26,8 @@ from tests.fakes.reading import PARTITION
 from tests.fakes.stream_loss import FAIL_OR_NOT
 from tests.fakes.stream_reading import LIMITS, MOMENTS, Moment, Options, streaming, values
 
+pytestmark = pytest.mark.no_cover
+
 # --- Leaders that move ---------------------------------------------------------------------------
 
 

@@ -24,7 +24,7 @@ from tests.fakes.reading import PARTITION
 from tests.fakes.stream_loss import AFTER_THE_LOG, FAIL_OR_NOT, GO_ON, LIMITS, fill, recreate
 from tests.fakes.stream_reading import Moment, Options, since_4_2, streaming, values
 
-pytestmark = pytest.mark.usefixtures("short_topic_grace")
+pytestmark = [pytest.mark.no_cover, pytest.mark.usefixtures("short_topic_grace")]
 
 # --- Partitions that are added -------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ from tests.fakes.stream_reading import (
     values,
 )
 
-pytestmark = pytest.mark.usefixtures("partitions_are_never_fresh")
+pytestmark = [pytest.mark.no_cover, pytest.mark.usefixtures("partitions_are_never_fresh")]
 
 # --- Where a query starts ------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ SOON_SECONDS = 10
 # A re-created topic is known by its id long before: on a slow machine too.
 SLOW_NEWS: Options = {"kafka_topic_metadata_propagation_max_ms": 5_000}
 
-pytestmark = pytest.mark.usefixtures("short_topic_grace")
+pytestmark = [pytest.mark.no_cover, pytest.mark.usefixtures("short_topic_grace")]
 
 # --- Topics that are deleted ---------------------------------------------------------------------
 

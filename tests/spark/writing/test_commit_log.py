@@ -184,6 +184,7 @@ def snapshots_in(cluster: TransactionalCluster) -> int:
     return sum(each.key == b"snapshot" for batch in batches for each in decode_records(batch))
 
 
+@pytest.mark.no_cover
 def test_a_claim_reads_little_of_a_long_log(cluster: TransactionalCluster) -> None:
     logs = [log_of(cluster, f"query-{number}") for number in range(10)]
     retired = decided(log_of(cluster, "retired"), 1)

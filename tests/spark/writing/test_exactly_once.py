@@ -391,6 +391,7 @@ LATER: dict[str, Callable[[Spark, str], object]] = {
 MOMENTS = ("planned", "some tasks", "all tasks", *(f"{at}, {how}" for at in DEATHS for how in "01"))
 
 
+@pytest.mark.no_cover
 @settings(max_examples=max(60, settings().max_examples * 3 // 5))
 @given(
     st.lists(

@@ -187,6 +187,7 @@ def test_several_positions_take_requests_by_broker_and_position() -> None:
             assert len(numbers) == len(set(numbers))
 
 
+@pytest.mark.no_cover
 def test_planning_ten_thousand_partitions_takes_few_requests() -> None:
     with ScriptedCluster(nodes=3) as cluster:
         cluster.add_topic("t", partitions=10_000)

@@ -58,6 +58,7 @@ def test_a_poll_sends_one_request_to_each_leader() -> None:
         assert [now - then for now, then in zip(after, before, strict=True)] == [0, 3 * 2]
 
 
+@pytest.mark.no_cover
 def test_the_same_response_is_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """However large it is: these are 130 kB, of 5,000 partitions."""
     decoded: list[type[Response]] = []

@@ -185,6 +185,7 @@ LOSSES = {
 }
 
 
+@pytest.mark.no_cover
 @settings(max_examples=max(40, settings().max_examples * 2 // 5))
 @given(
     st.lists(st.sampled_from(PASSING), max_size=12),

@@ -576,6 +576,7 @@ LOST_IN_TURN = st.lists(st.sampled_from([*LOSSES, "late"]), max_size=6)
 CHOICES = st.lists(st.booleans(), min_size=MAX_COUNT, max_size=MAX_COUNT)
 
 
+@pytest.mark.no_cover
 @settings(max_examples=max(30, settings().max_examples * 3 // 10))
 @given(
     st.fixed_dictionaries(dict.fromkeys((*APIS, ProduceRequest), LOST_IN_TURN)),
