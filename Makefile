@@ -47,7 +47,7 @@ demo-stream: $(VENV)/.installed-demo
 test:
 	rm -rf build/test
 	@$(MAKE) --jobs=2 --keep-going --no-print-directory IN_PARTS=1 $(PARTS); parts=$$?; \
-	$(MAKE) --no-print-directory IN_PARTS=1 coverage; coverage=$$?; \
+	$(if $(MEASURED),$(MAKE) --no-print-directory IN_PARTS=1 coverage,true); coverage=$$?; \
 	$(BIN)/python tests/parts.py report; exit $$((parts + coverage))
 
 # Every test, on every release of PySpark.
@@ -102,8 +102,10 @@ test-sail: .venv-sail/.installed
 		$(call SELECT,core,integration)
 
 # Coverage of the parts without brokers. What needs no socket is covered whole; for the rest the
-# floor is what is reached, and is never lowered.
-COVERED = $(if $(IN_PARTS),--cov --cov-report=)
+# floor is what is reached, and is never lowered. It is measured in `make test` only: tracing makes
+# the tests two to three times slower, and more examples would change nothing.
+MEASURED = $(filter quick,$(TIER))
+COVERED = $(if $(and $(IN_PARTS),$(MEASURED)),--cov --cov-report=)
 COVERED_WHOLE := protocol/kafka_protocol/*
 COLUMNS_AND_CLIENT := protocol/kafka_protocol/columnar
 SOCKETS := protocol/kafka_protocol/client/*,$(COLUMNS_AND_CLIENT)/topic.py,$(COLUMNS_AND_CLIENT)/table.py
