@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import Any
 
 import pytest
@@ -31,6 +31,16 @@ Consume = Callable[[str, int, int], list[Any]]
 _TRANSACTION_CHECK = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "500"}
 
 _numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def own_clusters() -> Iterator[ClusterFactory]:
+    """Starts clusters that other modules do not use: they end with the module.
+
+    Those of `kafka_cluster_factory` idle until the end of the session, each for 2 % of a core.
+    """
+    with ExitStack() as clusters:
+        yield ClusterFactory(clusters)
 
 
 @pytest.fixture(scope="session")

@@ -92,9 +92,9 @@ def test_fault_01_one_good_address_is_enough(
 
 @pytest.mark.slow
 def test_fault_02_unreachable_advertised_listener(
-    kafka_cluster_factory: ClusterFactory, read_refuses: Refuses
+    own_clusters: ClusterFactory, read_refuses: Refuses
 ) -> None:
-    kafka = kafka_cluster_factory(config={"advertised.listeners": "PLAINTEXT://127.0.0.1:1"})
+    kafka = own_clusters(config={"advertised.listeners": "PLAINTEXT://127.0.0.1:1"})
     servers = kafka.bootstrap_servers
     create_at_bootstrap_address(kafka, "t")
     line = read_refuses(subscribe="t", kafka__bootstrap__servers=servers, **QUICK)
@@ -124,9 +124,9 @@ def test_fault_03_a_port_that_sends_nothing(read_refuses: Refuses) -> None:
 
 @pytest.mark.slow
 def test_fault_03_a_port_that_speaks_tls(
-    kafka_cluster_factory: ClusterFactory, read_refuses: Refuses
+    own_clusters: ClusterFactory, read_refuses: Refuses
 ) -> None:
-    kafka = kafka_cluster_factory(security="SSL")
+    kafka = own_clusters(security="SSL")
     line = read_refuses(subscribe="t", kafka__bootstrap__servers=kafka.bootstrap_servers)
     assert kafka.bootstrap_servers in line
     assert "TLS" in line

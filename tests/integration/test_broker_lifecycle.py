@@ -155,10 +155,8 @@ def test_a_node_that_is_stopped_keeps_its_data() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["4.3.1", pytest.param("1.1.1", marks=pytest.mark.slow)])
-def test_a_sasl_ssl_listener_checks_passwords(
-    version: str, kafka_cluster_factory: ClusterFactory
-) -> None:
-    cluster = kafka_cluster_factory(version, security="SASL_SSL")
+def test_a_sasl_ssl_listener_checks_passwords(version: str, own_clusters: ClusterFactory) -> None:
+    cluster = own_clusters(version, security="SASL_SSL")
     assert cluster.username == "alice"
     assert cluster.sasl_mechanisms
     for mechanism in cluster.sasl_mechanisms:
@@ -174,8 +172,8 @@ def test_a_sasl_ssl_listener_checks_passwords(
         assert_refused(options | wrong, KafkaError._AUTHENTICATION)
 
 
-def test_a_tls_listener_has_the_clusters_certificate(kafka_cluster_factory: ClusterFactory) -> None:
-    cluster = kafka_cluster_factory(security="SSL")
+def test_a_tls_listener_has_the_clusters_certificate(own_clusters: ClusterFactory) -> None:
+    cluster = own_clusters(security="SSL")
     assert cluster.username is cluster.password is None
     trusting = {"security.protocol": "SSL", "ssl.ca.location": str(cluster.ca_file)}
     assert admin_of(cluster, **trusting).list_topics(timeout=CLIENT_SECONDS).brokers
@@ -196,8 +194,8 @@ def assert_refused(options: dict[str, str], code: int) -> None:
     assert Deadline(CLIENT_SECONDS).wait_for(is_reported), errors
 
 
-def test_an_advertised_listener_can_be_unreachable(kafka_cluster_factory: ClusterFactory) -> None:
-    cluster = kafka_cluster_factory(config={"advertised.listeners": "PLAINTEXT://127.0.0.1:1"})
+def test_an_advertised_listener_can_be_unreachable(own_clusters: ClusterFactory) -> None:
+    cluster = own_clusters(config={"advertised.listeners": "PLAINTEXT://127.0.0.1:1"})
     (broker,) = admin_of(cluster).list_topics(timeout=CLIENT_SECONDS).brokers.values()
     assert f"{broker.host}:{broker.port}" == "127.0.0.1:1"
 

@@ -51,11 +51,12 @@ _numbers = itertools.count(1)
         for version in RELEASES
     ],
 )
-def kafka(request: pytest.FixtureRequest, kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
+def kafka(request: pytest.FixtureRequest) -> Iterator[KafkaCluster]:
     if request.param == NEWEST:
-        shared: KafkaCluster = request.getfixturevalue("kafka_cluster")
-        return shared
-    return kafka_cluster_factory(request.param)
+        yield request.getfixturevalue("kafka_cluster")
+    else:
+        with KafkaCluster(request.param) as cluster:
+            yield cluster
 
 
 @pytest.fixture(scope="module")
@@ -236,11 +237,9 @@ def test_records_come_back_as_they_were_written(
 
 
 @pytest.mark.slow
-def test_fault_29_overflow_behind_down_converted_messages(
-    kafka_cluster_factory: ClusterFactory,
-) -> None:
+def test_fault_29_overflow_behind_down_converted_messages(own_clusters: ClusterFactory) -> None:
     """Down-conversion drops the headers; a message of offset -1 fills the response (KIP-283)."""
-    kafka = kafka_cluster_factory("2.8.2")
+    kafka = own_clusters("2.8.2")
     servers = {"bootstrap.servers": kafka.bootstrap_servers}
     partition = TopicPartition("down-converted", 0)
     written = columns(ROWS, headers=True)

@@ -56,10 +56,10 @@ MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 
 
 @pytest.fixture(scope="module")
-def sasl(kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
+def sasl(own_clusters: ClusterFactory) -> KafkaCluster:
     """SASL_SSL with every mechanism that needs no other server, and sessions of 2 seconds."""
     mechanisms = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER"
-    cluster = kafka_cluster_factory(
+    cluster = own_clusters(
         security="SASL_SSL",
         config={
             "sasl.enabled.mechanisms": mechanisms,
@@ -73,13 +73,11 @@ def sasl(kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
 
 
 @pytest.fixture(scope="module")
-def mutual(
-    kafka_cluster_factory: ClusterFactory, tmp_path_factory: pytest.TempPathFactory
-) -> KafkaCluster:
+def mutual(own_clusters: ClusterFactory, tmp_path_factory: pytest.TempPathFactory) -> KafkaCluster:
     """SSL, with certificates of clients required."""
     authority = tmp_path_factory.mktemp("trust") / "ca.pem"
     authority.write_text(tls.authority_pem())
-    return kafka_cluster_factory(
+    return own_clusters(
         security="SSL",
         config={
             "ssl.client.auth": "required",
@@ -90,9 +88,9 @@ def mutual(
 
 
 @pytest.fixture(scope="module")
-def old(kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
+def old(own_clusters: ClusterFactory) -> KafkaCluster:
     """SASL without TLS, on a broker without sessions (KIP-368)."""
-    cluster = kafka_cluster_factory("1.1.1", security="SASL_PLAINTEXT")
+    cluster = own_clusters("1.1.1", security="SASL_PLAINTEXT")
     guard(cluster.password)
     return cluster
 

@@ -202,9 +202,9 @@ def test_fault_26_a_topic_that_may_not_be_written(
 
 
 def test_fault_26_below_2_8_idempotent_writes_need_a_right(
-    kafka_cluster_factory: ClusterFactory,
+    own_clusters: ClusterFactory,
 ) -> None:
-    kafka = kafka_cluster_factory(
+    kafka = own_clusters(
         "1.1.1",
         security="SASL_PLAINTEXT",
         config={
