@@ -92,7 +92,6 @@ def with_ms(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-@pytest.mark.no_cover
 @given(pieces=st.lists(batches(), min_size=1, max_size=5), target=st.sampled_from([1, 500, 10**6]))
 def test_equals_the_reference_codec(pieces: list[tuple[bytes, list[Record]]], target: int) -> None:
     """For any batches, and any size of Arrow batches."""
@@ -203,7 +202,6 @@ def test_offsets_without_gaps_come_from_the_headers(
     ]
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("max_batch_bytes", [500, 5_000, 50_000, 500_000])
 def test_many_records_equal_the_reference_codec(max_batch_bytes: int) -> None:
     random = np.random.default_rng(3)

@@ -15,8 +15,6 @@ from kafka.partitioner.default import murmur2 as kafka_pythons_murmur2
 from kafka_protocol.columnar.key_hashes import fnv1a, hash_keys, murmur2
 from kafka_protocol.partitioners import KeyHash
 
-pytestmark = pytest.mark.no_cover
-
 KEY_TYPES = [pa.binary(), pa.large_binary(), pa.string(), pa.large_string()]
 
 READABLE: dict[KeyHash, Callable[[bytes], int]] = {

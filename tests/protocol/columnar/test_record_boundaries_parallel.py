@@ -17,8 +17,6 @@ from kafka_protocol.columnar.record_boundaries_parallel import find_record_bound
 from kafka_protocol.errors import DecodeError
 from kafka_protocol.primitives import Out
 
-pytestmark = pytest.mark.no_cover
-
 BETWEEN = bytes(61)  # the header of the next batch
 
 
