@@ -224,6 +224,15 @@ def test_projection_keeps_the_order_of_the_columns() -> None:
     assert list(decoded([batch], columns=["offset", "key"])[0]) == ["offset", "key"]
 
 
+def test_rows_of_several_partitions_have_their_own() -> None:
+    batch = RecordBatch(header_of(records_count=1), memoryview(MINIMAL))
+    other = TopicPartition("returns", 1)
+    chunks = [(EVERYTHING, [batch]), (OffsetRange(other, 0, 2**62), [batch, batch])]
+    (arrow,) = decode_batches(chunks, ("topic", "partition"))
+    found = [TopicPartition(row["topic"], row["partition"]) for row in arrow.to_pylist()]
+    assert found == [PARTITION, other, other]
+
+
 MINIMAL = b"\x0c\x00\x08\x00\x01\x01\x00"  # timestamp delta 4, all else null
 
 
