@@ -6,7 +6,12 @@ import os
 import sys
 from collections.abc import Iterator
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+
+# The second one is what PySpark does not translate, as when a Python process dies under a `load`.
+SPARK_ERRORS = (PySparkException, Py4JJavaError)
 
 
 def run_session(name: str, **config: str) -> Iterator[SparkSession]:

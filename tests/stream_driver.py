@@ -53,7 +53,7 @@ class Driver:
         started = Deadline(_SOON_SECONDS).wait_for(
             lambda: text in self._printed.read_text() or self._process.poll() is not None
         )
-        assert started, "the query does not start"
+        assert started, f"the query does not start: {self.printed()}"
         self.expect_running()
         self._start_seconds = time.monotonic() - self._begin
 

@@ -17,12 +17,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tests.jobs.stream_to_files import STARTED
-from tests.spark_session import run_session
+from tests.spark_session import SPARK_ERRORS, run_session
 from tests.stream_folder import StreamFolder
 
 FAILED = "failed: "
@@ -101,7 +100,7 @@ def keep_running(starts: dict[str, Start]) -> None:
                 report(name, running.pop(name).exception())
             try:
                 running[name] = start()
-            except PySparkException as error:
+            except SPARK_ERRORS as error:
                 report(name, error)
         if len(running) == len(starts) and not has_started:
             has_started = True

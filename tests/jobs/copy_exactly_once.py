@@ -12,13 +12,12 @@ import json
 import sys
 from pathlib import Path
 
-from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tests.jobs.pausing_sink import PausingSource
 from tests.jobs.stream_to_files import STARTED
-from tests.spark_session import run_session
+from tests.spark_session import SPARK_ERRORS, run_session
 
 # Longer than a micro-batch on a slow machine; tests wait for it at the end.
 TRANSACTION_TIMEOUT_MS = 45_000
@@ -28,11 +27,12 @@ def main(connector: str, folder: str, options: str) -> None:
     for spark in run_session("copy", spark_master="local[2,4]"):
         spark.dataSource.register(PausingSource)
         while True:
-            query = start(spark, connector, Path(folder), **json.loads(options))
-            print(STARTED, flush=True)
             try:
+                # A start needs Python processes, too, which tests kill.
+                query = start(spark, connector, Path(folder), **json.loads(options))
+                print(STARTED, flush=True)
                 query.awaitTermination()
-            except StreamingQueryException as error:
+            except SPARK_ERRORS as error:
                 print(error, flush=True)
 
 
