@@ -3,15 +3,18 @@
     python -m tests.jobs.copy_exactly_once pykafka folder \
         '{"servers": "...", "source": "topic", "copy": "topic", "limit": "100"}'
 
-The folder contains the checkpoint. Prints STARTED when the query has started.
+The folder contains the checkpoint. Prints STARTED when the query has started for the first
+time; what prevents that ends the job.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -26,13 +29,18 @@ TRANSACTION_TIMEOUT_MS = 45_000
 def main(connector: str, folder: str, options: str) -> None:
     for spark in run_session("copy", spark_master="local[2,4]"):
         spark.dataSource.register(PausingSource)
+        start_query = partial(start, spark, connector, Path(folder), **json.loads(options))
+        query = start_query()
+        print(STARTED, flush=True)
         while True:
             try:
-                # A start needs Python processes, too, which tests kill.
-                query = start(spark, connector, Path(folder), **json.loads(options))
-                print(STARTED, flush=True)
                 query.awaitTermination()
+            except StreamingQueryException as error:
+                print(error, flush=True)
+            try:
+                query = start_query()
             except SPARK_ERRORS as error:
+                # A start needs Python processes, too, which tests kill: the next one may succeed.
                 print(error, flush=True)
 
 
