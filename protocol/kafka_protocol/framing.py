@@ -12,12 +12,10 @@ import struct
 from typing import Final
 
 from kafka_protocol import primitives as p
-from kafka_protocol import receive_buffers
 from kafka_protocol.api_keys import ApiKey
 from kafka_protocol.codec import write_message
 from kafka_protocol.errors import DecodeError, EncodeError, ProtocolError
 from kafka_protocol.primitives import Out
-from kafka_protocol.receive_buffers import MAX_REUSED_BYTES, MIN_REUSED_BYTES, ReceiveBuffers
 from kafka_protocol.schema import Message, Request
 
 _SIZE: Final = struct.Struct(">i")
@@ -113,23 +111,30 @@ def _size_error(prefix: bytes, size: int, highest: int) -> ProtocolError:
     )
 
 
+# Frames from this size on are received in memory of their own; smaller ones are cut out of what
+# was read.
+_OWN_MEMORY_FROM: Final = 64 * 1024
+# How much is allocated by a stated size alone; then as much again as was received.
+_ALLOCATED_AT_ONCE: Final = 4 * 1024 * 1024
+
+
 class FrameBuffer:
     """Splits a stream of bytes into frames of at most `max_frame_bytes`, without their size.
 
-    Large frames are received in the buffers of the process.
+    The memory of a frame is written once and never used again: whoever refers to a frame keeps it,
+    and the last one frees it. Nothing is shared with other connections, so threads may receive at
+    the same time, each from a connection of its own.
     """
 
-    def __init__(
-        self, max_frame_bytes: int, buffers: ReceiveBuffers = receive_buffers.OF_THIS_PROCESS
-    ) -> None:
+    def __init__(self, max_frame_bytes: int) -> None:
         self._max_frame_bytes = max_frame_bytes
-        self._buffers = buffers
-        self._chunks: list[bytes | bytearray] = []
+        # What was received and not returned, in order. The last piece may be a part of `_open`.
+        self._pieces: list[bytes | memoryview] = []
         self._buffered = 0
         self._size: int | None = None
-        # The buffer of the current frame if it is reused, and the frame in it.
-        self._reused: bytearray | None = None
-        self._frame: memoryview | None = None
+        # The memory in which the current frame is received, and how many bytes of it are filled.
+        self._open: memoryview | None = None
+        self._filled = 0
 
     def __repr__(self) -> str:
         return f"<FrameBuffer {self._buffered} of {self._size} bytes>"
@@ -147,17 +152,27 @@ class FrameBuffer:
 
     def receive_data(self, data: bytes) -> None:
         """Store bytes that were read, without parsing them."""
-        self._chunks.append(data)
-        self._buffered += len(data)
+        if self._open is not None:
+            count = min(len(data), len(self._open) - self._filled)
+            self._open[self._filled : self._filled + count] = data[:count]
+            self.bytes_received(count)
+            data = data[count:]
+        if data:
+            self._pieces.append(data)
+            self._buffered += len(data)
 
     @property
     def receive_buffer(self) -> memoryview | None:
-        """A buffer for the missing bytes, or None: pass them to `receive_data` then."""
-        return self._frame[self._buffered :] if self._frame and not self._chunks else None
+        """Memory for missing bytes of the frame, or None: pass them to `receive_data` then."""
+        return None if self._open is None else self._open[self._filled :]
 
     def bytes_received(self, count: int) -> None:
         """Count bytes that were written to the beginning of `receive_buffer`."""
+        self._filled += count
         self._buffered += count
+        if self._open is not None and self._filled == len(self._open):
+            self._pieces.append(self._open)
+            self._open = None
 
     def next_frame(self) -> memoryview | None:
         """The next whole frame without its size, or None while bytes are missing.
@@ -171,51 +186,41 @@ class FrameBuffer:
             self._join()
             self._size = self._read_size()
         end = 4 + self._size
-        if self._frame is None:
-            self._reuse_buffer(end)
         if self._buffered < end:
+            self._allocate(end)
             return None
-        frame, rest = self._split_at(end)
-        self._chunks = [rest] if rest else []
+        self._join()
+        data = memoryview(self._pieces[0])
+        frame, rest = data[4:end].toreadonly(), bytes(data[end:])
+        self._pieces = [rest] if rest else []
         self._buffered = len(rest)
-        self._size = self._frame = self._reused = None
-        return frame[4:].toreadonly()
+        self._size = None
+        return frame
 
     def _join(self) -> None:
-        if len(self._chunks) > 1:
-            self._chunks = [b"".join(self._chunks)]
+        if len(self._pieces) > 1:
+            self._pieces = [b"".join(self._pieces)]
 
-    def _reuse_buffer(self, end: int) -> None:
-        """Receive the rest of a frame in a large enough, free buffer of an earlier frame, if any.
+    def _allocate(self, end: int) -> None:
+        """Allocate memory for a large frame, at most as much again as was received of it.
 
-        None is allocated before all bytes of a frame are received: the size may be a lie.
+        The size may be a lie, so only a small part of a very large one is allocated by it alone.
         """
-        if self._buffered >= end or end < MIN_REUSED_BYTES:
+        if self._open is not None or end < _OWN_MEMORY_FROM:
             return
-        self._reused = self._buffers.take(end)
-        if self._reused is not None:
-            self._frame = memoryview(self._reused)[:end]
-            self._frame[: self._buffered] = b"".join(self._chunks)
-            self._chunks = []
-
-    def _split_at(self, end: int) -> tuple[memoryview, bytes]:
-        """The frame with its size, and the bytes received after it."""
-        if self._frame is not None and self._reused is not None:
-            received = b"".join(self._chunks)
-            filled = self._buffered - len(received)
-            self._frame[filled:end] = received[: end - filled]
-            self._buffers.keep(self._reused)
-            return self._frame, received[end - filled :]
-        if MIN_REUSED_BYTES <= end <= MAX_REUSED_BYTES:
-            joined = bytearray().join(self._chunks)
-            self._buffers.keep(joined)
-            self._chunks = [joined]
-        self._join()
-        data = memoryview(self._chunks[0])
-        return data[:end], bytes(data[end:])
+        allowed = max(_ALLOCATED_AT_ONCE, self._buffered)
+        if self._buffered < _ALLOCATED_AT_ONCE:
+            # The first memory has the start of the frame, too: most frames need no other.
+            self._open = memoryview(bytearray(min(end, allowed)))
+            self._filled = 0
+            received, self._pieces, self._buffered = b"".join(self._pieces), [], 0
+            self.receive_data(received)
+        else:
+            self._open = memoryview(bytearray(min(end - self._buffered, allowed)))
+            self._filled = 0
 
     def _read_size(self) -> int:
-        prefix = bytes(self._chunks[0][:4])
+        prefix = bytes(self._pieces[0][:4])
         size: int = _SIZE.unpack(prefix)[0]
         if not 4 <= size <= self._max_frame_bytes:
             raise _size_error(prefix, size, self._max_frame_bytes)

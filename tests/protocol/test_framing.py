@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +20,6 @@ from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersions
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
-from kafka_protocol.receive_buffers import ReceiveBuffers
 from kafka_protocol.schema import Message, Request, Response
 
 
@@ -245,45 +246,91 @@ def received_directly(buffer: FrameBuffer, stream: bytes, size: int) -> list[byt
         pos += len(piece)
 
 
+LARGE = 70_000  # in memory of its own
+VERY_LARGE = 9_000_000  # allocated in steps: 4 MiB, then as much as was received, then the rest
+
+
 @given(
-    st.lists(st.sampled_from([10, 70_000, 70_001, 90_000]), max_size=6), st.integers(700, 100_000)
+    st.lists(st.sampled_from([10, LARGE, LARGE + 1, 90_000]), max_size=6), st.integers(700, 100_000)
 )
-def test_frames_are_the_same_in_reused_buffers(lengths: list[int], size: int) -> None:
+def test_frames_are_the_same_in_memory_of_their_own(lengths: list[int], size: int) -> None:
     contents = [bytes([number]) * length for number, length in enumerate(lengths)]
     stream = b"".join(len(each).to_bytes(4, "big") + each for each in contents)
     assert received_directly(FrameBuffer(1_000_000), stream, size) == contents
 
 
-def test_a_buffer_with_a_memoryview_is_not_reused() -> None:
+@pytest.mark.parametrize("size", [300_000, 4 * 1024 * 1024, 8 * 1024 * 1024, 10_000_000])
+def test_very_large_frames_are_received_in_pieces(size: int) -> None:
+    contents = [bytes(range(250)) * (VERY_LARGE // 250), b"next"]
+    stream = b"".join(len(each).to_bytes(4, "big") + each for each in contents)
+    assert received_directly(FrameBuffer(2 * VERY_LARGE), stream, size) == contents
+
+
+def test_each_frame_keeps_its_bytes() -> None:
     buffer = FrameBuffer(1_000_000)
     frames = []
     for number in range(5):
-        buffer.receive_data((70_000).to_bytes(4, "big"))
+        buffer.receive_data((LARGE).to_bytes(4, "big"))
         assert buffer.next_frame() is None
-        content = bytes([number]) * 70_000
-        receive_buffer = buffer.receive_buffer
-        if receive_buffer is None:
-            buffer.receive_data(content)
-        else:
-            receive_buffer[:] = content
-            receive_buffer.release()
-            buffer.bytes_received(len(content))
+        content = bytes([number]) * LARGE
+        assert buffer.receive_buffer is not None
+        buffer.receive_buffer[:] = content
+        buffer.bytes_received(len(content))
         frame = buffer.next_frame()
         assert frame is not None
         frames.append(frame)
-        assert [bytes(each) for each in frames] == [bytes([n]) * 70_000 for n in range(number + 1)]
+        assert [bytes(each) for each in frames] == [bytes([n]) * LARGE for n in range(number + 1)]
 
 
-def test_large_buffers_are_reused() -> None:
-    buffer = FrameBuffer(1_000_000, ReceiveBuffers())
-    reused = []
-    for _ in range(3):
-        buffer.receive_data((70_000).to_bytes(4, "big"))
+@pytest.mark.parametrize("directly", [1, 1_000])
+def test_a_frame_may_be_received_in_both_ways(directly: int) -> None:
+    buffer = FrameBuffer(1_000_000)
+    content = bytes(range(250)) * (LARGE // 250)
+    buffer.receive_data(LARGE.to_bytes(4, "big") + content[:7])
+    assert buffer.next_frame() is None
+    assert buffer.receive_buffer is not None
+    buffer.receive_buffer[:directly] = content[7 : 7 + directly]
+    buffer.bytes_received(directly)
+    assert buffer.missing_bytes == LARGE - 7 - directly
+    buffer.receive_data(content[7 + directly :] + FOUR)
+    frame = buffer.next_frame()
+    assert frame == content
+    assert buffer.next_frame() == b"four"
+
+
+def test_a_stated_size_allocates_little_memory() -> None:
+    """The broker says 100 MB and sends 5: the rest is not allocated."""
+    received = 5 * 1024 * 1024
+    tracemalloc.start()
+    try:
+        buffer = FrameBuffer(100_000_000)
+        buffer.receive_data((100_000_000).to_bytes(4, "big"))
         assert buffer.next_frame() is None
-        reused.append(buffer.receive_buffer is not None)
-        buffer.receive_data(bytes(70_000))
-        assert len(buffer.next_frame() or b"") == 70_000
-    assert reused == [False, True, True]
+        while received:
+            assert buffer.receive_buffer is not None
+            count = min(received, 1024 * 1024, len(buffer.receive_buffer))
+            buffer.bytes_received(count)
+            received -= count
+            assert buffer.next_frame() is None
+        allocated, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert allocated < 9 * 1024 * 1024
+
+
+def test_connections_keep_no_memory() -> None:
+    tracemalloc.start()
+    try:
+        connections = [FrameBuffer(2 * LARGE) for _ in range(50)]
+        for connection in connections * 3:
+            connection.receive_data(LARGE.to_bytes(4, "big"))
+            assert connection.next_frame() is None
+            connection.receive_data(bytes(LARGE))
+            assert connection.next_frame() is not None
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < LARGE
 
 
 def test_receive_data_parses_nothing() -> None:

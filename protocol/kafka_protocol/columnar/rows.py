@@ -86,8 +86,7 @@ class Rows(Protocol):
 def join_payloads(payloads: Sequence[Buffer]) -> tuple[Buffer, list[int]]:
     """One buffer with all payloads in their order, and the start of each in it.
 
-    Payloads of uncompressed batches of one frame are not copied: the buffer is the frame. It is a
-    memoryview, so that `receive_buffers` does not reuse the frame while the buffer is in use.
+    Payloads of uncompressed batches of one frame are not copied: the buffer is a view of the frame.
     """
     frame = _exporter(payloads[0])
     # Arrow's offsets have 32 bits.

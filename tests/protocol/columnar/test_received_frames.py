@@ -1,4 +1,4 @@
-"""Frames as a connection receives them, in reused buffers, are decoded to what was sent.
+"""Frames as a connection receives them are decoded to what was sent.
 
 Rows of several responses share an Arrow batch, so the batches of a response are decoded after later
 responses were received.
@@ -16,7 +16,6 @@ from kafka_protocol.columnar.batch_columns import take_batch_columns
 from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.framing import FrameBuffer
 from kafka_protocol.messages.fetch import FetchResponse
-from kafka_protocol.receive_buffers import MIN_REUSED_BYTES, ReceiveBuffers
 from kafka_protocol.records.batch import RecordBatch
 from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.records.record import Record
@@ -25,8 +24,9 @@ from tests.protocol.records.batches import batch_of
 
 PARTITION = TopicPartition("orders", 3)
 VALUE_BYTES = 100
-# A response of one batch is larger than this, so it is received in a reused buffer.
-BATCH_RECORDS = MIN_REUSED_BYTES // VALUE_BYTES
+# A response of one batch is larger than this, so it is received in memory of its own.
+LARGE_BYTES = 64 * 1024
+BATCH_RECORDS = LARGE_BYTES // VALUE_BYTES
 TIME = 1_700_000_000_000
 
 
@@ -51,10 +51,10 @@ def message_set_of(first: int, _batches: int) -> bytes:
 
 
 def fetched(
-    buffers: ReceiveBuffers, responses: Sequence[bytes]
+    responses: Sequence[bytes],
 ) -> Iterator[tuple[OffsetRange, Sequence[RecordBatch]]]:
     """The batches of each response of a connection, received before the next one is."""
-    connection = FrameBuffer(1 << 24, buffers)
+    connection = FrameBuffer(1 << 24)
     position = 0
     for response in responses:
         connection.receive_data(len(response).to_bytes(4, "big"))
@@ -82,7 +82,7 @@ def _data(connection: FrameBuffer) -> FetchResponse.FetchableTopicResponse.Parti
 @pytest.mark.parametrize("records", [batches_of, message_set_of])
 @given(
     st.lists(st.sampled_from([1, 3, 20]), min_size=1, max_size=6),
-    st.sampled_from([1, 3 * MIN_REUSED_BYTES, 2**40]),
+    st.sampled_from([1, 3 * LARGE_BYTES, 2**40]),
 )
 def test_rows_of_several_responses_are_those_that_were_sent(
     records: object, batches: list[int], target_bytes: int
@@ -92,9 +92,7 @@ def test_rows_of_several_responses_are_those_that_were_sent(
     for each in batches:
         responses.append(records(wanted, each))
         wanted += BATCH_RECORDS // each * each if records is batches_of else BATCH_RECORDS
-    arrow = decode_batches(
-        fetched(ReceiveBuffers(), responses), ["offset", "value"], target_bytes=target_bytes
-    )
+    arrow = decode_batches(fetched(responses), ["offset", "value"], target_bytes=target_bytes)
     rows = [row for batch in arrow for row in batch.to_pylist()]
     assert [row["offset"] for row in rows] == [*range(wanted)]
     assert all(row["value"] == value_of(row["offset"]) for row in rows)

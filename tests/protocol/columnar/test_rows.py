@@ -23,7 +23,7 @@ def test_payloads_of_one_frame_are_not_copied() -> None:
 
 
 def test_payloads_of_a_frame_in_a_bytearray_are_not_copied() -> None:
-    """`receive_buffers` does not reuse it while there is a memoryview of it."""
+    """The frame cannot change its size while there is a memoryview of it."""
     frame: Any = bytearray(FRAME)
     data, begins = join_payloads([memoryview(frame)[1:3], memoryview(frame).toreadonly()[4:5]])
     assert data == FRAME
