@@ -115,7 +115,7 @@ def _size_error(prefix: bytes, size: int, highest: int) -> ProtocolError:
 # was read.
 _OWN_MEMORY_FROM: Final = 64 * 1024
 # How much is allocated by a stated size alone; then as much again as was received.
-_ALLOCATED_AT_ONCE: Final = 4 * 1024 * 1024
+_ALLOCATED_AT_ONCE: Final = 16 * 1024 * 1024
 
 
 class FrameBuffer:
@@ -204,7 +204,7 @@ class FrameBuffer:
     def _allocate(self, end: int) -> None:
         """Allocate memory for a large frame, at most as much again as was received of it.
 
-        The size may be a lie, so only a small part of a very large one is allocated by it alone.
+        The size may be a lie, so only a part of a very large one is allocated by it alone.
         """
         if self._open is not None or end < _OWN_MEMORY_FROM:
             return
