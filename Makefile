@@ -20,6 +20,10 @@ TIER ?= quick
 SELECT = -m "$(if $(filter all,$(TIER)),$(2),$(1))"
 export HYPOTHESIS_PROFILE = $(if $(filter all,$(TIER)),thorough,quick)
 
+# What a process frees has 0xDB over its whole length (tests/poison.py).
+test-%: export MALLOC_PERTURB_ := 219
+test-%: export ARROW_DEFAULT_MEMORY_POOL := system
+
 # What can differ from one release of PySpark to another.
 SPARK_TESTS := tests/spark tests/integration --ignore=tests/spark/testing \
 	--ignore=tests/spark/cli --ignore-glob='tests/spark/*/test_*faults*.py'

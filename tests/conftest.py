@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
 from kafka_formats.registry import glue
+from tests import poison
 from tests.class_archives import use_class_archives
 from tests.secret_check import SecretCheck
 from tests.spark_session import run_session
@@ -32,6 +33,9 @@ settings.register_profile("thorough", settings.get_profile("usual"), max_example
 # The other profiles look for new ones.
 settings.register_profile("quick", settings.get_profile("usual"), max_examples=20, derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
+
+# For the processes that tests start; pytest itself has it from `make`.
+os.environ |= poison.ENVIRONMENT
 
 # From this many tests with brokers on, making the archives of classes saves time.
 _MANY_TESTS = 200
