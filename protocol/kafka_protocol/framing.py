@@ -114,8 +114,10 @@ def _size_error(prefix: bytes, size: int, highest: int) -> ProtocolError:
 # Frames from this size on are received in memory of their own; smaller ones are cut out of what
 # was read.
 _OWN_MEMORY_FROM: Final = 64 * 1024
-# How much is allocated by a stated size alone; then as much again as was received.
-_ALLOCATED_AT_ONCE: Final = 16 * 1024 * 1024
+# A stated size may be a lie. So much is allocated by it alone, which is enough for a response with
+# the default of max.partition.fetch.bytes; then a multiple of what was received.
+_ALLOCATED_AT_ONCE: Final = 1_200_000
+_GROWTH: Final = 16
 
 
 class FrameBuffer:
@@ -128,13 +130,13 @@ class FrameBuffer:
 
     def __init__(self, max_frame_bytes: int) -> None:
         self._max_frame_bytes = max_frame_bytes
-        # What was received and not returned, in order. The last piece may be a part of `_open`.
-        self._pieces: list[bytes | memoryview] = []
-        self._buffered = 0
         self._size: int | None = None
-        # The memory in which the current frame is received, and how many bytes of it are filled.
-        self._open: memoryview | None = None
+        self._buffered = 0
+        # The current frame with its size, if it is large, and how much of it is filled.
+        self._memory: memoryview | None = None
         self._filled = 0
+        # What was received behind that.
+        self._chunks: list[bytes] = []
 
     def __repr__(self) -> str:
         return f"<FrameBuffer {self._buffered} of {self._size} bytes>"
@@ -152,27 +154,18 @@ class FrameBuffer:
 
     def receive_data(self, data: bytes) -> None:
         """Store bytes that were read, without parsing them."""
-        if self._open is not None:
-            count = min(len(data), len(self._open) - self._filled)
-            self._open[self._filled : self._filled + count] = data[:count]
-            self.bytes_received(count)
-            data = data[count:]
-        if data:
-            self._pieces.append(data)
-            self._buffered += len(data)
+        self._buffered += len(data)
+        self._chunks.append(data[self._fill(data) :])
 
     @property
     def receive_buffer(self) -> memoryview | None:
         """Memory for missing bytes of the frame, or None: pass them to `receive_data` then."""
-        return None if self._open is None else self._open[self._filled :]
+        return None if self._memory is None else self._memory[self._filled :] or None
 
     def bytes_received(self, count: int) -> None:
         """Count bytes that were written to the beginning of `receive_buffer`."""
         self._filled += count
         self._buffered += count
-        if self._open is not None and self._filled == len(self._open):
-            self._pieces.append(self._open)
-            self._open = None
 
     def next_frame(self) -> memoryview | None:
         """The next whole frame without its size, or None while bytes are missing.
@@ -183,44 +176,45 @@ class FrameBuffer:
         if self._size is None:
             if self._buffered < 4:
                 return None
-            self._join()
             self._size = self._read_size()
         end = 4 + self._size
         if self._buffered < end:
-            self._allocate(end)
+            if end >= _OWN_MEMORY_FROM and not self.receive_buffer:
+                self._allocate(min(end, max(_ALLOCATED_AT_ONCE, _GROWTH * self._buffered)))
             return None
-        self._join()
-        data = memoryview(self._pieces[0])
-        frame, rest = data[4:end].toreadonly(), bytes(data[end:])
-        self._pieces = [rest] if rest else []
-        self._buffered = len(rest)
-        self._size = None
-        return frame
+        if self._memory is not None and self._filled < end:
+            self._allocate(end)
+        received = self._join()
+        frame = memoryview(received)[:end] if self._memory is None else self._memory
+        rest = received[end - self._filled :]
+        self._chunks, self._buffered = [rest], len(rest)
+        self._size, self._memory, self._filled = None, None, 0
+        return frame[4:].toreadonly()
 
-    def _join(self) -> None:
-        if len(self._pieces) > 1:
-            self._pieces = [b"".join(self._pieces)]
+    def _join(self) -> bytes:
+        if len(self._chunks) != 1:
+            self._chunks = [b"".join(self._chunks)]
+        return self._chunks[0]
 
-    def _allocate(self, end: int) -> None:
-        """Allocate memory for a large frame, at most as much again as was received of it.
+    def _allocate(self, size: int) -> None:
+        """Allocate memory for the first `size` bytes of the frame, and copy what was received."""
+        before = b"" if self._memory is None else self._memory[: self._filled]
+        received = self._join()
+        self._memory, self._filled = memoryview(bytearray(size)), 0
+        self._fill(before)
+        self._chunks = [received[self._fill(received) :]]
 
-        The size may be a lie, so only a part of a very large one is allocated by it alone.
-        """
-        if self._open is not None or end < _OWN_MEMORY_FROM:
-            return
-        allowed = max(_ALLOCATED_AT_ONCE, self._buffered)
-        if self._buffered < _ALLOCATED_AT_ONCE:
-            # The first memory has the start of the frame, too: most frames need no other.
-            self._open = memoryview(bytearray(min(end, allowed)))
-            self._filled = 0
-            received, self._pieces, self._buffered = b"".join(self._pieces), [], 0
-            self.receive_data(received)
-        else:
-            self._open = memoryview(bytearray(min(end - self._buffered, allowed)))
-            self._filled = 0
+    def _fill(self, data: bytes | memoryview) -> int:
+        """Copy the beginning of `data` into the rest of the frame's memory; returns how much."""
+        if self._memory is None:
+            return 0
+        count = min(len(data), len(self._memory) - self._filled)
+        self._memory[self._filled : self._filled + count] = data[:count]
+        self._filled += count
+        return count
 
     def _read_size(self) -> int:
-        prefix = bytes(self._pieces[0][:4])
+        prefix = self._join()[:4]
         size: int = _SIZE.unpack(prefix)[0]
         if not 4 <= size <= self._max_frame_bytes:
             raise _size_error(prefix, size, self._max_frame_bytes)

@@ -247,7 +247,7 @@ def received_directly(buffer: FrameBuffer, stream: bytes, size: int) -> list[byt
 
 
 LARGE = 70_000  # in memory of its own
-VERY_LARGE = 36_000_000  # allocated in steps: 16 MiB, as much again, and the rest
+VERY_LARGE = 36_000_000  # allocated in three steps
 
 
 @given(
@@ -294,28 +294,30 @@ def test_a_frame_may_be_received_in_both_ways(directly: int) -> None:
     assert buffer.missing_bytes == LARGE - 7 - directly
     buffer.receive_data(content[7 + directly :] + FOUR)
     frame = buffer.next_frame()
-    assert frame == content
-    assert buffer.next_frame() == b"four"
+    following = buffer.next_frame()
+    assert frame is not None
+    assert following is not None
+    assert [bytes(frame), bytes(following)] == [content, b"four"]
 
 
 def test_a_stated_size_allocates_little_memory() -> None:
-    """The broker says 100 MB and sends 5: the rest is not allocated."""
-    received = 5 * 1024 * 1024
+    """The broker says 100 MB and sends 2: most of the rest is not allocated."""
+    received = missing = 2 * 1024 * 1024
     tracemalloc.start()
     try:
         buffer = FrameBuffer(100_000_000)
         buffer.receive_data((100_000_000).to_bytes(4, "big"))
         assert buffer.next_frame() is None
-        while received:
+        while missing:
             assert buffer.receive_buffer is not None
-            count = min(received, 1024 * 1024, len(buffer.receive_buffer))
+            count = min(missing, 1024 * 1024, len(buffer.receive_buffer))
             buffer.bytes_received(count)
-            received -= count
+            missing -= count
             assert buffer.next_frame() is None
         allocated, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert allocated < 17 * 1024 * 1024
+    assert allocated < 10 * received
 
 
 def test_connections_keep_no_memory() -> None:

@@ -13,6 +13,7 @@ from kafka_formats.arrays import texts_of
 from kafka_formats.avro.limits import MAX_MILLIS
 from kafka_formats.avro.plan import Boolean, Bytes, Decimal, Null, Number, Symbol
 from kafka_formats.cursor import MAX_INT_BYTES, Bools, Cursor, Longs
+from kafka_protocol.columnar.arrow_memory import array_of, buffer_of
 from kafka_protocol.columnar.slices import take_slices
 
 _DECIMAL_BYTES: Final = 16
@@ -33,10 +34,7 @@ def read_number(plan: Number, cursor: Cursor) -> pa.Array:
     if plan.scale != 1:
         cursor.fail((found > MAX_MILLIS) | (found < -MAX_MILLIS))
         found = np.where(cursor.is_broken, 0, found) * plan.scale
-    if pa.types.is_temporal(plan.type):
-        physical = np.int32 if pa.types.is_date(plan.type) else np.int64
-        return pa.array(found.astype(physical, copy=False)).view(plan.type)
-    return pa.array(found.astype(plan.type.to_pandas_dtype(), copy=False))
+    return array_of(found, plan.type)
 
 
 def skip_number(plan: Number, cursor: Cursor) -> None:
@@ -124,7 +122,7 @@ def read_decimal(plan: Decimal, cursor: Cursor) -> pa.Array:
     numbers = _signed_numbers(cursor, start, length)
     cursor.fail(_is_beyond(numbers, 10**plan.type.precision) | (length == 0))
     numbers[cursor.is_broken] = 0
-    return pa.Array.from_buffers(plan.type, len(cursor), [None, pa.py_buffer(numbers)])
+    return pa.Array.from_buffers(plan.type, len(cursor), [None, buffer_of(numbers)])
 
 
 def _signed_numbers(cursor: Cursor, start: Longs, length: Longs) -> npt.NDArray[np.int64]:

@@ -43,6 +43,7 @@ from kafka_formats.avro.plan import (
 from kafka_formats.avro.scalar import PayloadReader
 from kafka_formats.cursor import Bools, Cursor, Longs
 from kafka_formats.errors import PayloadError
+from kafka_protocol.columnar.arrow_memory import array_of
 
 # With fewer lists than this, and more items left than this in one, value by value is faster.
 _FEW_LISTS: Final = 16
@@ -159,7 +160,7 @@ def _read_items(plan: Items, cursor: Cursor) -> pa.Array:
             found.add(pa.array(values, plan.item.type), np.repeat(slots, len(values)))
     offsets = np.zeros(len(cursor) + 1, dtype=np.int32)
     np.cumsum(np.bincount(found.slots(), minlength=len(cursor)), out=offsets[1:])
-    return _joined(plan.type, pa.array(offsets), found.joined())
+    return _joined(plan.type, array_of(offsets, pa.int32()), found.joined())
 
 
 def _joined(to: pa.DataType, offsets: pa.Array, items: pa.Array) -> pa.Array:

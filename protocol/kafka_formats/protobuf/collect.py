@@ -17,6 +17,7 @@ import pyarrow as pa
 from kafka_formats.errors import PayloadError
 from kafka_formats.protobuf.assemble import list_of, map_of, struct_of
 from kafka_formats.protobuf.plan import Enum, Member, Plan, Scalar, Struct, Time, Unsigned
+from kafka_protocol.columnar.arrow_memory import array_of
 
 _MAX_LONG: Final = 2**63
 
@@ -101,7 +102,7 @@ def _without_zeros(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _containers(member: Member, values: Sequence[Any]) -> pa.Array:
-    offsets = pa.array(np.cumsum([0, *map(len, values)], dtype=np.int32))
+    offsets = array_of(np.cumsum([0, *map(len, values)]), pa.int32())
     if member.keys is None:
         return list_of(member, offsets, collect(member.plan, list(chain.from_iterable(values))))
     keys = collect(member.keys, list(chain.from_iterable(values)))

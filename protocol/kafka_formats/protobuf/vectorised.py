@@ -19,6 +19,7 @@ from kafka_formats.protobuf.layout import Field, Inner, Layout, Leaf
 from kafka_formats.protobuf.parts import Part, Raw, items_of, last_of
 from kafka_formats.protobuf.plan import Enum, Member, Struct
 from kafka_formats.protobuf.scan import locate
+from kafka_protocol.columnar.arrow_memory import array_of
 from kafka_protocol.columnar.slices import take_slices
 
 # So many seconds are surely fewer than 2^63 microseconds.
@@ -58,7 +59,7 @@ def _member(
 def _container(member: Member, field: Field, items: Part, cursor: Cursor) -> pa.Array:
     """Lists or maps."""
     counts = np.bincount(items.slots, minlength=len(cursor))
-    offsets = pa.array(np.cumsum([0, *counts], dtype=np.int32))
+    offsets = array_of(np.cumsum([0, *counts]), pa.int32())
     if member.keys is None:
         return list_of(member, offsets, _dense(field, items, cursor))
     return map_of(member, offsets, *_entries(field, items, cursor))
@@ -103,7 +104,7 @@ def _times(field: Inner, cursor: Cursor) -> pa.Array:
     cursor.fail(is_far)
     # Towards zero, as Java's TimeUnit.
     micros = np.where(is_far, 0, seconds) * 1_000_000 + np.trunc(nanos / 1_000).astype(np.int64)
-    return pa.array(micros).view(field.plan.type)
+    return array_of(micros, field.plan.type)
 
 
 def _both(layout: Layout, cursor: Cursor) -> list[tuple[Field, Part]]:
@@ -146,7 +147,7 @@ def _leaves(field: Leaf, values: Part, is_null: Bools, cursor: Cursor) -> pa.Arr
         numbers = _NUMBERS[field.kind](values.raw)
         if isinstance(field.plan, Enum):
             return _names(field.plan, numbers, is_null)
-        return pa.array(numbers, field.plan.type, mask=is_null if is_null.any() else None)
+        return array_of(numbers, field.plan.type, is_null if is_null.any() else None)
     lengths = np.where(is_null, -1, values.lengths)
     found = take_slices(cursor.data.data, values.raw, lengths, pa.binary())
     if field.kind == FieldDescriptor.TYPE_BYTES:

@@ -1,8 +1,11 @@
 """Clusters and producers of this process, kept for the next task.
 
 Spark forks Python workers from a daemon and reuses them. The next task finds open connections, and
-a producer with its id: brokers remember each id for a day, for every partition it wrote to. Each
-belongs to one thread. A forked child starts without any: two processes cannot share a connection.
+a producer with its id: brokers remember each id for a day, for every partition it wrote to.
+
+Each belongs to one thread, and a producer has connections of its own: where one thread reads and
+writes in turns with equal options, no response of one can be the next one of the other. A forked
+child starts without any: two processes cannot share a connection.
 
 No thread cleans up: each task closes what earlier ones left idle, and Spark ends a worker that is
 idle for a minute. A cluster is closed when it is forgotten here and nothing else uses it.
@@ -27,11 +30,20 @@ _MAX_CONFIGURATIONS: Final = 16
 
 
 class _Shared:
-    """The cluster and the producer of one configuration."""
+    """What a thread keeps for one configuration; nothing is connected before it is used."""
 
     def __init__(self, config: ClientConfig) -> None:
         self.cluster = Cluster(config)
+        self.cluster_of_producer = Cluster(config)
         self.producer: Producer | None = None
+
+    def close_idle(self) -> None:
+        for each in (self.cluster, self.cluster_of_producer):
+            each.close_idle()
+
+    def close(self) -> None:
+        for each in (self.cluster, self.cluster_of_producer):
+            each.close()
 
 
 class _Local(threading.local):
@@ -59,7 +71,8 @@ def shared_producer(config: ClientConfig) -> Iterator[Producer]:
     from kafka_protocol.client.producer.producer import Producer  # noqa: PLC0415
 
     shared = _shared(config)
-    producer, shared.producer = shared.producer or Producer(shared.cluster), None
+    producer = shared.producer or Producer(shared.cluster_of_producer)
+    shared.producer = None
     try:
         yield producer
         producer.flush()
@@ -77,14 +90,14 @@ def _shared(config: ClientConfig) -> _Shared:
     if len(kept) > _MAX_CONFIGURATIONS:
         del kept[next(iter(kept))]
     for each in kept.values():
-        each.cluster.close_idle()
+        each.close_idle()
     return shared
 
 
 def close_shared_clusters() -> None:
     """Close the current thread's clusters, and forget its producers."""
     for shared in _local.shared.values():
-        shared.cluster.close()
+        shared.close()
     _local.shared.clear()
 
 

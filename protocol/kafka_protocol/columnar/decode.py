@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from kafka_protocol.columnar.arrow_memory import array_of, new_numbers
 from kafka_protocol.columnar.batch_headers import BatchHeaders
 from kafka_protocol.columnar.headers import decode_headers
 from kafka_protocol.columnar.message_rows import locate_messages
@@ -192,8 +193,8 @@ def _topic(table: _Table) -> pa.Array:
 def _partition(table: _Table) -> pa.Array:
     numbers = np.array([window.topic_partition.partition for window in table.windows], np.int32)
     if table.window_of_row is None:
-        return pa.array(np.repeat(numbers, len(table.rows.offset)))
-    return pa.array(numbers[table.window_of_row])
+        return pa.repeat(pa.scalar(numbers[0], pa.int32()), len(table.rows.offset))
+    return array_of(numbers[table.window_of_row], pa.int32())
 
 
 def _timestamp(table: _Table) -> pa.Array:
@@ -206,7 +207,9 @@ def _timestamp(table: _Table) -> pa.Array:
             "Spark's microseconds",
             offset=int(table.rows.offset[row]),
         )
-    return pa.array(timestamp * 1000).cast(pa.timestamp("us", tz="UTC"))
+    micros, buffer = new_numbers(len(timestamp), np.int64)
+    np.multiply(timestamp, 1000, out=micros)
+    return pa.Array.from_buffers(pa.timestamp("us", tz="UTC"), len(micros), [None, buffer])
 
 
 def _headers(table: _Table) -> pa.Array:
@@ -222,8 +225,8 @@ _COLUMNS: Final[dict[str, Callable[[_Table], Any]]] = {
     "value": lambda table: _binary(table, table.rows.value),
     "topic": _topic,
     "partition": _partition,
-    "offset": lambda table: pa.array(table.rows.offset),
+    "offset": lambda table: array_of(table.rows.offset, pa.int64()),
     "timestamp": _timestamp,
-    "timestampType": lambda table: pa.array(table.rows.timestamp_type.astype(np.int32)),
+    "timestampType": lambda table: array_of(table.rows.timestamp_type, pa.int32()),
     "headers": _headers,
 }

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_protocol.columnar.arrow_memory import array_of
 from kafka_protocol.columnar.schema import HEADERS_TYPE
 from kafka_protocol.columnar.slices import lengths, take_slices, varint_array
 from kafka_protocol.columnar.varints import Bytes, Longs, read_varints
@@ -43,7 +44,7 @@ def decode_headers(data: Buffer, start: Longs, end: Longs) -> pa.Array:
     entries = pa.StructArray.from_arrays([keys, values], fields=list(HEADERS_TYPE.value_type))
     has_none = count == 0
     return pa.ListArray.from_arrays(
-        pa.array(first.astype(np.int32)),
+        array_of(first, pa.int32()),
         entries,
         type=HEADERS_TYPE,
         mask=pa.array(has_none) if has_none.any() else None,

@@ -160,3 +160,17 @@ def expect(error: str, action: Callable[[], object]) -> None:
     """The sentence of an error of ours arrives at the client."""
     with pytest.raises(PySparkException, match=error):
         action()
+
+
+def test_many_queries_with_many_small_batches(
+    read: Read, kafka_cluster: KafkaCluster, make_topic: MakeTopic
+) -> None:
+    """Sail 0.7.2 hangs where batches refer to Python's memory (docs/upstream/sail.md)."""
+    name = make_topic(partitions=8)
+    producer = Producer({"bootstrap.servers": kafka_cluster.bootstrap_servers})
+    for number in range(8 * COUNT):
+        producer.produce(name, value_of(number), key_of(number), number % 8, headers=HEADERS)
+    assert producer.flush(30) == 0
+    for _ in range(20):
+        df = read(subscribe=name, includeHeaders="true", maxRecordsPerPartition="20")
+        assert df.where("offset >= 0").count() == 8 * COUNT

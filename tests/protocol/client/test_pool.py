@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -94,6 +95,26 @@ def test_idle_connections_are_closed_by_the_next_task(scripted: ScriptedCluster)
         scripted.nodes[1].broker.wait_for_open_connections(BOTH)
         assert scripted.nodes[1].broker.connections == 2 * BOTH
         read(idle)
+
+
+def test_reads_and_writes_share_no_connection(scripted: ScriptedCluster) -> None:
+    """A write in the middle of a read: neither receives what is for the other."""
+    (config,) = configs(scripted, 1)
+    read(config)
+    soon = Deadline.after(SOON_MS)
+    broker = shared_cluster(config).broker(1, soon)
+    sent = broker.send(ListOffsetsRequest(topics=[]), soon)
+    write(config)
+    assert broker.receive(sent, ListOffsetsResponse, soon).topics == []
+    assert scripted.log(T0).values == [b"x"]
+    scripted.nodes[1].broker.wait_for_open_connections(2 * BOTH)
+
+
+def test_threads_share_no_connection(scripted: ScriptedCluster) -> None:
+    (config,) = configs(scripted, 1)
+    with ThreadPoolExecutor(1) as thread:
+        other = thread.submit(shared_cluster, config).result()
+    assert shared_cluster(config) is not other
 
 
 def test_a_producer_keeps_its_id_while_it_is_used(scripted: ScriptedCluster) -> None:

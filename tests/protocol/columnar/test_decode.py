@@ -22,7 +22,8 @@ from kafka_protocol.records.compression import Compression, CompressionCodec, co
 from kafka_protocol.records.message import Message, encode_messages, wrap_messages
 from kafka_protocol.records.record import Header, Record, decode_records, encode_records
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
-from tests.protocol.records.batches import overflow, plain
+from tests.arrow_owners import borrowed_bytes
+from tests.protocol.records.batches import batch_of, overflow, plain
 from tests.protocol.records.strategies import (
     OLD_CODECS,
     MessageSetSample,
@@ -222,6 +223,23 @@ def test_many_records_equal_the_reference_codec(max_batch_bytes: int) -> None:
 def test_projection_keeps_the_order_of_the_columns() -> None:
     batch = RecordBatch(header_of(records_count=1), memoryview(b"\x0c\x00\x00\x00\x01\x01\x00"))
     assert list(decoded([batch], columns=["offset", "key"])[0]) == ["offset", "key"]
+
+
+@pytest.mark.parametrize("partitions", [1, 2])
+@pytest.mark.parametrize("magic", [1, 2])
+def test_arrow_owns_the_columns(magic: int, partitions: int) -> None:
+    """No thread needs Python to drop them (docs/upstream)."""
+    time, header = 1_700_000_000_000, (Header(b"kind", b"test"),)
+    if magic == 2:
+        pieces = [batch_of(*(Record(i, time, b"k", b"v", header) for i in range(5_000)))]
+    else:
+        pieces = [encode_messages([Message(i, time, b"k", b"v") for i in range(5_000)], magic)]
+    windows = [
+        OffsetRange(TopicPartition("orders", number), 0, 2**62) for number in range(partitions)
+    ]
+    fetched = [(window, read_all(pieces)) for window in windows]
+    assert borrowed_bytes(lambda: next(decode_batches(fetched, ALL_COLUMNS))) == 0
+    assert borrowed_bytes(lambda: next(decode_batches(fetched, ["offset", "partition"]))) == 0
 
 
 def test_rows_of_several_partitions_have_their_own() -> None:

@@ -1,7 +1,8 @@
 """One broker: connects (TCP, TLS, ApiVersions, SASL), then sends requests and receives responses.
 
 `send` and `receive` are separate, so that a caller can have several requests in flight, to one
-broker or to several. After any error the connection is closed and never used again: a late
+broker or to several. A broker may be handed from thread to thread, but two at a time are refused.
+After any error the connection is closed and never used again: a late
 response would be taken for the response to another request.
 """
 
@@ -9,7 +10,10 @@ from __future__ import annotations
 
 import logging
 import math
+import threading
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from kafka_protocol.client.broker.api_versions import negotiate_versions
@@ -73,6 +77,7 @@ class Broker:
         self.node_id = node_id
         self._config = config
         self.is_closed = False
+        self._in_use = threading.Lock()
         connection = self._open_connection(deadline)
         waited_ms = deadline.remaining_ms
         try:
@@ -153,7 +158,17 @@ class Broker:
             BrokerConnectionError, KafkaTimeoutError: The broker is then closed.
             AuthenticationError: The renewal of the session failed; the broker is then closed.
             UnsupportedVersionError: Nothing was sent.
+            RuntimeError: Another thread is using the broker.
         """
+        with self._by_one_thread():
+            return self._send(request, deadline, needed)
+
+    def _send(
+        self,
+        request: Request | RepeatedRequest[Any],
+        deadline: Deadline,
+        needed: VersionRange | None,
+    ) -> SentRequest:
         self._wait_while_throttled(request, deadline)
         self._idle_from = Deadline.after(self._max_idle_ms)
         limit = deadline.capped_at(self._config.request_timeout_ms)
@@ -179,7 +194,12 @@ class Broker:
         Raises:
             BrokerConnectionError, KafkaTimeoutError, ProtocolError: The broker is then closed.
             AuthenticationError: The listener expects SASL; the broker is then closed.
+            RuntimeError: Another thread is using the broker.
         """
+        with self._by_one_thread():
+            return self._receive(sent, kind, deadline)
+
+    def _receive(self, sent: SentRequest, kind: type[R], deadline: Deadline) -> R:
         early = self._early_responses
         expected = early[0][0] if early else self._connection.protocol.expected_correlation_id
         if expected != sent.correlation_id:
@@ -210,6 +230,17 @@ class Broker:
         if not self.is_closed:
             self._connection.close()
             self.is_closed = True
+
+    @contextmanager
+    def _by_one_thread(self) -> Iterator[None]:
+        if not self._in_use.acquire(blocking=False):
+            raise RuntimeError(
+                f"{self} is used by two threads at the same time; give each thread a Cluster"
+            )
+        try:
+            yield
+        finally:
+            self._in_use.release()
 
     def _receive_next(self, context: str, deadline: Deadline) -> Response:
         if not self.is_closed and self._connection.has_buffered_data:

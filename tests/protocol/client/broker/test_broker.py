@@ -6,6 +6,7 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any, TypeAlias
 
@@ -435,3 +436,28 @@ def test_fault_14_a_frame_of_garbage(connect: Connect) -> None:
         broker = connect(fake.address)
         with pytest.raises(KafkaError, match=r"^Metadata to broker 7 "):
             metadata(broker)
+
+
+def test_two_threads_at_a_time_are_refused(connect: Connect) -> None:
+    """The second one would take bytes of the first one's response."""
+    arrived, respond = threading.Event(), threading.Event()
+
+    def slow(request: Any, version: int) -> MetadataResponse:
+        arrived.set()
+        assert respond.wait(SOON / 1000)
+        return MetadataResponse()
+
+    with ScriptedBroker({MetadataRequest: slow}) as scripted:
+        broker = connect(scripted.address)
+
+        def ask() -> MetadataResponse:
+            return broker.request(MetadataRequest(), MetadataResponse, Deadline.after(SOON))
+
+        with ThreadPoolExecutor(1) as other:
+            first = other.submit(ask)
+            assert arrived.wait(SOON / 1000)
+            with pytest.raises(RuntimeError, match="two threads at the same time"):
+                ask()
+            respond.set()
+            assert first.result().topics == []
+        assert ask().topics == []  # in turns it may be used by any thread
