@@ -6,6 +6,7 @@ once, on all brokers.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import uuid
 from collections import defaultdict, deque
@@ -26,6 +27,8 @@ from tests.fakes.broker import Close, Handler, ScriptedBroker
 from tests.fakes.faults import Fault
 from tests.fakes.log import Log, batch_of
 from tests.fakes.producers import Producers
+
+_topic_numbers = itertools.count(1_000)
 
 NEWEST = "99"  # every version that we declare
 
@@ -171,7 +174,8 @@ class ScriptedCluster:
 
     def add_topic(self, name: str, partitions: int = 1) -> Topic:
         """Add a topic whose leaders are the nodes in turn; it replaces one of the same name."""
-        topic_id = uuid.UUID(int=len(self.names) + 1)
+        # As real ids, another one in each cluster of a process.
+        topic_id = uuid.UUID(int=next(_topic_numbers))
         nodes = [*self.nodes]
         topic = Topic(name, topic_id, [Partition(nodes[i % len(nodes)]) for i in range(partitions)])
         self.names[topic_id] = name

@@ -104,7 +104,7 @@ class Cluster:
         """
         retry = Retry(self.config, deadline, self.config.connection_setup_timeout_ms)
         request = partial(self._request_topics, names, deadline, create=create)
-        known = self._update(retry.until_done(request))
+        known = self.learn(retry.until_done(request))
         return known if names is None else {n: known.get(n) or unknown_topic(n) for n in names}
 
     def settled_topics(
@@ -237,7 +237,12 @@ class Cluster:
             *(partial(self._connect, address, node_id) for node_id, address in places),
         ]
 
-    def _update(self, response: MetadataResponse) -> dict[str, Topic]:
+    def learn(self, response: MetadataResponse) -> dict[str, Topic]:
+        """Take over brokers and topics of a response; known leaders with newer epochs stay.
+
+        Returns:
+            The topics of the response, by name.
+        """
         if response.brokers:  # a broker that is starting lists none
             self._addresses = {b.node_id: Address(b.host, b.port) for b in response.brokers}
             self._drop_moved_brokers()
@@ -326,7 +331,7 @@ class Cluster:
         Raises:
             BrokerConnectionError: A broker cannot be reached.
         """
-        self._update(self._request_topics([], deadline))
+        self.learn(self._request_topics([], deadline))
         if not self._addresses:
             # Kafka 0.8 lists no brokers before it has a topic.
             return self.with_any_broker(lambda broker, _: broker.versions, deadline)
@@ -339,7 +344,7 @@ class Cluster:
         Raises:
             BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
         """
-        self._update(self._request_topics([], deadline))
+        self.learn(self._request_topics([], deadline))
         reached = [self.try_broker(node_id, deadline) for node_id in sorted(self._addresses)]
         brokers = [each for each in reached if isinstance(each, Broker)]
         return brokers, [each for each in reached if isinstance(each, KafkaError)]
@@ -358,7 +363,7 @@ class Cluster:
             return request_metadata(broker, [], setup)
 
         response = self.with_any_broker(find, deadline)
-        self._update(response)
+        self.learn(response)
         if response.controller_id == NO_LEADER:
             raise BrokerError(ErrorCode.NOT_CONTROLLER, "Metadata of the controller")
         return self.broker(response.controller_id, deadline)

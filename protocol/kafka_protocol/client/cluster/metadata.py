@@ -48,19 +48,26 @@ def request_metadata(
     Raises:
         BrokerError: The broker refused.
     """
-    version = broker.choose(MetadataRequest)
-    if names and not create and version < _FIRST_WITHOUT_CREATION:
-        names = None  # all topics, of which the caller picks: reading must not create any
-    named = [MetadataRequest.MetadataRequestTopic(name=name) for name in sorted(names or ())]
-    request = MetadataRequest(
-        topics=None if names is None and version > 0 else named,
-        # Without names nothing is created; and below v4 this must have its default.
-        allow_auto_topic_creation=create or not names,
-    )
+    request = metadata_request(broker, names, create=create)
     response = broker.request(request, MetadataResponse, deadline)
     if response.error_code:
         raise BrokerError(response.error_code, f"Metadata to {broker}")
     return response
+
+
+def metadata_request(
+    broker: Broker, names: Collection[str] | None, *, create: bool = False
+) -> MetadataRequest:
+    """The request for topics by name, or for all of them (None), in the broker's version."""
+    version = broker.choose(MetadataRequest)
+    if names and not create and version < _FIRST_WITHOUT_CREATION:
+        names = None  # all topics, of which the caller picks: reading must not create any
+    named = [MetadataRequest.MetadataRequestTopic(name=name) for name in sorted(names or ())]
+    return MetadataRequest(
+        topics=None if names is None and version > 0 else named,
+        # Without names nothing is created; and below v4 this must have its default.
+        allow_auto_topic_creation=create or not names,
+    )
 
 
 def unknown_topic(name: str) -> Topic:

@@ -14,6 +14,7 @@ from kafka_protocol.client.broker.broker import Broker, SentRequest
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster.cluster import TOPIC_GRACE_MS, Cluster
 from kafka_protocol.client.cluster.exchange import Leaders, exchange, group_by_leader
+from kafka_protocol.client.consumer.stale_leaders import OF_THIS_PROCESS, superseded
 from kafka_protocol.client.consumer.topic_identity import is_unknown_topic
 from kafka_protocol.connection import RepeatedRequest
 from kafka_protocol.errors import (
@@ -40,6 +41,7 @@ from kafka_protocol.topic_partition import TopicPartition
 _CLIENT = -1  # the replica_id of clients
 # Every log has these positions; for others it may have no record.
 _IN_EVERY_LOG: Final = frozenset({EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP, LATEST_TIMESTAMP})
+_STARTS: Final = frozenset({EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP})
 _NO_RECORD: Final = -1
 
 
@@ -49,6 +51,8 @@ def list_offsets(
     """The offset of one position in each partition.
 
     A position is a timestamp in ms, or one of `messages.list_offsets`' special ones.
+
+    What a leader answers counts only if no other broker knows a newer leader (`stale_leaders`).
 
     Returns:
         An offset for each partition; -1 where no record has this or a later timestamp. The latest
@@ -73,7 +77,9 @@ def list_offsets(
             continue
         for request, broker, response in _exchange(cluster, requests, failures, deadline):
             _sort_results(response, broker, request.positions, found, failures)
+        failures |= _stale(cluster, requests.values(), found, deadline)
         for topic_partition, error in failures.items():
+            found.pop(topic_partition, None)
             cluster.forget_if_stale(error, topic_partition.topic)
         _raise_final(failures)
         if unknown := [error for error in failures.values() if is_unknown_topic(error)]:
@@ -106,6 +112,46 @@ def list_positions(
         for topic_partition, offset in list_offsets(cluster, positions, deadline).items():
             found[topic_partition][positions[topic_partition]] = offset
     return found
+
+
+def _stale(
+    cluster: Cluster,
+    requests: Iterable[_LeaderRequest],
+    found: Mapping[TopicPartition, int],
+    deadline: Deadline,
+) -> dict[TopicPartition, KafkaError]:
+    """The partitions whose offset may be that of an earlier time, as errors to be retried.
+
+    The start of a log is not asked twice: one that is too low is found by the Fetch there.
+    """
+    answered = {
+        tp: led
+        for request in requests
+        for tp, led in request.led.items()
+        if tp in found and request.positions[tp] not in _STARTS
+    }
+    if not answered:
+        return {}
+    newer = superseded(cluster, answered, deadline)
+    level = cluster.config.isolation_level
+    stale: dict[TopicPartition, KafkaError] = {}
+    for request in requests:
+        for tp in request.led.keys() & answered.keys():
+            is_end = request.positions[tp] == LATEST_TIMESTAMP
+            topic = answered[tp][1]
+            if tp in newer:
+                stale[tp] = BrokerError(
+                    ErrorCode.FENCED_LEADER_EPOCH,
+                    f"ListOffsets of {tp} to broker {answered[tp][0].node_id}, which is not the "
+                    "leader any more as another broker tells",
+                )
+            elif is_end and OF_THIS_PROCESS.is_lower(topic, tp.partition, level, found[tp]):
+                stale[tp] = BrokerError(
+                    ErrorCode.OFFSET_NOT_AVAILABLE,
+                    f"ListOffsets of {tp} to broker {answered[tp][0].node_id}: the end "
+                    f"{found[tp]} is lower than the one that was told before",
+                )
+    return stale
 
 
 def _raise_final(failures: Mapping[TopicPartition, KafkaError]) -> None:
@@ -162,6 +208,12 @@ class OffsetsPoll:
                 raise unknown[0]
             missing = {tp: at for tp, at in self._positions.items() if tp not in found}
             return found | list_offsets(self._cluster, missing, deadline)
+        lower = {tp for tp, offset in found.items() if offset < self._found.get(tp, offset)}
+        if lower:
+            # By a broker that was the leader, or the log was truncated: ask as for the first time.
+            self._requests, responses = None, []
+            again = {tp: self._positions[tp] for tp in lower}
+            found |= list_offsets(self._cluster, again, deadline)
         self._responses, self._found = responses, found
         return found
 
@@ -179,6 +231,7 @@ class _LeaderRequest(NamedTuple):
     request: RepeatedRequest[ListOffsetsRequest]
     needed: VersionRange
     positions: Mapping[TopicPartition, int]
+    led: Leaders
 
 
 def _requests(
@@ -195,6 +248,7 @@ def _requests(
             RepeatedRequest(_request(cluster, positions, led, deadline)),
             _needed(positions[tp] for tp in led),
             {tp: positions[tp] for tp in led},
+            led,
         )
         for node_id, led in leaders.items()
     }
@@ -215,7 +269,7 @@ def _exchange(
         share = setup.capped_at(setup.remaining_ms / left)
         left -= 1
         broker = cluster.broker(node_id, share)
-        request, needed, _ = requests[node_id]
+        request, needed, *_ = requests[node_id]
         if broker.choose(ListOffsetsRequest, needed) >= _FIRST_WITH_TRANSACTIONS:
             request.request.isolation_level = ISOLATION_LEVELS[cluster.config.isolation_level]
         return broker.send(request, deadline, needed)

@@ -1,0 +1,90 @@
+"""Whether a leader that answered is still the leader, as other brokers tell.
+
+A broker that stood still for longer than its lease is replaced. When it goes on, it answers for a
+moment as the leader that it was, with the end of the log of that time, and its epoch is the one
+that the client knows: nothing in its response is wrong. Other brokers know the new leader by then.
+And an end that is lower than one told before is a reason to ask again.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Final
+
+from kafka_protocol.client.broker.broker import SentRequest
+from kafka_protocol.client.clock import Deadline, shuffle
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.cluster.exchange import Leaders, exchange
+from kafka_protocol.client.cluster.metadata import Topic, has_topic_id, metadata_request
+from kafka_protocol.messages.metadata import MetadataResponse
+from kafka_protocol.topic_partition import TopicPartition
+
+# How many brokers are asked.
+_ASKED: Final = 3
+# A broker that does not answer in this time tells nothing: a plan must not wait for it.
+_ANSWER_MS: Final = 1_000
+_NO_EPOCH: Final = -1
+
+
+def superseded(cluster: Cluster, answered: Leaders, deadline: Deadline) -> set[TopicPartition]:
+    """The partitions of which a broker knows a newer leader than the one that answered.
+
+    The cluster's metadata has the newer leaders afterwards. Brokers below 2.1 tell no leader
+    epochs, and a single broker has no other: none is found there.
+    """
+    with_epoch = {tp: leader for tp, (leader, _) in answered.items() if leader.epoch > _NO_EPOCH}
+    nodes = sorted(cluster.node_ids)
+    if not with_epoch or len(nodes) < 2:
+        return set()
+    shuffle(nodes)
+    names = {tp.topic for tp in with_epoch}
+    limit = deadline.capped_at(_ANSWER_MS)
+
+    def send(node_id: int) -> SentRequest:
+        broker = cluster.broker(node_id, limit)
+        return broker.send(metadata_request(broker, names), limit)
+
+    told = exchange(nodes[:_ASKED], send, MetadataResponse, limit)
+    newer: set[TopicPartition] = set()
+    for _, response in told.responses.values():
+        topics = cluster.learn(response)
+        for tp, leader in with_epoch.items():
+            topic = topics.get(tp.topic)
+            is_same = topic is not None and topic.topic_id == answered[tp][1].topic_id
+            now = topic.partitions.get(tp.partition) if topic is not None and is_same else None
+            if now is not None and now.epoch > leader.epoch:
+                newer.add(tp)
+    return newer
+
+
+class ToldEnds:
+    """The last end of each log that brokers told this process; of the newest partitions.
+
+    Only where topics have ids, since another topic of the same name begins again.
+    """
+
+    _MAX_PARTITIONS: Final = 20_000
+
+    def __init__(self) -> None:
+        self._ends: dict[tuple[uuid.UUID, int, str], int] = {}
+
+    def __repr__(self) -> str:
+        return f"<ToldEnds of {len(self._ends)} partitions>"
+
+    def is_lower(self, topic: Topic, partition: int, isolation_level: str, end: int) -> bool:
+        """Whether an end is lower than the one told before. It is the one told before from now on.
+
+        Threads may call this at the same time: at worst one asks once more, or once less.
+        """
+        if not has_topic_id(topic):
+            return False
+        key = topic.topic_id, partition, isolation_level
+        before = self._ends.pop(key, end)
+        self._ends[key] = end
+        if len(self._ends) > self._MAX_PARTITIONS:
+            self._ends.pop(next(iter(self._ends)), None)
+        return end < before
+
+
+OF_THIS_PROCESS: Final = ToldEnds()
+"""What `list_offsets` was told; a worker's reads and a driver's plans share it."""
