@@ -154,7 +154,7 @@ def test_a_node_that_is_stopped_keeps_its_data() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", ["4.3.1", pytest.param("1.1.1", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("version", ["4.4.0", pytest.param("1.1.1", marks=pytest.mark.slow)])
 def test_a_sasl_ssl_listener_checks_passwords(version: str, own_clusters: ClusterFactory) -> None:
     cluster = own_clusters(version, security="SASL_SSL")
     assert cluster.username == "alice"
@@ -360,7 +360,7 @@ def test_methods_of_a_stopped_cluster_raise() -> None:
         lambda: cluster.kill(1),
     ):
         with pytest.raises(
-            LocalBrokerError, match=r"<KafkaCluster 4.3.1 PLAINTEXT stopped> is not"
+            LocalBrokerError, match=r"<KafkaCluster 4.4.0 PLAINTEXT stopped> is not"
         ):
             ask()
     cluster.stop()
