@@ -296,6 +296,13 @@ class BrokerConnectionError(KafkaError):
     retriable = True
 
 
+class MisroutedError(BrokerConnectionError):
+    """An address leads to another broker than metadata says (KIP-1242). Names both.
+
+    Retriable with metadata from a bootstrap server, as in Java.
+    """
+
+
 class KafkaTimeoutError(KafkaError, TimeoutError):
     """A deadline passed. Names the request, the broker and the ms."""
 

@@ -37,7 +37,7 @@ class TxnOffsetCommitResponse(Response, api_key=28, versions="0-6", flexible="3+
             # ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID: v3+; the group went on
             #   without this member, so abort.
             # OFFSET_METADATA_TOO_LARGE: the metadata exceeds offset.metadata.max.bytes.
-            # GROUP_ID_NOT_FOUND, STALE_MEMBER_EPOCH: v6+; as above, for a group of the new protocol.
+            # GROUP_ID_NOT_FOUND, STALE_MEMBER_EPOCH: v6+; as above, with the new group protocol.
             # UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v6+): no such topic.
             # GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED: READ is lacking.
             # TRANSACTIONAL_ID_AUTHORIZATION_FAILED: WRITE is lacking.

@@ -62,8 +62,8 @@ OF_THE_PRODUCER: Final = """
     compression.zstd.level delivery.timeout.ms enable.idempotence key.serializer linger.ms
     max.block.ms max.in.flight.requests.per.connection max.request.size metadata.max.idle.ms
     partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms partitioner.class
-    partitioner.ignore.keys partitioner.rack.aware retries transaction.timeout.ms transaction.two.phase.commit.enable
-    transactional.id value.serializer
+    partitioner.ignore.keys partitioner.rack.aware retries transaction.timeout.ms
+    transaction.two.phase.commit.enable transactional.id value.serializer
 """
 
 OF_THE_CONSUMER: Final = """
