@@ -203,7 +203,7 @@ def test_an_advertised_listener_can_be_unreachable(own_clusters: ClusterFactory)
 def test_a_broker_that_dies_at_its_start_is_reported_at_once() -> None:
     cluster = KafkaCluster(config={"metric.reporters": "no.such.Reporter"})
     with pytest.raises(
-        BrokerStartError, match=r"Kafka 4\.3\.1: node 1 \(127\.0\.0\.1:\d+\)"
+        BrokerStartError, match=r"Kafka 4\.4\.0: node 1 \(127\.0\.0\.1:\d+\)"
     ) as info:
         cluster.start()
     assert "ended with exit code 1. The end of its log:" in str(info.value)
