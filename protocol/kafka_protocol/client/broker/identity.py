@@ -42,9 +42,6 @@ class Identity(NamedTuple):
     cluster_id: str
     node_id: int
 
-    def __str__(self) -> str:
-        return f"broker {self.node_id} of cluster {self.cluster_id}"
-
 
 def api_versions_request(expected: Identity | None) -> ApiVersionsRequest:
     """The request of this client, to the expected broker only, if one is given."""
