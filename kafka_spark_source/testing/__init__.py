@@ -6,7 +6,7 @@ below are imported at first use, because pytest imports this package in every ru
 
 Example:
     >>> from kafka_spark_source.testing import KafkaCluster
-    >>> with KafkaCluster(version="4.3.1") as cluster:  # doctest: +SKIP
+    >>> with KafkaCluster(version="4.4.0") as cluster:  # doctest: +SKIP
     ...     spark.read.format("pykafka").option(
     ...         "kafka.bootstrap.servers", cluster.bootstrap_servers
     ...     )

@@ -97,6 +97,7 @@ _zookeeper_with_sasl = partial(
 )
 
 _TABLE = (
+    _kraft("4.4.0", log_system=LogSystem.LOG4J2, extra_artifacts=(f"{_LOG4J2}:2.25.5",)),
     _kraft("4.3.1", log_system=LogSystem.LOG4J2, extra_artifacts=(f"{_LOG4J2}:2.25.4",)),
     _kraft("4.2.0", log_system=LogSystem.LOG4J2, extra_artifacts=(f"{_LOG4J2}:2.25.3",)),
     _kraft("3.9.2", extra_artifacts=_RELOAD4J),

@@ -101,7 +101,7 @@ def _describe(response: MetadataResponse) -> str:
 def _advertised(config: ClientConfig, response: MetadataResponse) -> Iterator[Finding]:
     """Every broker at the address that it advertises: a finding each, in the order of their ids."""
     listeners = [
-        Listener(Address(broker.host, broker.port), broker.node_id, config)
+        Listener(Address(broker.host, broker.port), broker.node_id, config, response.cluster_id)
         for broker in sorted(response.brokers, key=lambda each: each.node_id)
     ]
     with ThreadPoolExecutor(_AT_ONCE) as threads:

@@ -22,11 +22,12 @@ _SOON_DAYS: Final = 30
 
 
 class Listener(NamedTuple):
-    """Where a broker listens, and how a client connects; a bootstrap server has no `node_id`."""
+    """Where a broker listens, and how a client connects; a bootstrap server has no ids."""
 
     address: Address
     node_id: int | None
     config: ClientConfig
+    cluster_id: str | None = None
 
     def __str__(self) -> str:
         role = "bootstrap server" if self.node_id is None else f"broker {self.node_id}"
@@ -86,10 +87,10 @@ def _tls(listener: Listener) -> list[Finding]:
 
 def _kafka(listener: Listener) -> list[Finding]:
     """ApiVersions and SASL. Without SASL, a listener that expects it refuses the first request."""
-    address, node_id, config = listener
+    address, node_id, config, cluster_id = listener
     deadline = listener.deadline
     try:
-        with closing(Broker(address, node_id, config, deadline)) as broker:
+        with closing(Broker(address, node_id, config, deadline, cluster_id)) as broker:
             request_metadata(broker, [], deadline)
             served = broker.versions.ranges
     except KafkaError as error:

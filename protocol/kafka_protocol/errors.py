@@ -38,7 +38,7 @@ class ErrorCode(IntEnum):
     """Kafka's error codes: code, whether it is retriable, and what to refresh before a retry.
 
     The flags equal those of the Java client (`RetriableException`, `InvalidMetadataException`,
-    `RefreshRetriableException`); a test compares them with the 4.3.1 jar.
+    `RefreshRetriableException`); a test compares them with the 4.4.0 jar.
     """
 
     retriable: bool
@@ -189,6 +189,9 @@ class ErrorCode(IntEnum):
     STREAMS_INVALID_TOPOLOGY_EPOCH = 131
     STREAMS_TOPOLOGY_FENCED = 132
     SHARE_SESSION_LIMIT_REACHED = 133, RETRIABLE
+    GROUP_DELETION_FAILED = 134
+    STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED = 135
+    CONTROLLER_ID_NOT_REGISTERED = 136
 
     @classmethod
     def lookup(cls, code: int) -> ErrorCode:
@@ -291,6 +294,13 @@ class BrokerConnectionError(KafkaError):
     """A broker is not reachable, or the connection broke. Names the address and the reason."""
 
     retriable = True
+
+
+class MisroutedError(BrokerConnectionError):
+    """An address leads to another broker than metadata says (KIP-1242). Names both.
+
+    Retriable with metadata from a bootstrap server, as in Java.
+    """
 
 
 class KafkaTimeoutError(KafkaError, TimeoutError):

@@ -124,9 +124,15 @@ class ScriptedCluster:
     Args:
         nodes: How many.
         release: The release of Kafka with the versions that they serve.
+        cluster_id: Its id.
+
+    Attributes:
+        advertised: Other addresses than their own, by node, that Metadata tells.
     """
 
-    def __init__(self, nodes: int = 1, release: str = NEWEST) -> None:
+    def __init__(self, nodes: int = 1, release: str = NEWEST, cluster_id: str = "scripted") -> None:
+        self.cluster_id = cluster_id
+        self.advertised: dict[int, Address] = {}
         self.topics: dict[str, Topic] = {}
         self.names: dict[uuid.UUID, str] = {}
         self.coordinators: dict[str, int] = {}
@@ -160,6 +166,12 @@ class ScriptedCluster:
     @property
     def bootstrap_servers(self) -> tuple[Address, ...]:
         return tuple(node.broker.address for node in self.nodes.values())
+
+    @property
+    def addresses(self) -> dict[int, Address]:
+        """The advertised address of each node that is up."""
+        own = {number: node.broker.address for number, node in self.nodes.items() if node.is_up}
+        return own | {number: each for number, each in self.advertised.items() if number in own}
 
     def asked(self, kind: type[Request]) -> list[tuple[int, Any, int]]:
         """Every request of a kind: node, request, version; by node, in order for each."""

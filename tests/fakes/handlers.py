@@ -83,20 +83,24 @@ def _api_versions(context: Context, request: ApiVersionsRequest) -> ApiVersionsR
         Range(api_key=api_key, min_version=versions.lowest, max_version=versions.highest)
         for api_key, versions in served.items()
     ]
-    if context.version in served[request.api_key]:
-        return ApiVersionsResponse(error_code=int(context.error), api_keys=ranges)
-    own = [found for found in ranges if found.api_key == request.api_key]
-    return ApiVersionsResponse(error_code=int(ErrorCode.UNSUPPORTED_VERSION), api_keys=own)
+    if context.version not in served[request.api_key]:
+        own = [found for found in ranges if found.api_key == request.api_key]
+        return ApiVersionsResponse(error_code=int(ErrorCode.UNSUPPORTED_VERSION), api_keys=own)
+    if (request.cluster_id is None) != (request.node_id < 0):
+        return ApiVersionsResponse(error_code=int(ErrorCode.INVALID_REQUEST))
+    itself = (context.cluster.cluster_id, context.node)
+    if request.cluster_id is not None and (request.cluster_id, request.node_id) != itself:
+        return ApiVersionsResponse(error_code=int(ErrorCode.REBOOTSTRAP_REQUIRED))
+    return ApiVersionsResponse(error_code=int(context.error), api_keys=ranges)
 
 
 def _metadata(context: Context, request: MetadataRequest) -> MetadataResponse:
     nodes = context.cluster.nodes
     brokers = [
         MetadataResponse.MetadataResponseBroker(
-            node_id=number, host=node.broker.address.host, port=node.broker.address.port
+            node_id=number, host=address.host, port=address.port
         )
-        for number, node in nodes.items()
-        if node.is_up
+        for number, address in context.cluster.addresses.items()
     ]
     wants_all = request.topics is None or (context.version == 0 and not request.topics)
     if wants_all:
@@ -104,7 +108,10 @@ def _metadata(context: Context, request: MetadataRequest) -> MetadataResponse:
     else:
         topics = [_named_topic(context, wanted) for wanted in request.topics or ()]
     return MetadataResponse(
-        brokers=brokers, cluster_id="scripted", controller_id=min(nodes), topics=topics
+        brokers=brokers,
+        cluster_id=context.cluster.cluster_id,
+        controller_id=min(nodes),
+        topics=topics,
     )
 
 

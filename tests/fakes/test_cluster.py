@@ -64,7 +64,7 @@ def test_every_version_writes_and_reads(kind: type[Request], version: int) -> No
         assert {asked for _, _, asked in cluster.asked(kind)} == {version}
 
 
-@pytest.mark.parametrize("release", ["0.11", "1.0", "2.4", "2.8", "3.9", "4.3"])
+@pytest.mark.parametrize("release", ["0.11", "1.0", "2.4", "2.8", "3.9", "4.3", "4.4"])
 def test_releases(release: str) -> None:
     with one_partition(release=release) as (_, client):
         write(client, b"a", b"b")

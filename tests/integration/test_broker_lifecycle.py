@@ -154,7 +154,7 @@ def test_a_node_that_is_stopped_keeps_its_data() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", ["4.3.1", pytest.param("1.1.1", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("version", ["4.4.0", pytest.param("1.1.1", marks=pytest.mark.slow)])
 def test_a_sasl_ssl_listener_checks_passwords(version: str, own_clusters: ClusterFactory) -> None:
     cluster = own_clusters(version, security="SASL_SSL")
     assert cluster.username == "alice"
@@ -203,7 +203,7 @@ def test_an_advertised_listener_can_be_unreachable(own_clusters: ClusterFactory)
 def test_a_broker_that_dies_at_its_start_is_reported_at_once() -> None:
     cluster = KafkaCluster(config={"metric.reporters": "no.such.Reporter"})
     with pytest.raises(
-        BrokerStartError, match=r"Kafka 4\.3\.1: node 1 \(127\.0\.0\.1:\d+\)"
+        BrokerStartError, match=r"Kafka 4\.4\.0: node 1 \(127\.0\.0\.1:\d+\)"
     ) as info:
         cluster.start()
     assert "ended with exit code 1. The end of its log:" in str(info.value)
@@ -360,7 +360,7 @@ def test_methods_of_a_stopped_cluster_raise() -> None:
         lambda: cluster.kill(1),
     ):
         with pytest.raises(
-            LocalBrokerError, match=r"<KafkaCluster 4.3.1 PLAINTEXT stopped> is not"
+            LocalBrokerError, match=r"<KafkaCluster 4.4.0 PLAINTEXT stopped> is not"
         ):
             ask()
     cluster.stop()

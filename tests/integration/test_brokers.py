@@ -37,7 +37,7 @@ from tests.integration.clients import SOON_MS, connect, soon
 
 pytestmark = pytest.mark.integration
 
-USUAL = ("0.9.0.1", "0.10.2.2", "4.3.1")
+USUAL = ("0.9.0.1", "0.10.2.2", "4.4.0")
 START_MS = 1_700_000_000_000
 ROWS = 200
 

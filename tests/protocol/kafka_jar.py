@@ -15,7 +15,7 @@ from typing import IO, Any, NamedTuple, cast
 
 from kafka_protocol.schema import Message, VersionRange, parse_versions
 
-CURRENT = "4.3.1"
+CURRENT = "4.4.0"
 # Kafka 4 removed old versions of its messages; this release still has them.
 BEFORE_4 = "3.9.2"
 

@@ -70,7 +70,7 @@ def test_only_not_controller_refreshes_the_controller() -> None:
     assert ours == [ErrorCode.NOT_CONTROLLER]
 
 
-@pytest.mark.parametrize("code", [-2, 134, 32767])
+@pytest.mark.parametrize("code", [-2, 137, 32767])
 def test_fault_14_unknown_code_counts_as_unknown_server_error(code: int) -> None:
     assert ErrorCode.lookup(code) is ErrorCode.UNKNOWN_SERVER_ERROR
 

@@ -39,7 +39,7 @@ def test_versions_that_a_release_serves(release: str, highest: int) -> None:
     assert served_by(release)[FETCH] == VersionRange(0, highest)
 
 
-@pytest.mark.parametrize("release", ["0.8.2", "0.10.2", "1.1", "2.8", "3.9", "4.3"])
+@pytest.mark.parametrize("release", ["0.8.2", "0.10.2", "1.1", "2.8", "3.9", "4.3", "4.4"])
 def test_a_broker_looks_like_its_release(release: str) -> None:
     assert release_of(served_by(release)) == release
 

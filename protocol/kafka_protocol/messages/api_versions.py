@@ -1,8 +1,9 @@
 """ApiVersions (key 18): which versions of which APIs this connection's broker serves.
 
 KIP-35; KIP-511 (client software, ranges in the response to an unsupported version); KIP-584
-(features). The first request on a connection, before authentication. Its response header is
-always v0, so that a client can read the response to a version that the broker does not know.
+(features); KIP-1242 (cluster and node that the client means). The first request on a connection,
+before authentication. Its response header is always v0, so that a client can read the response to a
+version that the broker does not know.
 """
 
 from kafka_protocol.schema import (
@@ -19,11 +20,12 @@ from kafka_protocol.schema import (
 )
 
 
-class ApiVersionsResponse(Response, api_key=18, versions="0-4", flexible="3+"):
+class ApiVersionsResponse(Response, api_key=18, versions="0-5", flexible="3+"):
     """The ranges. v2+: throttled after the response (KIP-219). v4: features from version 0 on."""
 
     # UNSUPPORTED_VERSION: the broker does not know the request's version. It answers in the v0
     #   layout; since 2.4 `api_keys` then holds the one range of ApiVersions itself.
+    # REBOOTSTRAP_REQUIRED: v5+; the broker is not the one that the request names (KIP-1242).
     # INVALID_REQUEST: a client software name or version that KIP-511's pattern refuses.
     error_code: int16 = field()
 
@@ -63,10 +65,14 @@ class ApiVersionsResponse(Response, api_key=18, versions="0-4", flexible="3+"):
 
 
 class ApiVersionsRequest(
-    Request, api_key=18, versions="0-4", flexible="3+", response=ApiVersionsResponse
+    Request, api_key=18, versions="0-5", flexible="3+", response=ApiVersionsResponse
 ):
     """Empty below v3."""
 
     # KIP-511: letters, digits, '-' and '.'; they must begin and end with a letter or digit.
     client_software_name: string = field(versions="3+", ignorable=True)
     client_software_version: string = field(versions="3+", ignorable=True)
+    # Checked by the broker only if a cluster id is given. A SASL listener checks them only after
+    # authentication.
+    cluster_id: string | None = field(versions="5+", nullable="5+", default=None, ignorable=True)
+    node_id: int32 = field(versions="5+", default=-1, ignorable=True)

@@ -3,8 +3,8 @@
 from kafka_protocol.schema import Request, Response, Struct, field, int16, int32, string
 
 
-class DeleteGroupsResponse(Response, api_key=42, versions="0-2", flexible="2+"):
-    """v1+: throttled after the response (KIP-219)."""
+class DeleteGroupsResponse(Response, api_key=42, versions="0-3", flexible="2+"):
+    """v1+: throttled after the response (KIP-219). v3+: with the broker's explanation."""
 
     throttle_time_ms: int32 = field()
 
@@ -15,13 +15,17 @@ class DeleteGroupsResponse(Response, api_key=42, versions="0-2", flexible="2+"):
         # NON_EMPTY_GROUP: it has members. GROUP_ID_NOT_FOUND: it is not there.
         # NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE, COORDINATOR_LOAD_IN_PROGRESS: retry.
         # GROUP_AUTHORIZATION_FAILED: DELETE is lacking.
+        # GROUP_DELETION_FAILED: v3+; another part of it cannot be deleted, such as its topology.
         error_code: int16 = field()
+        error_message: string | None = field(
+            versions="3+", nullable="3+", default=None, ignorable=True
+        )
 
     results: list[DeletableGroupResult] = field()
 
 
 class DeleteGroupsRequest(
-    Request, api_key=42, versions="0-2", flexible="2+", response=DeleteGroupsResponse
+    Request, api_key=42, versions="0-3", flexible="2+", response=DeleteGroupsResponse
 ):
     """Groups of any kind."""
 

@@ -3,18 +3,29 @@
 Ask the group's coordinator, after AddOffsetsToTxn (below v5).
 """
 
-from kafka_protocol.schema import Request, Response, Struct, field, int16, int32, int64, string
+from kafka_protocol.schema import (
+    Request,
+    Response,
+    Struct,
+    field,
+    int16,
+    int32,
+    int64,
+    string,
+    uuid,
+)
 
 
-class TxnOffsetCommitResponse(Response, api_key=28, versions="0-5", flexible="3+"):
-    """v1+: throttled after the response (KIP-219)."""
+class TxnOffsetCommitResponse(Response, api_key=28, versions="0-6", flexible="3+"):
+    """v1+: throttled after the response (KIP-219). v6+: topics by id (KIP-1319)."""
 
     throttle_time_ms: int32 = field()
 
     class TxnOffsetCommitResponseTopic(Struct):
         """The partitions of one topic."""
 
-        name: string = field()
+        name: string = field(versions="0-5", ignorable=True)
+        topic_id: uuid = field(versions="6+", ignorable=True)
 
         class TxnOffsetCommitResponsePartition(Struct):
             """The outcome for one partition."""
@@ -26,7 +37,8 @@ class TxnOffsetCommitResponse(Response, api_key=28, versions="0-5", flexible="3+
             # ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID: v3+; the group went on
             #   without this member, so abort.
             # OFFSET_METADATA_TOO_LARGE: the metadata exceeds offset.metadata.max.bytes.
-            # UNKNOWN_TOPIC_OR_PARTITION: no such topic.
+            # GROUP_ID_NOT_FOUND, STALE_MEMBER_EPOCH: v6+; as above, with the new group protocol.
+            # UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v6+): no such topic.
             # GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED: READ is lacking.
             # TRANSACTIONAL_ID_AUTHORIZATION_FAILED: WRITE is lacking.
             # TRANSACTION_ABORTABLE: v4+; abort, then go on (KIP-890).
@@ -38,22 +50,26 @@ class TxnOffsetCommitResponse(Response, api_key=28, versions="0-5", flexible="3+
 
 
 class TxnOffsetCommitRequest(
-    Request, api_key=28, versions="0-5", flexible="3+", response=TxnOffsetCommitResponse
+    Request, api_key=28, versions="0-6", flexible="3+", response=TxnOffsetCommitResponse
 ):
-    """v2+: with leader epochs (KIP-320). v3+: fenced by the group's generation (KIP-447)."""
+    """v2+: with leader epochs (KIP-320). v3+: fenced by the group's generation (KIP-447).
+
+    v6+: with topic ids (KIP-1319).
+    """
 
     transactional_id: string = field()
     group_id: string = field()
     producer_id: int64 = field()
     producer_epoch: int16 = field()
-    generation_id: int32 = field(versions="3+", default=-1)
+    generation_id_or_member_epoch: int32 = field(versions="3+", default=-1)
     member_id: string = field(versions="3+")
     group_instance_id: string | None = field(versions="3+", nullable="3+", default=None)
 
     class TxnOffsetCommitRequestTopic(Struct):
         """The partitions of one topic."""
 
-        name: string = field()
+        name: string = field(versions="0-5", ignorable=True)
+        topic_id: uuid = field(versions="6+", ignorable=True)
 
         class TxnOffsetCommitRequestPartition(Struct):
             """Where the group is to go on in one partition."""

@@ -300,7 +300,7 @@ COORDINATORS: dict[str, tuple[Message, bytes]] = {
             group_id="g",
             producer_id=7,
             producer_epoch=1,
-            generation_id=5,
+            generation_id_or_member_epoch=5,
             member_id="m",
             topics=txn_topics(
                 partition_index=2,
@@ -311,7 +311,7 @@ COORDINATORS: dict[str, tuple[Message, bytes]] = {
         ),
         b"\x03tx\x02g"  # transactional_id, group_id
         b"\x00\x00\x00\x00\x00\x00\x00\x07\x00\x01"  # producer_id, producer_epoch
-        b"\x00\x00\x00\x05\x02m\x00"  # generation_id, member_id; group_instance_id: null
+        b"\x00\x00\x00\x05\x02m\x00"  # generation, member_id; group_instance_id: null
         b"\x02\x02t\x02"  # topics: 1, plus one; name; partitions: 1, plus one
         b"\x00\x00\x00\x02"  # partition_index
         b"\x00\x00\x00\x00\x00\x00\x00\x09"  # committed_offset

@@ -178,6 +178,10 @@ def test_fields(cls: type[Message], version: int, kafka_jar: JarOf) -> None:
     assert_same(lines(list(our_rows(cls)), version), lines(theirs, version), jar)
 
 
+# A field's name in the older jar that the current one changed; the bytes are the same.
+RENAMED = {("TxnOffsetCommitRequest", "generation_id")}
+
+
 @pytest.mark.parametrize("cls", MESSAGES, ids=name_of)
 def test_ignorable_fields(cls: type[Message], kafka_jar: JarOf) -> None:
     # It applies to the versions without the field, so it is compared for the whole message.
@@ -193,7 +197,7 @@ def test_ignorable_fields(cls: type[Message], kafka_jar: JarOf) -> None:
     for jar in (kafka_jar(BEFORE_4), kafka_jar(CURRENT)):
         if not jar.stable_versions(cls).is_empty:
             theirs |= ignorable(kafka_rows(jar.schema(cls.__name__)))
-    assert ours == theirs
+    assert ours == {p: flag for p, flag in theirs.items() if (cls.__name__, p) not in RENAMED}
 
 
 # APIs of only one of the two releases: those of a cluster with ZooKeeper, and new ones.

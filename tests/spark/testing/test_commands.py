@@ -30,13 +30,13 @@ def layout_of(version: str, security: str = "PLAINTEXT") -> ClusterLayout:
 
 
 def test_broker_has_the_given_heap_and_flags() -> None:
-    command = broker_command(RUNTIME, layout_of("4.3.1"), NODE)
+    command = broker_command(RUNTIME, layout_of("4.4.0"), NODE)
     assert command[:3] == ["/jdk/bin/java", "-Xmx1g", "-XX:+UseZGC"]
     assert command[-4:] == ["-cp", "/jars/*", "kafka.Kafka", "/cluster/1/server.properties"]
 
 
 def test_no_files_in_the_systems_temporary_folder() -> None:
-    command = broker_command(RUNTIME, layout_of("4.3.1"), NODE)
+    command = broker_command(RUNTIME, layout_of("4.4.0"), NODE)
     assert "-Djava.io.tmpdir=/cluster" in command
     assert "-XX:-UsePerfData" in command
 
@@ -48,8 +48,8 @@ def test_flags_of_a_release() -> None:
 
 
 def test_format_adds_scram_credentials_for_sasl_only() -> None:
-    plaintext = format_command(RUNTIME, layout_of("4.3.1"), NODE)
-    sasl = format_command(RUNTIME, layout_of("4.3.1", "SASL_SSL"), NODE)
+    plaintext = format_command(RUNTIME, layout_of("4.4.0"), NODE)
+    sasl = format_command(RUNTIME, layout_of("4.4.0", "SASL_SSL"), NODE)
     assert "--add-scram" not in plaintext
     assert plaintext[plaintext.index("--cluster-id") + 1] == "the-id"
     assert "SCRAM-SHA-256=[name=alice,password=secret]" in sasl

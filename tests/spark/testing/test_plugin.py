@@ -41,12 +41,12 @@ def test_each_kind_of_cluster_is_started_once(monkeypatch: pytest.MonkeyPatch) -
     with ExitStack() as clusters:
         factory = ClusterFactory(clusters)
         plain = factory()
-        assert factory("4.3.1") is plain
+        assert factory("4.4.0") is plain
         assert factory(config={}) is plain
         assert factory(config={"a": "b"}) is not plain
         assert FakeCluster.log == [
-            "start 4.3.1/1/PLAINTEXT/None",
-            "start 4.3.1/1/PLAINTEXT/{'a': 'b'}",
+            "start 4.4.0/1/PLAINTEXT/None",
+            "start 4.4.0/1/PLAINTEXT/{'a': 'b'}",
         ]
     assert len(FakeCluster.log) == 4
 

@@ -19,7 +19,7 @@ FOLDER = Path("/cluster")
 
 
 def make_layout(
-    version: str = "4.3.1",
+    version: str = "4.4.0",
     nodes: int = 1,
     security: str = "PLAINTEXT",
     config: dict[str, str] | None = None,

@@ -12,14 +12,14 @@ from kafka_spark_source.testing.releases import ListenerStyle, Quorum, find_rele
 from kafka_spark_source.testing.resolvers import Coordinates
 
 PROMISED = {
-    *("4.3.1", "4.2.0", "3.9.2", "2.8.2", "1.1.1"),
+    *("4.4.0", "4.3.1", "4.2.0", "3.9.2", "2.8.2", "1.1.1"),
     *("0.10.2.2", "0.10.0.1", "0.9.0.1", "0.8.2.2"),
 }
 
 
 def test_releases_from_the_newest() -> None:
     assert set(RELEASES) == PROMISED
-    assert NEWEST == "4.3.1"
+    assert NEWEST == "4.4.0"
 
 
 def test_error_of_an_unknown_version() -> None:

@@ -108,6 +108,16 @@ def test_an_advertised_address_that_is_out_of_reach(cluster: ScriptedCluster) ->
     assert "advertised.listeners" in found.detail
 
 
+def test_fault_65_an_advertised_address_that_leads_to_another_cluster(
+    cluster: ScriptedCluster,
+) -> None:
+    with ScriptedCluster(cluster_id="theirs") as theirs:
+        cluster.advertised[2] = theirs.nodes[1].broker.address
+        found = found_in(cluster, Job())["advertised"]
+    assert found.result is Result.BAD
+    assert "broker 2, but the address leads to a broker of cluster theirs" in found.detail
+
+
 def controller_at(ms: int, code: int = 0) -> Handler:
     """A controller whose clock shows this time; -1 for one that does not tell it."""
     Topic = DescribeQuorumResponse.TopicData

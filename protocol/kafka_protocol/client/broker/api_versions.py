@@ -16,11 +16,12 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from kafka_protocol.client.broker.connection import BrokerConnection
+from kafka_protocol.client.broker.identity import Identity, api_versions_request, misrouted
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.network.transport import ClosedByPeerError
 from kafka_protocol.errors import ErrorCode, KafkaTimeoutError, OutOfStepError
-from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_protocol.messages.api_versions import ApiVersionsResponse
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.negotiation import (
     FIRST_VERSION_TO_TRY,
@@ -29,9 +30,6 @@ from kafka_protocol.negotiation import (
     versions_from,
 )
 from kafka_protocol.releases import parse_release
-from kafka_protocol.version import __version__
-
-SOFTWARE_NAME: Final = "pyspark-pykafka"
 
 OpenConnection: TypeAlias = Callable[[], BrokerConnection]
 
@@ -40,7 +38,7 @@ _OLD_REQUEST: Final = ListOffsetsRequest(topics=[])
 _FIRST_WITH_API_VERSIONS: Final = (0, 10)
 
 # The versions to try, each after the broker closed the connection on the one before. Those that
-# close on 4 know 3, which most clients send; every broker with ApiVersions knows 0.
+# close on the newest know 3, which most clients send; every broker with ApiVersions knows 0.
 _VERSIONS_TO_TRY: Final = (FIRST_VERSION_TO_TRY, 3, 0)
 _REMEMBERED_MS: Final = 600_000
 # By address: the version that worked after the broker closed on a higher one, and until when to
@@ -50,18 +48,23 @@ _remembered: dict[Address, tuple[int, Deadline]] = {}
 
 
 def negotiate_versions(
-    first: BrokerConnection, open_another: OpenConnection, config: ClientConfig, deadline: Deadline
+    first: BrokerConnection,
+    open_another: OpenConnection,
+    config: ClientConfig,
+    deadline: Deadline,
+    expected: Identity | None = None,
 ) -> BrokerConnection:
     """Find out which versions a broker serves; returns a connection that knows them.
 
     `first` is a new connection, and `open_another` opens one more, at most four times. All but the
-    returned one are closed.
+    returned one are closed. A broker from 4.4 on checks that it is the `expected` one.
 
     Raises:
         BrokerConnectionError: The broker accepts no connection, or closes each of them.
         KafkaTimeoutError: It accepted a connection and then did not respond.
         ProtocolError: It is not a Kafka broker, or it expects TLS.
         BrokerError: It returned an error instead of its versions.
+        MisroutedError: It is not the expected broker.
     """
     opened = [first]
 
@@ -71,7 +74,7 @@ def negotiate_versions(
 
     chosen: BrokerConnection | None = None
     try:
-        chosen = _choose_connection(first, open_and_keep, config, deadline)
+        chosen = _choose_connection(first, open_and_keep, config, deadline, expected)
         return chosen
     finally:
         for connection in opened:
@@ -80,13 +83,17 @@ def negotiate_versions(
 
 
 def _choose_connection(
-    first: BrokerConnection, open_another: OpenConnection, config: ClientConfig, deadline: Deadline
+    first: BrokerConnection,
+    open_another: OpenConnection,
+    config: ClientConfig,
+    deadline: Deadline,
+    expected: Identity | None,
 ) -> BrokerConnection:
     if not config.api_version_request:
         return _assume(first, config)
     timeout_ms = min(config.api_version_request_timeout_ms, deadline.remaining_ms / 2)
     version = _first_version(first.address)
-    negotiation = _Negotiation(first, version, open_another, deadline)
+    negotiation = _Negotiation(first, version, open_another, deadline, expected)
     try:
         return negotiation.wait(deadline.capped_at(timeout_ms))
     except (ClosedByPeerError, KafkaTimeoutError):
@@ -97,7 +104,8 @@ def _choose_connection(
         return negotiation.wait(deadline)
     if negotiation.is_closed:
         # It closes on ApiVersions and serves the old request. Try again: it may have restarted.
-        negotiation = _Negotiation(open_another(), _VERSIONS_TO_TRY[-1], open_another, deadline)
+        version = _VERSIONS_TO_TRY[-1]
+        negotiation = _Negotiation(open_another(), version, open_another, deadline, expected)
     try:
         return negotiation.wait(deadline.capped_at(timeout_ms / 2))
     except (ClosedByPeerError, KafkaTimeoutError):
@@ -134,8 +142,10 @@ class _Negotiation:
         version: int,
         open_another: OpenConnection,
         deadline: Deadline,
+        expected: Identity | None,
     ) -> None:
         self._connection = connection
+        self._expected = expected
         self._open_another = open_another
         self._deadline = deadline
         self._has_closed = False
@@ -144,9 +154,7 @@ class _Negotiation:
 
     def _send(self, version: int) -> None:
         self._version = version
-        request = ApiVersionsRequest(
-            client_software_name=SOFTWARE_NAME, client_software_version=__version__
-        )
+        request = api_versions_request(self._expected)
         self._connection.send(request, self._deadline, version=version)
 
     def wait(self, deadline: Deadline) -> BrokerConnection:
@@ -175,6 +183,8 @@ class _Negotiation:
             if response.error_code == ErrorCode.NONE:
                 self._connection.protocol.versions = versions_from(response)
                 return
+            if response.error_code == ErrorCode.REBOOTSTRAP_REQUIRED and self._expected:
+                raise misrouted(self._connection, self._expected, deadline)
             self._send(next_version_to_try(self._version, response))
 
 

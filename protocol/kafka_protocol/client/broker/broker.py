@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 from kafka_protocol.client.broker.api_versions import negotiate_versions
 from kafka_protocol.client.broker.authenticate import authenticate
 from kafka_protocol.client.broker.connection import BrokerConnection
+from kafka_protocol.client.broker.identity import Identity, confirm_identity
 from kafka_protocol.client.broker.listener import raise_if_sasl, raise_if_without_tls
 from kafka_protocol.client.clock import Deadline, monotonic_ms, sleep_ms
 from kafka_protocol.client.config.client import Address, ClientConfig
@@ -55,8 +56,8 @@ class SentRequest(NamedTuple):
 class Broker:
     """A connected broker whose versions are known and which has authenticated the client.
 
-    `node_id` is None while only its bootstrap address is known. By the deadline it must be ready
-    for requests.
+    `node_id` is None while only its bootstrap address is known; with it and the `cluster_id` the
+    broker is asked whether it is that one. By the deadline it must be ready for requests.
 
     Attributes:
         last_response_ms: When the newest response came (`monotonic_ms`).
@@ -68,10 +69,16 @@ class Broker:
         ProtocolError: It is not a Kafka broker, or it expects TLS.
         AuthenticationError: One side refuses the other; TlsError if that happens in TLS, or if the
             listener expects no TLS.
+        MisroutedError: The address leads to another broker (KIP-1242).
     """
 
     def __init__(
-        self, address: Address, node_id: int | None, config: ClientConfig, deadline: Deadline
+        self,
+        address: Address,
+        node_id: int | None,
+        config: ClientConfig,
+        deadline: Deadline,
+        cluster_id: str | None = None,
     ) -> None:
         self.address = address
         self.node_id = node_id
@@ -79,10 +86,16 @@ class Broker:
         self.is_closed = False
         self._in_use = threading.Lock()
         connection = self._open_connection(deadline)
+        expected = _expected(cluster_id, node_id, config)
+        before_login = None if config.security.uses_sasl else expected
         waited_ms = deadline.remaining_ms
         try:
             self._connection = negotiate_versions(
-                connection, lambda: self._open_connection(deadline), config, deadline
+                connection,
+                lambda: self._open_connection(deadline),
+                config,
+                deadline,
+                before_login,
             )
         except KafkaTimeoutError as error:
             raise _no_response(f"ApiVersions to {self}", waited_ms) from error
@@ -94,6 +107,9 @@ class Broker:
         max_idle_ms = config.connections_max_idle_ms
         self._max_idle_ms = math.inf if max_idle_ms < 0 else max_idle_ms
         self._authenticate(deadline)
+        if expected is not None and before_login is None:
+            with self._closing_after_errors(f"ApiVersions to {self}", deadline):
+                confirm_identity(self._connection, expected, deadline)
         self._setup_responses = self._connection.protocol.received_responses
         # When the newest response came, or when the oldest request in flight was sent, if later.
         self._waits_from_ms = self.last_response_ms = monotonic_ms()
@@ -290,10 +306,14 @@ class Broker:
         sleep_ms(throttled_ms)
 
     def _authenticate(self, deadline: Deadline) -> None:
-        context = f"SASL to {self}"
+        with self._closing_after_errors(f"SASL to {self}", deadline):
+            self._renew_at = authenticate(self._connection, self._config.security, deadline)
+
+    @contextmanager
+    def _closing_after_errors(self, context: str, deadline: Deadline) -> Iterator[None]:
         waited_ms = deadline.remaining_ms
         try:
-            self._renew_at = authenticate(self._connection, self._config.security, deadline)
+            yield
         except KafkaTimeoutError as error:
             self.close()
             raise _no_response(context, waited_ms) from error
@@ -329,6 +349,12 @@ class Broker:
         is_candidate = is_first and not self._config.security.uses_sasl
         if is_candidate and isinstance(error, ClosedByPeerError):
             raise_if_sasl(self.address, self._config, deadline, context)
+
+
+def _expected(cluster_id: str | None, node_id: int | None, config: ClientConfig) -> Identity | None:
+    if cluster_id is None or node_id is None or not config.metadata_cluster_check_enable:
+        return None
+    return Identity(cluster_id, node_id)
 
 
 def _no_response(context: str, waited_ms: float) -> KafkaTimeoutError:

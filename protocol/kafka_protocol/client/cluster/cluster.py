@@ -14,11 +14,13 @@ from typing import TypeVar
 
 from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.clock import Deadline, Retry, shuffle
+from kafka_protocol.client.cluster.addresses import Addresses
 from kafka_protocol.client.cluster.leader_epochs import NewestLeaders
 from kafka_protocol.client.cluster.metadata import (
     NO_LEADER,
     Leader,
     Topic,
+    is_unsettled,
     request_metadata,
     topic_of,
     unknown_topic,
@@ -32,6 +34,7 @@ from kafka_protocol.errors import (
     ErrorCode,
     KafkaError,
     KafkaTimeoutError,
+    MisroutedError,
     ProtocolError,
     Refresh,
     TlsError,
@@ -53,7 +56,7 @@ class Cluster:
 
     def __init__(self, config: ClientConfig) -> None:
         self.config = config
-        self._addresses: dict[int, Address] = {}  # by node id, from metadata
+        self._addresses = Addresses()
         self._topics: dict[str, Topic] = {}
         # The topics of the last response: the same list means that nothing has changed.
         self._described: list[MetadataResponse.MetadataResponseTopic] = []
@@ -66,14 +69,14 @@ class Cluster:
 
     def __repr__(self) -> str:
         return (
-            f"<Cluster of {len(self._addresses)} brokers, {len(self._brokers)} connected, "
+            f"<Cluster of {len(self.node_ids)} brokers, {len(self._brokers)} connected, "
             f"{len(self._topics)} topics known>"
         )
 
     @property
     def node_ids(self) -> AbstractSet[int]:
         """The node ids of the brokers in the newest metadata."""
-        return self._addresses.keys()
+        return self._addresses.by_node_id.keys()
 
     def __del__(self) -> None:
         """Close every connection: nothing refers to the cluster any more."""
@@ -130,7 +133,7 @@ class Cluster:
         topics = self.topics(names, deadline, create=create)
         grace = deadline.capped_at(min(TOPIC_GRACE_MS, deadline.remaining_ms / 2))
         retry = Retry(self.config, grace, TOPIC_GRACE_MS)
-        while unsettled := [t for t in topics.values() if _is_unsettled(t, may_lack)]:
+        while unsettled := [t for t in topics.values() if is_unsettled(t, may_lack)]:
             try:
                 retry.wait_if_retriable(BrokerError(unsettled[0].error_code, "Metadata"))
             except BrokerError:
@@ -224,18 +227,24 @@ class Cluster:
         )
 
     def _candidates(self) -> list[Callable[[Deadline], Broker]]:
-        """How to reach brokers: connected ones, then advertised ones, then bootstrap servers."""
+        """How to reach brokers: connected ones, then advertised ones, then bootstrap servers.
+
+        These come first if an advertised address was wrong.
+        """
+        bootstrap = [
+            partial(self._connect, address, None) for address in self.config.bootstrap_servers
+        ]
         connected = [b for b in self._brokers.values() if not b.in_flight and self._is_trusted(b)]
         shuffle(connected)  # one may have older metadata than the others
         if self._bootstrap is not None and self._is_trusted(self._bootstrap):
             connected.append(self._bootstrap)
-        places: list[tuple[int | None, Address]] = [*self._addresses.items()]
+        places = [*self._addresses.by_node_id.items()]
         shuffle(places)
-        places += [(None, address) for address in self.config.bootstrap_servers]
-        return [
+        known = [
             *(partial(self._trusted, broker) for broker in connected),
             *(partial(self._connect, address, node_id) for node_id, address in places),
         ]
+        return [*bootstrap, *known] if self._addresses.are_wrong else [*known, *bootstrap]
 
     def learn(self, response: MetadataResponse) -> dict[str, Topic]:
         """Take over brokers and topics of a response; known leaders with newer epochs stay.
@@ -243,9 +252,12 @@ class Cluster:
         Returns:
             The topics of the response, by name.
         """
-        if response.brokers:  # a broker that is starting lists none
-            self._addresses = {b.node_id: Address(b.host, b.port) for b in response.brokers}
-            self._drop_moved_brokers()
+        if self._addresses.update(response):
+            self._close_replaced([*self._replaced, *self._brokers.values()])
+            self._brokers.clear()
+            self._topics.clear()
+            self.coordinators.clear()
+        self._drop_moved_brokers()
         if response.topics is not self._described:
             self._described = response.topics
             self._as_described = {
@@ -270,12 +282,14 @@ class Cluster:
         broker = self._brokers.get(node_id)
         if broker is not None and not broker.is_idle and self._is_trusted(broker):
             return broker
-        address = self._addresses.get(node_id)
+        address = self._addresses.by_node_id.get(node_id)
         if address is None:
             raise BrokerConnectionError(f"broker {node_id} is not known to the cluster any more")
         setup = deadline.capped_at(self.config.connection_setup_timeout_ms)
         try:
             return self._connect(address, node_id, setup)
+        except MisroutedError:
+            raise
         except (BrokerConnectionError, KafkaTimeoutError) as error:
             bootstrap = ", ".join(map(str, self.config.bootstrap_servers))
             raise BrokerConnectionError(
@@ -302,7 +316,12 @@ class Cluster:
         return is_newer and not broker.is_closed
 
     def _connect(self, address: Address, node_id: int | None, deadline: Deadline) -> Broker:
-        broker = Broker(address, node_id, self.config, deadline)
+        try:
+            broker = Broker(address, node_id, self.config, deadline, self._addresses.cluster_id)
+        except MisroutedError:
+            self._addresses.are_wrong = True
+            self._topics.clear()
+            raise
         if node_id is None:
             before, self._bootstrap = self._bootstrap, broker
         else:
@@ -332,10 +351,10 @@ class Cluster:
             BrokerConnectionError: A broker cannot be reached.
         """
         self.learn(self._request_topics([], deadline))
-        if not self._addresses:
+        if not self.node_ids:
             # Kafka 0.8 lists no brokers before it has a topic.
             return self.with_any_broker(lambda broker, _: broker.versions, deadline)
-        brokers = [self.broker(node_id, deadline) for node_id in sorted(self._addresses)]
+        brokers = [self.broker(node_id, deadline) for node_id in sorted(self.node_ids)]
         return common_versions(broker.versions for broker in brokers)
 
     def all_brokers(self, deadline: Deadline) -> tuple[list[Broker], list[KafkaError]]:
@@ -345,7 +364,7 @@ class Cluster:
             BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
         """
         self.learn(self._request_topics([], deadline))
-        reached = [self.try_broker(node_id, deadline) for node_id in sorted(self._addresses)]
+        reached = [self.try_broker(node_id, deadline) for node_id in sorted(self.node_ids)]
         brokers = [each for each in reached if isinstance(each, Broker)]
         return brokers, [each for each in reached if isinstance(each, KafkaError)]
 
@@ -370,7 +389,7 @@ class Cluster:
 
     def add_addresses(self, addresses: Mapping[int, Address]) -> None:
         """Note where brokers are, by node id, as another response than Metadata says."""
-        self._addresses.update(addresses)
+        self._addresses.by_node_id.update(addresses)
         self._drop_moved_brokers()
 
     def try_broker(self, node_id: int, deadline: Deadline) -> Broker | KafkaError:
@@ -382,15 +401,9 @@ class Cluster:
 
     def _drop_moved_brokers(self) -> None:
         for node_id, broker in [*self._brokers.items()]:
-            if self._addresses.get(node_id) != broker.address:
+            if self._addresses.by_node_id.get(node_id) != broker.address:
                 broker.close()
                 del self._brokers[node_id]
-
-
-def _is_unsettled(topic: Topic, may_lack: Collection[str]) -> bool:
-    error = ErrorCode.lookup(topic.error_code)
-    may_be_unknown = topic.name in may_lack and error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return error.retriable and not may_be_unknown
 
 
 def _close(brokers: Iterable[Broker], replaced: Iterable[Broker], bootstrap: Broker | None) -> None:

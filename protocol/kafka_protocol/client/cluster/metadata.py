@@ -94,6 +94,13 @@ def topic_of(found: MetadataResponse.MetadataResponseTopic) -> Topic:
     )
 
 
+def is_unsettled(topic: Topic, may_lack: Collection[str]) -> bool:
+    """Whether a topic has an error that may pass; those that brokers `may_lack` may be unknown."""
+    error = ErrorCode.lookup(topic.error_code)
+    may_be_unknown = topic.name in may_lack and error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return error.retriable and not may_be_unknown
+
+
 def why_no_leader(topic: Topic, topic_partition: TopicPartition) -> int:
     """The error code for a partition without a leader."""
     if topic.error_code:

@@ -160,6 +160,13 @@ class ClientConfig:
         "How old metadata may be before a running stream requests it again, to find new partitions "
         "and topics. Java's default is 300000; Spark's own connector requests it for each trigger.",
     )
+    metadata_cluster_check_enable: bool = option(
+        "metadata.cluster.check.enable",
+        boolean,
+        True,
+        "Whether to let each broker check that it is the one that metadata names at its address "
+        "(brokers from 4.4 on). If it is not, metadata comes from a bootstrap server again.",
+    )
     retry_backoff_ms: int = option(
         "retry.backoff.ms", integer(0), 100, "The first pause before a retry; then it doubles."
     )

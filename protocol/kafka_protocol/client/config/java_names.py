@@ -15,9 +15,9 @@ from kafka_protocol.client.config.security_options import CONVERT_KEY_STORE, CON
 # partitioner, the age of its metadata. The sink itself reads the names of serializers and
 # partitioners; they have no effect on a read.
 _PRODUCER: Final = """
-    buffer.memory key.serializer linger.ms metadata.max.idle.ms partitioner
-    partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms
-    partitioner.class partitioner.ignore.keys value.serializer
+    buffer.memory buffer.memory.allocation.strategy key.serializer linger.ms metadata.max.idle.ms
+    partitioner partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms
+    partitioner.class partitioner.ignore.keys partitioner.rack.aware value.serializer
 """
 # These tune work that the Java clients or the brokers do and pykafka does not.
 _SECURITY: Final = """
@@ -26,6 +26,7 @@ _SECURITY: Final = """
     sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.refresh.buffer.seconds
     sasl.login.refresh.min.period.seconds sasl.login.refresh.window.factor
     sasl.login.refresh.window.jitter sasl.login.retry.backoff.max.ms sasl.login.retry.backoff.ms
+    sasl.oauthbearer.allow.unverified.audience sasl.oauthbearer.allow.unverified.issuer
     sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.expected.audience
     sasl.oauthbearer.expected.issuer sasl.oauthbearer.jwks.endpoint.url
     sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name ssl.keymanager.algorithm

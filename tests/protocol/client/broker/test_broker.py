@@ -75,7 +75,7 @@ def test_connects_and_sends_a_request(connect: Connect) -> None:
     with ScriptedBroker({MetadataRequest: lambda _r, _v: CLUSTER}) as fake:
         broker = connect(fake.address)
         assert metadata(broker).cluster_id == "c"
-        assert [version for _, version in fake.requests] == [4, 13]
+        assert [version for _, version in fake.requests] == [5, 13]
         software = fake.requests[0][0]
         assert isinstance(software, ApiVersionsRequest)
         assert software.client_software_name == "pyspark-pykafka"
@@ -107,7 +107,7 @@ def test_fault_11_steps_down_to_the_version_in_the_response(connect: Connect) ->
 
     with ScriptedBroker({ApiVersionsRequest: respond}) as fake:
         connect(fake.address)
-        assert [version for _, version in fake.requests] == [4, 2]
+        assert [version for _, version in fake.requests] == [5, 2]
 
 
 def test_fault_11_gives_up_if_no_version_is_accepted(connect: Connect) -> None:
@@ -115,7 +115,7 @@ def test_fault_11_gives_up_if_no_version_is_accepted(connect: Connect) -> None:
     with ScriptedBroker({ApiVersionsRequest: lambda _r, _v: refusal}) as fake:
         with pytest.raises(BrokerError, match=r"ApiVersions v0.*UNSUPPORTED_VERSION"):
             connect(fake.address)
-        assert [version for _, version in fake.requests] == [4, 0]
+        assert [version for _, version in fake.requests] == [5, 0]
         assert fake.connections == 1
 
 
@@ -148,7 +148,9 @@ def refusing_above(highest: int) -> Handler:
     return respond
 
 
-@pytest.mark.parametrize(("highest", "tried"), [(3, [4, 3]), (2, [4, 3, 0]), (0, [4, 3, 0])])
+@pytest.mark.parametrize(
+    ("highest", "tried"), [(4, [5, 3]), (3, [5, 3]), (2, [5, 3, 0]), (0, [5, 3, 0])]
+)
 def test_fault_11_a_broker_that_closes_on_a_newer_version(
     connect: Connect, highest: int, tried: list[int]
 ) -> None:
@@ -176,7 +178,7 @@ def test_fault_11_the_version_that_worked_is_tried_for_a_while(
     with ScriptedBroker({ApiVersionsRequest: refusing_above(3)}) as fake:
         connect(fake.address)
         connect(fake.address)
-        assert [version for _, version in fake.requests] == [4, 3, 4, 3]
+        assert [version for _, version in fake.requests] == [5, 3, 5, 3]
 
 
 def test_fault_11_what_is_remembered_does_not_grow(
@@ -199,7 +201,7 @@ def test_fault_11_a_dying_broker_is_not_taken_for_old(connect: Connect) -> None:
     with ScriptedBroker({ApiVersionsRequest: die, ListOffsetsRequest: empty_list}) as fake:
         with pytest.raises(BrokerConnectionError, match="connection refused"):
             connect(fake.address)
-        assert [version for _, version in fake.requests] == [4]
+        assert [version for _, version in fake.requests] == [5]
 
 
 @pytest.mark.parametrize("refuse", [close, silent])

@@ -161,7 +161,7 @@ def test_fault_10_a_broker_that_requires_a_new_bootstrap() -> None:
 # --- ApiVersions ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("hint", [4, 5, 32767, -1])
+@pytest.mark.parametrize("hint", [5, 6, 32767, -1])
 def test_fault_11_a_wrong_version_hint_is_followed_once(hint: int) -> None:
     Range = ApiVersionsResponse.ApiVersion
     own = Range(api_key=18, min_version=0, max_version=hint)
@@ -170,10 +170,10 @@ def test_fault_11_a_wrong_version_hint_is_followed_once(hint: int) -> None:
         cluster.spoil(ApiVersionsRequest, lambda _handler: lambda _request, _version: refusal)
         with pytest.raises(BrokerError, match=r"ApiVersions v0.*UNSUPPORTED_VERSION"):
             client.topics(["t"], Deadline.after(SOON_MS))
-        assert [version for _, _, version in cluster.asked(ApiVersionsRequest)] == [4, 0]
+        assert [version for _, _, version in cluster.asked(ApiVersionsRequest)] == [5, 0]
 
 
-@pytest.mark.parametrize("release", ["0.10.0", "0.11", "2.0", "2.4", "3.8"])
+@pytest.mark.parametrize("release", ["0.10.0", "0.11", "2.0", "2.4", "3.8", "4.3"])
 def test_fault_11_releases_with_older_api_versions(release: str) -> None:
     with one_partition(release=release) as (cluster, client):
         client.topics(["t"], Deadline.after(SOON_MS))
@@ -199,7 +199,7 @@ def test_fault_11_a_cluster_that_closes_on_a_newer_version(
         client.close()
         assert read_all(client) == ABC
         tried = [version for _, _, version in cluster.asked(ApiVersionsRequest)]
-        assert tried[:2] == [4, 3]
+        assert tried[:2] == [5, 3]
         assert set(tried[2:]) == {3}
 
 
@@ -289,7 +289,7 @@ def test_fault_13_brokers_of_two_releases_in_one_cluster() -> None:
             assert used[1] < used[2]
 
 
-@pytest.mark.parametrize(("before", "after"), [("0.11", "3.9"), ("3.9", "0.11"), ("2.8", "4.3")])
+@pytest.mark.parametrize(("before", "after"), [("0.11", "3.9"), ("3.9", "0.11"), ("2.8", "4.4")])
 def test_fault_13_a_broker_upgraded_between_connections(before: str, after: str) -> None:
     with one_partition((b"a",), (b"b",), (b"c",), nodes=2, release=before) as (cluster, client):
         assert read(client, 0, 1) == ABC[:1]

@@ -13,10 +13,11 @@ from tests.protocol.kafka_jar import BEFORE_4, CURRENT, KafkaJar
 
 SERVERS = {"bootstrap.servers": "localhost:9092"}
 
-# Of Kafka 4.3.1; a test compares them with its jar.
+# Of Kafka 4.4.0; a test compares them with its jar.
 OF_BOTH: Final = """
-    bootstrap.servers client.dns.lookup client.id config.providers connections.max.idle.ms
-    enable.metrics.push interceptor.classes metadata.max.age.ms
+    bootstrap.resolve.timeout.ms bootstrap.servers client.dns.lookup client.id client.rack
+    config.providers connections.max.idle.ms enable.metrics.push interceptor.classes
+    metadata.cluster.check.enable metadata.max.age.ms
     metadata.recovery.rebootstrap.trigger.ms metadata.recovery.strategy metric.reporters
     metrics.num.samples metrics.recording.level metrics.sample.window.ms receive.buffer.bytes
     reconnect.backoff.max.ms reconnect.backoff.ms request.timeout.ms retry.backoff.max.ms
@@ -38,6 +39,7 @@ OF_BOTH: Final = """
     sasl.login.read.timeout.ms sasl.login.refresh.buffer.seconds
     sasl.login.refresh.min.period.seconds sasl.login.refresh.window.factor
     sasl.login.refresh.window.jitter sasl.login.retry.backoff.max.ms sasl.login.retry.backoff.ms
+    sasl.oauthbearer.allow.unverified.audience sasl.oauthbearer.allow.unverified.issuer
     sasl.oauthbearer.assertion.algorithm sasl.oauthbearer.assertion.claim.aud
     sasl.oauthbearer.assertion.claim.exp.seconds sasl.oauthbearer.assertion.claim.iss
     sasl.oauthbearer.assertion.claim.jti.include sasl.oauthbearer.assertion.claim.nbf.seconds
@@ -55,16 +57,17 @@ OF_BOTH: Final = """
 """
 
 OF_THE_PRODUCER: Final = """
-    acks batch.size buffer.memory compression.gzip.level compression.lz4.level compression.type
+    acks batch.size buffer.memory buffer.memory.allocation.strategy
+    compression.gzip.level compression.lz4.level compression.type
     compression.zstd.level delivery.timeout.ms enable.idempotence key.serializer linger.ms
     max.block.ms max.in.flight.requests.per.connection max.request.size metadata.max.idle.ms
     partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms partitioner.class
-    partitioner.ignore.keys retries transaction.timeout.ms transaction.two.phase.commit.enable
-    transactional.id value.serializer
+    partitioner.ignore.keys partitioner.rack.aware retries transaction.timeout.ms
+    transaction.two.phase.commit.enable transactional.id value.serializer
 """
 
 OF_THE_CONSUMER: Final = """
-    allow.auto.create.topics auto.commit.interval.ms auto.offset.reset check.crcs client.rack
+    allow.auto.create.topics auto.commit.interval.ms auto.offset.reset check.crcs
     default.api.timeout.ms enable.auto.commit exclude.internal.topics fetch.max.bytes
     fetch.max.wait.ms fetch.min.bytes group.id group.instance.id group.protocol
     group.remote.assignor heartbeat.interval.ms
