@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import pytest
+from kafka_protocol.client import clock
 
 
 class _SkippingTime:
-    """Python's `time` as the client uses it: a sleep moves the clock instead of waiting."""
+    """The system's time and random numbers, but a sleep moves the clock instead of waiting."""
 
     def __init__(self) -> None:
+        self._system = clock.SystemSource()
         self._skipped = 0.0
+        self.process_time_ns = self._system.process_time_ns
+        self.uniform = self._system.uniform
+        self.shuffle = self._system.shuffle
+        self.getrandbits = self._system.getrandbits
 
     def monotonic(self) -> float:
-        return time.monotonic() + self._skipped
+        return self._system.monotonic() + self._skipped
 
-    def sleep(self, seconds: float) -> None:
+    def sleep(self, seconds: float, /) -> None:
         self._skipped += seconds
 
-    def process_time_ns(self) -> int:
-        return time.process_time_ns()
-
     def time_ns(self) -> int:
-        return time.time_ns() + int(self._skipped * 1e9)
+        return self._system.time_ns() + int(self._skipped * 1e9)
 
 
 @contextmanager
@@ -36,6 +37,5 @@ def sleeps_take_no_time() -> Iterator[Callable[[float], None]]:
         A function that lets a number of seconds pass.
     """
     skipping = _SkippingTime()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kafka_protocol.client.clock.time", skipping)
+    with clock.use(skipping):
         yield skipping.sleep

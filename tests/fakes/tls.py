@@ -21,7 +21,7 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.network.connect import connect
-from kafka_protocol.client.network.transport import Transport
+from kafka_protocol.client.network.transport import Stream
 
 HOST = "localhost"
 
@@ -138,7 +138,7 @@ def echoing(context: ssl.SSLContext) -> Iterator[Address]:
 
 
 @contextmanager
-def connected_to(address: Address, *, ms: float = 5_000, **options: Any) -> Iterator[Transport]:
+def connected_to(address: Address, *, ms: float = 5_000, **options: Any) -> Iterator[Stream]:
     """A TLS transport whose client trusts our authority, with other security options."""
     trust = {"protocol": "SSL", "truststore_certificates": authority_pem()}
     with closing(

@@ -1,11 +1,15 @@
-"""Deadlines and back-off. Only this module reads a clock or sleeps."""
+"""Deadlines and back-off. Only this module reads a clock, sleeps or draws random numbers.
+
+Random numbers for secrets are not drawn here, but by `secrets`.
+"""
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterator, MutableSequence, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, Protocol, TypeVar
 
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import BrokerConnectionError, KafkaError
@@ -15,24 +19,93 @@ T = TypeVar("T")
 _JITTER: Final = 0.2  # KIP-580
 
 
+class Source(Protocol):
+    """Time and random numbers, with the names and units of Python's `time` and `random`."""
+
+    def time_ns(self) -> int:
+        """The wall-clock time."""
+
+    def monotonic(self) -> float:
+        """A time that never goes back."""
+
+    def process_time_ns(self) -> int:
+        """The CPU time of this process."""
+
+    def sleep(self, seconds: float, /) -> None:
+        """Wait."""
+
+    def uniform(self, a: float, b: float) -> float:
+        """A number between two others."""
+
+    def shuffle(self, x: MutableSequence[Any]) -> None:
+        """Change the order of a sequence."""
+
+    def getrandbits(self, k: int, /) -> int:
+        """A whole number of `k` bits."""
+
+
+class SystemSource:
+    """The clock of the system, and Python's random numbers, whose seed differs after a fork."""
+
+    time_ns = staticmethod(time.time_ns)
+    monotonic = staticmethod(time.monotonic)
+    process_time_ns = staticmethod(time.process_time_ns)
+    sleep = staticmethod(time.sleep)
+    uniform = staticmethod(random.uniform)
+    shuffle = staticmethod(random.shuffle)
+    getrandbits = staticmethod(random.getrandbits)
+
+
+_source: Source = SystemSource()
+
+
+@contextmanager
+def use(source: Source) -> Iterator[None]:
+    """Take time and random numbers from another source, in the whole process: for tests.
+
+    A `Deadline` belongs to the source that it was made with.
+    """
+    global _source  # noqa: PLW0603  the one place that replaces it
+    previous, _source = _source, source
+    try:
+        yield
+    finally:
+        _source = previous
+
+
 def now_ms() -> int:
     """The wall-clock time in ms since 1970, like the timestamps of records."""
-    return time.time_ns() // 1_000_000
+    return _source.time_ns() // 1_000_000
 
 
 def monotonic_ms() -> float:
     """A time in ms that never goes back, to compare moments of this process."""
-    return time.monotonic() * 1000
+    return _source.monotonic() * 1000
 
 
 def cpu_ms() -> float:
     """The CPU time that this process has used, in ms."""
-    return time.process_time_ns() / 1e6
+    return _source.process_time_ns() / 1e6
 
 
 def sleep_ms(ms: float) -> None:
     """Sleep for `ms` milliseconds."""
-    time.sleep(ms / 1000)
+    _source.sleep(ms / 1000)
+
+
+def uniform(low: float, high: float) -> float:
+    """A random number between two others. No secret may depend on it."""
+    return _source.uniform(low, high)
+
+
+def shuffle(values: MutableSequence[Any]) -> None:
+    """Put a sequence into a random order."""
+    _source.shuffle(values)
+
+
+def random_seed() -> int:
+    """The seed of another generator of random numbers, of 64 bits."""
+    return _source.getrandbits(64)
 
 
 class Deadline:
@@ -46,7 +119,7 @@ class Deadline:
     @classmethod
     def after(cls, ms: float) -> Deadline:
         """Return the moment `ms` milliseconds from now."""
-        return cls(time.monotonic() + ms / 1000)
+        return cls(_source.monotonic() + ms / 1000)
 
     def __repr__(self) -> str:
         return f"<Deadline in {self.remaining_ms:.0f} ms>"
@@ -54,12 +127,12 @@ class Deadline:
     @property
     def remaining_ms(self) -> float:
         """The time left in ms, at least 0."""
-        return max(0.0, (self._at - time.monotonic()) * 1000)
+        return max(0.0, (self._at - _source.monotonic()) * 1000)
 
     @property
     def has_passed(self) -> bool:
         """Whether no time is left."""
-        return time.monotonic() >= self._at
+        return _source.monotonic() >= self._at
 
     def broker_timeout_ms(self, config: ClientConfig) -> int:
         """Return the `timeout_ms` field of a request: how long the broker may take, at least 1."""
@@ -67,7 +140,7 @@ class Deadline:
 
     def capped_at(self, ms: float) -> Deadline:
         """Return this moment, or the one `ms` milliseconds from now if it is earlier."""
-        return Deadline(min(self._at, time.monotonic() + ms / 1000))
+        return Deadline(min(self._at, _source.monotonic() + ms / 1000))
 
 
 def backoff_after(earlier_failures: int, initial_ms: float, max_ms: float) -> float:
@@ -77,7 +150,7 @@ def backoff_after(earlier_failures: int, initial_ms: float, max_ms: float) -> fl
     would not end.
     """
     backoff_ms = max(1.0, min(max_ms, initial_ms * 2.0 ** min(earlier_failures, 30)))
-    return backoff_ms * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311  no secret in it
+    return backoff_ms * uniform(1 - _JITTER, 1 + _JITTER)
 
 
 class Retry:
@@ -104,7 +177,7 @@ class Retry:
 
     def pause(self) -> None:
         """Sleep for the first back-off, after a response without an error and without data."""
-        time.sleep(max(1, self._initial_ms) / 1000)
+        _source.sleep(max(1, self._initial_ms) / 1000)
 
     def wait_if_all_retriable(self, errors: Sequence[KafkaError]) -> None:
         """Sleep before the next try after several failures.
@@ -144,7 +217,7 @@ class Retry:
             KafkaError: The time is up: `error` itself, or the error before it if the deadline
                 passed during the last try and so caused `error`.
         """
-        time.sleep(self.next_backoff_ms(error) / 1000)
+        _source.sleep(self.next_backoff_ms(error) / 1000)
 
     def next_backoff_ms(self, error: KafkaError) -> float:
         """Count a failure, and return how long to wait before the next try, in ms.

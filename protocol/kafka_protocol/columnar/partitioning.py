@@ -49,12 +49,13 @@ class TaskPartitioner:
         partitioner: The rules.
         batch_bytes: The approximate bytes of rows without a key per partition, before a sticky
             partitioner changes to the next one.
+        seed: Of the random choices. Give each task another one.
     """
 
-    def __init__(self, partitioner: Partitioner, batch_bytes: int) -> None:
+    def __init__(self, partitioner: Partitioner, batch_bytes: int, seed: int) -> None:
         self._partitioner = partitioner
         self._batch_bytes = batch_bytes
-        self._random = np.random.default_rng()
+        self._random = np.random.default_rng(seed)
         self._choosers: dict[Topic, _Chooser] = {}
 
     def choose(self, rows: RowsToPartition) -> Partitions:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from kafka_protocol.client.clock import Deadline, now_ms
+from kafka_protocol.client.clock import Deadline, now_ms, random_seed
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.producer.producer import Producer
@@ -66,7 +66,7 @@ class RowWriter:
         from kafka_protocol.columnar.routing import Destination  # noqa: PLC0415
 
         counts = _PartitionCounts(producer.cluster)
-        partitioner = TaskPartitioner(self.partitioner, self.config.batch_bytes)
+        partitioner = TaskPartitioner(self.partitioner, self.config.batch_bytes, random_seed())
         to = Destination(self.columns, self.topic, counts.count, partitioner)
         limit = BatchLimit(self.config.batch_bytes, self.config.max_request_bytes)
         added = 0

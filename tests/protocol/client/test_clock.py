@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import MutableSequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from kafka_protocol.client import clock
 from kafka_protocol.client.clock import Deadline, Retry, backoff_after
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.errors import (
@@ -91,3 +94,46 @@ def test_retries_with_a_back_off_of_zero_end_too() -> None:
     retry = Retry(config, Deadline.after(30), 10_000)
     with pytest.raises(BrokerError):
         waits_ms(retry, RETRIABLE, 10_000)
+
+
+class _StandingClock:
+    """A clock that stands still, and keeps how long it was told to sleep."""
+
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+
+    def monotonic(self) -> float:
+        return 7.0
+
+    def time_ns(self) -> int:
+        return 12_000_000
+
+    def process_time_ns(self) -> int:
+        return 3_000_000
+
+    def sleep(self, seconds: float, /) -> None:
+        self.slept.append(seconds)
+
+    def uniform(self, a: float, b: float) -> float:
+        return b
+
+    def shuffle(self, x: MutableSequence[Any]) -> None:
+        x.reverse()
+
+    def getrandbits(self, k: int, /) -> int:
+        return k
+
+
+def test_time_and_random_numbers_come_from_another_source() -> None:
+    source = _StandingClock()
+    values = [1, 2, 3]
+    with clock.use(source):
+        assert (clock.now_ms(), clock.monotonic_ms(), clock.cpu_ms()) == (12, 7_000, 3)
+        assert Deadline.after(50).remaining_ms == pytest.approx(50)
+        assert clock.random_seed() == 64
+        clock.sleep_ms(20)
+        Retry(CONFIG, Deadline.after(10_000), 10_000).wait_if_retriable(RETRIABLE)
+        clock.shuffle(values)
+    assert source.slept == [0.02, pytest.approx(0.0012)]
+    assert values == [3, 2, 1]
+    assert clock.monotonic_ms() != 7_000

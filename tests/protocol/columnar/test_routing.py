@@ -74,7 +74,7 @@ def batch_of(rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
 def destination(
     partitioner: str = "murmur2", columns: SinkColumns = COLUMNS, topic: str | None = None
 ) -> Destination:
-    chooser = TaskPartitioner(PARTITIONERS[partitioner], 1_000)
+    chooser = TaskPartitioner(PARTITIONERS[partitioner], 1_000, seed=1)
     return Destination(columns, topic, PARTITIONS.__getitem__, chooser)
 
 

@@ -7,14 +7,13 @@ mechanisms, which make and check the tokens, are in `auth`.
 
 from __future__ import annotations
 
-import random
 import struct
 from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from kafka_protocol.auth.mechanism import Conversation, shown
 from kafka_protocol.client.broker.connection import BrokerConnection
-from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.clock import Deadline, uniform
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.network.transport import ClosedByPeerError
 from kafka_protocol.errors import (
@@ -97,7 +96,7 @@ def _converse(conversation: Conversation, exchange: _Exchange) -> Deadline | Non
         raise AuthenticationError("the broker ended the exchange before it proved its identity")
     if challenge is None or challenge.lifetime_ms <= 0:
         return None
-    after_ms = challenge.lifetime_ms * random.uniform(*_RENEW_AFTER)  # noqa: S311
+    after_ms = challenge.lifetime_ms * uniform(*_RENEW_AFTER)
     return Deadline.after(max(_MIN_RENEW_MS, after_ms))
 
 

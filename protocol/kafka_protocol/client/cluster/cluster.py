@@ -7,14 +7,13 @@ retried here (metadata, coordinators); ListOffsets, Fetch and Produce are retrie
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import TypeVar
 
 from kafka_protocol.client.broker.broker import Broker
-from kafka_protocol.client.clock import Deadline, Retry
+from kafka_protocol.client.clock import Deadline, Retry, shuffle
 from kafka_protocol.client.cluster.leader_epochs import NewestLeaders
 from kafka_protocol.client.cluster.metadata import (
     NO_LEADER,
@@ -227,11 +226,11 @@ class Cluster:
     def _candidates(self) -> list[Callable[[Deadline], Broker]]:
         """How to reach brokers: connected ones, then advertised ones, then bootstrap servers."""
         connected = [b for b in self._brokers.values() if not b.in_flight and self._is_trusted(b)]
-        random.shuffle(connected)  # one may have older metadata than the others
+        shuffle(connected)  # one may have older metadata than the others
         if self._bootstrap is not None and self._is_trusted(self._bootstrap):
             connected.append(self._bootstrap)
         places: list[tuple[int | None, Address]] = [*self._addresses.items()]
-        random.shuffle(places)
+        shuffle(places)
         places += [(None, address) for address in self.config.bootstrap_servers]
         return [
             *(partial(self._trusted, broker) for broker in connected),

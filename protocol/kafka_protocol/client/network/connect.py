@@ -1,22 +1,30 @@
-"""Opens a connection to an address: TCP to one of its IP addresses, and TLS if configured."""
+"""Opens a connection to an address: TCP to one of its IP addresses, and TLS if configured.
+
+A test can put another way to open connections in its place.
+"""
 
 from __future__ import annotations
 
 import errno
 import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.client.config.security_options import SecurityOptions
-from kafka_protocol.client.network.transport import Transport
+from kafka_protocol.client.network.transport import Stream, Transport
 from kafka_protocol.errors import BrokerConnectionError
 
 # As from `socket.getaddrinfo`: family, type, protocol, canonical name, socket address.
 _Candidate: TypeAlias = tuple[Any, Any, int, str, Any]
 
+Opener: TypeAlias = Callable[[Address, SecurityOptions, Deadline], Stream]
+"""How to open a connection; raises as `connect`."""
 
-def connect(address: Address, security: SecurityOptions, deadline: Deadline) -> Transport:
+
+def connect(address: Address, security: SecurityOptions, deadline: Deadline) -> Stream:
     """Connect to an address, trying each IP address of its host name.
 
     The deadline does not cover name resolution, which the system's resolver limits.
@@ -27,6 +35,21 @@ def connect(address: Address, security: SecurityOptions, deadline: Deadline) -> 
         TlsError: The two sides cannot agree, or one does not trust the other.
         KafkaConfigError: A file that TLS needs cannot be used.
     """
+    return _opener(address, security, deadline)
+
+
+@contextmanager
+def use_opener(opener: Opener) -> Iterator[None]:
+    """Let `connect` open connections in another way, in the whole process: for tests."""
+    global _opener  # noqa: PLW0603  the one place that replaces it
+    previous, _opener = _opener, opener
+    try:
+        yield
+    finally:
+        _opener = previous
+
+
+def _open(address: Address, security: SecurityOptions, deadline: Deadline) -> Transport:
     sock = connect_tcp(address, deadline)
     if not security.uses_tls:
         return Transport(sock, address)
@@ -34,6 +57,9 @@ def connect(address: Address, security: SecurityOptions, deadline: Deadline) -> 
     from kafka_protocol.client.network.tls_stream import start_tls  # noqa: PLC0415
 
     return start_tls(sock, address, security, deadline)
+
+
+_opener: Opener = _open
 
 
 def ip_addresses(address: Address) -> list[str]:

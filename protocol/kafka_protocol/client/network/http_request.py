@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.client.network.connect import connect
-from kafka_protocol.client.network.transport import ClosedByPeerError, Transport
+from kafka_protocol.client.network.transport import ClosedByPeerError, Stream
 from kafka_protocol.errors import ProtocolError
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _encoded(request: HttpRequest) -> bytes:
 
 
 def _read_response(
-    transport: Transport, address: Address, deadline: Deadline, max_body_bytes: int
+    transport: Stream, address: Address, deadline: Deadline, max_body_bytes: int
 ) -> HttpResponse:
     stream = _Stream(transport, deadline, max_body_bytes + _MAX_HEAD_BYTES)
     # The only method that it calls on a socket is `makefile`.
@@ -119,7 +119,7 @@ def _read_response(
 class _Stream(io.RawIOBase):
     """A transport as a file that ends when the peer closes."""
 
-    def __init__(self, transport: Transport, deadline: Deadline, max_bytes: int) -> None:
+    def __init__(self, transport: Stream, deadline: Deadline, max_bytes: int) -> None:
         self._transport = transport
         self._deadline = deadline
         self._max_bytes = max_bytes

@@ -10,7 +10,7 @@ import selectors
 import socket
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address
@@ -35,8 +35,41 @@ def tcp_error(error: OSError, address: Address) -> KafkaError:
     return BrokerConnectionError(f"the connection to {address} broke: {error.strerror or error}")
 
 
+class Stream(Protocol):
+    """A connected stream of bytes."""
+
+    def write(self, pieces: Iterable[Piece], deadline: Deadline) -> None:
+        """Write all pieces in order.
+
+        Raises:
+            BrokerConnectionError: The connection broke; how much was written is unknown.
+            KafkaTimeoutError: The deadline passed; how much was written is unknown.
+        """
+
+    def read(self, wanted_bytes: int, deadline: Deadline) -> bytes:
+        """Wait for at least one byte, and read the bytes that are available.
+
+        `wanted_bytes` is a hint; the result may be longer.
+
+        Raises:
+            ClosedByPeerError: The peer closed the connection.
+            BrokerConnectionError: The connection broke.
+            KafkaTimeoutError: The deadline passed.
+        """
+
+    def read_into(self, buffer: memoryview, deadline: Deadline) -> int:
+        """Read as `read` does, into the caller's buffer; returns how many bytes, at least one."""
+
+    @property
+    def has_buffered_data(self) -> bool:
+        """Whether a read would find bytes or the end of the stream. Never waits."""
+
+    def close(self) -> None:
+        """Close the stream; safe to call again."""
+
+
 class Transport:
-    """A connected stream, which owns its socket from now on.
+    """A `Stream` on a socket, which it owns from now on.
 
     `explain` makes our error from an `OSError` of this kind of socket; `max_read_bytes` is the most
     that one read can return.
@@ -59,12 +92,7 @@ class Transport:
         return f"<Transport to {self._address}, {state}>"
 
     def write(self, pieces: Iterable[Piece], deadline: Deadline) -> None:
-        """Write all pieces in order.
-
-        Raises:
-            BrokerConnectionError: The connection broke; how much was written is unknown.
-            KafkaTimeoutError: The deadline passed; how much was written is unknown.
-        """
+        """Write all pieces in order. Raises as `Stream.write`."""
         for chunk in _join_small(pieces):
             rest = memoryview(chunk)
             # Not `sendall`: with TLS it starts the time-out again for each 16 KiB.
@@ -72,15 +100,7 @@ class Transport:
                 rest = rest[self._call(deadline, "write to", partial(self._sock.send, rest)) :]
 
     def read(self, wanted_bytes: int, deadline: Deadline) -> bytes:
-        """Wait for at least one byte, and read the bytes that are available.
-
-        `wanted_bytes` is a hint; the result may be longer.
-
-        Raises:
-            ClosedByPeerError: The peer closed the connection.
-            BrokerConnectionError: The connection broke.
-            KafkaTimeoutError: The deadline passed.
-        """
+        """Read the bytes that are available, at least one. Raises as `Stream.read`."""
         size = min(max(wanted_bytes, 4096), self._max_read_bytes)
         data = self._call(deadline, "read from", lambda: self._sock.recv(size))
         if not data:

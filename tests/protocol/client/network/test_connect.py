@@ -14,7 +14,9 @@ import trustme
 from kafka_protocol.auth.secret import Secret
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address
-from kafka_protocol.client.network.transport import ClosedByPeerError
+from kafka_protocol.client.config.security_options import SecurityOptions
+from kafka_protocol.client.network.connect import connect, use_opener
+from kafka_protocol.client.network.transport import ClosedByPeerError, Stream
 from kafka_protocol.errors import BrokerConnectionError, KafkaTimeoutError, TlsError
 from tests.fakes.tls import (
     HOST,
@@ -154,3 +156,17 @@ def test_a_host_name_with_a_nul_is_not_cut_there() -> None:
         address = Address("127.0.0.1\0.example.com", listener.getsockname()[1])
         with pytest.raises(BrokerConnectionError, match="has a NUL in it"):
             open_and_close(address)
+
+
+def test_connections_can_be_opened_in_another_way() -> None:
+    address, opened = Address("broker-1.test", 9092), list[Address]()
+
+    def opener(to: Address, security: SecurityOptions, deadline: Deadline) -> Stream:
+        opened.append(to)
+        raise BrokerConnectionError("nobody is there")
+
+    with use_opener(opener), pytest.raises(BrokerConnectionError, match="nobody"):
+        connect(address, SecurityOptions(), Deadline.after(1_000))
+    assert opened == [address]
+    with pytest.raises(BrokerConnectionError, match=r"port must be"):
+        connect(Address("localhost", 0), SecurityOptions(), Deadline.after(1_000))

@@ -10,14 +10,14 @@ import pytest
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address
-from kafka_protocol.client.network.transport import ClosedByPeerError, Transport
+from kafka_protocol.client.network.transport import ClosedByPeerError, Stream, Transport
 from kafka_protocol.errors import KafkaTimeoutError
 from tests.fakes.tls import connected_to, echoing, listening, server_context
 
 SOON = 5_000
 
 
-def read_all(transport: Transport, size: int) -> bytes:
+def read_all(transport: Stream, size: int) -> bytes:
     data = b""
     while len(data) < size:
         data += transport.read(size - len(data), Deadline.after(SOON))
