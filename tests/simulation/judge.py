@@ -1,0 +1,162 @@
+"""Whether a run kept what the product promises. Pure: from an `Outcome` to a list of violations."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+from tests.simulation.faults import loses_records
+from tests.simulation.outcome import LogRecord, Outcome
+from tests.simulation.scenario import INPUT, OUTPUT
+
+Partition = tuple[str, int]
+
+
+def violations(outcome: Outcome) -> list[str]:
+    """All that is wrong with a run, in plain sentences; empty for a good one."""
+    return [violation for check in _CHECKS for violation in check(outcome)]
+
+
+def _errors(outcome: Outcome) -> Iterator[str]:
+    yield from outcome.unexpected
+
+
+def _level(outcome: Outcome) -> Iterator[str]:
+    if not outcome.is_level:
+        yield (
+            f"not level {outcome.level_ms - outcome.scenario.quiet_from_ms:.0f} ms after the last "
+            f"fault; drivers ended with: {'; '.join(outcome.errors[-2:]) or 'nothing'}"
+        )
+
+
+def _waits(outcome: Outcome) -> Iterator[str]:
+    for each in outcome.waits:
+        if each.ms > each.most_ms:
+            yield f"{each.what} took {each.ms:.0f} ms, and may take {each.most_ms:.0f} ms"
+
+
+def _acknowledged(outcome: Outcome) -> Iterator[str]:
+    """What a producer was told is written is in the log, once, with its outcome."""
+    if loses_records(outcome.scenario.faults):
+        return
+    states: dict[bytes, list[str]] = defaultdict(list)
+    for (topic, _), log in outcome.logs.items():
+        if topic == INPUT:
+            for record in log:
+                states[record.value or b""].append(record.outcome)
+    for sent in outcome.sent:
+        found = states[sent.value]
+        if found != [sent.outcome]:
+            yield f"{_short(sent.value)} was acknowledged as {sent.outcome}; the log has {found}"
+
+
+def _expected(outcome: Outcome, partition: Partition) -> list[LogRecord]:
+    """The records of an input partition that a query reads, as far as it has come."""
+    states = {"committed"} if outcome.scenario.is_committed_view else {"committed", "aborted"}
+    end = outcome.processed.get(partition, 0)
+    return [
+        each for each in outcome.logs[partition] if each.offset < end and each.outcome in states
+    ]
+
+
+def _inputs(outcome: Outcome) -> list[Partition]:
+    return [each for each in outcome.logs if each[0] == INPUT]
+
+
+def _files(outcome: Outcome) -> Iterator[str]:
+    """The file sink has each visible record once, in order, unaltered."""
+    if outcome.scenario.sink != "files":
+        return
+    rows: dict[Partition, list[LogRecord]] = defaultdict(list)
+    for batch in sorted(outcome.batches):
+        for row in outcome.batches[batch]:
+            where = row.topic, row.partition
+            rows[where].append(
+                LogRecord(row.offset, row.timestamp_ms, row.key, row.value, "committed")
+            )
+    for partition in _inputs(outcome):
+        expected = [each._replace(outcome="committed") for each in _expected(outcome, partition)]
+        yield from _differences(_named(partition), expected, rows.pop(partition, []))
+    for partition in rows:
+        yield f"rows of {_named(partition)}, which does not exist"
+
+
+def _output(outcome: Outcome) -> Iterator[str]:
+    """The Kafka sinks have each visible record, once if that is promised."""
+    sink = outcome.scenario.sink
+    if sink == "files":
+        return
+    for partition in _inputs(outcome):
+        log = outcome.logs.get((OUTPUT, partition[1]), [])
+        visible = [(each.key, each.value) for each in log if each.outcome == "committed"]
+        expected = [(each.key, each.value) for each in _expected(outcome, partition)]
+        if sink == "at least once":
+            visible = [*dict.fromkeys(visible)]  # the first copy of each
+            # A run may end within a micro-batch, whose rows are in the topic already.
+            known = set(expected)
+            ahead = {(each.key, each.value) for each in outcome.logs[partition]} - known
+            visible = [each for each in visible if each not in ahead]
+        yield from _differences(f"{OUTPUT}-{partition[1]}", expected, visible)
+
+
+def _differences(where: str, expected: Sequence[object], actual: Sequence[object]) -> Iterator[str]:
+    if [*expected] == [*actual]:
+        return
+    wanted, found = Counter(expected), Counter(actual)
+    lost, extra = wanted - found, found - wanted
+    for count, name in ((lost, "lost"), (extra, "unknown, altered or twice")):
+        if count:
+            example = _short(next(iter(count)))
+            yield f"{where}: {sum(count.values())} records are {name}, as {example}"
+    if not lost and not extra:
+        at = next(i for i, (a, b) in enumerate(zip(expected, actual, strict=True)) if a != b)
+        yield f"{where}: record {at} is out of order: {_short(actual[at])}"
+
+
+def _plans(outcome: Outcome) -> Iterator[str]:
+    """A micro-batch that is planned again is the same one."""
+    if loses_records(outcome.scenario.faults):
+        return
+    first: dict[int, tuple[str, object]] = {}
+    for plan in outcome.plans:
+        ranges = _merged(plan.ranges)
+        end, before = first.setdefault(plan.batch, (plan.end, ranges))
+        if end != plan.end:
+            yield f"micro-batch {plan.batch} ended at {end} and, planned again, at {plan.end}"
+        elif before != ranges:
+            yield f"micro-batch {plan.batch} read {before} and, planned again, {ranges}"
+
+
+def _merged(ranges: Iterable[tuple[str, int, int, int]]) -> list[tuple[str, int, int, int]]:
+    merged: list[tuple[str, int, int, int]] = []
+    for topic, partition, start, until in ranges:
+        if merged and merged[-1][:2] == (topic, partition) and merged[-1][3] == start:
+            merged[-1] = (topic, partition, merged[-1][2], until)
+        else:
+            merged.append((topic, partition, start, until))
+    return merged
+
+
+def _decoders(outcome: Outcome) -> Iterator[str]:
+    yield from outcome.bad_frames
+
+
+def _named(partition: Partition) -> str:
+    return f"{partition[0]}-{partition[1]}"
+
+
+def _short(value: object) -> str:
+    return repr(value)[:120]
+
+
+_CHECKS: Final[tuple[Callable[[Outcome], Iterator[str]], ...]] = (
+    _errors,
+    _acknowledged,
+    _files,
+    _output,
+    _plans,
+    _decoders,
+    _waits,
+    _level,
+)
