@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
@@ -90,14 +91,41 @@ def _output(outcome: Outcome) -> Iterator[str]:
     for partition in _inputs(outcome):
         log = outcome.logs.get((OUTPUT, partition[1]), [])
         visible = [(each.key, each.value) for each in log if each.outcome == "committed"]
-        expected = [(each.key, each.value) for each in _expected(outcome, partition)]
+        read = _expected(outcome, partition)
         if sink == "at least once":
             visible = [*dict.fromkeys(visible)]  # the first copy of each
             # A run may end within a micro-batch, whose rows are in the topic already.
-            known = set(expected)
-            ahead = {(each.key, each.value) for each in outcome.logs[partition]} - known
+            ahead = {(each.key, each.value) for each in outcome.logs[partition]}
+            ahead -= {(each.key, each.value) for each in read}
             visible = [each for each in visible if each not in ahead]
+        places = _places(outcome, partition)
+        order = {(each.key, each.value): places(each.offset) for each in read}
+        batches = [order[each][0] for each in visible if each in order]
+        if batches != sorted(batches):
+            yield f"{OUTPUT}-{partition[1]}: micro-batches are out of order"
+        # Rows of different tasks of a micro-batch may come in any order.
+        visible.sort(key=lambda each: order.get(each, (0, 0)))
+        read.sort(key=lambda each: places(each.offset))
+        expected = [(each.key, each.value) for each in read]
         yield from _differences(f"{OUTPUT}-{partition[1]}", expected, visible)
+
+
+def _places(outcome: Outcome, partition: Partition) -> Callable[[int], tuple[int, int]]:
+    """Offset -> the micro-batch and the first offset of the range in which it was planned."""
+    starts = sorted(
+        {
+            (start, plan.batch)
+            for plan in outcome.plans
+            for topic, number, start, until in plan.ranges
+            if (topic, number) == partition and start < until
+        }
+    )
+
+    def place(offset: int) -> tuple[int, int]:
+        at = bisect_right(starts, (offset, len(outcome.plans))) - 1
+        return (starts[at][1], starts[at][0]) if at >= 0 else (-1, -1)
+
+    return place
 
 
 def _differences(where: str, expected: Sequence[object], actual: Sequence[object]) -> Iterator[str]:

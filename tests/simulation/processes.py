@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import greenlet
@@ -41,7 +41,7 @@ class _Cell(NamedTuple):
 _CELLS = (
     _Cell(pool._local, "shared", dict),
     _Cell(api_versions, "_remembered", dict),
-    _Cell(commit_log_topic, "_check", lambda f=commit_log_topic._check.__wrapped__: cache(f)),
+    _Cell(commit_log_topic, "_check", partial(cache, commit_log_topic._check.__wrapped__)),
     _Cell(producer_id, "warn_of_missing_ids", lambda: _ignore),
     _Cell(TaskContext, "_taskContext", lambda: None),
 )

@@ -106,7 +106,7 @@ class SendingProducer:
         places = [
             (part.topic, part.partition, number)
             for part in parts
-            for number in range(part.first, part.first + part.count)
+            for number in range(part.first, part.first + part.length)
         ]
         return pa.record_batch(
             {

@@ -6,6 +6,7 @@ import gc
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import Final
 
 from kafka_protocol.client import clock
@@ -18,9 +19,21 @@ from tests.simulation.world import KeepingHandler, World
 
 _LOGGERS: Final = ("kafka_spark_source", "kafka_protocol")
 
+_COLLECT_EVERY_RUNS: Final = 10
+_runs = count()
+
 
 def run(scenario: Scenario) -> tuple[Outcome, Trace]:
     """Run a scenario; what the judge needs, and all events for people."""
+    with simulated(scenario) as world:
+        world.begin()
+        world.run_until_level()
+    return world.collect(), world.trace
+
+
+@contextmanager
+def simulated(scenario: Scenario) -> Iterator[World]:
+    """A world whose clock and network are those of the product within the block."""
     # Once in a process, and so not in the first run only.
     exclude_modules_from_gc()
     keep_freed_memory()
@@ -28,18 +41,17 @@ def run(scenario: Scenario) -> tuple[Outcome, Trace]:
     with _without_gc(), clock.use(world.source), use_opener(world.network.open):
         with _keeping_warnings(world):
             try:
-                world.begin()
-                world.run_until_level()
+                yield world
             finally:
                 world.processes.close()
-    return world.collect(), world.trace
 
 
 @contextmanager
 def _without_gc() -> Iterator[None]:
     """Objects that close connections when they are collected must not do so at random moments."""
-    gc.collect()
     gc.disable()
+    if next(_runs) % _COLLECT_EVERY_RUNS == 0:
+        gc.collect()
     try:
         yield
     finally:

@@ -19,12 +19,12 @@ EXECUTORS: Final = ("executor-1", "executor-2")
 
 
 class Part(NamedTuple):
-    """Records of one partition: `count` of them, numbered from `first` on."""
+    """Records of one partition: `length` of them, numbered from `first` on."""
 
     topic: str
     partition: int
     first: int
-    count: int
+    length: int
 
 
 class Send(NamedTuple):
@@ -93,7 +93,7 @@ class Scenario:
     loser_ms: float = 50.0
     orphan_ms: float = 0.0
     restart_ms: float = 500.0
-    pause_ms: float = 200.0
+    pause_ms: float = 500.0
 
     @property
     def is_committed_view(self) -> bool:
@@ -109,7 +109,7 @@ class Scenario:
     @property
     def records(self) -> int:
         """The number of records that are to be sent."""
-        return sum(part.count for send in self.sends for part in send.parts)
+        return sum(part.length for send in self.sends for part in send.parts)
 
     def to_json(self) -> str:
         """As text for people, which `from_json` reads."""
@@ -141,8 +141,7 @@ _SOURCE_OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
     (0.2, "minPartitions", ("2", "8", "12")),
     (0.15, "maxRecordsPerPartition", ("40", "200")),
     (0.2, "coalescePartitions", ("false",)),
-    (0.15, "minOffsetsPerTrigger", ("200",)),
-    (0.15, "maxTriggerDelay", ("2s",)),
+    (0.15, "minOffsetsPerTrigger", ("100",)),
     (0.1, "kafka.fetch.max.wait.ms", ("50",)),
     (0.2, "kafka.max.partition.fetch.bytes", ("2000", "20000")),
     (0.2, "kafka.request.timeout.ms", ("3000", "10000")),
@@ -163,6 +162,8 @@ def draw(seed: int) -> Scenario:
     sink: Sink = rng.choice(("files", "files", "at least once", "exactly once", "exactly once"))
     topics = (Topic(INPUT, _PARTITIONS, rng.choice((2, 3, 3))),)
     source = {"startingOffsets": "earliest", **_options(rng, _SOURCE_OPTIONS)}
+    if "minOffsetsPerTrigger" in source:  # else the last records wait for a quarter of an hour
+        source["maxTriggerDelay"] = "2s"
     if rng.random() < 0.6:
         source["kafka.isolation.level"] = "read_committed"
     scenario = Scenario(
@@ -180,8 +181,8 @@ def draw(seed: int) -> Scenario:
         speculation_ms=rng.choice((None, None, 200.0, 2_000.0)),
         loser_ms=rng.choice((1.0, 50.0, 5_000.0)),
         orphan_ms=rng.choice((0.0, 0.0, 300.0, 20_000.0)),
-        restart_ms=rng.choice((50.0, 500.0, 3_000.0)),
-        pause_ms=rng.choice((100.0, 500.0)),
+        restart_ms=rng.choice((300.0, 1_000.0, 3_000.0)),
+        pause_ms=rng.choice((100.0, 700.0, 1_000.0, 1_500.0)),
     )
     from tests.simulation.faults import draw_faults  # noqa: PLC0415  it needs this module
 

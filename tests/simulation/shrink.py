@@ -97,7 +97,7 @@ def _fewer_records(scenario: Scenario, fails: Fails) -> Scenario:
             scenario,
             sends=tuple(
                 send._replace(
-                    parts=tuple(part._replace(count=count(part.count)) for part in send.parts)
+                    parts=tuple(part._replace(length=count(part.length)) for part in send.parts)
                 )
                 for send in scenario.sends
             ),

@@ -55,7 +55,7 @@ class QuerySettings:
     Attributes:
         interface: The release of PySpark whose calls are made.
         sink: Options of the product's sink; None for the file sink.
-        pause_ms: The time between two triggers without new data.
+        pause_ms: The time between two triggers.
     """
 
     interface: Interface
@@ -115,8 +115,7 @@ class Driver:
             found = self._micro_batch()
             if is_single or (not found and self._settings.trigger == "available now"):
                 return  # Spark does not always call `stop`
-            if not found:
-                self._processes.sleep(self._settings.pause_ms)
+            self._processes.sleep(self._settings.pause_ms)
 
     @property
     def _is_told(self) -> bool:

@@ -79,6 +79,7 @@ class Executors:
         default_factory=lambda: defaultdict(list)
     )
     running: dict[str, Strand] = field(default_factory=dict)
+    dies_at_call: int | None = None  # of each attempt that is started
     started: int = 0
 
     def launch(
@@ -92,6 +93,7 @@ class Executors:
         reader, writer = pool.pop() if pool else self._new_workers(host)
         name = f"task {work.batch}.{number}.{attempt} ({self.started}) on {host}"
         strand = Strand(name, writer)
+        strand.dies_at_call = self.dies_at_call
         self.running[strand.name] = strand
 
         def over(result: object) -> None:

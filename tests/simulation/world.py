@@ -45,14 +45,16 @@ class World:
         self.scheduler = EventScheduler(seed)
         self.trace = Trace(self.scheduler)
         self.processes = Processes(self.scheduler, self.trace)
-        self.cluster = SimulatedCluster(self.scheduler, scenario.nodes, scenario.release)
+        self.cluster: SimulatedCluster = SimulatedCluster(
+            self.scheduler, scenario.nodes, scenario.release
+        )
         addresses = {self.cluster.address_of(n): n for n in range(1, scenario.nodes + 1)}
         self.network = Network(
             self.scheduler, self.processes, self.trace, self.cluster, addresses, seed
         )
         self.source = SimulatedSource(self.scheduler, self.processes, seed)
         self.disk = Disk(str(uuid.UUID(int=random.Random(f"{seed} query").getrandbits(128))))
-        self.executors = Executors(
+        self.executors: Executors = Executors(
             self.scheduler,
             self.processes,
             self.disk,
@@ -206,7 +208,7 @@ class World:
                 outcome,
             )
             for part in send.parts
-            for number in range(part.first, part.first + part.count)
+            for number in range(part.first, part.first + part.length)
         ]
 
     # --- What is left -----------------------------------------------------------------------------
