@@ -136,8 +136,7 @@ _LASTS_MS: Final = 12_000.0  # records are sent during this time
 
 # Options of the source: each is drawn with its probability.
 _SOURCE_OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
-    (0.5, "maxOffsetsPerTrigger", ("150", "400", "1000")),
-    (0.15, "maxBytesPerTrigger", ("5000", "20000")),
+    (0.5, "maxOffsetsPerTrigger", ("200", "400", "1000")),
     (0.2, "minPartitions", ("2", "8", "12")),
     (0.15, "maxRecordsPerPartition", ("40", "200")),
     (0.2, "coalescePartitions", ("false",)),
@@ -162,6 +161,9 @@ def draw(seed: int) -> Scenario:
     sink: Sink = rng.choice(("files", "files", "at least once", "exactly once", "exactly once"))
     topics = (Topic(INPUT, _PARTITIONS, rng.choice((2, 3, 3))),)
     source = {"startingOffsets": "earliest", **_options(rng, _SOURCE_OPTIONS)}
+    value_bytes = rng.choice((8, 40, 40, 300))
+    if rng.random() < 0.15:
+        source["maxBytesPerTrigger"] = str((value_bytes + 20) * rng.choice((200, 400)))
     if "minOffsetsPerTrigger" in source:  # else the last records wait for a quarter of an hour
         source["maxTriggerDelay"] = "2s"
     if rng.random() < 0.6:
@@ -176,7 +178,7 @@ def draw(seed: int) -> Scenario:
         source=source,
         write=_options(rng, _WRITE_OPTIONS),
         producer=_options(rng, _WRITE_OPTIONS),
-        value_bytes=rng.choice((8, 40, 40, 300)),
+        value_bytes=value_bytes,
         slots=rng.choice((2, 4, 6)),
         speculation_ms=rng.choice((None, None, 200.0, 2_000.0)),
         loser_ms=rng.choice((1.0, 50.0, 5_000.0)),
