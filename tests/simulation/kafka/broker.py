@@ -13,6 +13,7 @@ from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation.kafka.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Shards
 from tests.simulation.kafka.groups import Groups
 from tests.simulation.kafka.images import NO_LEADER, ClusterImage, TopicImage
+from tests.simulation.kafka.log import Rolling
 from tests.simulation.kafka.replica import Disk, Replica, Role
 from tests.simulation.kafka.replication import Replication
 from tests.simulation.kafka.settings import BrokerSettings, Delay, Release
@@ -189,7 +190,12 @@ class Broker:
         if replica is None:
             disk = self.disks.get(topic_partition)
             if disk is None or disk.topic_id != topic.topic_id:
-                disk = self.disks[topic_partition] = Disk(topic_partition, topic.topic_id)
+                rolling = Rolling(
+                    topic.number("segment.bytes", Rolling().max_bytes),
+                    topic.number("segment.ms", Rolling().max_ms),
+                )
+                disk = Disk(topic_partition, topic.topic_id, rolling)
+                self.disks[topic_partition] = disk
             replica = self.replicas[topic_partition] = Replica(self, disk)
         return replica
 

@@ -41,7 +41,7 @@ class Controller:
         self._random = random
         self._publish = publish
         self._publish_live = publish_live
-        self._next_producer_id = 0
+        self._next_producer_id = _PRODUCER_IDS_IN_BLOCK
         self._placed = 0
 
     def image(self) -> ClusterImage:

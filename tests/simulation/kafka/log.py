@@ -27,11 +27,29 @@ class Position(NamedTuple):
 NOWHERE: Final = Position(-1, -1, -1)
 
 
-class ReplicaLog:
-    """Batches in the order of their offsets, perhaps with gaps."""
+class Rolling(NamedTuple):
+    """When a log begins another segment: segment.bytes and segment.ms."""
 
-    def __init__(self) -> None:
+    max_bytes: int = 1024 * 1024 * 1024
+    max_ms: int = 7 * 24 * 60 * 60 * 1000
+
+
+_DEFAULTS: Final = Rolling()
+
+
+class ReplicaLog:
+    """Batches in the order of their offsets, perhaps with gaps.
+
+    Attributes:
+        segments: The first offset of each segment; a read ends where its segment does.
+    """
+
+    def __init__(self, rolling: Rolling = _DEFAULTS) -> None:
         self.start_offset = 0
+        self.rolling = rolling
+        self.segments = [0]
+        self._segment_bytes = 0
+        self._segment_ms = -1  # of the first batch in the last segment
         self.batches: list[Stored] = []
         self.epochs: list[tuple[int, int]] = []  # leader epoch, its first offset
         self._next_offsets: list[int] = []
@@ -53,8 +71,25 @@ class ReplicaLog:
             raise ValueError(f"{stored.base_offset} is below the end of {self}")
         if stored.epoch > self.last_epoch:
             self.epochs.append((stored.epoch, stored.base_offset))
+        self._roll(stored)
         self.batches.append(stored)
         self._next_offsets.append(stored.next_offset)
+
+    def _roll(self, stored: Stored) -> None:
+        """Begin another segment if the last one is full, or too old for a batch."""
+        is_full = self._segment_bytes + len(stored.data) > self.rolling.max_bytes
+        is_old = 0 <= self._segment_ms < stored.max_timestamp - self.rolling.max_ms
+        if self._segment_bytes and (is_full or is_old):
+            self.segments.append(stored.base_offset)
+            self._segment_bytes, self._segment_ms = 0, -1
+        self._segment_bytes += len(stored.data)
+        if self._segment_ms < 0:
+            self._segment_ms = stored.max_timestamp
+
+    def segment_end(self, offset: int) -> int:
+        """Where the segment with an offset ends; the log end for the last one."""
+        index = bisect_right(self.segments, offset)
+        return self.segments[index] if index < len(self.segments) else self.end_offset
 
     def begin_epoch(self, epoch: int) -> None:
         """Note that a leader begins here."""
@@ -76,6 +111,8 @@ class ReplicaLog:
         """
         index = self.index_of(offset)
         found: list[Stored] = []
+        if index < len(self.batches):
+            until = min(until, self.segment_end(self.batches[index].base_offset))
         left = max_bytes
         while index < len(self.batches) and left > 0:
             stored = self.batches[index]
@@ -95,7 +132,8 @@ class ReplicaLog:
         while index < len(self.batches) and skipped < _INDEX_BYTES:
             skipped += len(self.batches[index].data)
             index += 1
-        return self.batches[index].base_offset if index < len(self.batches) else self.end_offset
+        end = self.segment_end(last.base_offset)
+        return min(end, self.batches[index].base_offset) if index < len(self.batches) else end
 
     def truncate(self, offset: int) -> bool:
         """Delete what lies at `offset` and behind it; whether there was something."""
@@ -105,12 +143,25 @@ class ReplicaLog:
         if not self.batches:
             self.start_offset = min(self.start_offset, offset)
         self.epochs = [(epoch, start) for epoch, start in self.epochs if start < self.end_offset]
+        self._keep_segments(self.segments[0], self.end_offset)
         return is_changed
 
     def restart_at(self, offset: int) -> None:
         """Delete everything; the log begins at another offset."""
         self.batches, self._next_offsets, self.epochs = [], [], []
         self.start_offset = offset
+        self._keep_segments(offset, offset)
+
+    def _keep_segments(self, first: int, until: int) -> None:
+        """Forget the segments outside of a range; the last one is as full as it is."""
+        begun = [offset for offset in self.segments if offset <= first]
+        self.segments = [
+            max(begun, default=first),
+            *(offset for offset in self.segments if first < offset < until),
+        ]
+        last = self.batches[self.index_of(self.segments[-1]) :]
+        self._segment_bytes = sum(len(stored.data) for stored in last)
+        self._segment_ms = last[0].max_timestamp if last else -1
 
     def delete_before(self, offset: int) -> None:
         """Move the log start, and delete the batches that end before it."""
@@ -123,6 +174,7 @@ class ReplicaLog:
         before = [epoch for epoch, start in self.epochs if start <= offset]
         after = [(epoch, start) for epoch, start in self.epochs if start > offset]
         self.epochs = [*((epoch, offset) for epoch in before[-1:]), *after]
+        self._keep_segments(self.start_offset, self.end_offset + 1)
 
     def replace(self, batches: Iterable[Stored]) -> None:
         """Other batches with the same range of offsets: what a compaction left."""

@@ -16,6 +16,7 @@ from kafka_protocol.records.transactions import ABORT
 from tests.simulation.kafka.batches import Marker, Stored, marker_of
 
 _REMEMBERED: Final = 5
+_EXPIRATION_CHECK_MS: Final = 600_000
 _NO_EPOCH: Final = -1
 _MAX_SEQUENCE: Final = 2**31 - 1
 
@@ -26,6 +27,7 @@ class Appended(NamedTuple):
     base_sequence: int
     records_count: int
     base_offset: int
+    timestamp: int
 
 
 class Known:
@@ -74,6 +76,7 @@ class Producers:
         self.known: dict[int, Known] = {}
         self.aborted: list[Aborted] = []
         self._open: dict[int, int] = {}  # producer id -> first offset, in the order of offsets
+        self._looked_ms = -1.0
         self._unreplicated: list[tuple[int, int]] = []  # first offset and marker of ended ones
 
     @property
@@ -138,7 +141,9 @@ class Producers:
             self._end(header.producer_id, known, stored, marker_of(stored))
             return
         count = header.last_offset_delta + 1
-        known.last.append(Appended(header.base_sequence, count, header.base_offset))
+        known.last.append(
+            Appended(header.base_sequence, count, header.base_offset, stored.max_timestamp)
+        )
         if header.is_transactional and known.first_offset is None:
             known.first_offset = header.base_offset
             self._open[header.producer_id] = header.base_offset
@@ -157,12 +162,20 @@ class Producers:
         """The aborted transactions with records in a range."""
         return [a for a in self.aborted if a.last_offset >= offset and a.first_offset < until]
 
-    def expire(self, oldest_ms: float) -> None:
-        """Forget producers that wrote nothing since, but for open transactions."""
+    def expire(self, now_ms: float, keeps_ms: float) -> None:
+        """Forget producers whose last record is too old, but for open transactions.
+
+        Brokers look every ten minutes, and at the times of records, whatever these are.
+        """
+        if self._looked_ms < 0:
+            self._looked_ms = now_ms
+        if now_ms - self._looked_ms < _EXPIRATION_CHECK_MS:
+            return
+        self._looked_ms = now_ms
         gone = [
             producer_id
             for producer_id, known in self.known.items()
-            if known.last_ms < oldest_ms and known.first_offset is None
+            if known.last_ms <= now_ms - keeps_ms and known.first_offset is None
         ]
         for producer_id in gone:
             del self.known[producer_id]

@@ -16,7 +16,7 @@ from kafka_protocol.errors import ErrorCode
 from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation.kafka.batches import Stored
 from tests.simulation.kafka.images import NO_LEADER, PartitionImage
-from tests.simulation.kafka.log import UNDEFINED, ReplicaLog
+from tests.simulation.kafka.log import UNDEFINED, ReplicaLog, Rolling
 from tests.simulation.kafka.producers import Producers, rebuilt
 
 if TYPE_CHECKING:
@@ -35,10 +35,12 @@ class Role(Enum):
 class Disk:
     """What is left of a replica after its broker was killed."""
 
-    def __init__(self, topic_partition: TopicPartition, topic_id: uuid.UUID) -> None:
+    def __init__(
+        self, topic_partition: TopicPartition, topic_id: uuid.UUID, rolling: Rolling
+    ) -> None:
         self.topic_partition = topic_partition
         self.topic_id = topic_id
-        self.log = ReplicaLog()
+        self.log = ReplicaLog(rolling)
         self.high_watermark = 0  # of the last checkpoint
         self.written_ms = 0.0  # when that was
 

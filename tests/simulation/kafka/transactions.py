@@ -212,7 +212,7 @@ class Transactions:
                 ErrorCode.CONCURRENT_TRANSACTIONS if is_same else ErrorCode.INVALID_TXN_STATE, None
             )
         elif bumps and not is_repeated and type_ == ABORT:
-            self._renew(name, entry, entry.timeout_ms, producer, done)  # nothing was written
+            self._decide(name, entry, type_, bumps=True, done=done)  # nothing was written
         elif entry.state is _COMPLETED[type_] and (is_repeated or not bumps):
             done(ErrorCode.NONE, entry.producer)
         else:

@@ -20,8 +20,8 @@ R = TypeVar("R", bound=Response)
 class VirtualTime:
     """A heap of calls."""
 
-    def __init__(self, seed: int = 1) -> None:
-        self.now_ms = START_MS
+    def __init__(self, seed: int = 1, start_ms: float = START_MS) -> None:
+        self.now_ms = start_ms
         self.random = random.Random(seed)
         self._calls: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = itertools.count()

@@ -19,6 +19,20 @@ _DYNAMIC_TOPIC_CONFIG: Final = 1
 _DEFAULT_CONFIG: Final = 5
 
 
+# Types of values in DescribeConfigs, for configurations that are no STRING.
+_TYPE_STRING: Final = 2
+_TYPES: Final = {
+    "cleanup.policy": 7,
+    "delete.retention.ms": 5,
+    "max.message.bytes": 3,
+    "min.insync.replicas": 3,
+    "retention.bytes": 5,
+    "retention.ms": 5,
+    "segment.bytes": 3,
+    "segment.ms": 5,
+}
+
+
 def _defaults(broker: Broker) -> dict[str, str]:
     return {
         "cleanup.policy": "delete",
@@ -29,6 +43,7 @@ def _defaults(broker: Broker) -> dict[str, str]:
         "retention.bytes": "-1",
         "retention.ms": "604800000",
         "segment.bytes": "1073741824",
+        "segment.ms": "604800000",
     }
 
 
@@ -171,6 +186,7 @@ def _configs(call: Call, topic: TopicImage, resource: Any) -> list[Any]:
             is_default=call.version == 0 and name not in topic.config,
             config_source=_DYNAMIC_TOPIC_CONFIG if name in topic.config else _DEFAULT_CONFIG,
             is_sensitive=False,
+            config_type=_TYPES.get(name, _TYPE_STRING) if call.version >= 3 else 0,
             documentation=None,
         )
         for name, value in sorted(values.items())

@@ -12,7 +12,7 @@ from kafka_protocol.messages.offset_fetch import OffsetFetchResponse
 from kafka_protocol.primitives import ZERO_UUID
 from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation.kafka.call import Call
-from tests.simulation.kafka.groups import Committed
+from tests.simulation.kafka.groups import Committed, Groups
 
 _BY_ID: Final = 10
 _MANY_GROUPS: Final = 8
@@ -26,7 +26,7 @@ def offset_commit(call: Call) -> None:
     codes: dict[tuple[str, uuid.UUID, int], ErrorCode] = {}
     error, groups = call.broker.groups.find(request.group_id)
     if request.generation_id_or_member_epoch >= 0 and not error:
-        error = ErrorCode.ILLEGAL_GENERATION  # nobody is a member
+        error = _no_member(call, groups)
     for topic in request.topics:
         known = call.topic(topic.name, topic.topic_id)
         for row in topic.partitions:
@@ -36,6 +36,9 @@ def offset_commit(call: Call) -> None:
                 wanted[TopicPartition(known.name, row.partition_index)] = Committed(
                     row.committed_offset, row.committed_leader_epoch, row.committed_metadata or ""
                 )
+
+    def is_written(topic: Any, row: Any) -> bool:
+        return not codes[topic.name, topic.topic_id, row.partition_index]
 
     def done(error: ErrorCode) -> None:
         Topic = OffsetCommitResponse.OffsetCommitResponseTopic
@@ -52,7 +55,9 @@ def offset_commit(call: Call) -> None:
                                     codes[topic.name, topic.topic_id, row.partition_index] or error
                                 ),
                             )
-                            for row in topic.partitions
+                            for row in sorted(
+                                topic.partitions, key=lambda row: is_written(topic, row)
+                            )
                         ],
                     )
                     for topic in request.topics
@@ -64,6 +69,13 @@ def offset_commit(call: Call) -> None:
         done(error)
     else:
         groups.commit(request.group_id, wanted, done)
+
+
+def _no_member(call: Call, groups: Groups | None) -> ErrorCode:
+    """The error for a generation: nobody is a member of a group here."""
+    if groups is not None and call.request.group_id in groups.offsets:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    return ErrorCode.ILLEGAL_GENERATION if call.version < 9 else ErrorCode.GROUP_ID_NOT_FOUND
 
 
 def _existence(call: Call, topic: Any, known: Any, number: int) -> ErrorCode:

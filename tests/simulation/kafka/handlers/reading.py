@@ -25,6 +25,7 @@ _TELLS_LEADER: Final = 16  # KIP-951
 _READS_FOLLOWERS: Final = 11  # KIP-392
 _HAS_ZSTD: Final = 10  # KIP-110
 _MUTES: Final = 8  # KIP-219
+_UNKNOWN: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 _MOVED: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
@@ -190,7 +191,7 @@ def _refused(row: _Row, error: ErrorCode) -> Any:
         partition_index=row.partition,
         error_code=int(error),
         high_watermark=-1,
-        aborted_transactions=None,
+        aborted_transactions=[] if error in _UNKNOWN else None,
         records=b"",
     )
 

@@ -200,7 +200,7 @@ def list_transactions(call: Call) -> None:
     ids = set(request.producer_id_filters)
 
     def is_wanted(name: str, entry: Entry) -> bool:
-        open_ms = broker.now_ms - entry.started_ms if entry.started_ms >= 0 else -1
+        open_ms = broker.now_ms - entry.started_ms  # long, as in Kafka, where none is open
         return (
             (not states or entry.state.value in states)
             and (not ids or entry.producer_id in ids)

@@ -31,6 +31,8 @@ _TELLS_LEADER: Final = 10  # KIP-951
 _ONLY_NEW: Final = 3
 _HAS_ZSTD: Final = 7
 _MUTES: Final = 6
+# These tell the log start although they are errors (ReplicaManager.appendRecordsToLocalLog).
+_TELL_START: Final = (ErrorCode.NOT_ENOUGH_REPLICAS,)
 _INTERNAL: Final = ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
@@ -77,18 +79,18 @@ class _Produce:
         append = _Append(self._call, replica, bytes(row.records or b""))
         error = append.check()
         if error:
-            self._finish(result, error, append.error_message)
+            start = replica.log.start_offset if error in _TELL_START else -1
+            self._finish(result, error, append.error_message, start)
             return
 
-        def appended(error: ErrorCode) -> None:
-            if not error:
-                error = append.append()
-            if error:
-                self._finish(result, error)
+        def verified(error: ErrorCode) -> None:
+            refusal = error or append.append()
+            if refusal:
+                self._finish(result, refusal, start=-1 if error else replica.log.start_offset)
             else:
                 self._wait(append, result)
 
-        verify(self._call, replica, append.transactional_header, appended)
+        verify(self._call, replica, append.transactional_header, verified)
 
     def _name(self, topic: ProduceRequest.TopicProduceData) -> tuple[str, ErrorCode]:
         image = self._call.broker.image
@@ -134,10 +136,13 @@ class _Produce:
             self._leaders |= {partition.leader} - {NO_LEADER}
         self._finish(result, error)
 
-    def _finish(self, result: Any, error: ErrorCode, message: str | None = None) -> None:
+    def _finish(
+        self, result: Any, error: ErrorCode, message: str | None = None, start: int = -1
+    ) -> None:
         result.error_code = int(error)
         if error:
-            result.base_offset = result.log_start_offset = result.log_append_time_ms = -1
+            result.base_offset = result.log_append_time_ms = -1
+            result.log_start_offset = start
             result.error_message = message
         if self._call.version < _TELLS_LEADER:
             result.current_leader = _Result.LeaderIdAndEpoch()
@@ -241,12 +246,13 @@ class _Append:
     def _check_producer(self, header: BatchHeader) -> ErrorCode:
         producers = self.replica.producers
         broker = self._call.broker
-        producers.expire(broker.now_ms - broker.settings.keeps_producers_ms)
+        producers.expire(broker.now_ms, broker.settings.keeps_producers_ms)
         known = producers.known.get(header.producer_id)
         copy = known and known.copy_of(header)
         if copy:
             self.base_offset = copy.base_offset
             self.next_offset = copy.base_offset + copy.records_count
+            self.log_append_time = copy.timestamp
             return ErrorCode.NONE
         return producers.check(header)
 
