@@ -103,7 +103,7 @@ def _named(
             error_code=int(ErrorCode.UNKNOWN_TOPIC_ID), name=None, topic_id=wanted.topic_id
         )
     error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if not is_legal_name(name or ""):
+    if broker.release.has_kraft and not is_legal_name(name or ""):
         error = ErrorCode.INVALID_TOPIC_EXCEPTION
     elif broker.settings.creates_topics and (
         call.version < _CREATES_ALWAYS_BELOW or call.request.allow_auto_topic_creation
