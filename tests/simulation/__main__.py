@@ -12,9 +12,10 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.simulation.campaign import Totals, campaign, problems_of
+from tests.simulation.drawing import draw
 from tests.simulation.judge import violations
 from tests.simulation.run import run
-from tests.simulation.scenario import Scenario, draw, from_json
+from tests.simulation.scenario import Scenario, from_json
 from tests.simulation.shrink import shrink
 from tests.simulation.timeline import render
 

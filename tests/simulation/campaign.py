@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from itertools import count, islice
 from typing import NamedTuple
 
+from tests.simulation.drawing import draw
 from tests.simulation.judge import violations
 from tests.simulation.run import run
-from tests.simulation.scenario import Scenario, draw
+from tests.simulation.scenario import Scenario
 
 
 class Result(NamedTuple):

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 Arguments = dict[str, Any]
 
 _PRODUCERS: Final = ("producer-0", "producer-1", "producer-2")
+_TRANSACTIONAL_IDS: Final = (
+    "copy-driver",
+    "copy-0-0",
+    "copy-3-0",
+    "producer-1-transactions",
+    "producer-2-transactions",
+)
 _HOSTS: Final = (DRIVER_HOST, *EXECUTORS, *_PRODUCERS)
 
 
@@ -148,6 +155,10 @@ def _task_dies(world: World, arguments: Arguments) -> None:
         strand.dies_at_call = strand.calls + arguments["calls"]
 
 
+def _roll(world: World, arguments: Arguments) -> None:
+    world.cluster.start(arguments["node"], arguments["release"])
+
+
 KINDS: Final[dict[str, Kind]] = {
     "kill broker": Kind(
         3,
@@ -171,6 +182,33 @@ KINDS: Final[dict[str, Kind]] = {
         (500, 15_000),
     ),
     "elect": Kind(3, _partition_and_node, _elect),
+    "move coordinator": Kind(
+        2,
+        lambda rng, scenario: {"key": rng.choice(_TRANSACTIONAL_IDS)},
+        lambda world, a: world.cluster.move_coordinator("transaction", a["key"]),
+    ),
+    "stale metadata": Kind(
+        1,
+        lambda rng, scenario: {**_node(rng, scenario), "ms": rng.randint(100, 15_000)},
+        lambda world, a: world.cluster.keep_stale(a["node"], a["ms"]),
+    ),
+    "quota": Kind(
+        1,
+        lambda rng, scenario: {"bytes_per_s": rng.choice((5_000, 30_000))},
+        lambda world, a: world.cluster.set_quota(a["bytes_per_s"]),
+        lambda world, a: world.cluster.set_quota(None),
+        (500, 8_000),
+    ),
+    "roll broker": Kind(
+        1,
+        lambda rng, scenario: {
+            **_node(rng, scenario),
+            "release": rng.choice((scenario.release, "4.3")),
+        },
+        lambda world, a: world.cluster.stop(a["node"]),
+        _roll,
+        (500, 5_000),
+    ),
     "partition network": Kind(3, _one_way, _hold, _let_go, (100, 40_000)),
     "reset connections": Kind(3, _link, _reset),
     "half open": Kind(1, _link, _half_open),

@@ -77,8 +77,12 @@ def _files(outcome: Outcome) -> Iterator[str]:
                 LogRecord(row.offset, row.timestamp_ms, row.key, row.value, "committed")
             )
     for partition in _inputs(outcome):
+        places = _places(outcome, partition)
         expected = [each._replace(outcome="committed") for each in _expected(outcome, partition)]
-        yield from _differences(_named(partition), expected, rows.pop(partition, []))
+        expected.sort(key=lambda each: places(each.offset))
+        # Rows of different tasks of a micro-batch may come in any order.
+        actual = sorted(rows.pop(partition, []), key=lambda each: places(each.offset))
+        yield from _differences(_named(partition), expected, actual)
     for partition in rows:
         yield f"rows of {_named(partition)}, which does not exist"
 

@@ -26,6 +26,7 @@ from tests.simulation.scheduler import EventScheduler
 from tests.simulation.trace import Trace
 
 _LATENCY_MS: Final = (0.1, 1.5)
+_KEEPS_EVERY_FETCH: Final = 10
 _API_NAMES: Final = {int(key): key.name for key in ApiKey}
 
 
@@ -135,7 +136,7 @@ class Connection:
         self.changed = Signal()
         self._requests = _Pipe(self, self._at_broker, is_request=True)
         self._responses = _Pipe(self, self._at_client, is_request=False)
-        self._apis: dict[bytes, str] = {}
+        self._apis: dict[bytes, tuple[str, int]] = {}
 
     @property
     def who(self) -> str:
@@ -145,8 +146,8 @@ class Connection:
     def write(self, data: bytes) -> None:
         """Send a request."""
         api = _API_NAMES.get(int.from_bytes(data[4:6], "big"), "?")
-        self._apis[data[8:12]] = api
         version = int.from_bytes(data[6:8], "big")
+        self._apis[data[8:12]] = api, version
         self.network.trace.note(
             self.who, "sends", api, version, f"to {self.node}", len(data), zlib.crc32(data)
         )
@@ -202,7 +203,9 @@ class Connection:
             self.is_ended = True
         else:
             self.arrived.append(data)
-            api = self._apis.pop(data[4:8], "")
+            api, version = self._apis.pop(data[4:8], ("", 0))
+            if api == ApiKey.FETCH.name:
+                self.network.note_fetched(data, version)
             self.network.trace.note(
                 self.who, "receives", api, f"from {self.node}", len(data), zlib.crc32(data)
             )
@@ -304,6 +307,15 @@ class Network:
         self._addresses = addresses
         self._links: dict[tuple[str, int], Link] = {}
         self._connections = 0
+        self._fetches = 0
+        self.fetched: list[tuple[bytes, int]] = []  # a sample of frames, with their versions
+
+    def note_fetched(self, data: bytes, version: int) -> None:
+        """Keep some of the Fetch responses that arrived in one piece."""
+        if len(data) == 4 + int.from_bytes(data[:4], "big"):
+            self._fetches += 1
+            if self._fetches % _KEEPS_EVERY_FETCH == 0:
+                self.fetched.append((data, version))
 
     def link(self, host: str, node: int) -> Link:
         """The way between a host and a broker."""

@@ -5,7 +5,7 @@ They are the product's own producer: what it wrote and what it was told is compa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -20,6 +20,10 @@ from kafka_protocol.client.producer.transactions import begin
 from kafka_protocol.columnar.row_writer import RowWriter
 from kafka_protocol.errors import KafkaError
 from kafka_protocol.partitioners import PARTITIONERS
+from kafka_protocol.records.batch import BatchContents, build_batch
+from kafka_protocol.records.compression import Compression, CompressionCodec, compress
+from kafka_protocol.records.message import Message, encode_messages, wrap_messages
+from kafka_protocol.records.record import Record, encode_records
 from kafka_spark_source.schema import check_sink_schema
 from tests.simulation.processes import Processes
 from tests.simulation.scenario import Part, Send
@@ -45,6 +49,34 @@ def value_of(topic: str, partition: int, number: int, size: int) -> bytes:
 def key_of(number: int) -> bytes | None:
     """The key of a record; some have none."""
     return None if number % 5 == 0 else b"key %d" % (number % 37)
+
+
+def batch_of(style: str, values: Sequence[tuple[bytes | None, bytes]], timestamp: int) -> bytes:
+    """A batch as another client writes it, for example in the style "1 gzip"."""
+    magic, codec = int(style[0]), CompressionCodec[style[2:].upper()]
+    count = len(values)
+    if magic == 2:
+        records = [Record(i, timestamp + i, key, value) for i, (key, value) in enumerate(values)]
+        payload = bytes(compress(codec, encode_records(records, 0, timestamp)))
+        return build_batch(BatchContents(payload, codec, count, timestamp, timestamp + count - 1))
+    stamps = [timestamp + i if magic else -1 for i in range(count)]
+    messages = encode_messages(
+        [Message(i, stamps[i], key, value) for i, (key, value) in enumerate(values)], magic
+    )
+    if codec is CompressionCodec.NONE:
+        return messages
+    return wrap_messages(messages, Compression(codec, None), magic, count - 1, stamps[-1])
+
+
+def appended(send: Send, value_bytes: int, timestamp: int) -> Iterator[tuple[Part, bytes]]:
+    """The batches of a send of another client."""
+    for part in send.parts:
+        numbers = range(part.first, part.first + part.length)
+        values = [
+            (key_of(each), value_of(part.topic, part.partition, each, value_bytes))
+            for each in numbers
+        ]
+        yield part, batch_of(send.style, values, timestamp)
 
 
 class SendingProducer:

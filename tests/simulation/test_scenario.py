@@ -6,8 +6,9 @@ from collections import Counter
 
 import pytest
 
+from tests.simulation.drawing import draw
 from tests.simulation.faults import KINDS
-from tests.simulation.scenario import draw, from_json
+from tests.simulation.scenario import from_json
 
 
 @pytest.mark.parametrize("seed", range(20))

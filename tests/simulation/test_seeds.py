@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.simulation.campaign import campaign
+from tests.simulation.drawing import draw
 from tests.simulation.judge import violations
 from tests.simulation.run import run
-from tests.simulation.scenario import draw, from_json
+from tests.simulation.scenario import from_json
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.json"))
 SECONDS = 25

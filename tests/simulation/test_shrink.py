@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.simulation.scenario import Scenario, draw
+from tests.simulation.drawing import draw
+from tests.simulation.scenario import Scenario
 from tests.simulation.shrink import shrink
 
 SCENARIO = next(each for each in map(draw, range(100)) if len(each.faults) > 10)

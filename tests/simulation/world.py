@@ -15,13 +15,14 @@ from typing import Final
 from kafka_protocol.errors import KafkaError
 from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation.clocks import SimulatedSource
+from tests.simulation.decoders import differences
 from tests.simulation.disk import Disk
 from tests.simulation.faults import KINDS
 from tests.simulation.kafka.cluster import NoLeaderError, SimulatedCluster
 from tests.simulation.network import Network
 from tests.simulation.outcome import LogRecord, Outcome, Sent
 from tests.simulation.processes import Process, Processes, ProcessKilledError, Strand
-from tests.simulation.producers import SendingProducer, value_of
+from tests.simulation.producers import SendingProducer, appended, value_of
 from tests.simulation.scenario import COMMIT_LOG, EXECUTORS, INPUT, OUTPUT, Scenario, Send
 from tests.simulation.scheduler import EventScheduler
 from tests.simulation.spark import DRIVER_HOST, Driver, History, QuerySettings
@@ -84,8 +85,12 @@ class World:
             later(fault.at_ms, partial(self._fault, fault.kind, fault.arguments))
             if fault.for_ms:
                 later(fault.at_ms + fault.for_ms, partial(self._heal, fault.kind, fault.arguments))
-        for name in dict.fromkeys(send.producer for send in scenario.sends):
+        for name in dict.fromkeys(s.producer for s in scenario.sends if s.kind != "appended"):
             self._start_producer(name)
+        for send in scenario.sends:
+            if send.kind == "appended":
+                self._producing += len(send.parts)
+                later(send.at_ms, partial(self._append, send))
         later(1, self._start_driver)
 
     def is_level(self) -> bool:
@@ -185,11 +190,26 @@ class World:
         options |= {
             key.removeprefix("kafka."): value for key, value in self.scenario.producer.items()
         }
-        sends = [send for send in self.scenario.sends if send.producer == name]
+        sends = [
+            send
+            for send in self.scenario.sends
+            if send.producer == name and send.kind != "appended"
+        ]
         producer = SendingProducer(name, sends, options, self.scenario.value_bytes, self._sent)
         run = partial(producer.run, self.scheduler, self.processes, self.trace)
         self._producing += 1
         self.processes.start(Strand(name, Process(name, name)), run, self._producer_ended)
+
+    def _append(self, send: Send) -> None:
+        """Append the batches of another client, once their partitions have leaders."""
+        timestamp = int(self.scheduler.now_ms)
+        for part, data in appended(send, self.scenario.value_bytes, timestamp):
+            try:
+                self.cluster.append_as(TopicPartition(part.topic, part.partition), data)
+                self._producing -= 1
+            except NoLeaderError:
+                again = partial(self._append, send._replace(parts=(part,)))
+                self.scheduler.call_after(_CHECK_MS, again)
 
     def _producer_ended(self, result: object) -> None:
         self._producing -= 1
@@ -220,10 +240,7 @@ class World:
         names += [OUTPUT] if self.scenario.sink != "files" else []
         for name in names:
             for number in range(self.scenario.topics[0].partitions):
-                outcome.logs[name, number] = [
-                    LogRecord(each.offset, each.timestamp, each.key, each.value, each.outcome)
-                    for each in self.cluster.log(TopicPartition(name, number))
-                ]
+                outcome.logs[name, number] = self._log(TopicPartition(name, number))
         outcome.batches = {batch: self.disk.rows_of(batch) for batch in self.disk.manifest}
         outcome.attempts = dict(self.disk.files)
         outcome.plans = self.history.plans
@@ -232,9 +249,20 @@ class World:
             for topic, partitions in self.disk.processed().items()
             for number, offset in partitions.items()
         }
+        outcome.bad_frames = [
+            difference
+            for frame, version in self.network.fetched
+            for difference in differences(frame, version)
+        ]
         outcome.events = self.scheduler.events
         outcome.digest = self.trace.digest()
         return outcome
+
+    def _log(self, partition: TopicPartition) -> list[LogRecord]:
+        return [
+            LogRecord(each.offset, each.timestamp, each.key, each.value, each.outcome)
+            for each in self.cluster.log(partition)
+        ]
 
     def run_until_level(self) -> None:
         """Run everything, until it is processed or the bound has passed."""
