@@ -70,11 +70,18 @@ def draw(seed: int) -> Scenario:
         restart_ms=rng.choice((300.0, 1_000.0, 3_000.0)),
         pause_ms=rng.choice((100.0, 700.0, 1_000.0, 1_500.0)),
     )
-    return replace(scenario, faults=draw_faults(rng, scenario))
+    scenario = replace(scenario, faults=draw_faults(rng, scenario))
+    if scenario.loses_records:
+        # After a loss a micro-batch that is repeated may differ, which exactly-once writes refuse.
+        sink: Sink = "files" if scenario.sink == "exactly once" else scenario.sink
+        source = scenario.source | {"failOnDataLoss": rng.choice(("false", "false", "true"))}
+        scenario = replace(scenario, sink=sink, source=source)
+    return scenario
 
 
 def _source(rng: random.Random, value_bytes: int) -> dict[str, str]:
-    source = {"startingOffsets": "earliest", **_options(rng, _SOURCE_OPTIONS)}
+    starting = rng.choice(("earliest",) * 9 + ("latest",))
+    source = {"startingOffsets": starting, **_options(rng, _SOURCE_OPTIONS)}
     if rng.random() < 0.15:
         source["maxBytesPerTrigger"] = str((value_bytes + 20) * rng.choice((200, 400)))
     if "minOffsetsPerTrigger" in source:  # else the last records wait for a quarter of an hour

@@ -1,12 +1,9 @@
-"""The kinds of faults and changes, in one table: how each is drawn, begins and ends.
-
-`loses` marks kinds after which records may be missing; the judge then expects a report of each.
-"""
+"""The kinds of faults and changes, in one table: how each is drawn, begins and ends."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_protocol.topic_partition import TopicPartition
@@ -38,7 +35,6 @@ class Kind(NamedTuple):
         draw: Its arguments.
         begin, end: What it does; `end` is called after the fault's time, None for no end.
         lasts_ms: The range that its time is drawn from.
-        loses: Whether records may be missing afterwards.
     """
 
     weight: float
@@ -46,7 +42,6 @@ class Kind(NamedTuple):
     begin: Callable[[World, Arguments], object]
     end: Callable[[World, Arguments], object] | None = None
     lasts_ms: tuple[float, float] = (0.0, 0.0)
-    loses: bool = False
 
 
 # --- How arguments are drawn ----------------------------------------------------------------------
@@ -209,6 +204,17 @@ KINDS: Final[dict[str, Kind]] = {
         _roll,
         (500, 5_000),
     ),
+    "delete records": Kind(
+        0.5,
+        lambda rng, scenario: {
+            "topic": INPUT,
+            "partition": rng.randrange(scenario.topics[0].partitions),
+            "share": round(rng.uniform(0.1, 1.0), 2),
+        },
+        lambda world, a: world.delete_records(
+            TopicPartition(a["topic"], a["partition"]), a["share"]
+        ),
+    ),
     "partition network": Kind(3, _one_way, _hold, _let_go, (100, 40_000)),
     "reset connections": Kind(3, _link, _reset),
     "half open": Kind(1, _link, _half_open),
@@ -256,8 +262,3 @@ def draw_faults(rng: random.Random, scenario: Scenario) -> tuple[Fault, ...]:
         at_ms = round(rng.uniform(200, 15_000), 1)
         faults.append(Fault(at_ms, name, lasts_ms, kind.draw(rng, scenario)))
     return tuple(sorted(faults, key=lambda each: each.at_ms))
-
-
-def loses_records(faults: Iterable[Fault]) -> bool:
-    """Whether one of the faults may lose records."""
-    return any(KINDS[each.kind].loses for each in faults)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Final
 
-from tests.simulation.faults import loses_records
 from tests.simulation.outcome import LogRecord, Outcome
 from tests.simulation.scenario import INPUT, OUTPUT
 
@@ -24,7 +23,10 @@ def _errors(outcome: Outcome) -> Iterator[str]:
 
 
 def _level(outcome: Outcome) -> Iterator[str]:
-    if not outcome.is_level:
+    may_fail = outcome.scenario.source.get("failOnDataLoss") != "false"
+    if outcome.is_stuck and not may_fail:
+        yield f"failOnDataLoss is false, and the query failed: {outcome.errors[-1]}"
+    if not outcome.is_level and not outcome.is_stuck:
         yield (
             f"not level {outcome.level_ms - outcome.scenario.quiet_from_ms:.0f} ms after the last "
             f"fault; drivers ended with: {'; '.join(outcome.errors[-2:]) or 'nothing'}"
@@ -39,8 +41,6 @@ def _waits(outcome: Outcome) -> Iterator[str]:
 
 def _acknowledged(outcome: Outcome) -> Iterator[str]:
     """What a producer was told is written is in the log, once, with its outcome."""
-    if loses_records(outcome.scenario.faults):
-        return
     states: dict[bytes, list[str]] = defaultdict(list)
     for (topic, _), log in outcome.logs.items():
         if topic == INPUT:
@@ -48,17 +48,50 @@ def _acknowledged(outcome: Outcome) -> Iterator[str]:
                 states[record.value or b""].append(record.outcome)
     for sent in outcome.sent:
         found = states[sent.value]
-        if found != [sent.outcome]:
+        # Without producer ids a batch whose response is lost is written again.
+        copies = 1 if outcome.scenario.has_producer_ids else max(1, len(found))
+        if found != [sent.outcome] * copies:
             yield f"{_short(sent.value)} was acknowledged as {sent.outcome}; the log has {found}"
 
 
 def _expected(outcome: Outcome, partition: Partition) -> list[LogRecord]:
     """The records of an input partition that a query reads, as far as it has come."""
     states = {"committed"} if outcome.scenario.is_committed_view else {"committed", "aborted"}
-    end = outcome.processed.get(partition, 0)
+    first, end = outcome.first.get(partition, 0), outcome.processed.get(partition, 0)
     return [
-        each for each in outcome.logs[partition] if each.offset < end and each.outcome in states
+        each
+        for each in outcome.logs[partition]
+        if first <= each.offset < end and each.outcome in states
     ]
+
+
+def _kept(
+    outcome: Outcome, partition: Partition, expected: list[LogRecord], found: Container[object]
+) -> list[LogRecord]:
+    """The expected records without those that were deleted before they were read."""
+    start = outcome.starts.get(partition, 0)
+    return [each for each in expected if each.offset >= start or each[2:4] in found]
+
+
+def _losses(outcome: Outcome) -> Iterator[str]:
+    """A loss that the scenario caused is reported."""
+    reports = [*outcome.warnings, *outcome.errors]
+    rows = _all_rows(outcome)
+    for partition in _inputs(outcome):
+        again = outcome.first_again.get(partition, 0)
+        expected = [each for each in _expected(outcome, partition) if each.offset >= again]
+        lost = len(expected) - len(_kept(outcome, partition, expected, rows))
+        if lost and not any(_named(partition) in each for each in reports):
+            yield f"{_named(partition)}: {lost} records were deleted unread, and nothing was logged"
+
+
+def _all_rows(outcome: Outcome) -> set[object]:
+    """Key and value of everything that was written."""
+    if outcome.scenario.sink == "files":
+        return {(row.key, row.value) for rows in outcome.batches.values() for row in rows}
+    return {
+        each[2:4] for (topic, _), log in outcome.logs.items() if topic == OUTPUT for each in log
+    }
 
 
 def _inputs(outcome: Outcome) -> list[Partition]:
@@ -78,7 +111,9 @@ def _files(outcome: Outcome) -> Iterator[str]:
             )
     for partition in _inputs(outcome):
         places = _places(outcome, partition)
-        expected = [each._replace(outcome="committed") for each in _expected(outcome, partition)]
+        found = {each[2:4] for each in rows[partition]}
+        wanted = _kept(outcome, partition, _expected(outcome, partition), found)
+        expected = [each._replace(outcome="committed") for each in wanted]
         expected.sort(key=lambda each: places(each.offset))
         # Rows of different tasks of a micro-batch may come in any order.
         actual = sorted(rows.pop(partition, []), key=lambda each: places(each.offset))
@@ -95,7 +130,7 @@ def _output(outcome: Outcome) -> Iterator[str]:
     for partition in _inputs(outcome):
         log = outcome.logs.get((OUTPUT, partition[1]), [])
         visible = [(each.key, each.value) for each in log if each.outcome == "committed"]
-        read = _expected(outcome, partition)
+        read = _kept(outcome, partition, _expected(outcome, partition), {*visible})
         if sink == "at least once":
             visible = [*dict.fromkeys(visible)]  # the first copy of each
             # A run may end within a micro-batch, whose rows are in the topic already.
@@ -111,6 +146,8 @@ def _output(outcome: Outcome) -> Iterator[str]:
         visible.sort(key=lambda each: order.get(each, (0, 0)))
         read.sort(key=lambda each: places(each.offset))
         expected = [(each.key, each.value) for each in read]
+        if sink == "at least once":
+            expected = [*dict.fromkeys(expected)]
         yield from _differences(f"{OUTPUT}-{partition[1]}", expected, visible)
 
 
@@ -148,7 +185,7 @@ def _differences(where: str, expected: Sequence[object], actual: Sequence[object
 
 def _plans(outcome: Outcome) -> Iterator[str]:
     """A micro-batch that is planned again is the same one."""
-    if loses_records(outcome.scenario.faults):
+    if outcome.scenario.loses_records:
         return
     first: dict[int, tuple[str, object]] = {}
     for plan in outcome.plans:
@@ -187,6 +224,7 @@ _CHECKS: Final[tuple[Callable[[Outcome], Iterator[str]], ...]] = (
     _acknowledged,
     _files,
     _output,
+    _losses,
     _plans,
     _decoders,
     _waits,

@@ -49,8 +49,11 @@ class Outcome:
     Attributes:
         is_level: Whether everything was processed within the bound.
         level_ms: When it was, or when the run ended.
-        logs: Input and output, by topic and partition.
+        logs: Input and output, by topic and partition, with what was deleted.
         starts: Where each log begins now.
+        is_stuck: Whether records were lost, and the query fails with that at each start.
+        first, first_again: Where the query began, at the first and at the last plan of its first
+            micro-batch; 0 where it is not known.
         sent: What the scenario's producers were told.
         batches: The rows of each micro-batch in the file sink.
         attempts: All files of tasks, also those of lost attempts, by their names.
@@ -62,9 +65,12 @@ class Outcome:
 
     scenario: Scenario
     is_level: bool = False
+    is_stuck: bool = False
     level_ms: float = 0.0
     logs: dict[tuple[str, int], Sequence[LogRecord]] = field(default_factory=dict)
     starts: dict[tuple[str, int], int] = field(default_factory=dict)
+    first: dict[tuple[str, int], int] = field(default_factory=dict)
+    first_again: dict[tuple[str, int], int] = field(default_factory=dict)
     sent: list[Sent] = field(default_factory=list)
     batches: dict[int, Sequence[Row]] = field(default_factory=dict)
     attempts: dict[str, Sequence[Row]] = field(default_factory=dict)

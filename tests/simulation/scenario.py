@@ -6,12 +6,17 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from kafka_protocol.releases import parse_release
+
 Sink: TypeAlias = Literal["files", "at least once", "exactly once"]
 SendKind: TypeAlias = Literal["plain", "commit", "abort", "appended"]
 
 INPUT: Final = "in"
 OUTPUT: Final = "out"
 COMMIT_LOG: Final = "decisions"
+
+# Kinds of faults after which records may be missing.
+LOSSES: Final = ("delete records",)
 
 EXECUTORS: Final = ("executor-1", "executor-2")
 
@@ -102,6 +107,16 @@ class Scenario:
     def is_committed_view(self) -> bool:
         """Whether the query reads committed records only."""
         return self.source.get("kafka.isolation.level") == "read_committed"
+
+    @property
+    def loses_records(self) -> bool:
+        """Whether a fault deletes records, so that some may be missing."""
+        return any(each.kind in LOSSES for each in self.faults)
+
+    @property
+    def has_producer_ids(self) -> bool:
+        """Whether all brokers recognise a batch that is written again."""
+        return parse_release(self.release) >= (0, 11)
 
     @property
     def quiet_from_ms(self) -> float:

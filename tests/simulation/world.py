@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import random
 import uuid
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from kafka_protocol.errors import KafkaError
+from kafka_protocol.errors import DataLossError, KafkaError
 from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation.clocks import SimulatedSource
 from tests.simulation.decoders import differences
@@ -67,6 +69,8 @@ class World:
         self.driver_strand: Strand | None = None
         self._driver: Driver | None = None
         self._producing = 0
+        self._is_stuck = False  # with a loss that the query must not pass over
+        self._deleted: dict[TopicPartition, list[LogRecord]] = defaultdict(list)
         self._servers = ",".join(f"{host}:{port}" for host, port in addresses)
 
     # --- The run ----------------------------------------------------------------------------------
@@ -173,13 +177,16 @@ class World:
         self.trace.note(f"driver {life}", "ends", type(result).__name__)
         if isinstance(result, BaseException) and not isinstance(result, ProcessKilledError):
             self.outcome.errors.append(f"{type(result).__name__}: {result}")
+            self._is_stuck = self.scenario.loses_records and isinstance(
+                cause_of(result), DataLossError
+            )
             self._judge_error(result)
         if driver.job is not None:
             self.scheduler.call_after(scenario.orphan_ms, driver.job.cancel)
         self.scheduler.call_after(scenario.restart_ms, self._start_driver)
 
     def _judge_error(self, error: BaseException) -> None:
-        cause = error.__cause__ if isinstance(error, TaskFailedError) else error
+        cause = cause_of(error)
         if not isinstance(cause, (*_EXPECTED, ProcessKilledError)):
             self.outcome.unexpected.append(f"{type(cause).__name__} ended the query: {cause}")
 
@@ -240,15 +247,17 @@ class World:
         names += [OUTPUT] if self.scenario.sink != "files" else []
         for name in names:
             for number in range(self.scenario.topics[0].partitions):
-                outcome.logs[name, number] = self._log(TopicPartition(name, number))
+                partition = TopicPartition(name, number)
+                outcome.starts[partition] = self.cluster.log_start(partition)
+                records = {each.offset: each for each in self._deleted[partition]}
+                # What is deleted on one broker only comes back when another one leads.
+                records |= {each.offset: each for each in self._log(partition)}
+                outcome.logs[partition] = [records[offset] for offset in sorted(records)]
         outcome.batches = {batch: self.disk.rows_of(batch) for batch in self.disk.manifest}
         outcome.attempts = dict(self.disk.files)
         outcome.plans = self.history.plans
-        outcome.processed = {
-            (topic, int(number)): offset
-            for topic, partitions in self.disk.processed().items()
-            for number, offset in partitions.items()
-        }
+        outcome.processed = _flat(self.disk.processed())
+        outcome.first, outcome.first_again = self._first_offsets()
         outcome.bad_frames = [
             difference
             for frame, version in self.network.fetched
@@ -258,11 +267,32 @@ class World:
         outcome.digest = self.trace.digest()
         return outcome
 
+    def delete_records(self, partition: TopicPartition, share: float) -> None:
+        """Delete a share of the records of a partition; what they were is kept for the judge."""
+        try:
+            log, before = self._log(partition), self.cluster.log_start(partition)
+            offset = before + int((self.cluster.high_watermark(partition) - before) * share)
+            self.cluster.delete_records(partition, offset)
+        except NoLeaderError:
+            return
+        start = self.cluster.log_start(partition)
+        self._deleted[partition] += [each for each in log if before <= each.offset < start]
+
     def _log(self, partition: TopicPartition) -> list[LogRecord]:
         return [
             LogRecord(each.offset, each.timestamp, each.key, each.value, each.outcome)
             for each in self.cluster.log(partition)
         ]
+
+    def _first_offsets(self) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int]]:
+        """Where the query began, and where it did when its first micro-batch was planned last."""
+        begun = [_flat(json.loads(each.start)) for each in self.history.plans if each.batch == 0]
+        if self.scenario.source.get("startingOffsets") == "latest" and self.disk.ends:
+            # Pinned by an empty first micro-batch.
+            begun = [_flat(json.loads(self.disk.ends[0]))]
+        elif not self.scenario.loses_records or not begun:
+            begun = [{}]
+        return begun[0], begun[-1]
 
     def run_until_level(self) -> None:
         """Run everything, until it is processed or the bound has passed."""
@@ -273,13 +303,27 @@ class World:
 
         def check() -> None:
             nonlocal found
-            found = found or self.is_level()
+            found = found or self._is_stuck or self.is_level()
             self.scheduler.call_after(_CHECK_MS, check)
 
         check()
         self.scheduler.run(lambda: found, until_ms)
-        self.outcome.is_level = found
+        self.outcome.is_level = found and not self._is_stuck
+        self.outcome.is_stuck = self._is_stuck
         self.outcome.level_ms = self.scheduler.elapsed_ms
+
+
+def cause_of(error: BaseException) -> BaseException | None:
+    """The error of the task that failed too often; else the error itself."""
+    return error.__cause__ if isinstance(error, TaskFailedError) else error
+
+
+def _flat(offsets: dict[str, dict[str, int]]) -> dict[tuple[str, int], int]:
+    return {
+        (topic, int(number)): offset
+        for topic, partitions in offsets.items()
+        for number, offset in partitions.items()
+    }
 
 
 class KeepingHandler(logging.Handler):
