@@ -18,8 +18,8 @@ _LASTS_MS: Final = 12_000.0  # records are sent during this time
 # Options of the source: each is drawn with its probability.
 _SOURCE_OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
     (0.5, "maxOffsetsPerTrigger", ("200", "400", "1000")),
-    (0.2, "minPartitions", ("2", "8", "12")),
-    (0.15, "maxRecordsPerPartition", ("40", "200")),
+    (0.2, "minPartitions", ("2", "8")),
+    (0.15, "maxRecordsPerPartition", ("100", "200")),
     (0.2, "coalescePartitions", ("false",)),
     (0.15, "minOffsetsPerTrigger", ("100",)),
     (0.1, "kafka.fetch.max.wait.ms", ("50",)),
@@ -68,12 +68,12 @@ def draw(seed: int) -> Scenario:
         loser_ms=rng.choice((1.0, 50.0, 5_000.0)),
         orphan_ms=rng.choice((0.0, 0.0, 300.0, 20_000.0)),
         restart_ms=rng.choice((300.0, 1_000.0, 3_000.0)),
-        pause_ms=rng.choice((100.0, 700.0, 1_000.0, 1_500.0)),
+        pause_ms=rng.choice((300.0, 1_000.0, 1_300.0, 1_600.0)),
     )
     scenario = replace(scenario, faults=draw_faults(rng, scenario))
     if scenario.loses_records:
         # After a loss a micro-batch that is repeated may differ, which exactly-once writes refuse.
-        sink: Sink = "files" if scenario.sink == "exactly once" else scenario.sink
+        sink: Sink = "at least once" if scenario.sink == "exactly once" else scenario.sink
         source = scenario.source | {"failOnDataLoss": rng.choice(("false", "false", "true"))}
         scenario = replace(scenario, sink=sink, source=source)
     return scenario
@@ -117,7 +117,7 @@ def _sends(rng: random.Random, release: str) -> Iterator[Send]:
         chosen = rng.sample(partitions, rng.choice((1, 2)))
         parts = []
         for partition in chosen:
-            count = min(left, rng.choice((1, 10, 40, 80)))
+            count = min(left, rng.choice((1, 20, 80, 120)))
             if count:
                 parts.append(Part(INPUT, partition, next_number[partition], count))
             next_number[partition] += count

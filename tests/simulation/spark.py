@@ -72,12 +72,12 @@ class History:
     Attributes:
         calls: The calls of readers and writers on the driver, by name.
         plans: Each micro-batch, each time that it was planned.
-        errors: What ended a driver, with its number.
+        waits: How long each call took, in virtual time.
     """
 
     calls: list[str] = field(default_factory=list)
     plans: list[Plan] = field(default_factory=list)
-    errors: list[tuple[int, BaseException]] = field(default_factory=list)
+    waits: list[tuple[str, float]] = field(default_factory=list)
 
 
 class Driver:
@@ -259,7 +259,12 @@ class Driver:
         """Call a reader or writer in its Python process; the driver may die before and after."""
         self._processes.sleep(self._executors.random.uniform(0.05, 0.5))
         self._history.calls.append(name)
-        with self._processes.inside(process or self._python):
-            result = call()
+        started_ms = self._executors.scheduler.now_ms
+        try:
+            with self._processes.inside(process or self._python):
+                result = call()
+        finally:
+            waited_ms = self._executors.scheduler.now_ms - started_ms
+            self._history.waits.append((name, waited_ms))
         self._processes.call()
         return result

@@ -17,12 +17,13 @@ from typing import Final
 from kafka_protocol.errors import DataLossError, KafkaError
 from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation.clocks import SimulatedSource
+from tests.simulation.deadlines import most_ms
 from tests.simulation.decoders import differences
 from tests.simulation.disk import Disk
 from tests.simulation.faults import KINDS
 from tests.simulation.kafka.cluster import NoLeaderError, SimulatedCluster
 from tests.simulation.network import Network
-from tests.simulation.outcome import LogRecord, Outcome, Sent
+from tests.simulation.outcome import LogRecord, Outcome, Sent, Waited
 from tests.simulation.processes import Process, Processes, ProcessKilledError, Strand
 from tests.simulation.producers import SendingProducer, appended, value_of
 from tests.simulation.scenario import COMMIT_LOG, EXECUTORS, INPUT, OUTPUT, Scenario, Send
@@ -256,6 +257,7 @@ class World:
         outcome.batches = {batch: self.disk.rows_of(batch) for batch in self.disk.manifest}
         outcome.attempts = dict(self.disk.files)
         outcome.plans = self.history.plans
+        outcome.waits = [Waited(name, ms, most_ms(name)) for name, ms in self.history.waits]
         outcome.processed = _flat(self.disk.processed())
         outcome.first, outcome.first_again = self._first_offsets()
         outcome.bad_frames = [
