@@ -30,7 +30,7 @@ _SOURCE_OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
 )
 _WRITE_OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
     (0.3, "kafka.compression.type", ("gzip", "snappy", "lz4", "zstd")),
-    (0.3, "kafka.batch.size", ("500", "5000")),
+    (0.3, "kafka.batch.size", ("2000", "8000")),
     (0.2, "kafka.max.in.flight.requests.per.connection", ("1", "2")),
     (0.2, "kafka.request.timeout.ms", ("3000", "10000")),
 )
