@@ -219,6 +219,11 @@ class Broker:
         replica = self.replicas.get(topic_partition)
         return replica if replica is not None and replica.role is Role.LEADER else None
 
+    @property
+    def message_magic(self) -> int:
+        """The format of messages in logs: that of the oldest release in the cluster."""
+        return min(peer.release.magic for peer in self.peers.values())
+
     def leader_of(self, topic_partition: TopicPartition) -> int:
         """The leader's node, as far as this broker has heard."""
         partition = self.image.partition(topic_partition)

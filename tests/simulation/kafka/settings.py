@@ -17,6 +17,7 @@ _VERIFIES_TRANSACTIONS: Final = (3, 6)  # KIP-890, first part
 _BUMPS_EPOCHS: Final = (4, 0)  # KIP-890, second part
 _HAS_MAGIC_1: Final = (0, 10)
 _HAS_MAGIC_2: Final = (0, 11)
+_TELLS_LAG: Final = (2, 1)  # KIP-207
 _HAS_TOPIC_IDS: Final = (2, 8)
 
 # The lowest versions that 4.0 and later serve (KIP-896).
@@ -91,6 +92,7 @@ class Release:
         self.has_kraft = number >= _HAS_KRAFT
         self.verifies_transactions = number >= _VERIFIES_TRANSACTIONS
         self.bumps_epochs = number >= _BUMPS_EPOCHS
+        self.tells_lag = number >= _TELLS_LAG
         self.has_topic_ids = number >= _HAS_TOPIC_IDS
         self.magic = 2 if number >= _HAS_MAGIC_2 else 1 if number >= _HAS_MAGIC_1 else 0
 

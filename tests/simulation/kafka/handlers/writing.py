@@ -6,12 +6,13 @@ from typing import Any, Final
 
 from kafka_protocol.errors import CorruptRecordError, ErrorCode
 from kafka_protocol.messages.produce import ProduceRequest, ProduceResponse
-from kafka_protocol.records.batch import BatchHeader
+from kafka_protocol.records.batch import MAGIC, BatchHeader
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation.kafka.addresses import address_of
 from tests.simulation.kafka.batches import (
     Stored,
+    as_messages,
     batches_of,
     magic_of,
     placed,
@@ -232,6 +233,11 @@ class _Append:
         header = self._header
         if header is None:
             self._stored = placed_messages(self._records, replica.log.end_offset, replica.epoch)
+        elif self._call.broker.message_magic < MAGIC:
+            if header.is_transactional or header.producer_id >= 0:
+                return ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+            messages = as_messages(self._records, self._call.broker.message_magic)
+            self._stored = placed_messages(messages, replica.log.end_offset, replica.epoch)
         else:
             if header.producer_id >= 0:
                 error = self._check_producer(header)
