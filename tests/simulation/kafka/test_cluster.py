@@ -254,12 +254,9 @@ def _coordinator(cluster: SimulatedCluster, time: VirtualTime) -> Client:
 
 def test_requests_in_pieces_are_answered_in_order(connect: Connect, time: VirtualTime) -> None:
     client = connect()
-    frames: list[bytes] = []
-    client.session.receive, whole = frames.append, client.session.receive  # type: ignore[method-assign]
-    client.send(fetch_request(0, max_wait_ms=500), 11)
-    client.send(ApiVersionsRequest(), 0)
-    for byte in b"".join(frames):
-        whole(bytes([byte]))
+    poll = client.frame(fetch_request(0, max_wait_ms=500), 11)
+    for byte in poll + client.frame(ApiVersionsRequest(), 0):
+        client.session.receive(bytes([byte]))
     time.run_until(lambda: len(client.responses) == 2)
     assert [type(response) for response in client.responses] == [FetchResponse, ApiVersionsResponse]
 

@@ -70,7 +70,11 @@ class Client:
         self.is_closed = True
 
     def send(self, request: Request, version: int) -> None:
-        self.session.receive(b"".join(self._protocol.send(request, version=version)))
+        self.session.receive(self.frame(request, version))
+
+    def frame(self, request: Request, version: int) -> bytes:
+        """The bytes of a request, to be sent in order."""
+        return b"".join(self._protocol.send(request, version=version))
 
     def ask(
         self, request: Request, kind: type[R], version: int | None = None, ms: float = 60_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from kafka_protocol.errors import ErrorCode
@@ -9,7 +10,7 @@ from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_protocol.primitives import MAX_INT32, ZERO_UUID
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
-from tests.simulation.kafka.addresses import address_of
+from tests.simulation.kafka.addresses import endpoints
 from tests.simulation.kafka.batches import Stored
 from tests.simulation.kafka.call import Call
 from tests.simulation.kafka.images import NO_LEADER
@@ -48,6 +49,7 @@ class _Fetch:
         self._call = call
         self._is_answered = False
         self._is_waiting = False
+        self._watched: list[Replica] = []
         request = call.request
         own_max = request.max_bytes if call.version >= 3 else MAX_INT32
         self._max_bytes = min(own_max, call.broker.settings.fetch_max_bytes)
@@ -83,28 +85,27 @@ class _Fetch:
             self._wait(reads)
 
     def _wait(self, reads: list[_Read]) -> None:
-        for read in reads:
-            if read.replica is not None:
-                read.replica.watch(self.attempt)
+        for replica in (read.replica for read in reads):
+            if replica is not None and replica not in self._watched:
+                self._watched.append(replica)
+                replica.watch(partial(self._wake, replica))
         if not self._is_waiting:
             self._is_waiting = True
             wait_ms = self._call.request.max_wait_ms
             self._call.broker.after(wait_ms, lambda: self.attempt(is_last=True))
 
+    def _wake(self, replica: Replica) -> None:
+        self._watched.remove(replica)
+        self.attempt()
+
     def _answer(self, responses: list[Any], reads: list[_Read], size: int) -> None:
         self._is_answered = True
-        response = FetchResponse(responses=responses)
-        if self._call.version >= _TELLS_LEADER:
-            leaders = {read.data.current_leader.leader_id for read in reads} - {NO_LEADER}
-            response.node_endpoints = [
-                FetchResponse.NodeEndpoint(
-                    node_id=node,
-                    host=address_of(node)[0],
-                    port=address_of(node)[1],
-                    rack=self._call.broker.settings.racks.get(node),
-                )
-                for node in sorted(leaders)
-            ]
+        leaders = {read.data.current_leader.leader_id for read in reads} - {NO_LEADER}
+        racks = self._call.broker.settings.racks
+        response = FetchResponse(
+            responses=responses,
+            node_endpoints=endpoints(FetchResponse.NodeEndpoint, leaders, racks),
+        )
         respond_within_quota(self._call, response, size, mutes=self._call.version >= _MUTES)
 
     # --- One partition ---------------------------------------------------------------------------
