@@ -14,6 +14,7 @@ from kafka_protocol.schema import VersionRange
 _KEEPS_UNKNOWN_PRODUCERS: Final = (2, 5)  # KIP-360
 _HAS_KRAFT: Final = (3, 3)
 _VERIFIES_TRANSACTIONS: Final = (3, 6)  # KIP-890, first part
+_WAITS_FOR_MIN_ISR: Final = (3, 7)  # KIP-966
 _BUMPS_EPOCHS: Final = (4, 0)  # KIP-890, second part
 _HAS_MAGIC_1: Final = (0, 10)
 _HAS_MAGIC_2: Final = (0, 11)
@@ -91,6 +92,7 @@ class Release:
         self.keeps_unknown_producers = number >= _KEEPS_UNKNOWN_PRODUCERS
         self.has_kraft = number >= _HAS_KRAFT
         self.verifies_transactions = number >= _VERIFIES_TRANSACTIONS
+        self.waits_for_min_isr = number >= _WAITS_FOR_MIN_ISR
         self.bumps_epochs = number >= _BUMPS_EPOCHS
         self.tells_lag = number >= _TELLS_LAG
         self.has_topic_ids = number >= _HAS_TOPIC_IDS

@@ -133,8 +133,8 @@ class _Produce:
 
     def _refuse_moved(self, tp: TopicPartition, result: Any, error: ErrorCode) -> None:
         partition = self._call.broker.image.partition(tp)
-        is_told = self._call.version >= _TELLS_LEADER and partition is not None
-        if error is ErrorCode.NOT_LEADER_OR_FOLLOWER and is_told:
+        is_moved = error is ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if is_moved and partition is not None and self._call.version >= _TELLS_LEADER:
             result.current_leader = _Result.LeaderIdAndEpoch(
                 leader_id=partition.leader, leader_epoch=partition.epoch
             )
