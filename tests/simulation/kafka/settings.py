@@ -51,6 +51,7 @@ class BrokerSettings:
         markers: Until the leader of a partition gets a transaction's marker.
         loading: How long a new coordinator reads its log.
         request: How long a broker takes for a request.
+        deletion: From the news of a topic's end until a broker has deleted its log.
         startup: Until a started broker may lead again.
         session_ms: A broker that is not heard of for so long loses its leaderships.
         replica_lag_ms: A follower that is behind for so long leaves the in-sync replicas.
@@ -65,6 +66,7 @@ class BrokerSettings:
     loading: Delay = Delay(1, 30)
     request: Delay = Delay(0.05, 0.5)
     startup: Delay = Delay(50, 500)
+    deletion: Delay = Delay(0, 20)
     session_ms: float = 9_000
     replica_lag_ms: float = 30_000
     checkpoint_ms: float = 5_000

@@ -38,7 +38,7 @@ from tests.simulation.kafka.requests import (
     produced,
     values,
 )
-from tests.simulation.kafka.settings import BrokerSettings
+from tests.simulation.kafka.settings import BrokerSettings, Delay
 from tests.simulation.kafka.world import START_MS, Client, VirtualTime
 
 _BY_NAME = 12
@@ -70,6 +70,26 @@ def test_a_topic_that_is_created_again_has_another_id_and_no_records(
     assert _metadata(client).topic_id == cluster.topic_ids("t")[-1] != old_id
     assert cluster.log(TP) == []
     assert cluster.acknowledged(TP) == []
+
+
+def test_until_the_old_log_is_gone_the_new_id_is_inconsistent(
+    time: VirtualTime,
+) -> None:
+    settings = BrokerSettings(deletion=Delay(1_000, 1_000))
+    cluster = SimulatedCluster(time, nodes=1, settings=settings)
+    cluster.create_topic("t")
+    time.run(100)
+    client = Client(cluster, time)
+    cluster.delete_topic("t")
+    new_id = cluster.create_topic("t").topic_id
+    time.run(100)
+    data = fetched(client.ask(fetch_request(0, topic_id=new_id), FetchResponse))
+    assert data.error_code == ErrorCode.INCONSISTENT_TOPIC_ID
+    response = client.ask(produce_request(batch(b"a")), ProduceResponse, _BY_NAME)
+    assert produced(response).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    time.run(1_000)
+    data = fetched(client.ask(fetch_request(0, topic_id=new_id), FetchResponse))
+    assert not data.error_code
 
 
 def test_a_broker_may_serve_a_deleted_topic_for_a_while(
@@ -144,6 +164,24 @@ def test_a_partition_without_replicas_has_no_leader(
     cluster.start(node)
     time.run(2_000)
     assert cluster.leader(only) == node
+
+
+def test_a_topic_may_allow_unclean_elections(cluster: SimulatedCluster, time: VirtualTime) -> None:
+    cluster.create_topic("risky", config={"unclean.leader.election.enable": "true"})
+    risky = TopicPartition("risky", 0)
+    time.run(100)
+    first = cluster.leader(risky)
+    for node in cluster.brokers:
+        if node != first:
+            cluster.kill(node)
+    time.run(10_000)
+    cluster.append_as(risky, batch(b"a"))
+    cluster.kill(first)
+    second = next(node for node in cluster.brokers if node != first)
+    cluster.start(second)
+    time.run(20_000)
+    assert cluster.leader(risky) == second
+    assert cluster.log(risky) == []
 
 
 # --- Logs ----------------------------------------------------------------------------------------

@@ -60,6 +60,28 @@ def test_sequences_survive_a_failover(
     assert _write(client, 2).base_offset == 2
 
 
+def test_a_batch_that_was_cut_off_is_not_taken_for_repeated(
+    cluster: SimulatedCluster, connect: Connect, time: VirtualTime
+) -> None:
+    first = cluster.leader(TP)
+    cluster.isolate(first)
+    cluster.keep_stale(first, 2_000)
+    client = connect()
+    other = next(node for node in cluster.brokers if node != first)
+    cluster.elect(TP, other)
+    time.run(100)
+    records = batch(b"lost", producer=Producer(_ID, 0, 0))
+    response = client.ask(produce_request(records, acks=1), ProduceResponse, _BY_NAME)
+    assert not produced(response).error_code
+    cluster.rejoin(first)
+    time.run(3_000)
+    assert cluster.brokers[first].replicas[TP].log.end_offset == 0
+    cluster.elect(TP, first)
+    time.run(100)
+    _write(connect(first), 0, b"new")
+    assert values(cluster.log(TP)) == [b"new"]
+
+
 @pytest.mark.parametrize(
     ("release", "error"), [("2.4", ErrorCode.UNKNOWN_PRODUCER_ID), ("2.5", ErrorCode.NONE)]
 )

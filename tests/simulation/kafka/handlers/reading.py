@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -123,7 +124,9 @@ class _Fetch:
             row.current_leader_epoch,
             or_follower=call.version >= _READS_FOLLOWERS,
         )
-        if replica is not None and topic.topic_id not in (ZERO_UUID, replica.topic_id):
+        if topic.topic_id != ZERO_UUID and self._is_of_namesake(
+            name, row.partition, topic.topic_id
+        ):
             error = ErrorCode.INCONSISTENT_TOPIC_ID
         if error or replica is None:
             return _Read(self._moved(name, row, error), None, True)
@@ -155,6 +158,11 @@ class _Fetch:
             return topic.topic, ErrorCode.NONE
         name = self._call.broker.image.names.get(topic.topic_id)
         return name or "", ErrorCode.NONE if name else ErrorCode.UNKNOWN_TOPIC_ID
+
+    def _is_of_namesake(self, name: str, number: int, topic_id: uuid.UUID) -> bool:
+        """Whether the log here is still that of a deleted topic of the same name."""
+        replica = self._call.broker.replicas.get(TopicPartition(name, number))
+        return replica is not None and replica.topic_id != topic_id
 
     def _with_records(
         self, data: Any, replica: Replica, row: _Row, left_bytes: int, first_whole: bool
