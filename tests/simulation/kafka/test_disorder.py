@@ -166,7 +166,6 @@ class _Transactional:
     def __init__(self, world: _Disorder) -> None:
         self.world = world
         self.expected: dict[bytes, str] = {}
-        self.uncertain = 0
 
     def coordinate(self, request: Request, kind: type[R], version: int) -> R | None:
         node = self.world.time.random.randint(1, 3)

@@ -236,7 +236,9 @@ def test_with_too_few_in_sync_replicas_nothing_becomes_visible(
     other = _follower(cluster)
     cluster.stop(other)
     time.run(100)
-    assert not _write(Client(cluster, time, cluster.leader(TP)), b"a", acks=1)
+    client = Client(cluster, time, cluster.leader(TP))
+    response = client.ask(produce_request(batch(b"a"), acks=1), ProduceResponse, 9)
+    assert not produced(response).error_code
     assert cluster.high_watermark(TP) == seen
     cluster.start(other)
     time.run(2_000)
