@@ -29,6 +29,7 @@ from kafka_protocol.records.batch import (
     read_batches,
 )
 from kafka_protocol.records.compression import CompressionCodec, compress
+from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.records.message_set import (
     ATTRIBUTES_AT,
     LOG_OVERHEAD,
@@ -116,6 +117,18 @@ def placed_messages(data: bytes, offset: int, epoch: int) -> list[Stored]:
         stored.append(Stored(placed_at, offset, last + 1, epoch, timestamp, None))
         offset = last + 1
     return stored
+
+
+def as_messages(data: bytes, magic: int) -> bytes:
+    """A batch of magic 2 as messages of an older format, as brokers below an upgrade store it."""
+    (batch,) = read_batches(memoryview(data))
+    return encode_messages(
+        [
+            Message(at, record.timestamp, record.key, record.value)
+            for at, record in enumerate(decode_records(batch))
+        ],
+        magic,
+    )
 
 
 def batches_of(records: bytes) -> Iterator[tuple[bytes, RecordBatch]]:

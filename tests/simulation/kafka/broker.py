@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation.kafka.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Shards
 from tests.simulation.kafka.groups import Groups
-from tests.simulation.kafka.images import NO_LEADER, ClusterImage, TopicImage
+from tests.simulation.kafka.images import NO_LEADER, ClusterImage, PartitionImage, TopicImage
 from tests.simulation.kafka.log import Rolling
 from tests.simulation.kafka.replica import Disk, Replica, Role
 from tests.simulation.kafka.replication import Replication
@@ -175,15 +175,40 @@ class Broker:
 
     def hear_topic(self, name: str, topic: TopicImage | None) -> None:
         """Take over a topic's state: create replicas, lead, follow, or delete."""
-        before = self.image.set_topic(name, topic)
-        if before is not None and (topic is None or topic.topic_id != before.topic_id):
-            for number in range(len(before.partitions)):
-                self._delete(TopicPartition(name, number))
-        if topic is None:
-            return
-        for number, partition in enumerate(topic.partitions):
-            if self.node in partition.replicas:
-                self._replica(TopicPartition(name, number), topic).hear(partition)
+        self.image.set_topic(name, topic)
+        for topic_partition, replica in [*self.replicas.items()]:
+            is_gone = topic is None or replica.topic_id != topic.topic_id
+            if topic_partition.topic == name and is_gone:
+                self._delete_soon(replica)
+        for number, partition in enumerate(topic.partitions if topic is not None else ()):
+            if topic is not None and self.node in partition.replicas:
+                self._hear_partition(TopicPartition(name, number), topic, partition)
+
+    def _hear_partition(
+        self, topic_partition: TopicPartition, topic: TopicImage, partition: PartitionImage
+    ) -> None:
+        """Tell a replica, and create it if it is missing; not beside that of a namesake."""
+        replica = self.replicas.get(topic_partition)
+        if replica is None or replica.topic_id == topic.topic_id:
+            self._replica(topic_partition, topic).hear(partition)
+
+    def _delete_soon(self, replica: Replica) -> None:
+        """Delete a replica of a deleted topic, and create that of the next topic of the name.
+
+        Until then its log answers requests for the new id with INCONSISTENT_TOPIC_ID.
+        """
+
+        def delete() -> None:
+            topic_partition = replica.topic_partition
+            if self.replicas.get(topic_partition) is not replica:
+                return
+            self._delete(topic_partition)
+            topic = self.image.topics.get(topic_partition.topic)
+            partition = self.image.partition(topic_partition)
+            if topic is not None and partition is not None and self.node in partition.replicas:
+                self._hear_partition(topic_partition, topic, partition)
+
+        self.after(self.draw(self.settings.deletion), delete)
 
     def _replica(self, topic_partition: TopicPartition, topic: TopicImage) -> Replica:
         replica = self.replicas.get(topic_partition)
@@ -201,9 +226,7 @@ class Broker:
 
     def _delete(self, topic_partition: TopicPartition) -> None:
         self.disks.pop(topic_partition, None)
-        replica = self.replicas.pop(topic_partition, None)
-        if replica is not None:
-            replica.remove()
+        self.replicas.pop(topic_partition).remove()
 
     def began_to_lead(self, replica: Replica) -> None:
         """A replica became the leader: of a coordinator's log, that makes a coordinator."""
@@ -218,6 +241,11 @@ class Broker:
         """The replica, if this broker believes to be the leader."""
         replica = self.replicas.get(topic_partition)
         return replica if replica is not None and replica.role is Role.LEADER else None
+
+    @property
+    def message_magic(self) -> int:
+        """The format of messages in logs: that of the oldest release in the cluster."""
+        return min(peer.release.magic for peer in self.peers.values())
 
     def leader_of(self, topic_partition: TopicPartition) -> int:
         """The leader's node, as far as this broker has heard."""

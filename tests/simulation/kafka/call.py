@@ -46,10 +46,11 @@ class Call:
     ) -> tuple[ErrorCode, Replica | None]:
         """The replica that serves a partition, or why there is none here."""
         topic_partition = TopicPartition(topic, number)
-        if self.broker.image.partition(topic_partition) is None:
+        image = self.broker.image
+        if image.partition(topic_partition) is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None
         replica = self.broker.replicas.get(topic_partition)
-        if replica is None:
+        if replica is None or replica.topic_id != image.topics[topic].topic_id:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER, None
         if -1 < epoch < replica.epoch:
             return ErrorCode.FENCED_LEADER_EPOCH, replica

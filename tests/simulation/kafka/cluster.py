@@ -195,9 +195,12 @@ class SimulatedCluster:
     ) -> int:
         """Append another client's batches of any format at the leader; returns their first offset.
 
-        They are checked by nobody. `done` is called with the offset once they are replicated.
+        They are checked by nobody: a batch of a transaction needs no coordinator, and ends with a
+        `batches.marker_batch`. `done` is called with the offset once they are replicated.
         """
         replica = self._leading(topic_partition)
+        if magic_of(records) > self.magic:
+            raise ValueError(f"{self.brokers} write no message format {magic_of(records)}")
         offset = replica.log.end_offset
         if magic_of(records) == 2:
             stored = [placed(records, offset, replica.epoch)]
@@ -213,6 +216,15 @@ class SimulatedCluster:
 
         replica.when_replicated(stored[-1].next_offset, self.settings.session_ms, replicated)
         return offset
+
+    @property
+    def magic(self) -> int:
+        """The newest message format that all brokers know."""
+        return min(broker.release.magic for broker in self.brokers.values())
+
+    def next_producer_id(self) -> int:
+        """A producer id for another client."""
+        return self.controller.producer_ids()[0]
 
     def delete_records(self, topic_partition: TopicPartition, offset: int) -> None:
         """Move the log start, at most to the high watermark."""

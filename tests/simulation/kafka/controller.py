@@ -133,7 +133,8 @@ class Controller:
         for topic, number, partition in self._partitions():
             if node in partition.isr:
                 isr = tuple(each for each in partition.isr if each != node) or partition.isr
-                leader = self._choice(partition, isr) if partition.leader == node else None
+                is_leader = partition.leader == node
+                leader = self._choice(topic, partition, isr) if is_leader else None
                 self._change(topic, number, isr, leader)
 
     def unfence(self, node: int) -> None:
@@ -144,14 +145,16 @@ class Controller:
         self._publish_live(self.live)
         for topic, number, partition in self._partitions():
             if partition.leader == NO_LEADER and node in partition.replicas:
-                leader = self._choice(partition, partition.isr)
+                leader = self._choice(topic, partition, partition.isr)
                 if leader != NO_LEADER:
                     self._change(topic, number, partition.isr, leader)
 
-    def _choice(self, partition: PartitionImage, isr: tuple[int, ...]) -> int:
+    def _choice(self, topic: TopicImage, partition: PartitionImage, isr: tuple[int, ...]) -> int:
         able = [each for each in partition.replicas if each in self.live]
         in_sync = [each for each in able if each in isr]
-        return next(iter(in_sync or (able if self.unclean else [])), NO_LEADER)
+        unclean = topic.config.get("unclean.leader.election.enable", str(self.unclean))
+        others = able if unclean.lower() == "true" else []
+        return next(iter(in_sync or others), NO_LEADER)
 
     def _change(
         self, topic: TopicImage, number: int, isr: tuple[int, ...], leader: int | None

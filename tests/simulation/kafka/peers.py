@@ -102,7 +102,7 @@ class Notes:
             return "a time" if value > 0 else value
         if name == _PRODUCERS and value >= 0:
             return self._number("producer", value)
-        if name in _NODES or name.endswith("_nodes"):
+        if name in _NODES or name.endswith(("_nodes", "_replicas")):
             return value if value < 0 else "a node"
         return value
 
@@ -124,18 +124,24 @@ class Notes:
 
 
 class SimulatedPeer:
-    """A cluster of one simulated broker."""
+    """A simulated broker, by default the only one of its cluster."""
 
-    def __init__(self, release: str) -> None:
-        self.notes = Notes()
-        # The records of scripts are older than segment.ms, as for a real broker.
-        self._time = VirtualTime(start_ms=START_MS + _YEAR_MS)
-        self._cluster = SimulatedCluster(self._time, nodes=1, release=release)
-        self._client = Client(self._cluster, self._time)
+    def __init__(
+        self,
+        release: str,
+        node: int = 1,
+        cluster: SimulatedCluster | None = None,
+        notes: Notes | None = None,
+    ) -> None:
+        self.notes = notes or Notes()
+        self._cluster = cluster or simulated_cluster(1, release)
+        self._time = cast("VirtualTime", self._cluster.scheduler)
+        self._node = node
+        self._client = Client(self._cluster, self._time, node)
 
     def ask(self, request: Request, kind: type[R], version: int | None = None) -> R | None:
         if self._client.is_closed:
-            self._client = Client(self._cluster, self._time)
+            self._client = Client(self._cluster, self._time, self._node)
         version = kind.versions.highest if version is None else version
         count = len(self._client.responses)
         self._client.send(request, version)
@@ -150,12 +156,19 @@ class SimulatedPeer:
         self._time.run(ms)
 
 
+def simulated_cluster(nodes: int, release: str) -> SimulatedCluster:
+    # The records of scripts are older than segment.ms, as for a real broker.
+    time = VirtualTime(start_ms=START_MS + _YEAR_MS)
+    return SimulatedCluster(time, nodes=nodes, release=release)
+
+
 class RealPeer:
     """A real broker, over one connection at a time."""
 
-    def __init__(self, host: str, port: int) -> None:
-        self.notes = Notes()
-        self._address = (host, port)
+    def __init__(self, address: str, notes: Notes | None = None) -> None:
+        self.notes = notes or Notes()
+        host, _, port = address.rpartition(":")
+        self._address = (host, int(port))
         self._socket: socket.socket | None = None
         self._protocol = Connection("tests")
 
@@ -193,8 +206,7 @@ class RealPeer:
 
 @contextmanager
 def real_peer(bootstrap_servers: str) -> Iterator[RealPeer]:
-    host, _, port = bootstrap_servers.split(",", maxsplit=1)[0].rpartition(":")
-    peer = RealPeer(host, int(port))
+    peer = RealPeer(bootstrap_servers)
     try:
         yield peer
     finally:

@@ -236,7 +236,7 @@ class Replica:
 
     def _advance(self) -> None:
         """Move the high watermark to the least end of the in-sync replicas."""
-        if not self.is_leader:
+        if not self.is_leader or self._is_under_min_isr():
             return
         counted = {*self.seen.isr, *(self._asked_isr or ())}
         ends = [follower.end_offset for node, follower in self.followers.items() if node in counted]
@@ -244,6 +244,12 @@ class Replica:
         if high_watermark > self.high_watermark:
             self._set_high_watermark(high_watermark)
             self.call_followers()
+
+    def _is_under_min_isr(self) -> bool:
+        """Whether nothing counts as replicated now, because too few replicas are in sync."""
+        least = self.broker.min_insync_replicas(self.topic_partition)
+        least = min(least, len(self.followers) + 1)
+        return self.broker.release.waits_for_min_isr and len(self.seen.isr) < least
 
     def _set_high_watermark(self, high_watermark: int) -> None:
         self.high_watermark = high_watermark

@@ -14,9 +14,11 @@ from kafka_protocol.schema import VersionRange
 _KEEPS_UNKNOWN_PRODUCERS: Final = (2, 5)  # KIP-360
 _HAS_KRAFT: Final = (3, 3)
 _VERIFIES_TRANSACTIONS: Final = (3, 6)  # KIP-890, first part
+_WAITS_FOR_MIN_ISR: Final = (3, 7)  # KIP-966
 _BUMPS_EPOCHS: Final = (4, 0)  # KIP-890, second part
 _HAS_MAGIC_1: Final = (0, 10)
 _HAS_MAGIC_2: Final = (0, 11)
+_TELLS_LAG: Final = (2, 1)  # KIP-207
 _HAS_TOPIC_IDS: Final = (2, 8)
 
 # The lowest versions that 4.0 and later serve (KIP-896).
@@ -49,6 +51,7 @@ class BrokerSettings:
         markers: Until the leader of a partition gets a transaction's marker.
         loading: How long a new coordinator reads its log.
         request: How long a broker takes for a request.
+        deletion: From the news of a topic's end until a broker has deleted its log.
         startup: Until a started broker may lead again.
         session_ms: A broker that is not heard of for so long loses its leaderships.
         replica_lag_ms: A follower that is behind for so long leaves the in-sync replicas.
@@ -63,6 +66,7 @@ class BrokerSettings:
     loading: Delay = Delay(1, 30)
     request: Delay = Delay(0.05, 0.5)
     startup: Delay = Delay(50, 500)
+    deletion: Delay = Delay(0, 20)
     session_ms: float = 9_000
     replica_lag_ms: float = 30_000
     checkpoint_ms: float = 5_000
@@ -90,7 +94,9 @@ class Release:
         self.keeps_unknown_producers = number >= _KEEPS_UNKNOWN_PRODUCERS
         self.has_kraft = number >= _HAS_KRAFT
         self.verifies_transactions = number >= _VERIFIES_TRANSACTIONS
+        self.waits_for_min_isr = number >= _WAITS_FOR_MIN_ISR
         self.bumps_epochs = number >= _BUMPS_EPOCHS
+        self.tells_lag = number >= _TELLS_LAG
         self.has_topic_ids = number >= _HAS_TOPIC_IDS
         self.magic = 2 if number >= _HAS_MAGIC_2 else 1 if number >= _HAS_MAGIC_1 else 0
 

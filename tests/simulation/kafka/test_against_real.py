@@ -17,13 +17,30 @@ script shows:
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.simulation.kafka.peers import SimulatedPeer, real_peer
-from tests.simulation.kafka.scripts.table import OLD_SCRIPTS, SCRIPTS, Script
+from tests.simulation.kafka.scripts.table import (
+    OLD_SCRIPTS,
+    SCRIPTS,
+    TRIO_SCRIPTS,
+    Script,
+    TrioScript,
+)
+from tests.simulation.kafka.trios import SimulatedTrio, real_trio
+
+
+@pytest.fixture(scope="module")
+def own_clusters() -> Iterator[ClusterFactory]:
+    """Starts clusters that end with this module."""
+    with ExitStack() as clusters:
+        yield ClusterFactory(clusters)
+
 
 _numbers = itertools.count(1)
 
@@ -43,6 +60,25 @@ def test_a_simulated_broker_answers_as_a_real_one(
     kafka_cluster: KafkaCluster, script: Script
 ) -> None:
     _compare(kafka_cluster, "4.3", script)
+
+
+@pytest.fixture(scope="module")
+def three_brokers(own_clusters: ClusterFactory) -> KafkaCluster:
+    config = {"auto.leader.rebalance.enable": "false"}
+    return own_clusters(nodes=3, config=config)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("script", TRIO_SCRIPTS, ids=lambda script: script.__name__)
+def test_three_simulated_brokers_answer_as_three_real_ones(
+    three_brokers: KafkaCluster, script: TrioScript
+) -> None:
+    topic = f"script-{next(_numbers)}"
+    simulated = SimulatedTrio("4.3")
+    script(simulated, topic)
+    with real_trio(three_brokers) as real:
+        script(real, topic)
+    assert simulated.notes.answers == real.notes.answers
 
 
 @pytest.mark.integration

@@ -225,6 +225,26 @@ def test_too_few_in_sync_replicas_refuse_a_write(time: VirtualTime) -> None:
     assert not _write(client, b"b", acks=1)
 
 
+@pytest.mark.parametrize(("release", "seen"), [("3.6", 1), ("3.7", 0)])
+def test_with_too_few_in_sync_replicas_nothing_becomes_visible(
+    time: VirtualTime, release: str, seen: int
+) -> None:
+    settings = BrokerSettings(min_insync_replicas=2)
+    cluster = SimulatedCluster(time, nodes=2, release=release, settings=settings)
+    cluster.create_topic("t")
+    time.run(100)
+    other = _follower(cluster)
+    cluster.stop(other)
+    time.run(100)
+    client = Client(cluster, time, cluster.leader(TP))
+    response = client.ask(produce_request(batch(b"a"), acks=1), ProduceResponse, 9)
+    assert not produced(response).error_code
+    assert cluster.high_watermark(TP) == seen
+    cluster.start(other)
+    time.run(2_000)
+    assert cluster.high_watermark(TP) == 1
+
+
 def test_a_write_times_out_while_a_follower_is_cut_off(
     cluster: SimulatedCluster, connect: Connect
 ) -> None:

@@ -58,6 +58,7 @@ class Truth:
             record
             for each in self._acknowledged.get((topic_id, number), [])
             for stored in each.stored
+            if not stored.is_control
             for record in _records(stored, COMMITTED, each.acks)
         ]
 

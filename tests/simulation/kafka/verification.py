@@ -45,8 +45,16 @@ def verify(call: Call, replica: Replica, header: BatchHeader | None, done: Done)
     broker = call.broker
     delay = broker.settings.request
 
+    is_done = False
+
+    def finish(error: ErrorCode) -> None:
+        nonlocal is_done
+        if not is_done:
+            is_done = True
+            done(_as_produce_error(error, call.version))
+
     def answer(error: ErrorCode) -> None:
-        broker.after(broker.draw(delay), lambda: done(_as_produce_error(error, call.version)))
+        broker.after(broker.draw(delay), lambda: finish(error))
 
     def ask() -> None:
         error, transactions = coordinator.transactions.find(name)
@@ -58,6 +66,8 @@ def verify(call: Call, replica: Replica, header: BatchHeader | None, done: Done)
             answer(transactions.verify(name, producer, replica.topic_partition))
 
     coordinator.after(broker.draw(delay), ask)
+    # The coordinator may be killed, or asleep.
+    broker.after(call.request.timeout_ms, lambda: finish(ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
 
 def _coordinator_of(call: Call, name: str | None) -> int:

@@ -53,7 +53,7 @@ class Client:
     """One connection to a simulated broker, with requests as bytes."""
 
     def __init__(self, cluster: SimulatedCluster, time: VirtualTime, node: int = 1) -> None:
-        self._time = time
+        self.time = time
         self._protocol = Connection("tests")
         self.is_closed = False
         self.responses: list[Any] = []
@@ -70,7 +70,11 @@ class Client:
         self.is_closed = True
 
     def send(self, request: Request, version: int) -> None:
-        self.session.receive(b"".join(self._protocol.send(request, version=version)))
+        self.session.receive(self.frame(request, version))
+
+    def frame(self, request: Request, version: int) -> bytes:
+        """The bytes of a request, to be sent in order."""
+        return b"".join(self._protocol.send(request, version=version))
 
     def ask(
         self, request: Request, kind: type[R], version: int | None = None, ms: float = 60_000
@@ -78,9 +82,7 @@ class Client:
         """Send a request in a version, by default its highest, and wait for the response."""
         count = len(self.responses)
         self.send(request, kind.versions.highest if version is None else version)
-        is_answered = self._time.run_until(
-            lambda: len(self.responses) > count or self.is_closed, ms
-        )
+        is_answered = self.time.run_until(lambda: len(self.responses) > count or self.is_closed, ms)
         assert is_answered, f"no response to {request} after {ms} ms"
         assert not self.is_closed, f"closed on {request}"
         response = self.responses[count]

@@ -44,14 +44,15 @@ def api_versions(call: Call, handled: frozenset[int]) -> None:
         error = int(ErrorCode.UNSUPPORTED_VERSION)
         call.respond(ApiVersionsResponse(error_code=error, api_keys=own if has_own else []))
         return
-    response = ApiVersionsResponse(api_keys=ranges)
-    if call.broker.release.bumps_epochs:
-        Feature = ApiVersionsResponse.FinalizedFeatureKey
-        response.finalized_features_epoch = 1
-        response.finalized_features = [
-            Feature(name="transaction.version", max_version_level=2, min_version_level=2)
-        ]
-    call.respond(response)
+    Feature = ApiVersionsResponse.FinalizedFeatureKey
+    version_2 = Feature(name="transaction.version", max_version_level=2, min_version_level=2)
+    call.respond(
+        ApiVersionsResponse(
+            api_keys=ranges,
+            finalized_features_epoch=1,
+            finalized_features=[version_2] if call.broker.release.bumps_epochs else [],
+        )
+    )
 
 
 # --- Metadata ------------------------------------------------------------------------------------

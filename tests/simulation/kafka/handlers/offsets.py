@@ -78,7 +78,8 @@ def _listed(call: Call, topic: str, row: Any) -> _PartitionOffsets:
 def _position(replica: Replica, timestamp: int, is_committed: bool) -> tuple[ErrorCode, Position]:
     log = replica.log
     end = replica.last_stable_offset if is_committed else replica.high_watermark
-    lags = ErrorCode.NONE if replica.knows_high_watermark else ErrorCode.OFFSET_NOT_AVAILABLE
+    is_known = replica.knows_high_watermark or not replica.broker.release.tells_lag
+    lags = ErrorCode.NONE if is_known else ErrorCode.OFFSET_NOT_AVAILABLE
     if timestamp == LATEST_TIMESTAMP:
         return lags, NOWHERE if lags else Position(-1, end, replica.epoch)
     if timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):

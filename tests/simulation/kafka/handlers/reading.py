@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from kafka_protocol.errors import ErrorCode
@@ -9,7 +11,7 @@ from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_protocol.primitives import MAX_INT32, ZERO_UUID
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
-from tests.simulation.kafka.addresses import address_of
+from tests.simulation.kafka.addresses import endpoints
 from tests.simulation.kafka.batches import Stored
 from tests.simulation.kafka.call import Call
 from tests.simulation.kafka.images import NO_LEADER
@@ -48,6 +50,7 @@ class _Fetch:
         self._call = call
         self._is_answered = False
         self._is_waiting = False
+        self._watched: list[Replica] = []
         request = call.request
         own_max = request.max_bytes if call.version >= 3 else MAX_INT32
         self._max_bytes = min(own_max, call.broker.settings.fetch_max_bytes)
@@ -83,28 +86,27 @@ class _Fetch:
             self._wait(reads)
 
     def _wait(self, reads: list[_Read]) -> None:
-        for read in reads:
-            if read.replica is not None:
-                read.replica.watch(self.attempt)
+        for replica in (read.replica for read in reads):
+            if replica is not None and replica not in self._watched:
+                self._watched.append(replica)
+                replica.watch(partial(self._wake, replica))
         if not self._is_waiting:
             self._is_waiting = True
             wait_ms = self._call.request.max_wait_ms
             self._call.broker.after(wait_ms, lambda: self.attempt(is_last=True))
 
+    def _wake(self, replica: Replica) -> None:
+        self._watched.remove(replica)
+        self.attempt()
+
     def _answer(self, responses: list[Any], reads: list[_Read], size: int) -> None:
         self._is_answered = True
-        response = FetchResponse(responses=responses)
-        if self._call.version >= _TELLS_LEADER:
-            leaders = {read.data.current_leader.leader_id for read in reads} - {NO_LEADER}
-            response.node_endpoints = [
-                FetchResponse.NodeEndpoint(
-                    node_id=node,
-                    host=address_of(node)[0],
-                    port=address_of(node)[1],
-                    rack=self._call.broker.settings.racks.get(node),
-                )
-                for node in sorted(leaders)
-            ]
+        leaders = {read.data.current_leader.leader_id for read in reads} - {NO_LEADER}
+        racks = self._call.broker.settings.racks
+        response = FetchResponse(
+            responses=responses,
+            node_endpoints=endpoints(FetchResponse.NodeEndpoint, leaders, racks),
+        )
         respond_within_quota(self._call, response, size, mutes=self._call.version >= _MUTES)
 
     # --- One partition ---------------------------------------------------------------------------
@@ -122,7 +124,9 @@ class _Fetch:
             row.current_leader_epoch,
             or_follower=call.version >= _READS_FOLLOWERS,
         )
-        if replica is not None and topic.topic_id not in (ZERO_UUID, replica.topic_id):
+        if topic.topic_id != ZERO_UUID and self._is_of_namesake(
+            name, row.partition, topic.topic_id
+        ):
             error = ErrorCode.INCONSISTENT_TOPIC_ID
         if error or replica is None:
             return _Read(self._moved(name, row, error), None, True)
@@ -154,6 +158,11 @@ class _Fetch:
             return topic.topic, ErrorCode.NONE
         name = self._call.broker.image.names.get(topic.topic_id)
         return name or "", ErrorCode.NONE if name else ErrorCode.UNKNOWN_TOPIC_ID
+
+    def _is_of_namesake(self, name: str, number: int, topic_id: uuid.UUID) -> bool:
+        """Whether the log here is still that of a deleted topic of the same name."""
+        replica = self._call.broker.replicas.get(TopicPartition(name, number))
+        return replica is not None and replica.topic_id != topic_id
 
     def _with_records(
         self, data: Any, replica: Replica, row: _Row, left_bytes: int, first_whole: bool

@@ -226,7 +226,7 @@ def list_transactions(call: Call) -> None:
 
 
 def describe_producers(call: Call) -> None:
-    """The producers of partitions, from their leaders."""
+    """The producers of partitions, as any replica knows them."""
     call.respond(
         DescribeProducersResponse(
             topics=[
@@ -245,7 +245,7 @@ def describe_producers(call: Call) -> None:
 
 def _partition_producers(call: Call, topic: str, number: int) -> Any:
     Partition = DescribeProducersResponse.TopicResponse.PartitionResponse
-    error, replica = call.leader(topic, number)
+    error, replica = call.leader(topic, number, or_follower=True)
     known = {} if replica is None or error else replica.producers.known
     return Partition(
         partition_index=number,

@@ -6,12 +6,13 @@ from typing import Any, Final
 
 from kafka_protocol.errors import CorruptRecordError, ErrorCode
 from kafka_protocol.messages.produce import ProduceRequest, ProduceResponse
-from kafka_protocol.records.batch import BatchHeader
+from kafka_protocol.records.batch import MAGIC, BatchHeader
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
-from tests.simulation.kafka.addresses import address_of
+from tests.simulation.kafka.addresses import endpoints
 from tests.simulation.kafka.batches import (
     Stored,
+    as_messages,
     batches_of,
     magic_of,
     placed,
@@ -112,9 +113,12 @@ class _Produce:
         return ErrorCode.NONE
 
     def _wait(self, append: _Append, result: Any) -> None:
-        result.base_offset = append.base_offset
-        result.log_append_time_ms = append.log_append_time
-        result.log_start_offset = append.replica.log.start_offset
+        _fill(
+            result,
+            base_offset=append.base_offset,
+            log_append_time_ms=append.log_append_time,
+            log_start_offset=append.replica.log.start_offset,
+        )
 
         def done(error: ErrorCode) -> None:
             if not error:
@@ -129,7 +133,8 @@ class _Produce:
 
     def _refuse_moved(self, tp: TopicPartition, result: Any, error: ErrorCode) -> None:
         partition = self._call.broker.image.partition(tp)
-        if error is ErrorCode.NOT_LEADER_OR_FOLLOWER and partition is not None:
+        is_moved = error is ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if is_moved and partition is not None and self._call.version >= _TELLS_LEADER:
             result.current_leader = _Result.LeaderIdAndEpoch(
                 leader_id=partition.leader, leader_epoch=partition.epoch
             )
@@ -139,13 +144,15 @@ class _Produce:
     def _finish(
         self, result: Any, error: ErrorCode, message: str | None = None, start: int = -1
     ) -> None:
-        result.error_code = int(error)
         if error:
-            result.base_offset = result.log_append_time_ms = -1
-            result.log_start_offset = start
-            result.error_message = message
-        if self._call.version < _TELLS_LEADER:
-            result.current_leader = _Result.LeaderIdAndEpoch()
+            _fill(
+                result,
+                error_code=int(error),
+                error_message=message,
+                base_offset=-1,
+                log_append_time_ms=-1,
+                log_start_offset=start,
+            )
         self._done()
 
     def _done(self) -> None:
@@ -156,14 +163,11 @@ class _Produce:
         if call.request.acks == 0:
             self._done_without_response()
             return
-        response = ProduceResponse(responses=self._responses)
-        if call.version >= _TELLS_LEADER:
-            response.node_endpoints = [
-                ProduceResponse.NodeEndpoint(
-                    node_id=node, host=address_of(node)[0], port=address_of(node)[1]
-                )
-                for node in sorted(self._leaders)
-            ]
+        racks = call.broker.settings.racks
+        response = ProduceResponse(
+            responses=self._responses,
+            node_endpoints=endpoints(ProduceResponse.NodeEndpoint, self._leaders, racks),
+        )
         respond_within_quota(call, response, self._bytes, mutes=call.version >= _MUTES)
 
     def _done_without_response(self) -> None:
@@ -172,6 +176,11 @@ class _Produce:
         if any(row.error_code for row in results):
             self._call.close()
         self._call.respond(None)
+
+
+def _fill(result: Any, **fields: Any) -> None:
+    for name, value in fields.items():
+        setattr(result, name, value)
 
 
 class _Append:
@@ -232,6 +241,11 @@ class _Append:
         header = self._header
         if header is None:
             self._stored = placed_messages(self._records, replica.log.end_offset, replica.epoch)
+        elif self._call.broker.message_magic < MAGIC:
+            if header.is_transactional or header.producer_id >= 0:
+                return ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+            messages = as_messages(self._records, self._call.broker.message_magic)
+            self._stored = placed_messages(messages, replica.log.end_offset, replica.epoch)
         else:
             if header.producer_id >= 0:
                 error = self._check_producer(header)

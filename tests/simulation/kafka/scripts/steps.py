@@ -52,21 +52,38 @@ T: Final = int(START_MS)
 UNKNOWN_ID: Final = uuid.UUID(int=1)
 
 
-def create(peer: Peer, name: str, partitions: int = 1, version: int = 7, **config: str) -> None:
+def create(
+    peer: Peer,
+    name: str,
+    partitions: int = 1,
+    version: int = 7,
+    replication: int = 1,
+    *,
+    waits: bool = True,
+    **config: str,
+) -> None:
     """Create a topic, and wait until its partitions have leaders."""
     Topic = CreateTopicsRequest.CreatableTopic
     configs = [
         Topic.CreatableTopicConfig(name=key.replace("_", "."), value=value)
         for key, value in config.items()
     ]
-    topic = Topic(name=name, num_partitions=partitions, replication_factor=1, configs=configs)
+    topic = Topic(
+        name=name, num_partitions=partitions, replication_factor=replication, configs=configs
+    )
     request = CreateTopicsRequest(topics=[topic], timeout_ms=20_000)
     count = len(peer.notes.answers)
     response = peer.ask(request, CreateTopicsResponse, version)
     assert response is not None
     assert not response.topics[0].error_code
-    ask_until(peer, list_request(-2, TopicPartition(name, 0)), ListOffsetsResponse, _has_leader, 1)
+    if waits:
+        wait_for_leader(peer, name)
     del peer.notes.answers[count:]
+
+
+def wait_for_leader(peer: Peer, name: str) -> None:
+    """Until a broker leads the topic's first partition."""
+    ask_until(peer, list_request(-2, TopicPartition(name, 0)), ListOffsetsResponse, _has_leader, 1)
 
 
 def _has_leader(response: ListOffsetsResponse) -> bool:

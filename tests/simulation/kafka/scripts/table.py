@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from tests.simulation.kafka.peers import Peer
-from tests.simulation.kafka.scripts import old, reads, topics, transactions, writes
+from tests.simulation.kafka.scripts import failover, old, reads, topics, transactions, writes
+from tests.simulation.kafka.trios import Trio
 
 Script = Callable[[Peer, str], None]
 
@@ -30,6 +31,15 @@ SCRIPTS: Final[Sequence[Script]] = (
     writes.refused_writes,
     writes.stamped_writes,
     writes.writes_without_acks,
+)
+
+TrioScript = Callable[[Trio, str], None]
+
+# For three brokers of the newest release.
+TRIO_SCRIPTS: Final[Sequence[TrioScript]] = (
+    failover.wrong_brokers,
+    failover.wrong_coordinators,
+    failover.moved_leaders,
 )
 
 # For brokers of 0.10.2: message format 1, no transactions, no ids, no epochs.
