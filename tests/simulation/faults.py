@@ -75,6 +75,11 @@ def _nothing(rng: random.Random, scenario: Scenario) -> Arguments:
     return {}
 
 
+def _within(rng: random.Random, scenario: Scenario) -> Arguments:
+    call = rng.choice(("commit", "commit", "streamWriter", "partitions", "latestOffset"))
+    return {"call": call, "calls": rng.randint(1, 40)}
+
+
 # --- What faults do -------------------------------------------------------------------------------
 
 
@@ -237,6 +242,11 @@ KINDS: Final[dict[str, Kind]] = {
     "crash driver": Kind(4, _nothing, lambda world, a: world.crash_driver()),
     "crash driver at call": Kind(
         4, lambda rng, scenario: {"calls": rng.randint(1, 60)}, _crash_at_call
+    ),
+    "crash driver within": Kind(
+        5,
+        _within,
+        lambda world, a: world.history.crashes.append((a["call"], a["calls"])),
     ),
     "kill task": Kind(
         4,

@@ -156,7 +156,9 @@ def _output(outcome: Outcome) -> Iterator[str]:
         yield from _differences(f"{OUTPUT}-{partition[1]}", expected, visible)
 
 
-def _sorted(records: Iterable[tuple[bytes | None, bytes | None]]) -> list[object]:
+def _sorted(
+    records: Iterable[tuple[bytes | None, bytes | None]],
+) -> list[tuple[bytes | None, bytes | None]]:
     return sorted(records, key=lambda each: (each[0] or b"", each[1] or b""))
 
 

@@ -73,11 +73,14 @@ class History:
         calls: The calls of readers and writers on the driver, by name.
         plans: Each micro-batch, each time that it was planned.
         waits: How long each call took, in virtual time.
+        crashes: In which call of a reader or writer a driver dies next, and at which of the calls
+            that this makes itself.
     """
 
     calls: list[str] = field(default_factory=list)
     plans: list[Plan] = field(default_factory=list)
     waits: list[tuple[str, float]] = field(default_factory=list)
+    crashes: list[tuple[str, int]] = field(default_factory=list)
 
 
 class Driver:
@@ -259,6 +262,9 @@ class Driver:
         """Call a reader or writer in its Python process; the driver may die before and after."""
         self._processes.sleep(self._executors.random.uniform(0.05, 0.5))
         self._history.calls.append(name)
+        for crash in [each for each in self._history.crashes if each[0] == name]:
+            self._history.crashes.remove(crash)
+            self._processes.current.dies_at_call = self._processes.current.calls + crash[1]
         started_ms = self._executors.scheduler.now_ms
         try:
             with self._processes.inside(process or self._python):

@@ -65,7 +65,7 @@ class World:
             random.Random(f"{seed} spark"),
             Cluster(EXECUTORS, scenario.slots, scenario.speculation_ms, scenario.loser_ms),
         )
-        self.history = History()
+        self.history: History = History()
         self.outcome = Outcome(scenario)
         self.driver_strand: Strand | None = None
         self._driver: Driver | None = None
