@@ -37,7 +37,7 @@ ALL_PARTS := test-integration test-protocol test-conformance test-spark test-old
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
 .PHONY: demo demo-stream test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
-.PHONY: bench-wide bench-claim bench-write bench-formats bench-sail chaos soak soak-spark-alone fuzz lint-here coverage-here
+.PHONY: bench-wide bench-claim bench-write bench-formats bench-sail chaos soak soak-spark-alone fuzz simulate lint-here coverage-here
 .PHONY: format dist docs site site-check clean test-python
 .DELETE_ON_ERROR:
 
@@ -165,6 +165,13 @@ FUZZ_SECONDS ?= 600
 
 fuzz: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.fuzz $(FUZZ_SECONDS)
+
+# The client in a simulated world, many seeds. `make simulate SEED=7` repeats one, with its time line.
+SIMULATE_SECONDS ?= 300
+
+simulate: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.simulation \
+		$(if $(SEED),--seed $(SEED),--seconds $(SIMULATE_SECONDS) --jobs 2)
 
 # For how long: `make soak SOAK_MINUTES=20`. It draws a plot, as the benchmarks do.
 SOAK_MINUTES ?= 120

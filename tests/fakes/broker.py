@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kafka_protocol import primitives as p
 from kafka_protocol.client.config.client import Address
-from kafka_protocol.codec import read_message, write_message
-from kafka_protocol.framing import request_header_version, response_header_version
+from kafka_protocol.codec import read_message
+from kafka_protocol.framing import request_header_version
 from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafka_protocol.primitives import Out
 from kafka_protocol.schema import Request, Response
+from tests.fakes.frames import encode_response
 
 _MAX_WAIT_S = 10
 _MAX_FRAME_BYTES = 100 * 1024 * 1024  # socket.request.max.bytes
@@ -184,18 +184,6 @@ class ScriptedBroker:
             peer.write(encode_response(result, version, correlation_id))
         elif result is not None:
             peer.write(result)
-
-
-def encode_response(response: Response, version: int, correlation_id: int) -> bytes:
-    """A whole frame, including its size."""
-    out: Out = [correlation_id.to_bytes(4, "big")]
-    if response_header_version(type(response), version) == 1:
-        out.append(b"\x00")
-    # The response to an unsupported version of ApiVersions has the layout of v0.
-    is_refusal = isinstance(response, ApiVersionsResponse) and response.error_code == 35
-    write_message(response, 0 if is_refusal else version, out)
-    frame = b"".join(out)
-    return len(frame).to_bytes(4, "big") + frame
 
 
 def _end(sock: socket.socket, thread: threading.Thread) -> None:

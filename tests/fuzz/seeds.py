@@ -10,7 +10,7 @@ from kafka_protocol.records.batch import BatchContents, Producer, build_batch
 from kafka_protocol.records.compression import CompressionCodec, compress
 from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.records.record import Header, Record, encode_records
-from tests.fakes.broker import encode_response
+from tests.fakes.frames import encode_response
 from tests.formats.protobuf.test_reader import All
 from tests.formats.test_glue_framing import HEADER, OF_AWS, framed
 from tests.fuzz.targets import RESPONSES, SENT, TARGETS

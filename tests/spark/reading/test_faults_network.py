@@ -20,8 +20,9 @@ from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.schema import Request, Response
 from tests.fakes import faults
 from tests.fakes.batch_reading import ABC, IN_THREE, filled, filled_mock, plan, read
-from tests.fakes.broker import Handler, ScriptedBroker, encode_response
+from tests.fakes.broker import Handler, ScriptedBroker
 from tests.fakes.faults import Fault
+from tests.fakes.frames import encode_response
 from tests.fakes.mock_cluster import CUT
 from tests.fakes.reading import PARTITION
 from tests.fakes.skipping_time import sleeps_take_no_time

@@ -14,7 +14,7 @@ from kafka_protocol.client.broker.broker import Broker, SentRequest
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster.cluster import TOPIC_GRACE_MS, Cluster
 from kafka_protocol.client.cluster.exchange import Leaders, exchange, group_by_leader
-from kafka_protocol.client.consumer.stale_leaders import OF_THIS_PROCESS, superseded
+from kafka_protocol.client.consumer.stale_leaders import is_lower_than_before, superseded
 from kafka_protocol.client.consumer.topic_identity import is_unknown_topic
 from kafka_protocol.connection import RepeatedRequest
 from kafka_protocol.errors import (
@@ -145,7 +145,7 @@ def _stale(
                     f"ListOffsets of {tp} to broker {answered[tp][0].node_id}, which is not the "
                     "leader any more as another broker tells",
                 )
-            elif is_end and OF_THIS_PROCESS.is_lower(topic, tp.partition, level, found[tp]):
+            elif is_end and is_lower_than_before(topic, tp.partition, level, found[tp]):
                 stale[tp] = BrokerError(
                     ErrorCode.OFFSET_NOT_AVAILABLE,
                     f"ListOffsets of {tp} to broker {answered[tp][0].node_id}: the end "

@@ -86,5 +86,9 @@ class ToldEnds:
         return end < before
 
 
-OF_THIS_PROCESS: Final = ToldEnds()
-"""What `list_offsets` was told; a worker's reads and a driver's plans share it."""
+_of_this_process = ToldEnds()
+
+
+def is_lower_than_before(topic: Topic, partition: int, isolation_level: str, end: int) -> bool:
+    """Whether brokers told this process a higher end before; see `ToldEnds.is_lower`."""
+    return _of_this_process.is_lower(topic, partition, isolation_level, end)

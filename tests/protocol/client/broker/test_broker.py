@@ -33,7 +33,8 @@ from kafka_protocol.messages.list_offsets import ListOffsetsRequest, ListOffsets
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kafka_protocol.schema import Request, VersionRange
-from tests.fakes.broker import Close, Handler, ScriptedBroker, encode_response, versions_of
+from tests.fakes.broker import Close, Handler, ScriptedBroker, versions_of
+from tests.fakes.frames import encode_response
 from tests.fakes.tls import foreign_server, listening
 
 SOON = 5_000

@@ -1,0 +1,1 @@
+"""The whole client in one process, in virtual time, from a seed."""

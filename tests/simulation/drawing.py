@@ -1,0 +1,141 @@
+"""Draws the scenario of a seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from kafka_protocol.releases import parse_release
+from tests.simulation.faults import draw_faults
+from tests.simulation.scenario import INPUT, Part, Scenario, Send, SendKind, Sink, Topic
+
+_RECORDS: Final = 2_000
+_PARTITIONS: Final = 6
+_LASTS_MS: Final = 12_000.0  # records are sent during this time
+
+# Options of the source: each is drawn with its probability.
+_SOURCE_OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
+    (0.5, "maxOffsetsPerTrigger", ("200", "400", "1000")),
+    (0.2, "minPartitions", ("2", "8")),
+    (0.15, "maxRecordsPerPartition", ("100", "200")),
+    (0.2, "coalescePartitions", ("false",)),
+    (0.15, "minOffsetsPerTrigger", ("100",)),
+    (0.1, "kafka.fetch.max.wait.ms", ("50",)),
+    (0.2, "kafka.max.partition.fetch.bytes", ("2000", "20000")),
+    (0.2, "kafka.request.timeout.ms", ("3000", "10000")),
+    (0.1, "kafka.metadata.max.age.ms", ("0", "5000")),
+    (0.1, "kafka.client.rack", ("rack-2",)),
+)
+_WRITE_OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
+    (0.3, "kafka.compression.type", ("gzip", "snappy", "lz4", "zstd")),
+    (0.3, "kafka.batch.size", ("2000", "8000")),
+    (0.2, "kafka.max.in.flight.requests.per.connection", ("1", "2")),
+    (0.2, "kafka.request.timeout.ms", ("3000", "10000")),
+)
+
+
+# Releases of the brokers. Kafka 0.10 has no transactions.
+_RELEASES: Final = ("4.3",) * 6 + ("4.0", "3.5", "2.8", "2.4", "1.0", "0.11.0", "0.10.2")
+
+_CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+def draw(seed: int) -> Scenario:
+    """The scenario of a seed."""
+    rng = random.Random(f"{seed} scenario")
+    release = rng.choice(_RELEASES)
+    can_transact = parse_release(release) >= (0, 11)
+    sinks: list[Sink] = ["files", "files", "at least once"]
+    if can_transact:
+        sinks += ["exactly once", "exactly once"]
+    value_bytes = rng.choice((8, 40, 40, 300))
+    scenario = Scenario(
+        seed,
+        release=release,
+        interface=rng.choice(("4.2", "4.2", "4.0")),
+        trigger=rng.choice(("default", "default", "default", "available now")),
+        sink=rng.choice(sinks),
+        topics=(Topic(INPUT, _PARTITIONS, rng.choice((2, 3, 3))),),
+        sends=tuple(sorted(_sends(rng, release))),
+        source=_source(rng, value_bytes),
+        write=_write(rng, release),
+        producer=_write(rng, release),
+        value_bytes=value_bytes,
+        slots=rng.choice((2, 4, 6)),
+        speculation_ms=rng.choice((None, None, 200.0, 2_000.0)),
+        loser_ms=rng.choice((1.0, 50.0, 5_000.0)),
+        orphan_ms=rng.choice((0.0, 0.0, 300.0, 20_000.0)),
+        restart_ms=rng.choice((300.0, 1_000.0, 3_000.0)),
+        pause_ms=rng.choice((300.0, 1_000.0, 1_300.0, 1_600.0)),
+    )
+    scenario = replace(scenario, faults=draw_faults(rng, scenario))
+    if scenario.loses_records:
+        # After a loss a micro-batch that is repeated may differ, which exactly-once writes refuse.
+        sink: Sink = "at least once" if scenario.sink == "exactly once" else scenario.sink
+        source = scenario.source | {"failOnDataLoss": rng.choice(("false", "false", "true"))}
+        scenario = replace(scenario, sink=sink, source=source)
+    return scenario
+
+
+def _source(rng: random.Random, value_bytes: int) -> dict[str, str]:
+    starting = rng.choice(("earliest",) * 9 + ("latest",))
+    source = {"startingOffsets": starting, **_options(rng, _SOURCE_OPTIONS)}
+    if rng.random() < 0.15:
+        source["maxBytesPerTrigger"] = str((value_bytes + 20) * rng.choice((200, 400)))
+    if "minOffsetsPerTrigger" in source:  # else the last records wait for a quarter of an hour
+        source["maxTriggerDelay"] = "2s"
+    if rng.random() < 0.6:
+        source["kafka.isolation.level"] = "read_committed"
+    return source
+
+
+def _write(rng: random.Random, release: str) -> dict[str, str]:
+    options = _options(rng, _WRITE_OPTIONS)
+    if options.get("kafka.compression.type") == "zstd" and parse_release(release) < (2, 1):
+        del options["kafka.compression.type"]
+    return options
+
+
+def _options(
+    rng: random.Random, table: tuple[tuple[float, str, tuple[str, ...]], ...]
+) -> dict[str, str]:
+    return {name: rng.choice(values) for share, name, values in table if rng.random() < share}
+
+
+def _sends(rng: random.Random, release: str) -> Iterator[Send]:
+    """Sends of three producers, each with its partitions, and of other clients."""
+    next_number = [0] * _PARTITIONS
+    number = parse_release(release)
+    can_transact = number >= (0, 11) and rng.random() < 0.6
+    has_others = rng.random() < 0.3
+    left = _RECORDS
+    while left > 0:
+        producer = rng.randrange(3)
+        partitions = [p for p in range(_PARTITIONS) if p % 3 == producer]
+        chosen = rng.sample(partitions, rng.choice((1, 2)))
+        parts = []
+        for partition in chosen:
+            count = min(left, rng.choice((1, 20, 80, 120)))
+            if count:
+                parts.append(Part(INPUT, partition, next_number[partition], count))
+            next_number[partition] += count
+            left -= count
+        at_ms = round(rng.uniform(0, _LASTS_MS), 1)
+        kind: SendKind = "plain"
+        if can_transact and producer != 0:
+            kind = rng.choice(("commit", "commit", "abort"))
+        elif has_others:
+            kind = rng.choice(("plain", "appended"))
+        style = _style(rng, number) if kind == "appended" else ""
+        yield Send(at_ms, f"producer-{producer}", kind, tuple(parts), style)
+
+
+def _style(rng: random.Random, release: tuple[int, ...]) -> str:
+    magic = rng.choice((0, 1, 2) if release >= (0, 11) else (0, 1))
+    # Offsets in a wrapper of magic 0 are absolute, and only the broker knows them.
+    codecs = (
+        ("none",) if magic == 0 else _CODECS if magic == 2 and release >= (2, 1) else _CODECS[:-1]
+    )
+    return f"{magic} {rng.choice(codecs)}"

@@ -1,0 +1,243 @@
+"""Whether a run kept what the product promises. Pure: from an `Outcome` to a list of violations."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from typing import Final
+
+from tests.simulation.outcome import LogRecord, Outcome
+from tests.simulation.scenario import INPUT, OUTPUT
+
+Partition = tuple[str, int]
+
+
+def violations(outcome: Outcome) -> list[str]:
+    """All that is wrong with a run, in plain sentences; empty for a good one."""
+    return [violation for check in _CHECKS for violation in check(outcome)]
+
+
+def _errors(outcome: Outcome) -> Iterator[str]:
+    yield from outcome.unexpected
+
+
+def _level(outcome: Outcome) -> Iterator[str]:
+    may_fail = outcome.scenario.source.get("failOnDataLoss") != "false"
+    if outcome.is_stuck and not may_fail:
+        yield f"failOnDataLoss is false, and the query failed: {outcome.errors[-1]}"
+    if not outcome.is_level and not outcome.is_stuck:
+        yield (
+            f"not level {outcome.level_ms - outcome.scenario.quiet_from_ms:.0f} ms after the last "
+            f"fault; drivers ended with: {'; '.join(outcome.errors[-2:]) or 'nothing'}"
+        )
+
+
+def _waits(outcome: Outcome) -> Iterator[str]:
+    for each in outcome.waits:
+        if each.ms > each.most_ms:
+            yield f"{each.what} took {each.ms:.0f} ms, and may take {each.most_ms:.0f} ms"
+
+
+def _acknowledged(outcome: Outcome) -> Iterator[str]:
+    """What a producer was told is written is in the log, once, with its outcome."""
+    states: dict[bytes, list[str]] = defaultdict(list)
+    for (topic, _), log in outcome.logs.items():
+        if topic == INPUT:
+            for record in log:
+                states[record.value or b""].append(record.outcome)
+    for sent in outcome.sent:
+        found = states[sent.value]
+        # Without producer ids a batch whose response is lost is written again.
+        copies = 1 if outcome.scenario.has_producer_ids else max(1, len(found))
+        if found != [sent.outcome] * copies:
+            yield f"{_short(sent.value)} was acknowledged as {sent.outcome}; the log has {found}"
+
+
+def _expected(outcome: Outcome, partition: Partition) -> list[LogRecord]:
+    """The records of an input partition that a query reads, as far as it has come."""
+    states = {"committed"} if outcome.scenario.is_committed_view else {"committed", "aborted"}
+    first, end = outcome.first.get(partition, 0), outcome.processed.get(partition, 0)
+    return [
+        each
+        for each in outcome.logs[partition]
+        if first <= each.offset < end and each.outcome in states
+    ]
+
+
+def _kept(
+    outcome: Outcome, partition: Partition, expected: list[LogRecord], found: Container[object]
+) -> list[LogRecord]:
+    """The expected records without those that were deleted before they were read."""
+    start = outcome.starts.get(partition, 0)
+    return [each for each in expected if each.offset >= start or each[2:4] in found]
+
+
+def _losses(outcome: Outcome) -> Iterator[str]:
+    """A loss that the scenario caused is reported."""
+    reports = [*outcome.warnings, *outcome.errors]
+    rows = _all_rows(outcome)
+    for partition in _inputs(outcome):
+        again = outcome.first_again.get(partition, 0)
+        expected = [each for each in _expected(outcome, partition) if each.offset >= again]
+        lost = len(expected) - len(_kept(outcome, partition, expected, rows))
+        if lost and not any(_named(partition) in each for each in reports):
+            yield f"{_named(partition)}: {lost} records were deleted unread, and nothing was logged"
+
+
+def _all_rows(outcome: Outcome) -> set[object]:
+    """Key and value of everything that was written."""
+    if outcome.scenario.sink == "files":
+        return {(row.key, row.value) for rows in outcome.batches.values() for row in rows}
+    return {
+        each[2:4] for (topic, _), log in outcome.logs.items() if topic == OUTPUT for each in log
+    }
+
+
+def _inputs(outcome: Outcome) -> list[Partition]:
+    return [each for each in outcome.logs if each[0] == INPUT]
+
+
+def _files(outcome: Outcome) -> Iterator[str]:
+    """The file sink has each visible record once, in order, unaltered."""
+    if outcome.scenario.sink != "files":
+        return
+    rows: dict[Partition, list[LogRecord]] = defaultdict(list)
+    for batch in sorted(outcome.batches):
+        for row in outcome.batches[batch]:
+            where = row.topic, row.partition
+            rows[where].append(
+                LogRecord(row.offset, row.timestamp_ms, row.key, row.value, "committed")
+            )
+    for partition in _inputs(outcome):
+        places = _places(outcome, partition)
+        found = {each[2:4] for each in rows[partition]}
+        wanted = _kept(outcome, partition, _expected(outcome, partition), found)
+        expected = [each._replace(outcome="committed") for each in wanted]
+        expected.sort(key=lambda each: places(each.offset))
+        # Rows of different tasks of a micro-batch may come in any order.
+        actual = sorted(rows.pop(partition, []), key=lambda each: places(each.offset))
+        yield from _differences(_named(partition), expected, actual)
+    for partition in rows:
+        yield f"rows of {_named(partition)}, which does not exist"
+
+
+def _output(outcome: Outcome) -> Iterator[str]:
+    """The Kafka sinks have each visible record, once if that is promised."""
+    sink = outcome.scenario.sink
+    if sink == "files":
+        return
+    for partition in _inputs(outcome):
+        log = outcome.logs.get((OUTPUT, partition[1]), [])
+        visible = [(each.key, each.value) for each in log if each.outcome == "committed"]
+        read = _kept(outcome, partition, _expected(outcome, partition), {*visible})
+        if sink == "at least once":
+            visible = [*dict.fromkeys(visible)]  # the first copy of each
+            # A run may end within a micro-batch, whose rows are in the topic already.
+            ahead = {(each.key, each.value) for each in outcome.logs[partition]}
+            ahead -= {(each.key, each.value) for each in read}
+            visible = [each for each in visible if each not in ahead]
+        if not outcome.scenario.has_producer_ids:
+            # The input may have a record twice, so its copies cannot be told apart.
+            wanted = {(each.key, each.value) for each in read}
+            yield from _differences(f"{OUTPUT}-{partition[1]}", _sorted(wanted), _sorted(visible))
+            continue
+        places = _places(outcome, partition)
+        order = {(each.key, each.value): places(each.offset) for each in read}
+        batches = [order[each][0] for each in visible if each in order]
+        if batches != sorted(batches):
+            yield f"{OUTPUT}-{partition[1]}: micro-batches are out of order"
+        # Rows of different tasks of a micro-batch may come in any order.
+        visible.sort(key=lambda each: order.get(each, (0, 0)))
+        read.sort(key=lambda each: places(each.offset))
+        expected = [(each.key, each.value) for each in read]
+        if sink == "at least once":
+            expected = [*dict.fromkeys(expected)]
+        yield from _differences(f"{OUTPUT}-{partition[1]}", expected, visible)
+
+
+def _sorted(
+    records: Iterable[tuple[bytes | None, bytes | None]],
+) -> list[tuple[bytes | None, bytes | None]]:
+    return sorted(records, key=lambda each: (each[0] or b"", each[1] or b""))
+
+
+def _places(outcome: Outcome, partition: Partition) -> Callable[[int], tuple[int, int]]:
+    """Offset -> the micro-batch and the first offset of the range in which it was planned."""
+    starts = sorted(
+        {
+            (start, plan.batch)
+            for plan in outcome.plans
+            for topic, number, start, until in plan.ranges
+            if (topic, number) == partition and start < until
+        }
+    )
+
+    def place(offset: int) -> tuple[int, int]:
+        at = bisect_right(starts, (offset, len(outcome.plans))) - 1
+        return (starts[at][1], starts[at][0]) if at >= 0 else (-1, -1)
+
+    return place
+
+
+def _differences(where: str, expected: Sequence[object], actual: Sequence[object]) -> Iterator[str]:
+    if [*expected] == [*actual]:
+        return
+    wanted, found = Counter(expected), Counter(actual)
+    lost, extra = wanted - found, found - wanted
+    for count, name in ((lost, "lost"), (extra, "unknown, altered or twice")):
+        if count:
+            example = _short(next(iter(count)))
+            yield f"{where}: {sum(count.values())} records are {name}, as {example}"
+    if not lost and not extra:
+        at = next(i for i, (a, b) in enumerate(zip(expected, actual, strict=True)) if a != b)
+        yield f"{where}: record {at} is out of order: {_short(actual[at])}"
+
+
+def _plans(outcome: Outcome) -> Iterator[str]:
+    """A micro-batch that is planned again is the same one."""
+    if outcome.scenario.loses_records:
+        return
+    first: dict[int, tuple[str, object]] = {}
+    for plan in outcome.plans:
+        ranges = _merged(plan.ranges)
+        end, before = first.setdefault(plan.batch, (plan.end, ranges))
+        if end != plan.end:
+            yield f"micro-batch {plan.batch} ended at {end} and, planned again, at {plan.end}"
+        elif before != ranges:
+            yield f"micro-batch {plan.batch} read {before} and, planned again, {ranges}"
+
+
+def _merged(ranges: Iterable[tuple[str, int, int, int]]) -> list[tuple[str, int, int, int]]:
+    merged: list[tuple[str, int, int, int]] = []
+    for topic, partition, start, until in ranges:
+        if merged and merged[-1][:2] == (topic, partition) and merged[-1][3] == start:
+            merged[-1] = (topic, partition, merged[-1][2], until)
+        else:
+            merged.append((topic, partition, start, until))
+    return merged
+
+
+def _decoders(outcome: Outcome) -> Iterator[str]:
+    yield from outcome.bad_frames
+
+
+def _named(partition: Partition) -> str:
+    return f"{partition[0]}-{partition[1]}"
+
+
+def _short(value: object) -> str:
+    return repr(value)[:120]
+
+
+_CHECKS: Final[tuple[Callable[[Outcome], Iterator[str]], ...]] = (
+    _errors,
+    _acknowledged,
+    _files,
+    _output,
+    _losses,
+    _plans,
+    _decoders,
+    _waits,
+    _level,
+)

@@ -1,0 +1,1 @@
+"""Simulated brokers: replicated logs, elections and transactions, in virtual time."""

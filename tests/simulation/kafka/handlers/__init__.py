@@ -1,0 +1,1 @@
+"""The APIs of a simulated broker: a table of functions, one for all versions of each API."""

@@ -1,0 +1,61 @@
+"""The table: one function for each API."""
+
+from __future__ import annotations
+
+from kafka_protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from kafka_protocol.messages.api_versions import ApiVersionsRequest
+from kafka_protocol.messages.create_topics import CreateTopicsRequest
+from kafka_protocol.messages.delete_records import DeleteRecordsRequest
+from kafka_protocol.messages.delete_topics import DeleteTopicsRequest
+from kafka_protocol.messages.describe_configs import DescribeConfigsRequest
+from kafka_protocol.messages.describe_producers import DescribeProducersRequest
+from kafka_protocol.messages.describe_transactions import DescribeTransactionsRequest
+from kafka_protocol.messages.end_txn import EndTxnRequest
+from kafka_protocol.messages.fetch import FetchRequest
+from kafka_protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
+from kafka_protocol.messages.list_offsets import ListOffsetsRequest
+from kafka_protocol.messages.list_transactions import ListTransactionsRequest
+from kafka_protocol.messages.metadata import MetadataRequest
+from kafka_protocol.messages.offset_commit import OffsetCommitRequest
+from kafka_protocol.messages.offset_fetch import OffsetFetchRequest
+from kafka_protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
+from kafka_protocol.messages.produce import ProduceRequest
+from kafka_protocol.schema import Request
+from tests.simulation.kafka.call import Call, Handler
+from tests.simulation.kafka.handlers import (
+    admin,
+    groups,
+    metadata,
+    offsets,
+    reading,
+    transactions,
+    writing,
+)
+
+
+def _api_versions(call: Call) -> None:
+    metadata.api_versions(call, frozenset(kind.api_key for kind in HANDLERS))
+
+
+HANDLERS: dict[type[Request], Handler] = {
+    AddPartitionsToTxnRequest: transactions.add_partitions,
+    ApiVersionsRequest: _api_versions,
+    CreateTopicsRequest: admin.create_topics,
+    DeleteRecordsRequest: offsets.delete_records,
+    DeleteTopicsRequest: admin.delete_topics,
+    DescribeConfigsRequest: admin.describe_configs,
+    DescribeProducersRequest: transactions.describe_producers,
+    DescribeTransactionsRequest: transactions.describe_transactions,
+    EndTxnRequest: transactions.end_txn,
+    FetchRequest: reading.fetch,
+    FindCoordinatorRequest: metadata.find_coordinator,
+    InitProducerIdRequest: transactions.init_producer_id,
+    ListOffsetsRequest: offsets.list_offsets,
+    ListTransactionsRequest: transactions.list_transactions,
+    MetadataRequest: metadata.metadata,
+    OffsetCommitRequest: groups.offset_commit,
+    OffsetFetchRequest: groups.offset_fetch,
+    OffsetForLeaderEpochRequest: offsets.offset_for_leader_epoch,
+    ProduceRequest: writing.produce,
+}

@@ -1,0 +1,129 @@
+"""The broker's end of one connection: bytes to requests, responses to bytes, one at a time."""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final
+
+from kafka_protocol import primitives as p
+from kafka_protocol.codec import read_message
+from kafka_protocol.errors import KafkaError
+from kafka_protocol.framing import request_header_version
+from kafka_protocol.messages.api_versions import ApiVersionsRequest
+from kafka_protocol.schema import Request, Response
+from tests.fakes.frames import encode_response
+from tests.simulation.kafka.broker import Broker
+from tests.simulation.kafka.call import Call, Handler
+
+_HEADER: Final = struct.Struct(">hhi")
+_MAX_FRAME_BYTES: Final = 100 * 1024 * 1024  # socket.request.max.bytes
+
+
+class BrokerSession:
+    """A connection, as its broker sees it."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        handlers: dict[type[Request], Handler],
+        reply: Callable[[bytes], None],
+        close: Callable[[], None],
+    ) -> None:
+        self.broker = broker
+        self._handlers = {kind.api_key: (kind, handler) for kind, handler in handlers.items()}
+        self._reply = reply
+        self._close = close
+        self._received = bytearray()
+        self._requests: deque[bytes] = deque()
+        self._is_busy = False
+        self._is_closed = False
+
+    def receive(self, data: bytes) -> None:
+        """Bytes as they arrive, in any pieces."""
+        if self._is_closed:
+            return
+        self._received += data
+        while len(self._received) >= 4:
+            size = int.from_bytes(self._received[:4], "big", signed=True)
+            if not _HEADER.size <= size <= _MAX_FRAME_BYTES:
+                self.close()
+                return
+            if len(self._received) < 4 + size:
+                return
+            self._requests.append(bytes(self._received[4 : 4 + size]))
+            del self._received[: 4 + size]
+            self._next()
+
+    def closed_by_client(self) -> None:
+        """The client has closed: what it asked for is still done, nobody hears of it."""
+        self._is_closed = True
+        if self in self.broker.sessions:
+            self.broker.sessions.remove(self)
+
+    def close(self) -> None:
+        """The broker closes."""
+        if not self._is_closed:
+            self.closed_by_client()
+            self._close()
+
+    def _next(self) -> None:
+        if self._is_busy or not self._requests:
+            return
+        self._is_busy = True
+        frame = self._requests.popleft()
+        broker = self.broker
+        broker.after(broker.draw(broker.settings.request), lambda: self._serve(frame))
+
+    def _serve(self, frame: bytes) -> None:
+        api_key, version, correlation_id = _HEADER.unpack_from(frame)
+        served = self.broker.versions.get(api_key)
+        kind, handler = self._handlers.get(api_key, (None, None))
+        is_served = served is not None and version in served
+        if kind is None or handler is None or not (is_served or kind is ApiVersionsRequest):
+            self.close()  # as brokers do
+            return
+        request, client_id = None, ""
+        if is_served:
+            try:
+                request, client_id = _read(kind, version, memoryview(frame))
+            except KafkaError:
+                self.close()
+                return
+        answered = False
+
+        def respond(response: Response | None, mute_ms: float = 0) -> None:
+            nonlocal answered
+            if answered:
+                raise AssertionError(f"{kind.__name__} is answered twice")
+            answered = True
+            self._answer(response, version, correlation_id, mute_ms)
+
+        handler(Call(self.broker, request, version, client_id, respond, self.close))
+
+    def _answer(
+        self, response: Response | None, version: int, correlation_id: int, mute_ms: float
+    ) -> None:
+        if response is not None and not self._is_closed:
+            self._reply(encode_response(response, version, correlation_id))
+        if mute_ms:
+            self.broker.after(mute_ms, self._unmute)
+        else:
+            self._unmute()
+
+    def _unmute(self) -> None:
+        self._is_busy = False
+        if not self._is_closed:
+            self._next()
+
+
+def _read(kind: type[Request], version: int, frame: memoryview) -> tuple[Any, str]:
+    client_id, pos = p.read_nullable_string(frame, _HEADER.size)
+    if request_header_version(kind, version) == 2:
+        count, pos = p.read_unsigned_varint(frame, pos)
+        for _ in range(count):
+            _, pos = p.read_unsigned_varint(frame, pos)
+            size, pos = p.read_unsigned_varint(frame, pos)
+            pos += size
+    return read_message(kind, version, frame[pos:]), client_id or ""

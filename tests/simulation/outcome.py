@@ -1,0 +1,86 @@
+"""What is left of a run for the judge: plain data, without brokers and processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tests.simulation.disk import Row
+from tests.simulation.scenario import Scenario
+from tests.simulation.spark import Plan
+
+
+class LogRecord(NamedTuple):
+    """A record in the log of a partition, as the brokers know it at the end of a run.
+
+    Attributes:
+        outcome: "committed", also without a transaction, "aborted" or "open".
+    """
+
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    outcome: str
+
+
+class Sent(NamedTuple):
+    """A record that a producer was told is written, and the outcome of its transaction."""
+
+    topic: str
+    partition: int
+    value: bytes
+    outcome: str
+
+
+class Waited(NamedTuple):
+    """How long a call took, in virtual time, and how long it may."""
+
+    what: str
+    ms: float
+    most_ms: float
+
+
+@dataclass
+class Outcome:
+    """One run.
+
+    Attributes:
+        is_level: Whether everything was processed within the bound.
+        level_ms: When it was, or when the run ended.
+        logs: Input and output, by topic and partition, with what was deleted.
+        starts: Where each log begins now.
+        is_stuck: Whether records were lost, and the query fails with that at each start.
+        first, first_again: Where the query began, at the first and at the last plan of its first
+            micro-batch; 0 where it is not known.
+        sent: What the scenario's producers were told.
+        batches: The rows of each micro-batch in the file sink.
+        attempts: All files of tasks, also those of lost attempts, by their names.
+        processed: The end of the last finished micro-batch, by topic and partition.
+        warnings: What the product logged.
+        errors: What ended drivers, as text; with `unexpected`, those that no query may have.
+        bad_frames: Fetched responses that the two decoders read differently.
+    """
+
+    scenario: Scenario
+    is_level: bool = False
+    is_stuck: bool = False
+    level_ms: float = 0.0
+    logs: dict[tuple[str, int], Sequence[LogRecord]] = field(default_factory=dict)
+    starts: dict[tuple[str, int], int] = field(default_factory=dict)
+    first: dict[tuple[str, int], int] = field(default_factory=dict)
+    first_again: dict[tuple[str, int], int] = field(default_factory=dict)
+    sent: list[Sent] = field(default_factory=list)
+    batches: dict[int, Sequence[Row]] = field(default_factory=dict)
+    attempts: dict[str, Sequence[Row]] = field(default_factory=dict)
+    plans: Sequence[Plan] = ()
+    processed: dict[tuple[str, int], int] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    unexpected: list[str] = field(default_factory=list)
+    waits: list[Waited] = field(default_factory=list)
+    bad_frames: list[str] = field(default_factory=list)
+    events: int = 0
+    lives: int = 0
+    digest: str = ""

@@ -1,0 +1,152 @@
+"""Other clients of the simulated brokers: processes that write the records of a scenario.
+
+They are the product's own producer: what it wrote and what it was told is compared with the logs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql import types as T
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.pool import shared_cluster, shared_producer
+from kafka_protocol.client.producer.end_transactions import end
+from kafka_protocol.client.producer.producer import Producer
+from kafka_protocol.client.producer.transactions import begin
+from kafka_protocol.columnar.row_writer import RowWriter
+from kafka_protocol.errors import KafkaError
+from kafka_protocol.partitioners import PARTITIONERS
+from kafka_protocol.records.batch import BatchContents, build_batch
+from kafka_protocol.records.compression import Compression, CompressionCodec, compress
+from kafka_protocol.records.message import Message, encode_messages, wrap_messages
+from kafka_protocol.records.record import Record, encode_records
+from kafka_spark_source.schema import check_sink_schema
+from tests.simulation.processes import Processes
+from tests.simulation.scenario import Part, Send
+from tests.simulation.scheduler import EventScheduler
+from tests.simulation.trace import Trace
+
+_SCHEMA: Final = T.StructType(
+    [
+        T.StructField("key", T.BinaryType()),
+        T.StructField("value", T.BinaryType()),
+        T.StructField("topic", T.StringType()),
+        T.StructField("partition", T.IntegerType()),
+    ]
+)
+
+
+def value_of(topic: str, partition: int, number: int, size: int) -> bytes:
+    """The value of a record: its place, so that no other record has it, filled up to `size`."""
+    text = f"{topic}-{partition}-{number:06d}"
+    return text.encode().ljust(size, b".")
+
+
+def key_of(number: int) -> bytes | None:
+    """The key of a record; some have none."""
+    return None if number % 5 == 0 else b"key %d" % (number % 37)
+
+
+def batch_of(style: str, values: Sequence[tuple[bytes | None, bytes]], timestamp: int) -> bytes:
+    """A batch as another client writes it, for example in the style "1 gzip"."""
+    magic, codec = int(style[0]), CompressionCodec[style[2:].upper()]
+    count = len(values)
+    if magic == 2:
+        records = [Record(i, timestamp + i, key, value) for i, (key, value) in enumerate(values)]
+        payload = bytes(compress(codec, encode_records(records, 0, timestamp)))
+        return build_batch(BatchContents(payload, codec, count, timestamp, timestamp + count - 1))
+    stamps = [timestamp + i if magic else -1 for i in range(count)]
+    messages = encode_messages(
+        [Message(i, stamps[i], key, value) for i, (key, value) in enumerate(values)], magic
+    )
+    if codec is CompressionCodec.NONE:
+        return messages
+    return wrap_messages(messages, Compression(codec, None), magic, count - 1, stamps[-1])
+
+
+def appended(send: Send, value_bytes: int, timestamp: int) -> Iterator[tuple[Part, bytes]]:
+    """The batches of a send of another client."""
+    for part in send.parts:
+        numbers = range(part.first, part.first + part.length)
+        values = [
+            (key_of(each), value_of(part.topic, part.partition, each, value_bytes))
+            for each in numbers
+        ]
+        yield part, batch_of(send.style, values, timestamp)
+
+
+class SendingProducer:
+    """One producer, from its first send to its last.
+
+    Args:
+        note: Called with each send and whether all of it was acknowledged.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        sends: Sequence[Send],
+        options: dict[str, str],
+        value_bytes: int,
+        note: Callable[[Send, bool], None],
+    ) -> None:
+        self.name = name
+        self._sends = sends
+        self._config = ClientConfig.from_options(options)
+        self._value_bytes = value_bytes
+        self._note = note
+        self._rows = RowWriter(
+            check_sink_schema(_SCHEMA, None, ()), None, PARTITIONERS["default"], self._config
+        )
+
+    def run(self, scheduler: EventScheduler, processes: Processes, trace: Trace) -> None:
+        """Send everything; a send that fails is not repeated."""
+        for send in self._sends:
+            processes.sleep(send.at_ms - scheduler.elapsed_ms)
+            try:
+                self._send(send)
+            except KafkaError as error:
+                trace.note(self.name, "send failed", type(error).__name__)
+                self._note(send, False)
+            else:
+                self._note(send, True)
+
+    def _send(self, send: Send) -> None:
+        batches = [self._batch(send.parts)]
+        if send.kind == "plain":
+            with shared_producer(self._config) as producer:
+                self._rows.add(batches, producer)
+            return
+        cluster = shared_cluster(self._config)
+        deadline = Deadline.after(self._config.max_block_ms)
+        transaction = begin(cluster, f"{self.name}-transactions", deadline)
+        producer = Producer(cluster, transaction)
+        try:
+            self._rows.add(batches, producer)
+            producer.flush()
+        except BaseException:
+            producer.abandon()
+            raise
+        deadline = Deadline.after(self._config.delivery_timeout_ms)
+        end(cluster, transaction, deadline, committed=send.kind == "commit")
+
+    def _batch(self, parts: Sequence[Part]) -> pa.RecordBatch:
+        places = [
+            (part.topic, part.partition, number)
+            for part in parts
+            for number in range(part.first, part.first + part.length)
+        ]
+        return pa.record_batch(
+            {
+                "key": pa.array([key_of(number) for *_, number in places], pa.binary()),
+                "value": pa.array(
+                    [value_of(*place, self._value_bytes) for place in places], pa.binary()
+                ),
+                "topic": pa.array([topic for topic, *_ in places], pa.string()),
+                "partition": pa.array([partition for _, partition, _ in places], pa.int32()),
+            }
+        )

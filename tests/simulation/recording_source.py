@@ -1,0 +1,116 @@
+"""A data source that writes down each call of Spark, for the comparison with the simulated engine.
+
+Its rows are numbers, three in each micro-batch. Each call appends a line to a file: calls come from
+several processes, one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    InputPartition,
+    WriterCommitMessage,
+)
+from pyspark.sql.streaming.datasource import (
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+from pyspark.sql.types import StructType
+
+_ROWS = 3
+
+
+class Recorder:
+    """Appends names of calls to the file in the option `calls`."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        self._file = Path(options["calls"])
+        self._end = int(options.get("end", "0"))
+
+    def note(self, name: str) -> None:
+        with self._file.open("a") as file:
+            file.write(f"{name}\n")
+
+
+class RecordingReader(Recorder, DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Has rows up to the option `end`."""
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        self.note("getDefaultReadLimit")
+        return ReadMaxRows(_ROWS)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self.note("prepare")
+
+    def initialOffset(self) -> dict[str, int]:
+        self.note("initialOffset")
+        return {"at": 0}
+
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
+        self.note("latestOffset")
+        return {"at": min(start["at"] + _ROWS, self._end)}
+
+    def reportLatestOffset(self) -> dict[str, int]:
+        self.note("reportLatestOffset")
+        return {"at": self._end}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
+        self.note("partitions")
+        return [InputPartition((start["at"], end["at"]))]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[int]]:
+        for number in range(*partition.value):
+            yield (number,)
+
+    def commit(self, end: dict[str, int]) -> None:
+        self.note("commit offsets")
+
+    def stop(self) -> None:
+        self.note("stop")
+
+
+class RecordingWriter(Recorder, DataSourceStreamWriter):
+    """Takes rows, and fails in tasks if the option `fails` is set."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        super().__init__(options)
+        self._fails = options.get("fails") == "true"
+
+    def write(self, iterator: Iterator[object]) -> WriterCommitMessage:
+        for _ in iterator:
+            if self._fails:
+                raise ValueError("this task fails")
+        return WriterCommitMessage()
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        self.note("commit")
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        self.note("abort")
+
+
+class RecordingSource(DataSource):
+    """Reader and writer that write down what Spark calls."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "recording"
+
+    def schema(self) -> str:
+        return "number int"
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        reader = RecordingReader(dict(self.options))
+        reader.note("streamReader")
+        return reader
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        writer = RecordingWriter(dict(self.options))
+        writer.note("streamWriter")
+        return writer

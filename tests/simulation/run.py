@@ -1,0 +1,73 @@
+"""Runs a scenario: puts the simulated clock and network in place of the real ones."""
+
+from __future__ import annotations
+
+import gc
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Final
+
+from kafka_protocol.client import clock
+from kafka_protocol.client.network.connect import use_opener
+from kafka_spark_source.worker import exclude_modules_from_gc, keep_freed_memory
+from tests.simulation.outcome import Outcome
+from tests.simulation.scenario import Scenario
+from tests.simulation.trace import Trace
+from tests.simulation.world import KeepingHandler, World
+
+_LOGGERS: Final = ("kafka_spark_source", "kafka_protocol")
+
+_COLLECT_EVERY_RUNS: Final = 10
+_runs = count()
+
+
+def run(scenario: Scenario) -> tuple[Outcome, Trace]:
+    """Run a scenario; what the judge needs, and all events for people."""
+    with simulated(scenario) as world:
+        world.begin()
+        world.run_until_level()
+    return world.collect(), world.trace
+
+
+@contextmanager
+def simulated(scenario: Scenario) -> Iterator[World]:
+    """A world whose clock and network are those of the product within the block."""
+    # Once in a process, and so not in the first run only.
+    exclude_modules_from_gc()
+    keep_freed_memory()
+    world = World(scenario)
+    with _without_gc(), clock.use(world.source), use_opener(world.network.open):
+        with _keeping_warnings(world):
+            try:
+                yield world
+            finally:
+                world.processes.close()
+
+
+@contextmanager
+def _without_gc() -> Iterator[None]:
+    """Objects that close connections when they are collected must not do so at random moments."""
+    gc.disable()
+    if next(_runs) % _COLLECT_EVERY_RUNS == 0:
+        gc.collect()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@contextmanager
+def _keeping_warnings(world: World) -> Iterator[None]:
+    handler = KeepingHandler(world.outcome.warnings.append)
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    for logger in loggers:
+        logger.addHandler(handler)
+        logger.propagate = False
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeHandler(handler)
+            logger.propagate = True

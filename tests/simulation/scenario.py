@@ -1,0 +1,146 @@
+"""A scenario as plain data. `drawing` makes one from a seed; nothing here runs anything."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from kafka_protocol.releases import parse_release
+
+Sink: TypeAlias = Literal["files", "at least once", "exactly once"]
+SendKind: TypeAlias = Literal["plain", "commit", "abort", "appended"]
+
+INPUT: Final = "in"
+OUTPUT: Final = "out"
+COMMIT_LOG: Final = "decisions"
+
+# Kinds of faults after which records may be missing.
+LOSSES: Final = ("delete records",)
+
+EXECUTORS: Final = ("executor-1", "executor-2")
+
+
+class Part(NamedTuple):
+    """Records of one partition: `length` of them, numbered from `first` on."""
+
+    topic: str
+    partition: int
+    first: int
+    length: int
+
+
+class Send(NamedTuple):
+    """What a producer writes at one moment: records, or a transaction with its outcome.
+
+    Attributes:
+        style: Of an appended batch, another client's: its magic and its codec.
+    """
+
+    at_ms: float
+    producer: str
+    kind: SendKind
+    parts: tuple[Part, ...]
+    style: str = ""
+
+
+class Fault(NamedTuple):
+    """A fault or a change: its kind is a row of `faults.KINDS`, which reads the arguments.
+
+    Attributes:
+        for_ms: When it ends, counted from its beginning; 0 for one without an end.
+    """
+
+    at_ms: float
+    kind: str
+    for_ms: float
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic of the input."""
+
+    name: str
+    partitions: int
+    replication: int
+    config: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """All that decides a run.
+
+    Attributes:
+        seed: Of all random numbers within the run.
+        release: The release of the brokers.
+        interface: The release of PySpark whose calls are made.
+        source, write: Options of the source, and of the sink beside its guarantee.
+        producer: Options of the producers.
+        value_bytes: The size of values.
+        speculation_ms: When a task gets a second attempt; None for never.
+        loser_ms, orphan_ms: How long a losing attempt, and a dead driver's tasks, go on.
+        restart_ms: From the end of a driver to the next one.
+    """
+
+    seed: int
+    release: str = "4.3"
+    nodes: int = 3
+    interface: Literal["4.0", "4.2"] = "4.2"
+    trigger: Literal["default", "available now", "once"] = "default"
+    sink: Sink = "files"
+    topics: tuple[Topic, ...] = ()
+    sends: tuple[Send, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    source: dict[str, str] = field(default_factory=dict)
+    write: dict[str, str] = field(default_factory=dict)
+    producer: dict[str, str] = field(default_factory=dict)
+    value_bytes: int = 40
+    slots: int = 6
+    speculation_ms: float | None = None
+    loser_ms: float = 50.0
+    orphan_ms: float = 0.0
+    restart_ms: float = 500.0
+    pause_ms: float = 500.0
+
+    @property
+    def is_committed_view(self) -> bool:
+        """Whether the query reads committed records only."""
+        return self.source.get("kafka.isolation.level") == "read_committed"
+
+    @property
+    def loses_records(self) -> bool:
+        """Whether a fault deletes records, so that some may be missing."""
+        return any(each.kind in LOSSES for each in self.faults)
+
+    @property
+    def has_producer_ids(self) -> bool:
+        """Whether all brokers recognise a batch that is written again."""
+        return parse_release(self.release) >= (0, 11)
+
+    @property
+    def quiet_from_ms(self) -> float:
+        """When the last fault has ended and the last record is to be sent."""
+        faults = [each.at_ms + each.for_ms for each in self.faults]
+        return max([0.0, *faults, *(each.at_ms for each in self.sends)])
+
+    @property
+    def records(self) -> int:
+        """The number of records that are to be sent."""
+        return sum(part.length for send in self.sends for part in send.parts)
+
+    def to_json(self) -> str:
+        """As text for people, which `from_json` reads."""
+        return json.dumps(asdict(self), indent=1)
+
+
+def from_json(text: str) -> Scenario:
+    """Read what `to_json` wrote."""
+    data = json.loads(text)
+    data["topics"] = tuple(Topic(**each) for each in data["topics"])
+    data["sends"] = tuple(
+        Send(at, producer, kind, tuple(Part(*part) for part in parts), style)
+        for at, producer, kind, parts, style in data["sends"]
+    )
+    data["faults"] = tuple(Fault(*each) for each in data["faults"])
+    return Scenario(**data)

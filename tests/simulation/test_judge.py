@@ -1,0 +1,170 @@
+"""The judge: one good outcome, and each way in which a run can be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from tests.simulation.disk import Row
+from tests.simulation.judge import violations
+from tests.simulation.outcome import LogRecord, Outcome, Sent, Waited
+from tests.simulation.scenario import INPUT, OUTPUT, Part, Scenario, Send, Sink, Topic
+from tests.simulation.spark import Plan
+
+COUNT = 6
+IN, OUT = (INPUT, 0), (OUTPUT, 0)
+
+
+def record(offset: int, outcome: str = "committed") -> LogRecord:
+    return LogRecord(offset, 1_000 + offset, b"k", b"v%d" % offset, outcome)
+
+
+def row(offset: int) -> Row:
+    return Row(INPUT, 0, offset, 1_000 + offset, b"k", b"v%d" % offset)
+
+
+def good(sink: Sink = "files", **changes: object) -> Outcome:
+    """Six records, the third of an aborted transaction, in two micro-batches."""
+    source = {"kafka.isolation.level": "read_committed"}
+    sends = (Send(0, "producer-0", "plain", (Part(INPUT, 0, 0, COUNT),)),)
+    scenario = Scenario(1, sink=sink, topics=(Topic(INPUT, 1, 1),), sends=sends, source=source)
+    log = [record(each, "aborted" if each == 2 else "committed") for each in range(COUNT)]
+    visible = [each for each in range(COUNT) if each != 2]
+    outcome = Outcome(
+        scenario,
+        is_level=True,
+        logs={IN: log},
+        sent=[Sent(INPUT, 0, each.value or b"", each.outcome) for each in log],
+        plans=(
+            Plan(1, 0, "{}", "3", ((INPUT, 0, 0, 3),)),
+            Plan(2, 0, "{}", "3", ((INPUT, 0, 0, 1), (INPUT, 0, 1, 3))),
+            Plan(2, 1, "3", "6", ((INPUT, 0, 3, 6),)),
+        ),
+        processed={IN: COUNT},
+    )
+    if sink == "files":
+        outcome.batches = {
+            0: [row(each) for each in visible if each < 3],
+            1: [row(each) for each in visible if each >= 3],
+        }
+    else:
+        outcome.logs[OUT] = [record(each) for each in visible]
+    for name, value in changes.items():
+        setattr(outcome, name, value)
+    return outcome
+
+
+@pytest.mark.parametrize("sink", ["files", "at least once", "exactly once"])
+def test_a_good_run(sink: Sink) -> None:
+    assert violations(good(sink)) == []
+
+
+def change_rows(change: Callable[[list[Row]], object]) -> Outcome:
+    outcome = good()
+    rows = [*outcome.batches[1]]
+    change(rows)
+    outcome.batches[1] = rows
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda rows: rows.pop(1), "in-0: 1 records are lost"),
+        (lambda rows: rows.append(rows[-1]), "twice"),
+        (lambda rows: rows.reverse(), "out of order"),
+        (lambda rows: rows.append(row(2)), "unknown"),
+        (lambda rows: rows.insert(0, rows.pop(0)._replace(value=b"x")), "altered"),
+        (lambda rows: rows.insert(0, rows.pop(0)._replace(timestamp_ms=1)), "altered"),
+        (lambda rows: rows.append(row(5)._replace(partition=9)), "does not exist"),
+    ],
+    ids=["lost", "twice", "order", "aborted", "value", "timestamp", "partition"],
+)
+def test_rows_of_the_file_sink(change: Callable[[list[Row]], object], reason: str) -> None:
+    assert any(reason in each for each in violations(change_rows(change)))
+
+
+def test_aborted_records_belong_to_the_other_view() -> None:
+    outcome = good()
+    outcome.scenario = replace(outcome.scenario, source={})
+    assert any("1 records are lost" in each for each in violations(outcome))
+
+
+def test_only_what_is_processed_is_expected() -> None:
+    outcome = good(processed={IN: 3})
+    outcome.batches.pop(1)
+    assert violations(outcome) == []
+
+
+@pytest.mark.parametrize("sink", ["at least once", "exactly once"])
+def test_a_record_that_the_output_lacks(sink: Sink) -> None:
+    outcome = good(sink)
+    outcome.logs[OUT] = outcome.logs[OUT][:-1]
+    assert any("out-0: 1 records are lost" in each for each in violations(outcome))
+
+
+def test_a_record_that_the_output_has_twice() -> None:
+    for sink, is_wrong in (("at least once", False), ("exactly once", True)):
+        outcome = good(sink)  # type: ignore[arg-type]
+        outcome.logs[OUT] = [*outcome.logs[OUT], record(5)]
+        assert bool(violations(outcome)) == is_wrong
+
+
+def test_what_was_rolled_back_in_the_output_does_not_count() -> None:
+    outcome = good("exactly once")
+    outcome.logs[OUT] = [record(0, "aborted"), *outcome.logs[OUT], record(5, "open")]
+    assert violations(outcome) == []
+
+
+def test_rows_of_different_tasks_come_in_any_order_and_those_of_batches_do_not() -> None:
+    outcome = good("exactly once")
+    outcome.plans = (
+        Plan(1, 0, "{}", "3", ((INPUT, 0, 0, 1), (INPUT, 0, 1, 3))),
+        Plan(1, 1, "3", "6", ((INPUT, 0, 3, 6),)),
+    )
+    outcome.logs[OUT] = [record(each) for each in (1, 0, 3, 4, 5)]
+    assert violations(outcome) == []
+    outcome.logs[OUT] = [record(each) for each in (0, 1, 4, 3, 5)]
+    assert any("out of order" in each for each in violations(outcome))
+
+
+def test_a_later_micro_batch_before_an_earlier_one() -> None:
+    outcome = good("exactly once")
+    outcome.logs[OUT] = [record(each) for each in (3, 4, 5, 0, 1)]
+    assert any("out of order" in each for each in violations(outcome))
+
+
+def test_an_acknowledged_record_that_the_log_lacks_or_rolled_back() -> None:
+    outcome = good()
+    outcome.sent[0] = outcome.sent[0]._replace(value=b"gone")
+    outcome.sent[1] = outcome.sent[1]._replace(outcome="aborted")
+    assert [each for each in violations(outcome) if "acknowledged" in each] == [
+        "b'gone' was acknowledged as committed; the log has []",
+        "b'v1' was acknowledged as aborted; the log has ['committed']",
+    ]
+
+
+def test_a_micro_batch_that_is_another_one_when_it_is_planned_again() -> None:
+    outcome = good()
+    first, again, last = outcome.plans
+    outcome.plans = (first, again._replace(end="4"), last)
+    assert any("ended at 3 and, planned again, at 4" in each for each in violations(outcome))
+    outcome.plans = (first, again._replace(ranges=((INPUT, 0, 1, 3),)), last)
+    assert any("planned again, [('in', 0, 1, 3)]" in each for each in violations(outcome))
+
+
+def test_errors_waits_frames_and_ends() -> None:
+    outcome = good(
+        unexpected=["TypeError ended the query"],
+        waits=[Waited("commit", 10, 20), Waited("latestOffset", 30, 20)],
+        bad_frames=["response 7 differs"],
+        is_level=False,
+    )
+    assert violations(outcome) == [
+        "TypeError ended the query",
+        "response 7 differs",
+        "latestOffset took 30 ms, and may take 20 ms",
+        "not level 0 ms after the last fault; drivers ended with: nothing",
+    ]

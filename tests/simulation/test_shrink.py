@@ -1,0 +1,49 @@
+"""Shrinking, with failures that are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.simulation.drawing import draw
+from tests.simulation.scenario import Scenario
+from tests.simulation.shrink import shrink
+
+SCENARIO = next(each for each in map(draw, range(100)) if len(each.faults) > 10)
+
+
+def test_only_what_the_failure_needs_is_left() -> None:
+    needed = (SCENARIO.faults[3], SCENARIO.faults[7])
+    send = SCENARIO.sends[5]
+    plain = Scenario(1)
+
+    def fails(scenario: Scenario) -> bool:
+        return {*map(repr, needed)} <= {*map(repr, scenario.faults)} and any(
+            each.at_ms == send.at_ms for each in scenario.sends
+        )
+
+    smallest = shrink(replace(SCENARIO, source=SCENARIO.source | {"minPartitions": "3"}), fails)
+    assert smallest.faults == needed
+    assert [each.at_ms for each in smallest.sends] == [send.at_ms]
+    assert all(part.length == 1 for part in smallest.sends[0].parts)
+    assert "minPartitions" not in smallest.source
+    assert smallest.source["startingOffsets"] == "earliest"
+    assert (smallest.slots, smallest.trigger) == (plain.slots, plain.trigger)
+
+
+def test_an_option_that_the_failure_needs_stays() -> None:
+    scenario = replace(SCENARIO, source={"minPartitions": "3", "maxOffsetsPerTrigger": "9"})
+    smallest = shrink(scenario, lambda each: "minPartitions" in each.source)
+    assert smallest.source == {"minPartitions": "3"}
+    assert not smallest.faults
+    assert not smallest.sends
+
+
+def test_the_number_of_runs_is_limited() -> None:
+    runs: list[Scenario] = []
+
+    def fails(scenario: Scenario) -> bool:
+        runs.append(scenario)
+        return True
+
+    shrink(SCENARIO, fails, most_runs=7)
+    assert len(runs) == 7

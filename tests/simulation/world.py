@@ -1,0 +1,340 @@
+"""One simulated world: brokers, network, executors, drivers and producers of a scenario.
+
+`run` builds one and returns what came of it. Everything random comes from the scenario's seed.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import uuid
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from kafka_protocol.errors import DataLossError, KafkaError
+from kafka_protocol.topic_partition import TopicPartition
+from tests.simulation.clocks import SimulatedSource
+from tests.simulation.deadlines import most_ms
+from tests.simulation.decoders import differences
+from tests.simulation.disk import Disk
+from tests.simulation.faults import KINDS
+from tests.simulation.kafka.cluster import NoLeaderError, SimulatedCluster
+from tests.simulation.network import Network
+from tests.simulation.outcome import LogRecord, Outcome, Sent, Waited
+from tests.simulation.processes import Process, Processes, ProcessKilledError, Strand
+from tests.simulation.producers import SendingProducer, appended, value_of
+from tests.simulation.scenario import COMMIT_LOG, EXECUTORS, INPUT, OUTPUT, Scenario, Send
+from tests.simulation.scheduler import EventScheduler
+from tests.simulation.spark import DRIVER_HOST, Driver, History, QuerySettings
+from tests.simulation.tasks import Cluster, Executors, TaskFailedError
+from tests.simulation.trace import Trace
+
+# How long after the last fault and record a query may take until everything is processed.
+LEVEL_BOUND_MS: Final = 400_000.0
+_CHECK_MS: Final = 250.0
+
+# What may end a query of a real Spark; anything else is a bug.
+_EXPECTED: Final = (KafkaError, TaskFailedError)
+
+
+class World:
+    """Everything that exists in a run."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        seed = scenario.seed
+        self.scenario = scenario
+        self.scheduler = EventScheduler(seed)
+        self.trace = Trace(self.scheduler)
+        self.processes = Processes(self.scheduler, self.trace)
+        self.cluster: SimulatedCluster = SimulatedCluster(
+            self.scheduler, scenario.nodes, scenario.release
+        )
+        addresses = {self.cluster.address_of(n): n for n in range(1, scenario.nodes + 1)}
+        self.network = Network(
+            self.scheduler, self.processes, self.trace, self.cluster, addresses, seed
+        )
+        self.source = SimulatedSource(self.scheduler, self.processes, seed)
+        self.disk = Disk(str(uuid.UUID(int=random.Random(f"{seed} query").getrandbits(128))))
+        self.executors: Executors = Executors(
+            self.scheduler,
+            self.processes,
+            self.disk,
+            random.Random(f"{seed} spark"),
+            Cluster(EXECUTORS, scenario.slots, scenario.speculation_ms, scenario.loser_ms),
+        )
+        self.history: History = History()
+        self.outcome = Outcome(scenario)
+        self.driver_strand: Strand | None = None
+        self._driver: Driver | None = None
+        self._producing = 0
+        self._is_stuck = False  # with a loss that the query must not pass over
+        self._deleted: dict[TopicPartition, list[LogRecord]] = defaultdict(list)
+        self._servers = ",".join(f"{host}:{port}" for host, port in addresses)
+
+    # --- The run ----------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Make topics, and schedule all that the scenario has."""
+        scenario, later = self.scenario, self.scheduler.call_after
+        for topic in scenario.topics:
+            self.cluster.create_topic(
+                topic.name, topic.partitions, topic.replication, dict(topic.config)
+            )
+        if scenario.sink != "files":
+            partitions = scenario.topics[0].partitions
+            self.cluster.create_topic(OUTPUT, partitions, min(3, scenario.nodes), {})
+        for fault in scenario.faults:
+            later(fault.at_ms, partial(self._fault, fault.kind, fault.arguments))
+            if fault.for_ms:
+                later(fault.at_ms + fault.for_ms, partial(self._heal, fault.kind, fault.arguments))
+        for name in dict.fromkeys(s.producer for s in scenario.sends if s.kind != "appended"):
+            self._start_producer(name)
+        for send in scenario.sends:
+            if send.kind == "appended":
+                self._producing += len(send.parts)
+                later(send.at_ms, partial(self._append, send))
+        later(1, self._start_driver)
+
+    def is_level(self) -> bool:
+        """Whether everything that can be read is processed, and committed in Spark's log."""
+        if self._producing or self.disk.finished != len(self.disk.ends):
+            return False
+        processed = self.disk.processed()
+        for topic in self.scenario.topics:
+            for number in range(topic.partitions):
+                partition = TopicPartition(topic.name, number)
+                end = self._end(partition)
+                if end is None or processed.get(topic.name, {}).get(str(number), 0) < end:
+                    return False
+        return True
+
+    def _end(self, partition: TopicPartition) -> int | None:
+        """Where a log ends, once all of its transactions are decided; None while nobody knows."""
+        try:
+            end = self.cluster.high_watermark(partition)
+            return end if self.cluster.last_stable_offset(partition) == end else None
+        except NoLeaderError:
+            return None
+
+    # --- Faults -----------------------------------------------------------------------------------
+
+    def _fault(self, kind: str, arguments: dict[str, object]) -> None:
+        self.trace.note("fault", kind, *sorted(arguments.items()))
+        KINDS[kind].begin(self, arguments)
+
+    def _heal(self, kind: str, arguments: dict[str, object]) -> None:
+        self.trace.note("fault", f"end of {kind}", *sorted(arguments.items()))
+        end = KINDS[kind].end
+        if end is not None:
+            end(self, arguments)
+
+    def crash_driver(self) -> None:
+        """The driver dies."""
+        if self.driver_strand is not None:
+            self.processes.kill(self.driver_strand)
+
+    # --- Drivers ----------------------------------------------------------------------------------
+
+    def _start_driver(self) -> None:
+        scenario = self.scenario
+        life = self.outcome.lives = self.outcome.lives + 1
+        settings = QuerySettings(
+            scenario.interface,
+            scenario.trigger,
+            {"kafka.bootstrap.servers": self._servers, "subscribe": INPUT, **scenario.source},
+            self._sink(),
+            scenario.pause_ms,
+        )
+        driver = Driver(life, settings, self.disk, self.executors, self.history)
+        strand = Strand(f"driver {life}", Process(f"driver {life}", DRIVER_HOST))
+        self._driver, self.driver_strand = driver, strand
+        self.trace.note(strand.name, "starts")
+        self.processes.start(strand, driver.run, lambda result: self._driver_ended(driver, result))
+
+    def _sink(self) -> dict[str, str] | None:
+        if self.scenario.sink == "files":
+            return None
+        sink = {
+            "kafka.bootstrap.servers": self._servers,
+            "topic": OUTPUT,
+            "checkpointLocation": "memory",
+            **self.scenario.write,
+        }
+        if self.scenario.sink == "exactly once":
+            sink |= {
+                "deliveryGuarantee": "exactly_once",
+                "transactionalIdPrefix": "copy",
+                "commitLogTopic": COMMIT_LOG,
+            }
+        return sink
+
+    def _driver_ended(self, driver: Driver, result: object) -> None:
+        scenario = self.scenario
+        self.driver_strand = None
+        life = self.outcome.lives
+        self.trace.note(f"driver {life}", "ends", type(result).__name__)
+        if isinstance(result, BaseException) and not isinstance(result, ProcessKilledError):
+            self.outcome.errors.append(f"{type(result).__name__}: {result}")
+            self._is_stuck = self.scenario.loses_records and isinstance(
+                cause_of(result), DataLossError
+            )
+            self._judge_error(result)
+        if driver.job is not None:
+            self.scheduler.call_after(scenario.orphan_ms, driver.job.cancel)
+        self.scheduler.call_after(scenario.restart_ms, self._start_driver)
+
+    def _judge_error(self, error: BaseException) -> None:
+        cause = cause_of(error)
+        if not isinstance(cause, (*_EXPECTED, ProcessKilledError)):
+            self.outcome.unexpected.append(f"{type(cause).__name__} ended the query: {cause}")
+
+    # --- Producers --------------------------------------------------------------------------------
+
+    def _start_producer(self, name: str) -> None:
+        options = {"bootstrap.servers": self._servers}
+        options |= {
+            key.removeprefix("kafka."): value for key, value in self.scenario.producer.items()
+        }
+        sends = [
+            send
+            for send in self.scenario.sends
+            if send.producer == name and send.kind != "appended"
+        ]
+        producer = SendingProducer(name, sends, options, self.scenario.value_bytes, self._sent)
+        run = partial(producer.run, self.scheduler, self.processes, self.trace)
+        self._producing += 1
+        self.processes.start(Strand(name, Process(name, name)), run, self._producer_ended)
+
+    def _append(self, send: Send) -> None:
+        """Append the batches of another client, once their partitions have leaders."""
+        timestamp = int(self.scheduler.now_ms)
+        for part, data in appended(send, self.scenario.value_bytes, timestamp):
+            try:
+                self.cluster.append_as(TopicPartition(part.topic, part.partition), data)
+                self._producing -= 1
+            except NoLeaderError:
+                again = partial(self._append, send._replace(parts=(part,)))
+                self.scheduler.call_after(_CHECK_MS, again)
+
+    def _producer_ended(self, result: object) -> None:
+        self._producing -= 1
+        if isinstance(result, Exception):
+            self.outcome.unexpected.append(f"{type(result).__name__} ended a producer: {result}")
+
+    def _sent(self, send: Send, is_acknowledged: bool) -> None:
+        if not is_acknowledged:
+            return
+        outcome = {"plain": "committed", "commit": "committed", "abort": "aborted"}[send.kind]
+        self.outcome.sent += [
+            Sent(
+                part.topic,
+                part.partition,
+                value_of(part.topic, part.partition, number, self.scenario.value_bytes),
+                outcome,
+            )
+            for part in send.parts
+            for number in range(part.first, part.first + part.length)
+        ]
+
+    # --- What is left -----------------------------------------------------------------------------
+
+    def collect(self) -> Outcome:
+        """What the judge needs."""
+        outcome = self.outcome
+        names = [topic.name for topic in self.scenario.topics]
+        names += [OUTPUT] if self.scenario.sink != "files" else []
+        for name in names:
+            for number in range(self.scenario.topics[0].partitions):
+                partition = TopicPartition(name, number)
+                outcome.starts[partition] = self.cluster.log_start(partition)
+                records = {each.offset: each for each in self._deleted[partition]}
+                # What is deleted on one broker only comes back when another one leads.
+                records |= {each.offset: each for each in self._log(partition)}
+                outcome.logs[partition] = [records[offset] for offset in sorted(records)]
+        outcome.batches = {batch: self.disk.rows_of(batch) for batch in self.disk.manifest}
+        outcome.attempts = dict(self.disk.files)
+        outcome.plans = self.history.plans
+        outcome.waits = [Waited(name, ms, most_ms(name)) for name, ms in self.history.waits]
+        outcome.processed = _flat(self.disk.processed())
+        outcome.first, outcome.first_again = self._first_offsets()
+        outcome.bad_frames = [
+            difference
+            for frame, version in self.network.fetched
+            for difference in differences(frame, version)
+        ]
+        outcome.events = self.scheduler.events
+        outcome.digest = self.trace.digest()
+        return outcome
+
+    def delete_records(self, partition: TopicPartition, share: float) -> None:
+        """Delete a share of the records of a partition; what they were is kept for the judge."""
+        try:
+            log, before = self._log(partition), self.cluster.log_start(partition)
+            offset = before + int((self.cluster.high_watermark(partition) - before) * share)
+            self.cluster.delete_records(partition, offset)
+        except NoLeaderError:
+            return
+        start = self.cluster.log_start(partition)
+        self._deleted[partition] += [each for each in log if before <= each.offset < start]
+
+    def _log(self, partition: TopicPartition) -> list[LogRecord]:
+        return [
+            LogRecord(each.offset, each.timestamp, each.key, each.value, each.outcome)
+            for each in self.cluster.log(partition)
+        ]
+
+    def _first_offsets(self) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int]]:
+        """Where the query began, and where it did when its first micro-batch was planned last."""
+        begun = [_flat(json.loads(each.start)) for each in self.history.plans if each.batch == 0]
+        if self.scenario.source.get("startingOffsets") == "latest" and self.disk.ends:
+            # Pinned by an empty first micro-batch.
+            begun = [_flat(json.loads(self.disk.ends[0]))]
+        elif not self.scenario.loses_records or not begun:
+            begun = [{}]
+        return begun[0], begun[-1]
+
+    def run_until_level(self) -> None:
+        """Run everything, until it is processed or the bound has passed."""
+        quiet_ms = self.scenario.quiet_from_ms
+        until_ms = quiet_ms + LEVEL_BOUND_MS
+        self.scheduler.run(lambda: False, quiet_ms)
+        found = False
+
+        def check() -> None:
+            nonlocal found
+            found = found or self._is_stuck or self.is_level()
+            self.scheduler.call_after(_CHECK_MS, check)
+
+        check()
+        self.scheduler.run(lambda: found, until_ms)
+        self.outcome.is_level = found and not self._is_stuck
+        self.outcome.is_stuck = self._is_stuck
+        self.outcome.level_ms = self.scheduler.elapsed_ms
+
+
+def cause_of(error: BaseException) -> BaseException | None:
+    """The error of the task that failed too often; else the error itself."""
+    return error.__cause__ if isinstance(error, TaskFailedError) else error
+
+
+def _flat(offsets: dict[str, dict[str, int]]) -> dict[tuple[str, int], int]:
+    return {
+        (topic, int(number)): offset
+        for topic, partitions in offsets.items()
+        for number, offset in partitions.items()
+    }
+
+
+class KeepingHandler(logging.Handler):
+    """Keeps the warnings of the product."""
+
+    def __init__(self, keep: Callable[[str], None]) -> None:
+        super().__init__(logging.WARNING)
+        self._keep = keep
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a warning."""
+        self._keep(record.getMessage())
