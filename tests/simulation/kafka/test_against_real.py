@@ -69,6 +69,7 @@ def three_brokers(own_clusters: ClusterFactory) -> KafkaCluster:
 
 
 @pytest.mark.integration
+@pytest.mark.slow
 @pytest.mark.parametrize("script", TRIO_SCRIPTS, ids=lambda script: script.__name__)
 def test_three_simulated_brokers_answer_as_three_real_ones(
     three_brokers: KafkaCluster, script: TrioScript
