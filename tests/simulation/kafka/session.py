@@ -93,7 +93,7 @@ class BrokerSession:
                 return
         answered = False
 
-        def respond(response: Response | None, mute_ms: float = 0) -> None:
+        def respond(response: Response | bytes | None, mute_ms: float = 0) -> None:
             nonlocal answered
             if answered:
                 raise AssertionError(f"{kind.__name__} is answered twice")
@@ -103,10 +103,12 @@ class BrokerSession:
         handler(Call(self.broker, request, version, client_id, respond, self.close))
 
     def _answer(
-        self, response: Response | None, version: int, correlation_id: int, mute_ms: float
+        self, response: Response | bytes | None, version: int, correlation_id: int, mute_ms: float
     ) -> None:
+        if isinstance(response, Response):
+            response = encode_response(response, version, 0)
         if response is not None and not self._is_closed:
-            self._reply(encode_response(response, version, correlation_id))
+            self._reply(response[:4] + correlation_id.to_bytes(4, "big") + response[8:])
         if mute_ms:
             self.broker.after(mute_ms, self._unmute)
         else:
