@@ -278,6 +278,11 @@ class SimulatedCluster:
             r for r in self.log(topic_partition) if r.outcome == "committed" and r.offset < until
         ]
 
+    @property
+    def unclean_elections(self) -> Sequence[TopicPartition]:
+        """The partitions that may have lost acknowledged records, once for each such election."""
+        return self.controller.unclean_elections
+
     def log_start(self, topic_partition: TopicPartition) -> int:
         """The offset before which everything is deleted."""
         return self._best(topic_partition).log.start_offset

@@ -81,7 +81,8 @@ class BrokerSession:
         served = self.broker.versions.get(api_key)
         kind, handler = self._handlers.get(api_key, (None, None))
         is_served = served is not None and version in served
-        if kind is None or handler is None or not (is_served or kind is ApiVersionsRequest):
+        is_asked_for_versions = kind is ApiVersionsRequest and served is not None
+        if kind is None or handler is None or not (is_served or is_asked_for_versions):
             self.close()  # as brokers do
             return
         request, client_id = None, ""

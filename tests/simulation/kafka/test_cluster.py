@@ -182,6 +182,7 @@ def test_a_topic_may_allow_unclean_elections(cluster: SimulatedCluster, time: Vi
     cluster.start(second)
     time.run(20_000)
     assert cluster.leader(risky) == second
+    assert cluster.unclean_elections == [risky]
     assert cluster.log(risky) == []
 
 
