@@ -13,7 +13,7 @@ from tests.simulation.kafka.batches import magic_of, placed, placed_messages
 from tests.simulation.kafka.broker import Broker
 from tests.simulation.kafka.controller import Controller
 from tests.simulation.kafka.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of
-from tests.simulation.kafka.handlers.table import HANDLERS
+from tests.simulation.kafka.handlers.table import BY_API_KEY
 from tests.simulation.kafka.images import NO_LEADER, TopicImage
 from tests.simulation.kafka.replica import Replica
 from tests.simulation.kafka.session import BrokerSession
@@ -64,7 +64,7 @@ class SimulatedCluster:
         broker = self.brokers[node]
         if not broker.is_up:
             return None
-        session = BrokerSession(broker, HANDLERS, reply, close)
+        session = BrokerSession(broker, BY_API_KEY, reply, close)
         broker.sessions.append(session)
         return session
 

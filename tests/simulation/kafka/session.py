@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kafka_protocol import primitives as p
@@ -27,12 +27,12 @@ class BrokerSession:
     def __init__(
         self,
         broker: Broker,
-        handlers: dict[type[Request], Handler],
+        handlers: Mapping[int, tuple[type[Request], Handler]],
         reply: Callable[[bytes], None],
         close: Callable[[], None],
     ) -> None:
         self.broker = broker
-        self._handlers = {kind.api_key: (kind, handler) for kind, handler in handlers.items()}
+        self._handlers = handlers
         self._reply = reply
         self._close = close
         self._received = bytearray()
