@@ -88,8 +88,10 @@ class SimulatedCluster:
         self.brokers[node].kill()
 
     def start(self, node: int, release: str | None = None) -> None:
-        """Start a broker again with what is on its disk, perhaps as another release."""
+        """Start a broker that is down with what is on its disk, perhaps as another release."""
         broker = self.brokers[node]
+        if broker.is_up:
+            return
         self.controller.fence(node)
         broker.start(Release(release or broker.release.name))
         broker.after(broker.draw(self.settings.startup), lambda: self.controller.unfence(node))
@@ -97,6 +99,8 @@ class SimulatedCluster:
     def pause(self, node: int) -> None:
         """Stop a broker's time; when its session has ended, others lead without its knowledge."""
         broker = self.brokers[node]
+        if not broker.is_running:
+            return
         broker.pause()
         pauses = broker.pauses
 
@@ -109,6 +113,8 @@ class SimulatedCluster:
     def resume(self, node: int) -> None:
         """Let a paused broker go on; it still believes what it believed."""
         broker = self.brokers[node]
+        if not broker.is_paused:
+            return
         broker.resume()
         broker.after(broker.draw(self.settings.metadata), lambda: self.controller.unfence(node))
 

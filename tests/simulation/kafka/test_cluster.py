@@ -381,6 +381,23 @@ def test_a_kill_closes_connections_and_a_pause_does_not(
     assert len(paused.responses) == 1
 
 
+def test_faults_that_meet_another_state_change_nothing(
+    cluster: SimulatedCluster, time: VirtualTime
+) -> None:
+    client = Client(cluster, time, 1)
+    cluster.start(1)
+    cluster.resume(1)
+    cluster.kill(2)
+    cluster.pause(2)
+    cluster.resume(2)
+    time.run(20_000)
+    assert not client.is_closed
+    assert cluster.controller.live == (1, 3)
+    cluster.start(2)
+    time.run(2_000)
+    assert cluster.controller.live == (1, 2, 3)
+
+
 # --- Repetition ----------------------------------------------------------------------------------
 
 
