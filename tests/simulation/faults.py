@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation.network import Link
-from tests.simulation.scenario import EXECUTORS, INPUT, OUTPUT, Fault, Scenario
+from tests.simulation.scenario import EXECUTORS, INPUT, MOST_ADDED, OUTPUT, Fault, Scenario
 from tests.simulation.spark import DRIVER_HOST
 
 if TYPE_CHECKING:
@@ -208,6 +208,13 @@ KINDS: Final[dict[str, Kind]] = {
         lambda world, a: world.cluster.stop(a["node"]),
         _roll,
         (500, 5_000),
+    ),
+    "add partitions": Kind(
+        1,
+        lambda rng, scenario: {"count": rng.randint(1, MOST_ADDED)},
+        lambda world, a: world.cluster.add_partitions(
+            INPUT, world.scenario.topics[0].partitions + a["count"]
+        ),
     ),
     "delete records": Kind(
         0.5,

@@ -15,6 +15,9 @@ INPUT: Final = "in"
 OUTPUT: Final = "out"
 COMMIT_LOG: Final = "decisions"
 
+# How many partitions may be added to the input.
+MOST_ADDED: Final = 2
+
 # Kinds of faults after which records may be missing.
 LOSSES: Final = ("delete records",)
 

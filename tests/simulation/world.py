@@ -26,7 +26,15 @@ from tests.simulation.network import Network
 from tests.simulation.outcome import LogRecord, Outcome, Sent, Waited
 from tests.simulation.processes import Process, Processes, ProcessKilledError, Strand
 from tests.simulation.producers import SendingProducer, appended, value_of
-from tests.simulation.scenario import COMMIT_LOG, EXECUTORS, INPUT, OUTPUT, Scenario, Send
+from tests.simulation.scenario import (
+    COMMIT_LOG,
+    EXECUTORS,
+    INPUT,
+    MOST_ADDED,
+    OUTPUT,
+    Scenario,
+    Send,
+)
 from tests.simulation.scheduler import EventScheduler
 from tests.simulation.spark import DRIVER_HOST, Driver, History, QuerySettings
 from tests.simulation.tasks import Cluster, Executors, TaskFailedError
@@ -45,7 +53,7 @@ class World:
 
     def __init__(self, scenario: Scenario) -> None:
         seed = scenario.seed
-        self.scenario = scenario
+        self.scenario: Scenario = scenario
         self.scheduler = EventScheduler(seed)
         self.trace = Trace(self.scheduler)
         self.processes = Processes(self.scheduler, self.trace)
@@ -84,7 +92,8 @@ class World:
                 topic.name, topic.partitions, topic.replication, dict(topic.config)
             )
         if scenario.sink != "files":
-            partitions = scenario.topics[0].partitions
+            # Partitions of the input may be added.
+            partitions = scenario.topics[0].partitions + MOST_ADDED
             self.cluster.create_topic(OUTPUT, partitions, min(3, scenario.nodes), {})
         for fault in scenario.faults:
             later(fault.at_ms, partial(self._fault, fault.kind, fault.arguments))
@@ -104,12 +113,16 @@ class World:
             return False
         processed = self.disk.processed()
         for topic in self.scenario.topics:
-            for number in range(topic.partitions):
-                partition = TopicPartition(topic.name, number)
+            for partition in self._partitions(topic.name):
+                number = partition.partition
                 end = self._end(partition)
                 if end is None or processed.get(topic.name, {}).get(str(number), 0) < end:
                     return False
         return True
+
+    def _partitions(self, topic: str) -> list[TopicPartition]:
+        count = len(self.cluster.controller.topics[topic].partitions)
+        return [TopicPartition(topic, number) for number in range(count)]
 
     def _end(self, partition: TopicPartition) -> int | None:
         """Where a log ends, once all of its transactions are decided; None while nobody knows."""
@@ -247,8 +260,7 @@ class World:
         names = [topic.name for topic in self.scenario.topics]
         names += [OUTPUT] if self.scenario.sink != "files" else []
         for name in names:
-            for number in range(self.scenario.topics[0].partitions):
-                partition = TopicPartition(name, number)
+            for partition in self._partitions(name):
                 outcome.starts[partition] = self.cluster.log_start(partition)
                 records = {each.offset: each for each in self._deleted[partition]}
                 # What is deleted on one broker only comes back when another one leads.
