@@ -122,6 +122,17 @@ def _files(outcome: Outcome) -> Iterator[str]:
         yield f"rows of {_named(partition)}, which does not exist"
 
 
+def _attempts(outcome: Outcome) -> Iterator[str]:
+    """Each attempt of a task reads what is in the log, also one that lost."""
+    logs = {where: {each.offset: each for each in log} for where, log in outcome.logs.items()}
+    for name, rows in outcome.attempts.items():
+        for row in rows:
+            record = logs.get((row.topic, row.partition), {}).get(row.offset)
+            if record is None or record[1:4] != row[3:6]:
+                yield f"file {name}: {_short(row)} is not the record {_short(record)}"
+                break
+
+
 def _output(outcome: Outcome) -> Iterator[str]:
     """The Kafka sinks have each visible record, once if that is promised."""
     sink = outcome.scenario.sink
@@ -234,6 +245,7 @@ _CHECKS: Final[tuple[Callable[[Outcome], Iterator[str]], ...]] = (
     _errors,
     _acknowledged,
     _files,
+    _attempts,
     _output,
     _losses,
     _plans,

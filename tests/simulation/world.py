@@ -76,7 +76,6 @@ class World:
         self.history: History = History()
         self.outcome = Outcome(scenario)
         self.driver_strand: Strand | None = None
-        self._driver: Driver | None = None
         self._producing = 0
         self._is_stuck = False  # with a loss that the query must not pass over
         self._deleted: dict[TopicPartition, list[LogRecord]] = defaultdict(list)
@@ -163,7 +162,7 @@ class World:
         )
         driver = Driver(life, settings, self.disk, self.executors, self.history)
         strand = Strand(f"driver {life}", Process(f"driver {life}", DRIVER_HOST))
-        self._driver, self.driver_strand = driver, strand
+        self.driver_strand = strand
         self.trace.note(strand.name, "starts")
         self.processes.start(strand, driver.run, lambda result: self._driver_ended(driver, result))
 
