@@ -227,6 +227,7 @@ KINDS: Final[dict[str, Kind]] = {
             TopicPartition(a["topic"], a["partition"]), a["share"]
         ),
     ),
+    "compact": Kind(0.5, _nothing, lambda world, a: world.compact()),
     "partition network": Kind(3, _one_way, _hold, _let_go, (100, 40_000)),
     "reset connections": Kind(3, _link, _reset),
     "half open": Kind(1, _link, _half_open),

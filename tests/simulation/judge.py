@@ -68,9 +68,14 @@ def _expected(outcome: Outcome, partition: Partition) -> list[LogRecord]:
 def _kept(
     outcome: Outcome, partition: Partition, expected: list[LogRecord], found: Container[object]
 ) -> list[LogRecord]:
-    """The expected records without those that were deleted before they were read."""
+    """The expected records without those that were gone before they were read."""
     start = outcome.starts.get(partition, 0)
-    return [each for each in expected if each.offset >= start or each[2:4] in found]
+    compacted = outcome.compacted.get(partition, frozenset())
+    return [
+        each
+        for each in expected
+        if (each.offset >= start and each.offset not in compacted) or each[2:4] in found
+    ]
 
 
 def _losses(outcome: Outcome) -> Iterator[str]:
@@ -80,7 +85,8 @@ def _losses(outcome: Outcome) -> Iterator[str]:
     for partition in _inputs(outcome):
         again = outcome.first_again.get(partition, 0)
         expected = [each for each in _expected(outcome, partition) if each.offset >= again]
-        lost = len(expected) - len(_kept(outcome, partition, expected, rows))
+        start = outcome.starts.get(partition, 0)
+        lost = sum(each.offset < start and each[2:4] not in rows for each in expected)
         if lost and not any(_named(partition) in each for each in reports):
             yield f"{_named(partition)}: {lost} records were deleted unread, and nothing was logged"
 

@@ -19,7 +19,7 @@ COMMIT_LOG: Final = "decisions"
 MOST_ADDED: Final = 2
 
 # Kinds of faults after which records may be missing.
-LOSSES: Final = ("delete records",)
+LOSSES: Final = ("delete records", "compact")
 
 EXECUTORS: Final = ("executor-1", "executor-2")
 

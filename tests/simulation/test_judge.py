@@ -173,6 +173,14 @@ def test_deleted_records_may_be_missing_if_that_is_reported() -> None:
     assert any("1 records are lost" in each for each in violations(outcome))
 
 
+def test_compacted_records_may_be_missing() -> None:
+    outcome = good(compacted={IN: frozenset({3, 4})})
+    outcome.batches[1] = [row(4), row(5)]
+    assert violations(outcome) == []
+    outcome.batches[1] = [row(4)]
+    assert any("1 records are lost" in each for each in violations(outcome))
+
+
 def test_a_query_may_fail_with_a_loss_only_if_it_should() -> None:
     outcome = good(is_stuck=True, is_level=False, errors=["DataLossError: ..."])
     assert violations(outcome) == []

@@ -263,7 +263,9 @@ class World:
                 outcome.starts[partition] = self.cluster.log_start(partition)
                 records = {each.offset: each for each in self._deleted[partition]}
                 # What is deleted on one broker only comes back when another one leads.
-                records |= {each.offset: each for each in self._log(partition)}
+                now = {each.offset: each for each in self._log(partition)}
+                outcome.compacted[partition] = frozenset(records.keys() - now.keys())
+                records |= now
                 outcome.logs[partition] = [records[offset] for offset in sorted(records)]
         outcome.batches = {batch: self.disk.rows_of(batch) for batch in self.disk.manifest}
         outcome.attempts = dict(self.disk.files)
@@ -290,6 +292,15 @@ class World:
             return
         start = self.cluster.log_start(partition)
         self._deleted[partition] += [each for each in log if before <= each.offset < start]
+
+    def compact(self) -> None:
+        """Compact the input; what it was is kept for the judge."""
+        for partition in self._partitions(INPUT):
+            try:
+                self._deleted[partition] += self._log(partition)
+            except NoLeaderError:
+                return
+        self.cluster.compact(INPUT)
 
     def _log(self, partition: TopicPartition) -> list[LogRecord]:
         return [
