@@ -64,16 +64,21 @@ lint-here:
 	$(BIN)/lint-imports
 	$(BIN)/vulture
 
+# Of the simulation, this one test starts brokers.
+WITH_REAL_BROKERS := tests/simulation/kafka/test_against_real.py
+
 test-protocol: $(VENV)/.installed-dev
 	@COVERAGE_FILE=build/test/.coverage.protocol $(call PART,$@) $(BIN)/python -m pytest \
-		$(COVERED) tests --ignore=tests/spark --ignore=tests/integration $(call SELECT,not slow)
+		$(COVERED) tests --ignore=tests/spark --ignore=tests/integration \
+		--ignore=$(WITH_REAL_BROKERS) $(call SELECT,not slow)
 
 test-spark: $(VENV)/.installed-dev
 	@COVERAGE_FILE=build/test/.coverage.spark $(call PART,$@) $(BIN)/python -m pytest \
 		$(COVERED) tests/spark $(call SELECT,not slow)
 
 test-integration: $(VENV)/.installed-dev
-	@$(call PART,$@) $(BIN)/python -m pytest tests/integration $(call SELECT,not slow)
+	@$(call PART,$@) $(BIN)/python -m pytest tests/integration $(WITH_REAL_BROKERS) \
+		$(call SELECT,not slow)
 
 # The protocol, the formats and the planning, on another Python: `make test-python PYTHON=python3.13`.
 PYTHON_TESTS := tests/protocol tests/formats tests/spark/options tests/spark/planning

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import crc32c
@@ -59,13 +60,17 @@ class Stored(NamedTuple):
     def is_control(self) -> bool:
         return self.header is not None and self.header.is_control
 
-    def records(self) -> list[Record]:
+    def records(self) -> tuple[Record, ...]:
         """The decoded records; for truth and for look-ups by time, not for reads."""
-        return [
-            record
-            for batch in read_batches(memoryview(self.data))
-            for record in decode_records(batch)
-        ]
+        return _decoded(self.data)
+
+
+@lru_cache(maxsize=4_096)
+def _decoded(data: bytes) -> tuple[Record, ...]:
+    """The records of stored bytes: all replicas and the judge share them."""
+    return tuple(
+        record for batch in read_batches(memoryview(data)) for record in decode_records(batch)
+    )
 
 
 class Marker(NamedTuple):

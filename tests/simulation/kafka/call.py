@@ -23,7 +23,8 @@ class Call:
 
     Attributes:
         request: The decoded request; None for a version of ApiVersions that is not served.
-        respond: Sends the response, now or later, or nothing (None); then mutes the connection.
+        respond: Sends the response, now or later, as a message, as a frame with any correlation
+            id, or nothing (None); then mutes the connection.
         close: Closes the connection instead.
     """
 

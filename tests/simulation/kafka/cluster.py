@@ -13,7 +13,7 @@ from tests.simulation.kafka.batches import magic_of, placed, placed_messages
 from tests.simulation.kafka.broker import Broker
 from tests.simulation.kafka.controller import Controller
 from tests.simulation.kafka.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of
-from tests.simulation.kafka.handlers.table import HANDLERS
+from tests.simulation.kafka.handlers.table import BY_API_KEY
 from tests.simulation.kafka.images import NO_LEADER, TopicImage
 from tests.simulation.kafka.replica import Replica
 from tests.simulation.kafka.session import BrokerSession
@@ -64,7 +64,7 @@ class SimulatedCluster:
         broker = self.brokers[node]
         if not broker.is_up:
             return None
-        session = BrokerSession(broker, HANDLERS, reply, close)
+        session = BrokerSession(broker, BY_API_KEY, reply, close)
         broker.sessions.append(session)
         return session
 
@@ -88,8 +88,10 @@ class SimulatedCluster:
         self.brokers[node].kill()
 
     def start(self, node: int, release: str | None = None) -> None:
-        """Start a broker again with what is on its disk, perhaps as another release."""
+        """Start a broker that is down with what is on its disk, perhaps as another release."""
         broker = self.brokers[node]
+        if broker.is_up:
+            return
         self.controller.fence(node)
         broker.start(Release(release or broker.release.name))
         broker.after(broker.draw(self.settings.startup), lambda: self.controller.unfence(node))
@@ -97,6 +99,8 @@ class SimulatedCluster:
     def pause(self, node: int) -> None:
         """Stop a broker's time; when its session has ended, others lead without its knowledge."""
         broker = self.brokers[node]
+        if not broker.is_running:
+            return
         broker.pause()
         pauses = broker.pauses
 
@@ -109,6 +113,8 @@ class SimulatedCluster:
     def resume(self, node: int) -> None:
         """Let a paused broker go on; it still believes what it believed."""
         broker = self.brokers[node]
+        if not broker.is_paused:
+            return
         broker.resume()
         broker.after(broker.draw(self.settings.metadata), lambda: self.controller.unfence(node))
 
@@ -277,6 +283,11 @@ class SimulatedCluster:
         return [
             r for r in self.log(topic_partition) if r.outcome == "committed" and r.offset < until
         ]
+
+    @property
+    def unclean_elections(self) -> Sequence[TopicPartition]:
+        """The partitions that may have lost acknowledged records, once for each such election."""
+        return self.controller.unclean_elections
 
     def log_start(self, topic_partition: TopicPartition) -> int:
         """The offset before which everything is deleted."""

@@ -38,6 +38,7 @@ class Controller:
         self.topics: dict[str, TopicImage] = {}
         self.live: tuple[int, ...] = ()
         self.unclean = False
+        self.unclean_elections: list[TopicPartition] = []  # for the judge
         self._random = random
         self._publish = publish
         self._publish_live = publish_live
@@ -98,8 +99,7 @@ class Controller:
             return False
         if node not in partition.isr and not unclean:
             return False
-        isr = partition.isr if node in partition.isr else (node,)
-        self._change(topic, topic_partition.partition, leader=node, isr=isr)
+        self._change(topic, topic_partition.partition, partition.isr, node)
         return True
 
     def alter_isr(
@@ -164,6 +164,8 @@ class Controller:
         if leader != NO_LEADER and leader not in isr:
             isr = (leader,)
         is_moved = leader != partition.leader
+        if is_moved and leader not in (*partition.isr, NO_LEADER):
+            self.unclean_elections.append(TopicPartition(topic.name, number))
         self._set(
             topic.changed(
                 number,

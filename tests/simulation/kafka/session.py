@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kafka_protocol import primitives as p
@@ -27,12 +27,12 @@ class BrokerSession:
     def __init__(
         self,
         broker: Broker,
-        handlers: dict[type[Request], Handler],
+        handlers: Mapping[int, tuple[type[Request], Handler]],
         reply: Callable[[bytes], None],
         close: Callable[[], None],
     ) -> None:
         self.broker = broker
-        self._handlers = {kind.api_key: (kind, handler) for kind, handler in handlers.items()}
+        self._handlers = handlers
         self._reply = reply
         self._close = close
         self._received = bytearray()
@@ -81,7 +81,8 @@ class BrokerSession:
         served = self.broker.versions.get(api_key)
         kind, handler = self._handlers.get(api_key, (None, None))
         is_served = served is not None and version in served
-        if kind is None or handler is None or not (is_served or kind is ApiVersionsRequest):
+        is_asked_for_versions = kind is ApiVersionsRequest and served is not None
+        if kind is None or handler is None or not (is_served or is_asked_for_versions):
             self.close()  # as brokers do
             return
         request, client_id = None, ""
@@ -93,7 +94,7 @@ class BrokerSession:
                 return
         answered = False
 
-        def respond(response: Response | None, mute_ms: float = 0) -> None:
+        def respond(response: Response | bytes | None, mute_ms: float = 0) -> None:
             nonlocal answered
             if answered:
                 raise AssertionError(f"{kind.__name__} is answered twice")
@@ -103,10 +104,12 @@ class BrokerSession:
         handler(Call(self.broker, request, version, client_id, respond, self.close))
 
     def _answer(
-        self, response: Response | None, version: int, correlation_id: int, mute_ms: float
+        self, response: Response | bytes | None, version: int, correlation_id: int, mute_ms: float
     ) -> None:
+        if isinstance(response, Response):
+            response = encode_response(response, version, 0)
         if response is not None and not self._is_closed:
-            self._reply(encode_response(response, version, correlation_id))
+            self._reply(response[:4] + correlation_id.to_bytes(4, "big") + response[8:])
         if mute_ms:
             self.broker.after(mute_ms, self._unmute)
         else:

@@ -14,6 +14,7 @@ from kafka_protocol.schema import VersionRange
 _KEEPS_UNKNOWN_PRODUCERS: Final = (2, 5)  # KIP-360
 _HAS_KRAFT: Final = (3, 3)
 _VERIFIES_TRANSACTIONS: Final = (3, 6)  # KIP-890, first part
+_LIMITS_TIMESTAMPS: Final = (3, 6)  # KIP-937
 _WAITS_FOR_MIN_ISR: Final = (3, 7)  # KIP-966
 _BUMPS_EPOCHS: Final = (4, 0)  # KIP-890, second part
 _HAS_MAGIC_1: Final = (0, 10)
@@ -94,6 +95,7 @@ class Release:
         self.keeps_unknown_producers = number >= _KEEPS_UNKNOWN_PRODUCERS
         self.has_kraft = number >= _HAS_KRAFT
         self.verifies_transactions = number >= _VERIFIES_TRANSACTIONS
+        self.limits_timestamps = number >= _LIMITS_TIMESTAMPS
         self.waits_for_min_isr = number >= _WAITS_FOR_MIN_ISR
         self.bumps_epochs = number >= _BUMPS_EPOCHS
         self.tells_lag = number >= _TELLS_LAG

@@ -36,6 +36,13 @@ from tests.simulation.kafka.trios import SimulatedTrio, real_trio
 
 
 @pytest.fixture(scope="module")
+def kafka_cluster(kafka_cluster_factory: ClusterFactory) -> KafkaCluster:
+    """The broker that the tests of `tests/integration` use, if they run in the same session."""
+    config = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "500"}
+    return kafka_cluster_factory(config=config)
+
+
+@pytest.fixture(scope="module")
 def own_clusters() -> Iterator[ClusterFactory]:
     """Starts clusters that end with this module."""
     with ExitStack() as clusters:
@@ -69,6 +76,7 @@ def three_brokers(own_clusters: ClusterFactory) -> KafkaCluster:
 
 
 @pytest.mark.integration
+@pytest.mark.slow
 @pytest.mark.parametrize("script", TRIO_SCRIPTS, ids=lambda script: script.__name__)
 def test_three_simulated_brokers_answer_as_three_real_ones(
     three_brokers: KafkaCluster, script: TrioScript

@@ -11,6 +11,7 @@ import pytest
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from kafka_protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from kafka_protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from kafka_protocol.messages.fetch import FetchResponse
 from kafka_protocol.messages.find_coordinator import (
@@ -181,6 +182,7 @@ def test_a_topic_may_allow_unclean_elections(cluster: SimulatedCluster, time: Vi
     cluster.start(second)
     time.run(20_000)
     assert cluster.leader(risky) == second
+    assert cluster.unclean_elections == [risky]
     assert cluster.log(risky) == []
 
 
@@ -213,6 +215,47 @@ def test_retention_by_bytes_keeps_the_newest(cluster: SimulatedCluster, time: Vi
         cluster.append_as(small, batch(value))
     time.run(100)
     assert cluster.apply_retention(small) == 2
+
+
+def _delete_records(client: Client, offset: int, timeout_ms: int = 1_000) -> Any:
+    Topic = DeleteRecordsRequest.DeleteRecordsTopic
+    row = Topic.DeleteRecordsPartition(partition_index=0, offset=offset)
+    request = DeleteRecordsRequest(
+        topics=[Topic(name="t", partitions=[row])], timeout_ms=timeout_ms
+    )
+    return client.ask(request, DeleteRecordsResponse).topics[0].partitions[0]
+
+
+def test_records_are_deleted_when_all_followers_have_done_it(
+    cluster: SimulatedCluster, connect: Connect, time: VirtualTime
+) -> None:
+    for value in (b"a", b"b", b"c"):
+        cluster.append_as(TP, batch(value))
+    time.run(100)
+    assert (_delete_records(connect(), 2).low_watermark, cluster.log_start(TP)) == (2, 2)
+    assert {b.replicas[TP].log.start_offset for b in cluster.brokers.values()} == {2}
+    cluster.isolate(next(n for n in cluster.brokers if n != cluster.leader(TP)))
+    late = _delete_records(connect(), 3)
+    assert (late.error_code, late.low_watermark) == (ErrorCode.REQUEST_TIMED_OUT, 2)
+
+
+def test_a_follower_whose_records_are_all_deleted_begins_where_the_leader_does(
+    cluster: SimulatedCluster, time: VirtualTime
+) -> None:
+    away = next(n for n in cluster.brokers if n != cluster.leader(TP))
+    cluster.append_as(TP, batch(b"a"))
+    time.run(100)
+    cluster.stop(away)
+    time.run(100)
+    for value in (b"b", b"c", b"d"):
+        cluster.append_as(TP, batch(value))
+    time.run(100)
+    cluster.delete_records(TP, 3)
+    cluster.start(away)
+    time.run(2_000)
+    log = cluster.brokers[away].replicas[TP].log
+    assert (log.start_offset, [stored.base_offset for stored in log.batches]) == (3, [3])
+    assert away in cluster.controller.topics["t"].partitions[0].isr
 
 
 def _keyed(*pairs: tuple[bytes, bytes], producer: Producer | None = None) -> bytes:
@@ -336,6 +379,23 @@ def test_a_kill_closes_connections_and_a_pause_does_not(
     cluster.resume(2)
     time.run(10)
     assert len(paused.responses) == 1
+
+
+def test_faults_that_meet_another_state_change_nothing(
+    cluster: SimulatedCluster, time: VirtualTime
+) -> None:
+    client = Client(cluster, time, 1)
+    cluster.start(1)
+    cluster.resume(1)
+    cluster.kill(2)
+    cluster.pause(2)
+    cluster.resume(2)
+    time.run(20_000)
+    assert not client.is_closed
+    assert set(cluster.controller.live) == {1, 3}
+    cluster.start(2)
+    time.run(2_000)
+    assert set(cluster.controller.live) == {1, 2, 3}
 
 
 # --- Repetition ----------------------------------------------------------------------------------

@@ -160,6 +160,24 @@ def _check_sequences(cluster: SimulatedCluster, writer: _Writer) -> None:
     assert last == {(0, len(writer.written) - 1): 3}
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_replicas_agree_also_after_unclean_elections(seed: int) -> None:
+    world = _Disorder(seed)
+    partitions = [TopicPartition("t", number) for number in range(_PARTITIONS)]
+    for step in range(_WRITES):
+        partition = partitions[step % _PARTITIONS]
+        if step % 3 == 0:
+            world.disturb()
+        if step % 5 == 0:
+            world.cluster.elect(partition, world.time.random.randint(1, 3), unclean=True)
+        world.produce(partition, produce_request(batch(b"%d" % step), partition, acks=1))
+    world.time.run(30_000)
+    for partition in partitions:
+        _check_replicas(world.cluster, partition)
+        written = [record.value for record in world.cluster.log(partition)]
+        assert set(written) <= {b"%d" % step for step in range(_WRITES)}
+
+
 class _Transactional:
     """Transactions of one id, one after the other, each over all partitions."""
 

@@ -125,7 +125,7 @@ def test_an_emptied_batch_keeps_its_producer() -> None:
     empty = emptied(whole)
     assert empty.header is not None
     assert (empty.header.producer_id, empty.header.base_sequence) == (7, 4)
-    assert (empty.records(), empty.next_offset) == ([], 10)
+    assert (empty.records(), empty.next_offset) == ((), 10)
 
 
 @pytest.mark.parametrize("codec", list(CompressionCodec))

@@ -132,7 +132,9 @@ def test_an_unclean_election_loses_records_and_truncates_the_others(
     time.run(40_000)  # it leaves the in-sync replicas
     assert behind not in cluster.controller.topics["t"].partitions[0].isr
     assert not cluster.elect(TP, behind)
+    assert not cluster.unclean_elections
     assert cluster.elect(TP, behind, unclean=True)
+    assert cluster.unclean_elections == [TP]
     time.run(100)
     cluster.rejoin(behind)
     time.run(2_000)

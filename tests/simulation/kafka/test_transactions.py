@@ -63,7 +63,7 @@ class Writer:
         while True:
             any_ = next(n for n, broker in self.cluster.brokers.items() if broker.is_running)
             request = FindCoordinatorRequest(key_type=TRANSACTION, coordinator_keys=[_ID])
-            found = Client(self.cluster, self.time, any_).ask(request, FindCoordinatorResponse)
+            found = Client(self.cluster, self.time, any_).ask(request, FindCoordinatorResponse, 4)
             if not found.coordinators[0].error_code:
                 return Client(self.cluster, self.time, found.coordinators[0].node_id)
             self.time.run(10)
@@ -240,6 +240,40 @@ def test_a_batch_outside_a_transaction_is_refused(time: VirtualTime, writer: Wri
     writer.begin()
     assert writer.write(b"v") == ErrorCode.TRANSACTION_ABORTABLE
     assert writer.write(b"v", version=10) == ErrorCode.INVALID_TXN_STATE
+
+
+@pytest.mark.parametrize("fault", ["killed", "paused"])
+def test_a_batch_that_cannot_be_verified_may_be_sent_again(
+    time: VirtualTime, cluster: SimulatedCluster, writer: Writer, fault: str
+) -> None:
+    writer.begin()
+    assert not writer.add()
+    coordinator = writer.coordinator().session.broker.node
+    if coordinator == cluster.leader(TP):
+        cluster.move_coordinator("transaction", _ID)
+        time.run(500)
+        coordinator = writer.coordinator().session.broker.node
+    (cluster.kill if fault == "killed" else cluster.pause)(coordinator)
+    assert writer.write(b"v") == ErrorCode.NOT_ENOUGH_REPLICAS
+    time.run(12_000)
+    assert not writer.write(b"v")
+
+
+def test_before_3_6_a_late_batch_opens_a_transaction_that_nobody_ends(time: VirtualTime) -> None:
+    cluster = SimulatedCluster(time, release="3.5")
+    cluster.create_topic("t")
+    time.run(100)
+    writer = Writer(cluster, time)
+    while writer.init(version=4):
+        time.run(10)
+    assert not writer.add()
+    assert not writer.write(b"v", version=9)
+    assert not writer.end(False, version=3)
+    time.run(1_000)
+    assert not writer.write(b"late", 1, version=9)
+    time.run(200_000)
+    assert cluster.last_stable_offset(TP) == 2 < cluster.high_watermark(TP)
+    assert [record.outcome for record in cluster.log(TP)] == ["aborted", "open"]
 
 
 def test_with_version_2_each_end_brings_the_next_epoch(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any, Final
 
 from kafka_protocol.errors import ErrorCode
@@ -15,11 +16,13 @@ from kafka_protocol.messages.find_coordinator import (
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.primitives import ZERO_UUID
 from kafka_protocol.topic_partition import TopicPartition
+from tests.fakes.frames import encode_response
 from tests.simulation.kafka.addresses import address_of
 from tests.simulation.kafka.broker import Broker
 from tests.simulation.kafka.call import Call
 from tests.simulation.kafka.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of
 from tests.simulation.kafka.images import NO_LEADER, PartitionImage, TopicImage
+from tests.simulation.kafka.settings import Release
 
 _LEGAL_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _TOPICS_OF_KEYS: Final = {GROUP: OFFSETS_TOPIC, TRANSACTION: TRANSACTIONS_TOPIC}
@@ -32,27 +35,34 @@ def is_legal_name(name: str) -> bool:
 
 def api_versions(call: Call, handled: frozenset[int]) -> None:
     """The APIs that the release has and that are handled here."""
-    served = call.broker.versions
+    version = call.version if call.request is not None else None
+    call.respond(_api_versions_frame(call.broker.release.name, version, handled))
+
+
+@cache
+def _api_versions_frame(release_name: str, version: int | None, handled: frozenset[int]) -> bytes:
+    """The same for all brokers of a release; None for a version that it does not know."""
+    release = Release(release_name)
+    served = release.versions()
     Range = ApiVersionsResponse.ApiVersion
     ranges = [
         Range(api_key=key, min_version=served[key].lowest, max_version=served[key].highest)
         for key in sorted(handled & served.keys())
     ]
-    if call.request is None:
+    if version is None:
         own = [found for found in ranges if found.api_key == ApiVersionsRequest.api_key]
-        has_own = call.broker.release.number >= (2, 4)  # KIP-511
+        has_own = release.number >= (2, 4)  # KIP-511
         error = int(ErrorCode.UNSUPPORTED_VERSION)
-        call.respond(ApiVersionsResponse(error_code=error, api_keys=own if has_own else []))
-        return
+        refusal = ApiVersionsResponse(error_code=error, api_keys=own if has_own else [])
+        return encode_response(refusal, 0, 0)
     Feature = ApiVersionsResponse.FinalizedFeatureKey
     version_2 = Feature(name="transaction.version", max_version_level=2, min_version_level=2)
-    call.respond(
-        ApiVersionsResponse(
-            api_keys=ranges,
-            finalized_features_epoch=1,
-            finalized_features=[version_2] if call.broker.release.bumps_epochs else [],
-        )
+    response = ApiVersionsResponse(
+        api_keys=ranges,
+        finalized_features_epoch=1,
+        finalized_features=[version_2] if release.bumps_epochs else [],
     )
+    return encode_response(response, version, 0)
 
 
 # --- Metadata ------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from kafka_protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from kafka_protocol.messages.api_versions import ApiVersionsRequest
 from kafka_protocol.messages.create_topics import CreateTopicsRequest
@@ -59,3 +61,5 @@ HANDLERS: dict[type[Request], Handler] = {
     OffsetForLeaderEpochRequest: offsets.offset_for_leader_epoch,
     ProduceRequest: writing.produce,
 }
+
+BY_API_KEY: Final = {kind.api_key: (kind, handler) for kind, handler in HANDLERS.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from kafka_protocol.errors import CorruptRecordError, ErrorCode
@@ -13,6 +14,7 @@ from tests.simulation.kafka.addresses import endpoints
 from tests.simulation.kafka.batches import (
     Stored,
     as_messages,
+    as_stored,
     batches_of,
     magic_of,
     placed,
@@ -25,15 +27,17 @@ from tests.simulation.kafka.replica import ACKS_ALL, Replica
 from tests.simulation.kafka.verification import verify
 
 _Row = ProduceRequest.TopicProduceData.PartitionProduceData
+_Bad = ProduceResponse.TopicProduceResponse.PartitionProduceResponse.BatchIndexAndErrorMessage
 _Result = ProduceResponse.TopicProduceResponse.PartitionProduceResponse
 
 _BY_ID: Final = 13
 _TELLS_LEADER: Final = 10  # KIP-951
 _ONLY_NEW: Final = 3
 _HAS_ZSTD: Final = 7
+_MAX_AHEAD_MS: Final = 3_600_000
 _MUTES: Final = 6
 # These tell the log start although they are errors (ReplicaManager.appendRecordsToLocalLog).
-_TELL_START: Final = (ErrorCode.NOT_ENOUGH_REPLICAS,)
+_TELL_START: Final = (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.INVALID_TIMESTAMP)
 _INTERNAL: Final = ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
@@ -81,7 +85,7 @@ class _Produce:
         error = append.check()
         if error:
             start = replica.log.start_offset if error in _TELL_START else -1
-            self._finish(result, error, append.error_message, start)
+            self._finish(result, error, append.error_message, start, append.bad_records)
             return
 
         def verified(error: ErrorCode) -> None:
@@ -142,13 +146,19 @@ class _Produce:
         self._finish(result, error)
 
     def _finish(
-        self, result: Any, error: ErrorCode, message: str | None = None, start: int = -1
+        self,
+        result: Any,
+        error: ErrorCode,
+        message: str | None = None,
+        start: int = -1,
+        bad_records: Sequence[int] = (),
     ) -> None:
         if error:
             _fill(
                 result,
                 error_code=int(error),
                 error_message=message,
+                record_errors=[_Bad(batch_index=index) for index in bad_records],
                 base_offset=-1,
                 log_append_time_ms=-1,
                 log_start_offset=start,
@@ -188,6 +198,7 @@ class _Append:
 
     Attributes:
         transactional_header: That of a batch in a transaction, which is to be verified.
+        bad_records: The places of the records that made the broker refuse the batch.
     """
 
     def __init__(self, call: Call, replica: Replica, records: bytes) -> None:
@@ -197,6 +208,7 @@ class _Append:
         self.next_offset = -1
         self.log_append_time = -1
         self.error_message: str | None = None
+        self.bad_records: list[int] = []
         self._call = call
         self._records = records
         self._header: BatchHeader | None = None
@@ -231,7 +243,20 @@ class _Append:
             return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
         if header.is_transactional:
             self.transactional_header = header
-        return ErrorCode.NONE
+        return self._check_timestamps(header)
+
+    def _check_timestamps(self, header: BatchHeader) -> ErrorCode:
+        """Refuse records from the future; which ones, is decoded only then."""
+        broker = self._call.broker
+        topic = broker.image.topics[self.replica.topic_partition.topic]
+        ahead_ms = topic.number("message.timestamp.after.max.ms", _MAX_AHEAD_MS)
+        latest = broker.now_ms + ahead_ms
+        stamps = topic.config.get("message.timestamp.type") == "LogAppendTime"
+        if stamps or header.max_timestamp <= latest or not broker.release.limits_timestamps:
+            return ErrorCode.NONE
+        records = as_stored(self._records).records()
+        self.bad_records = [i for i, record in enumerate(records) if record.timestamp > latest]
+        return ErrorCode.INVALID_TIMESTAMP
 
     def append(self) -> ErrorCode:
         """Append, unless it is a duplicate or out of order."""

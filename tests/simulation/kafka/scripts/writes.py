@@ -13,6 +13,7 @@ from tests.simulation.kafka.requests import (
 )
 from tests.simulation.kafka.scripts.steps import (
     UNKNOWN_ID,
+    T,
     create,
     describe_producers,
     init,
@@ -48,6 +49,9 @@ def refused_writes(peer: Peer, topic: str) -> None:
     damaged = bytearray(good)
     damaged[-2] ^= 1
     for records in (bytes(damaged), batch(b"v" * 1000), good + good, b""):
+        peer.ask(produce_request(records, tp), ProduceResponse, 11)
+    for timestamp in (T + 3_000 * 86_400_000, 0, -1):
+        records = batch(b"a", b"b", timestamp=timestamp)
         peer.ask(produce_request(records, tp), ProduceResponse, 11)
     for acks in (2, -2):
         peer.ask(produce_request(good, tp, acks=acks), ProduceResponse, 11)
