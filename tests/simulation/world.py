@@ -124,9 +124,10 @@ class World:
         return [TopicPartition(topic, number) for number in range(count)]
 
     def _end(self, partition: TopicPartition) -> int | None:
-        """Where a log ends, once all of its transactions are decided; None while nobody knows."""
+        """Where a log ends, once all of it is replicated and decided; None until then."""
         try:
-            end = self.cluster.high_watermark(partition)
+            # A leader that has just started knows an older high watermark.
+            end = self.cluster.log_end(partition)
             return end if self.cluster.last_stable_offset(partition) == end else None
         except NoLeaderError:
             return None
@@ -330,7 +331,7 @@ class World:
             found = found or self._is_stuck or self.is_level()
             self.scheduler.call_after(_CHECK_MS, check)
 
-        check()
+        self.scheduler.call_after(quiet_ms - self.scheduler.elapsed_ms + 1, check)
         self.scheduler.run(lambda: found, until_ms)
         self.outcome.is_level = found and not self._is_stuck
         self.outcome.is_stuck = self._is_stuck
