@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation.network import Link
-from tests.simulation.scenario import EXECUTORS, INPUT, OUTPUT, Fault, Scenario
+from tests.simulation.scenario import EXECUTORS, INPUT, MOST_ADDED, OUTPUT, Fault, Scenario
 from tests.simulation.spark import DRIVER_HOST
 
 if TYPE_CHECKING:
@@ -209,6 +209,13 @@ KINDS: Final[dict[str, Kind]] = {
         _roll,
         (500, 5_000),
     ),
+    "add partitions": Kind(
+        1,
+        lambda rng, scenario: {"count": rng.randint(1, MOST_ADDED)},
+        lambda world, a: world.cluster.add_partitions(
+            INPUT, world.scenario.topics[0].partitions + a["count"]
+        ),
+    ),
     "delete records": Kind(
         0.5,
         lambda rng, scenario: {
@@ -220,6 +227,7 @@ KINDS: Final[dict[str, Kind]] = {
             TopicPartition(a["topic"], a["partition"]), a["share"]
         ),
     ),
+    "compact": Kind(0.5, _nothing, lambda world, a: world.compact()),
     "partition network": Kind(3, _one_way, _hold, _let_go, (100, 40_000)),
     "reset connections": Kind(3, _link, _reset),
     "half open": Kind(1, _link, _half_open),

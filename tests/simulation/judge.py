@@ -68,9 +68,14 @@ def _expected(outcome: Outcome, partition: Partition) -> list[LogRecord]:
 def _kept(
     outcome: Outcome, partition: Partition, expected: list[LogRecord], found: Container[object]
 ) -> list[LogRecord]:
-    """The expected records without those that were deleted before they were read."""
+    """The expected records without those that were gone before they were read."""
     start = outcome.starts.get(partition, 0)
-    return [each for each in expected if each.offset >= start or each[2:4] in found]
+    compacted = outcome.compacted.get(partition, frozenset())
+    return [
+        each
+        for each in expected
+        if (each.offset >= start and each.offset not in compacted) or each[2:4] in found
+    ]
 
 
 def _losses(outcome: Outcome) -> Iterator[str]:
@@ -80,7 +85,8 @@ def _losses(outcome: Outcome) -> Iterator[str]:
     for partition in _inputs(outcome):
         again = outcome.first_again.get(partition, 0)
         expected = [each for each in _expected(outcome, partition) if each.offset >= again]
-        lost = len(expected) - len(_kept(outcome, partition, expected, rows))
+        start = outcome.starts.get(partition, 0)
+        lost = sum(each.offset < start and each[2:4] not in rows for each in expected)
         if lost and not any(_named(partition) in each for each in reports):
             yield f"{_named(partition)}: {lost} records were deleted unread, and nothing was logged"
 
@@ -120,6 +126,17 @@ def _files(outcome: Outcome) -> Iterator[str]:
         yield from _differences(_named(partition), expected, actual)
     for partition in rows:
         yield f"rows of {_named(partition)}, which does not exist"
+
+
+def _attempts(outcome: Outcome) -> Iterator[str]:
+    """Each attempt of a task reads what is in the log, also one that lost."""
+    logs = {where: {each.offset: each for each in log} for where, log in outcome.logs.items()}
+    for name, rows in outcome.attempts.items():
+        for row in rows:
+            record = logs.get((row.topic, row.partition), {}).get(row.offset)
+            if record is None or record[1:4] != row[3:6]:
+                yield f"file {name}: {_short(row)} is not the record {_short(record)}"
+                break
 
 
 def _output(outcome: Outcome) -> Iterator[str]:
@@ -234,6 +251,7 @@ _CHECKS: Final[tuple[Callable[[Outcome], Iterator[str]], ...]] = (
     _errors,
     _acknowledged,
     _files,
+    _attempts,
     _output,
     _losses,
     _plans,

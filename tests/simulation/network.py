@@ -70,6 +70,14 @@ class Link:
     cuts_response: bool = False
     connections: dict[int, Connection] = field(default_factory=dict)
 
+    def takes_cut(self, *, is_request: bool) -> bool:
+        """Whether the frame that is sent now breaks off; only one does."""
+        if is_request:
+            is_cut, self.cuts_request = self.cuts_request, False
+        else:
+            is_cut, self.cuts_response = self.cuts_response, False
+        return is_cut
+
 
 class _Pipe:
     """One direction of a connection."""
@@ -89,9 +97,7 @@ class _Pipe:
         if link.holds_requests if self._is_request else link.holds_responses:
             self._held.append(data)
             return
-        name = "cuts_request" if self._is_request else "cuts_response"
-        if data is not None and len(data) > 1 and getattr(link, name):
-            setattr(link, name, False)
+        if data is not None and len(data) > 1 and link.takes_cut(is_request=self._is_request):
             data = data[: network.random.randrange(1, len(data))]
             self._arrive(data)
             self._arrive(data, self._connection.reset)

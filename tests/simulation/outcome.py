@@ -51,6 +51,7 @@ class Outcome:
         level_ms: When it was, or when the run ended.
         logs: Input and output, by topic and partition, with what was deleted.
         starts: Where each log begins now.
+        compacted: Offsets of records that are in a log no more.
         is_stuck: Whether records were lost, and the query fails with that at each start.
         first, first_again: Where the query began, at the first and at the last plan of its first
             micro-batch; 0 where it is not known.
@@ -69,6 +70,7 @@ class Outcome:
     level_ms: float = 0.0
     logs: dict[tuple[str, int], Sequence[LogRecord]] = field(default_factory=dict)
     starts: dict[tuple[str, int], int] = field(default_factory=dict)
+    compacted: dict[tuple[str, int], frozenset[int]] = field(default_factory=dict)
     first: dict[tuple[str, int], int] = field(default_factory=dict)
     first_again: dict[tuple[str, int], int] = field(default_factory=dict)
     sent: list[Sent] = field(default_factory=list)

@@ -19,7 +19,7 @@ from tests.simulation.world import KeepingHandler, World
 
 _LOGGERS: Final = ("kafka_spark_source", "kafka_protocol")
 
-_COLLECT_EVERY_RUNS: Final = 10
+_COLLECT_EVERY_RUNS: Final = 25
 _runs = count()
 
 

@@ -15,8 +15,11 @@ INPUT: Final = "in"
 OUTPUT: Final = "out"
 COMMIT_LOG: Final = "decisions"
 
+# How many partitions may be added to the input.
+MOST_ADDED: Final = 2
+
 # Kinds of faults after which records may be missing.
-LOSSES: Final = ("delete records",)
+LOSSES: Final = ("delete records", "compact")
 
 EXECUTORS: Final = ("executor-1", "executor-2")
 

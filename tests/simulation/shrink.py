@@ -29,7 +29,7 @@ _OPTIONS: Final = ("source", "write", "producer")
 _KEPT_OPTIONS: Final = ("startingOffsets", "kafka.isolation.level")
 
 
-def shrink(scenario: Scenario, fails: Fails, most_runs: int = 400) -> Scenario:
+def shrink(scenario: Scenario, fails: Fails, most_runs: int = 200) -> Scenario:
     """The smallest scenario that can be found which still fails.
 
     Args:

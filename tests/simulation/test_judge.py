@@ -10,7 +10,7 @@ import pytest
 from tests.simulation.disk import Row
 from tests.simulation.judge import violations
 from tests.simulation.outcome import LogRecord, Outcome, Sent, Waited
-from tests.simulation.scenario import INPUT, OUTPUT, Part, Scenario, Send, Sink, Topic
+from tests.simulation.scenario import INPUT, OUTPUT, Fault, Part, Scenario, Send, Sink, Topic
 from tests.simulation.spark import Plan
 
 COUNT = 6
@@ -153,6 +153,49 @@ def test_a_micro_batch_that_is_another_one_when_it_is_planned_again() -> None:
     assert any("ended at 3 and, planned again, at 4" in each for each in violations(outcome))
     outcome.plans = (first, again._replace(ranges=((INPUT, 0, 1, 3),)), last)
     assert any("planned again, [('in', 0, 1, 3)]" in each for each in violations(outcome))
+
+
+def test_an_attempt_that_read_something_else() -> None:
+    assert violations(good(attempts={"0/0-0": [row(0), row(1)]})) == []
+    for other in (row(1)._replace(value=b"x"), row(9)):
+        (violation,) = violations(good(attempts={"0/0-0": [row(0), other]}))
+        assert violation.startswith("file 0/0-0: Row(")
+
+
+def test_deleted_records_may_be_missing_if_that_is_reported() -> None:
+    outcome = good(starts={IN: 4})
+    outcome.scenario = replace(outcome.scenario, faults=(Fault(1, "delete records", 0, {}),))
+    outcome.batches[1] = [row(4), row(5)]
+    assert violations(outcome) == ["in-0: 1 records were deleted unread, and nothing was logged"]
+    outcome.warnings = ["Could not read records in offset [3, 4) for topic partition in-0"]
+    assert violations(outcome) == []
+    outcome.starts = {IN: 3}
+    assert any("1 records are lost" in each for each in violations(outcome))
+
+
+def test_compacted_records_may_be_missing() -> None:
+    outcome = good(compacted={IN: frozenset({3, 4})})
+    outcome.batches[1] = [row(4), row(5)]
+    assert violations(outcome) == []
+    outcome.batches[1] = [row(4)]
+    assert any("1 records are lost" in each for each in violations(outcome))
+
+
+def test_a_query_may_fail_with_a_loss_only_if_it_should() -> None:
+    outcome = good(is_stuck=True, is_level=False, errors=["DataLossError: ..."])
+    assert violations(outcome) == []
+    outcome.scenario = replace(
+        outcome.scenario, source=outcome.scenario.source | {"failOnDataLoss": "false"}
+    )
+    assert violations(outcome) == [
+        "failOnDataLoss is false, and the query failed: DataLossError: ..."
+    ]
+
+
+def test_records_before_the_start_of_the_query_are_not_expected() -> None:
+    outcome = good(first={IN: 3})
+    outcome.batches[0] = []
+    assert violations(outcome) == []
 
 
 def test_errors_waits_frames_and_ends() -> None:

@@ -1,44 +1,49 @@
-"""A slice of the simulation: fixed seeds, and new ones in `make test-all`; and all cases."""
+"""A slice of the simulation: fixed seeds, and new ones in `make test-all`; and all cases.
+
+Each in a process of its own, in which sets have the same order each time.
+"""
 
 from __future__ import annotations
 
+import os
 import random
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.simulation.campaign import campaign
-from tests.simulation.drawing import draw
-from tests.simulation.judge import violations
-from tests.simulation.run import run
-from tests.simulation.scenario import from_json
+from tests.own_process import ROOT, run_command
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.json"))
-SECONDS = 25
+
+
+def simulate(*arguments: object) -> list[str]:
+    """The lines of `python -m tests.simulation`; fails with all of them if it finds something."""
+    command = [sys.executable, "-m", "tests.simulation", *map(str, arguments)]
+    path = os.pathsep.join(map(str, (ROOT, ROOT / "protocol")))
+    return run_command(ROOT, command, PYTHONPATH=path).splitlines()
 
 
 @pytest.mark.no_cover
 def test_fixed_seeds() -> None:
-    totals = campaign(0, seconds=SECONDS)
-    assert not totals.failures
-    assert totals.seeds > 3
+    assert simulate("--seed", 0, "--seconds", 25)[-1].endswith("; 0 failed")
 
 
 @pytest.mark.no_cover
 @pytest.mark.slow
 def test_new_seeds() -> None:
-    totals = campaign(random.randrange(2**31), seconds=60)
-    assert not totals.failures
+    first = random.randrange(2**31)
+    assert simulate("--seed", first, "--seconds", 60)[-1].endswith("; 0 failed")
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
 def test_cases_that_failed_once(case: Path) -> None:
-    outcome, _ = run(from_json(case.read_text()))
-    assert violations(outcome) == []
+    simulate("--scenario", case)
 
 
 @pytest.mark.no_cover
 def test_a_seed_gives_the_same_run() -> None:
-    scenario = draw(7)
-    digests = {run(scenario)[0].digest for _ in range(2)}
-    assert len(digests) == 1
+    first, second = (simulate("--seed", 7)[-1] for _ in range(2))
+    assert "digest" in first
+    assert first == second

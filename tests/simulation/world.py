@@ -26,7 +26,15 @@ from tests.simulation.network import Network
 from tests.simulation.outcome import LogRecord, Outcome, Sent, Waited
 from tests.simulation.processes import Process, Processes, ProcessKilledError, Strand
 from tests.simulation.producers import SendingProducer, appended, value_of
-from tests.simulation.scenario import COMMIT_LOG, EXECUTORS, INPUT, OUTPUT, Scenario, Send
+from tests.simulation.scenario import (
+    COMMIT_LOG,
+    EXECUTORS,
+    INPUT,
+    MOST_ADDED,
+    OUTPUT,
+    Scenario,
+    Send,
+)
 from tests.simulation.scheduler import EventScheduler
 from tests.simulation.spark import DRIVER_HOST, Driver, History, QuerySettings
 from tests.simulation.tasks import Cluster, Executors, TaskFailedError
@@ -45,7 +53,7 @@ class World:
 
     def __init__(self, scenario: Scenario) -> None:
         seed = scenario.seed
-        self.scenario = scenario
+        self.scenario: Scenario = scenario
         self.scheduler = EventScheduler(seed)
         self.trace = Trace(self.scheduler)
         self.processes = Processes(self.scheduler, self.trace)
@@ -68,7 +76,6 @@ class World:
         self.history: History = History()
         self.outcome = Outcome(scenario)
         self.driver_strand: Strand | None = None
-        self._driver: Driver | None = None
         self._producing = 0
         self._is_stuck = False  # with a loss that the query must not pass over
         self._deleted: dict[TopicPartition, list[LogRecord]] = defaultdict(list)
@@ -84,7 +91,8 @@ class World:
                 topic.name, topic.partitions, topic.replication, dict(topic.config)
             )
         if scenario.sink != "files":
-            partitions = scenario.topics[0].partitions
+            # Partitions of the input may be added.
+            partitions = scenario.topics[0].partitions + MOST_ADDED
             self.cluster.create_topic(OUTPUT, partitions, min(3, scenario.nodes), {})
         for fault in scenario.faults:
             later(fault.at_ms, partial(self._fault, fault.kind, fault.arguments))
@@ -104,17 +112,22 @@ class World:
             return False
         processed = self.disk.processed()
         for topic in self.scenario.topics:
-            for number in range(topic.partitions):
-                partition = TopicPartition(topic.name, number)
+            for partition in self._partitions(topic.name):
+                number = partition.partition
                 end = self._end(partition)
                 if end is None or processed.get(topic.name, {}).get(str(number), 0) < end:
                     return False
         return True
 
+    def _partitions(self, topic: str) -> list[TopicPartition]:
+        count = len(self.cluster.controller.topics[topic].partitions)
+        return [TopicPartition(topic, number) for number in range(count)]
+
     def _end(self, partition: TopicPartition) -> int | None:
-        """Where a log ends, once all of its transactions are decided; None while nobody knows."""
+        """Where a log ends, once all of it is replicated and decided; None until then."""
         try:
-            end = self.cluster.high_watermark(partition)
+            # A leader that has just started knows an older high watermark.
+            end = self.cluster.log_end(partition)
             return end if self.cluster.last_stable_offset(partition) == end else None
         except NoLeaderError:
             return None
@@ -150,7 +163,7 @@ class World:
         )
         driver = Driver(life, settings, self.disk, self.executors, self.history)
         strand = Strand(f"driver {life}", Process(f"driver {life}", DRIVER_HOST))
-        self._driver, self.driver_strand = driver, strand
+        self.driver_strand = strand
         self.trace.note(strand.name, "starts")
         self.processes.start(strand, driver.run, lambda result: self._driver_ended(driver, result))
 
@@ -247,12 +260,13 @@ class World:
         names = [topic.name for topic in self.scenario.topics]
         names += [OUTPUT] if self.scenario.sink != "files" else []
         for name in names:
-            for number in range(self.scenario.topics[0].partitions):
-                partition = TopicPartition(name, number)
+            for partition in self._partitions(name):
                 outcome.starts[partition] = self.cluster.log_start(partition)
                 records = {each.offset: each for each in self._deleted[partition]}
                 # What is deleted on one broker only comes back when another one leads.
-                records |= {each.offset: each for each in self._log(partition)}
+                now = {each.offset: each for each in self._log(partition)}
+                outcome.compacted[partition] = frozenset(records.keys() - now.keys())
+                records |= now
                 outcome.logs[partition] = [records[offset] for offset in sorted(records)]
         outcome.batches = {batch: self.disk.rows_of(batch) for batch in self.disk.manifest}
         outcome.attempts = dict(self.disk.files)
@@ -279,6 +293,15 @@ class World:
             return
         start = self.cluster.log_start(partition)
         self._deleted[partition] += [each for each in log if before <= each.offset < start]
+
+    def compact(self) -> None:
+        """Compact the input; what it was is kept for the judge."""
+        for partition in self._partitions(INPUT):
+            try:
+                self._deleted[partition] += self._log(partition)
+            except NoLeaderError:
+                return
+        self.cluster.compact(INPUT)
 
     def _log(self, partition: TopicPartition) -> list[LogRecord]:
         return [
@@ -308,7 +331,7 @@ class World:
             found = found or self._is_stuck or self.is_level()
             self.scheduler.call_after(_CHECK_MS, check)
 
-        check()
+        self.scheduler.call_after(quiet_ms - self.scheduler.elapsed_ms + 1, check)
         self.scheduler.run(lambda: found, until_ms)
         self.outcome.is_level = found and not self._is_stuck
         self.outcome.is_stuck = self._is_stuck

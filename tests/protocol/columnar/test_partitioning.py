@@ -229,6 +229,6 @@ def test_sticky_with_keys_and_several_topics() -> None:
 
 def test_each_task_has_its_own_random_order() -> None:
     keys: list[Key] = [None] * 5
-    orders = {tuple(chosen(task_partitioner("default", 1), keys, 5)) for _ in range(200)}
+    orders = {tuple(chosen(task_partitioner("default", 1, seed), keys, 5)) for seed in range(200)}
     assert {order[0] for order in orders} == {0, 1, 2, 3, 4}
     assert len(orders) > 50  # of 120

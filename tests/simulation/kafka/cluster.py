@@ -293,6 +293,10 @@ class SimulatedCluster:
         """The offset before which everything is deleted."""
         return self._best(topic_partition).log.start_offset
 
+    def log_end(self, topic_partition: TopicPartition) -> int:
+        """The offset of the next record, replicated or not."""
+        return self._best(topic_partition).log.end_offset
+
     def high_watermark(self, topic_partition: TopicPartition) -> int:
         return self._best(topic_partition).high_watermark
 

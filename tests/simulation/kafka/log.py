@@ -67,7 +67,9 @@ class ReplicaLog:
 
     def append(self, stored: Stored) -> None:
         """Add a batch behind the others."""
-        if stored.base_offset < self.end_offset:
+        # The log start of an empty replica can lie within the leader's first batch.
+        is_first = not self.batches and stored.next_offset > self.start_offset
+        if stored.base_offset < self.end_offset and not is_first:
             raise ValueError(f"{stored.base_offset} is below the end of {self}")
         if stored.epoch > self.last_epoch:
             self.epochs.append((stored.epoch, stored.base_offset))
