@@ -1,0 +1,261 @@
+"""The planted faults: what is wrong, and the text that is replaced in one file of the product.
+
+Each is a fault that a client can have, and that tests with one example of it may miss. A test holds
+that each text is in its file once, so that the table stays true while the code changes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+
+class Planted(NamedTuple):
+    """A fault.
+
+    Attributes:
+        name: What is wrong.
+        path: The file.
+        right: Its text.
+        wrong: The text in its place.
+    """
+
+    name: str
+    path: str
+    right: str
+    wrong: str
+
+    def apply(self, root: Path) -> None:
+        """Put the fault into a copy of the product."""
+        file = root / self.path
+        text = file.read_text()
+        assert text.count(self.right) == 1, f"{self.path} has another text: {self.name}"
+        file.write_text(text.replace(self.right, self.wrong))
+
+
+_CLIENT: Final = "protocol/kafka_protocol/client"
+_COLUMNAR: Final = "protocol/kafka_protocol/columnar"
+_SOURCE: Final = "kafka_spark_source"
+
+FAULTS: Final = (
+    # --- Memory and connections
+    Planted(
+        "a receive buffer is used for the next frame, too",
+        "protocol/kafka_protocol/framing.py",
+        "self._memory, self._filled = memoryview(bytearray(size)), 0",
+        "buffer = globals().setdefault('_reused', bytearray(2**24))\n"
+        "        self._memory, self._filled = memoryview(buffer)[:size], 0",
+    ),
+    Planted(
+        "the correlation id of a response is not compared",
+        "protocol/kafka_protocol/connection.py",
+        "if correlation_id != expected.correlation_id:",
+        "if correlation_id < 0:",
+    ),
+    Planted(
+        "a connection is used again after a time-out",
+        f"{_CLIENT}/broker/broker.py",
+        "            self.close()\n            self.silent_since_ms = self._waits_from_ms\n",
+        "            self.silent_since_ms = self._waits_from_ms\n",
+    ),
+    # --- Reading
+    Planted(
+        "the last record of a range is dropped",
+        f"{_COLUMNAR}/decode.py",
+        "inside = (rows.offset >= windows[0].from_offset) & "
+        "(rows.offset < windows[0].until_offset)",
+        "inside = (rows.offset >= windows[0].from_offset) & "
+        "(rows.offset < windows[0].until_offset - 1)",
+    ),
+    Planted(
+        "records before the range are kept",
+        f"{_COLUMNAR}/decode.py",
+        "inside = (rows.offset >= windows[0].from_offset) & "
+        "(rows.offset < windows[0].until_offset)",
+        "inside = (rows.offset >= 0) & (rows.offset < windows[0].until_offset)",
+    ),
+    Planted(
+        "rows of several partitions are cut at the first range",
+        f"{_COLUMNAR}/decode.py",
+        "inside = (rows.offset >= first[of_row]) & (rows.offset < until[of_row])",
+        "inside = (rows.offset >= first[of_row]) & (rows.offset < until[0])",
+    ),
+    Planted(
+        "the aborted list is off by one",
+        "protocol/kafka_protocol/records/transactions.py",
+        "self._pending[0].first_offset < header.next_offset",
+        "self._pending[0].first_offset < header.base_offset",
+    ),
+    Planted(
+        "an abort marker does not end the transaction",
+        "protocol/kafka_protocol/records/transactions.py",
+        "                self._producers.remove(header.producer_id)\n",
+        "                pass\n",
+    ),
+    Planted(
+        "control batches are read as records",
+        f"{_COLUMNAR}/batch_columns.py",
+        "wanted = is_new & ~headers.is_control",
+        "wanted = is_new",
+    ),
+    Planted(
+        "uncommitted records are fetched whatever the isolation level",
+        f"{_CLIENT}/consumer/fetch_request.py",
+        "isolation_level=ISOLATION_LEVELS[config.isolation_level],",
+        "isolation_level=0,",
+    ),
+    Planted(
+        "the position moves to the end of the range after any batch",
+        f"{_CLIENT}/consumer/fetch.py",
+        "self._position, self._epoch = found.position, found.epoch",
+        "self._position, self._epoch = self._wanted.until_offset, found.epoch",
+    ),
+    Planted(
+        "a range of several is done after its first response",
+        f"{_CLIENT}/consumer/fetch_request.py",
+        "return self.rest.from_offset >= self.rest.until_offset",
+        "return self.rest.from_offset > 0",
+    ),
+    Planted(
+        "an end of several partitions is that of one",
+        f"{_CLIENT}/consumer/list_offsets.py",
+        "                found[topic_partition] = offset\n",
+        "                found |= dict.fromkeys(positions, offset)\n",
+    ),
+    Planted(
+        "older metadata replaces newer leaders",
+        f"{_CLIENT}/cluster/leader_epochs.py",
+        "            if newer:\n",
+        "            if newer and not newer:\n",
+    ),
+    Planted(
+        "retries have no deadline",
+        f"{_CLIENT}/clock.py",
+        "if min(self._deadline.remaining_ms, self._unreachable.remaining_ms) < backoff_ms:",
+        "if backoff_ms < 0:",
+    ),
+    # --- Streams
+    Planted(
+        "the pinned start is forgotten",
+        f"{_SOURCE}/streaming/micro_batches.py",
+        "        end = {**end, **pinned, **restarted}\n",
+        "        end = {**end, **restarted}\n",
+    ),
+    Planted(
+        "the first micro-batch that runs again starts elsewhere",
+        f"{_SOURCE}/streaming/micro_batches.py",
+        "            start = self._start.before(end)\n",
+        "            start = self._start.offsets\n",
+    ),
+    Planted(
+        "a planned micro-batch ends at the end of the log",
+        f"{_SOURCE}/streaming/micro_batches.py",
+        "        planned = plan_stream(start, end, earliest)\n"
+        "        for loss in planned.losses:\n",
+        "        end = {tp: (self._observed.latest or end).get(tp, at) for tp, at in end.items()}\n"
+        "        planned = plan_stream(start, end, earliest)\n"
+        "        for loss in planned.losses:\n",
+    ),
+    Planted(
+        "a rate limit skips an offset",
+        f"{_SOURCE}/planning/splitting.py",
+        "        start = until\n",
+        "        start = until + (left > 1 and until < whole.until_offset - 1)\n",
+    ),
+    Planted(
+        "new partitions begin at their ends",
+        f"{_SOURCE}/streaming/micro_batches.py",
+        "        begin = {tp: at for tp, at in {**earliest, **start}.items() if tp in available}\n",
+        "        start = {**available, **start}\n"
+        "        begin = {tp: at for tp, at in {**earliest, **start}.items() if tp in available}\n",
+    ),
+    Planted(
+        "lost records are passed over without a word",
+        f"{_SOURCE}/reading/data_loss.py",
+        "    if fail_on_data_loss:\n",
+        "    if fail_on_data_loss and not loss:\n",
+    ),
+    # --- Writing
+    Planted(
+        "a sequence is used again after an error",
+        f"{_CLIENT}/producer/partition_queue.py",
+        "        self.returned.append(batch)\n",
+        "        self.returned.append(batch)\n"
+        "        self.next_sequence = header_of(batch.data).base_sequence\n",
+    ),
+    Planted(
+        "a batch that failed is sent with a new producer id",
+        f"{_CLIENT}/producer/producer.py",
+        "return error.error is ErrorCode.UNKNOWN_PRODUCER_ID and self._try_new_id()",
+        "self._id = new_producer_id(self._cluster, self._request_deadline())\n"
+        "        for queue in self._queues.values():\n"
+        "            queue.renumber(self._id)\n"
+        "        return True",
+    ),
+    Planted(
+        "batches that failed are sent in the reverse order",
+        f"{_CLIENT}/producer/partition_queue.py",
+        "self.waiting.extendleft(reversed(self.returned))",
+        "self.waiting.extendleft(self.returned)",
+    ),
+    Planted(
+        "a batch whose connection broke is taken for written",
+        f"{_CLIENT}/producer/producer.py",
+        "            for topic_partition in request.topics:\n"
+        "                self._return(topic_partition, error)\n"
+        "            return\n",
+        "            for topic_partition in request.topics:\n"
+        "                self._acknowledge(Outcome(topic_partition, None, -1))\n"
+        "            return\n",
+    ),
+    Planted(
+        "a task ends without waiting for acknowledgements",
+        f"{_CLIENT}/pool.py",
+        "        producer.flush()\n",
+        "        producer.push(1_000_000)\n",
+    ),
+    Planted(
+        "batches have no producer id",
+        f"{_CLIENT}/producer/producer.py",
+        "        if not (self._transaction or config.enable_idempotence):\n",
+        "        if not self._transaction:\n",
+    ),
+    # --- Exactly once
+    Planted(
+        "the decision is written after the transactions are ended",
+        f"{_SOURCE}/writing/exactly_once.py",
+        "            decisions.decide(decision)\n",
+        "            _commit(config, transactions)\n            decisions.decide(decision)\n",
+    ),
+    Planted(
+        "an unknown commit is taken for done",
+        f"{_CLIENT}/producer/coordinated.py",
+        "        results[key] = _Result(unanswered, may_be_done=True)\n",
+        "        results[key] = _Result(None)\n",
+    ),
+    Planted(
+        "a decided micro-batch is written again",
+        f"{_SOURCE}/writing/exactly_once.py",
+        "        if self.claim.is_done(task):\n",
+        "        if self.claim.is_done(task) and task.partition < 0:\n",
+    ),
+    Planted(
+        "a decision is taken for carried out",
+        f"{_SOURCE}/writing/exactly_once.py",
+        "    failures = _commit(config, decision.transactions)\n    fenced",
+        "    failures: dict[TaskWrite, KafkaError] = {}\n    fenced",
+    ),
+    Planted(
+        "the newest records of the commit log are not read",
+        f"{_SOURCE}/writing/log_reader.py",
+        "    start, end = list_log_bounds(cluster, topic_partition, deadline)\n",
+        "    start, end = list_log_bounds(cluster, topic_partition, deadline)\n"
+        "    end = max(start, end - 4)\n",
+    ),
+    Planted(
+        "two attempts of a task use one transactional id, and none is fenced",
+        f"{_SOURCE}/writing/exactly_once.py",
+        "            self._check_undecided()\n        except",
+        "        except",
+    ),
+)
