@@ -84,7 +84,7 @@ def _lines(command: list[str], cwd: Path, path: str, seconds: float) -> list[str
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        shown = error.stdout.decode() if isinstance(error.stdout, bytes) else error.stdout or ""
+        shown = (error.stdout or b"").decode()
         return [*shown.splitlines(), "FOUND a seed does not end"]
     if done.returncode:
         # What the fault breaks outside of the judge's view is found, too.
