@@ -50,7 +50,8 @@ def draw(seed: int) -> Scenario:
     sinks: list[Sink] = ["files", "files", "at least once"]
     if can_transact:
         sinks += ["exactly once", "exactly once"]
-    value_bytes = rng.choice((8, 40, 40, 300))
+    # With the largest ones responses are received in memory of their own.
+    value_bytes = rng.choice((8, 40, 40, 300, 3_000))
     scenario = Scenario(
         seed,
         release=release,

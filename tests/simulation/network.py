@@ -30,6 +30,10 @@ _KEEPS_EVERY_FETCH: Final = 10
 _API_NAMES: Final = {int(key): key.name for key in ApiKey}
 
 
+# What `Transport.read` asks the kernel for at least.
+_READ_BYTES: Final = 4096
+
+
 class Session(Protocol):
     """The broker's end of a connection."""
 
@@ -241,17 +245,21 @@ class SimulatedStream:
     def read(self, wanted_bytes: int, deadline: Deadline) -> bytes:
         """As `Stream.read`."""
         self._wait(deadline)
-        return self._connection.arrived.popleft()
+        # As much as a real one reads at once, so that the rest of a large frame has to be received.
+        return self._taken(max(wanted_bytes, _READ_BYTES))
 
     def read_into(self, buffer: memoryview, deadline: Deadline) -> int:
         """As `Stream.read_into`."""
         self._wait(deadline)
+        data = self._taken(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _taken(self, most: int) -> bytes:
         data = self._connection.arrived.popleft()
-        count = min(len(data), len(buffer))
-        buffer[:count] = data[:count]
-        if count < len(data):
-            self._connection.arrived.appendleft(data[count:])
-        return count
+        if len(data) > most:
+            self._connection.arrived.appendleft(data[most:])
+        return data[:most]
 
     @property
     def has_buffered_data(self) -> bool:
