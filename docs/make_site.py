@@ -51,7 +51,7 @@ def _stage_page(page: Path, place: str) -> None:
 
 def _place_of(target: Path) -> str:
     """Where the site has a file of the repository; copies it there if it is no page."""
-    if target.is_relative_to(DOCS):
+    if target.is_relative_to(DOCS) and target.suffix != ".py":
         return target.relative_to(DOCS).as_posix()
     path = target.relative_to(ROOT).as_posix()
     if path in _PLACES:

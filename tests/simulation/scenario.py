@@ -83,6 +83,7 @@ class Scenario:
         value_bytes: The size of values.
         speculation_ms: When a task gets a second attempt; None for never.
         loser_ms, orphan_ms: How long a losing attempt, and a dead driver's tasks, go on.
+        begin_ms: When the first driver starts.
         restart_ms: From the end of a driver to the next one.
     """
 
@@ -103,6 +104,7 @@ class Scenario:
     speculation_ms: float | None = None
     loser_ms: float = 50.0
     orphan_ms: float = 0.0
+    begin_ms: float = 1.0
     restart_ms: float = 500.0
     pause_ms: float = 500.0
 

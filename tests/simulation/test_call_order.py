@@ -102,11 +102,12 @@ def test_the_order_of_the_simulated_engine() -> None:
             Send(30_000, "producer-0", "plain", (Part(INPUT, 0, 6, 3),)),
         ),
         source={"startingOffsets": "earliest", "maxOffsetsPerTrigger": "3"},
+        begin_ms=10_000,  # when the first records are there
         restart_ms=40_000,
     )
     with simulated(scenario) as world:
         world.begin()
-        world.scheduler.run(lambda: world.outcome.lives == 1, 1_000)
+        world.scheduler.run(lambda: world.outcome.lives == 1, 11_000)
         calls = engine_calls(world)
         assert next(calls) == NEW
         world.executors.dies_at_call = 1

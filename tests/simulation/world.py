@@ -104,7 +104,7 @@ class World:
             if send.kind == "appended":
                 self._producing += len(send.parts)
                 later(send.at_ms, partial(self._append, send))
-        later(1, self._start_driver)
+        later(scenario.begin_ms, self._start_driver)
 
     def is_level(self) -> bool:
         """Whether everything that can be read is processed, and committed in Spark's log."""
