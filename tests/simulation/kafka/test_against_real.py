@@ -66,7 +66,7 @@ def _compare(kafka: KafkaCluster, release: str, script: Script) -> None:
 def test_a_simulated_broker_answers_as_a_real_one(
     kafka_cluster: KafkaCluster, script: Script
 ) -> None:
-    _compare(kafka_cluster, "4.3", script)
+    _compare(kafka_cluster, "4.4", script)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_three_simulated_brokers_answer_as_three_real_ones(
     three_brokers: KafkaCluster, script: TrioScript
 ) -> None:
     topic = f"script-{next(_numbers)}"
-    simulated = SimulatedTrio("4.3")
+    simulated = SimulatedTrio("4.4")
     script(simulated, topic)
     with real_trio(three_brokers) as real:
         script(real, topic)
