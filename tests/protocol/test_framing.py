@@ -300,6 +300,17 @@ def test_a_frame_may_be_received_in_both_ways(directly: int) -> None:
     assert [bytes(frame), bytes(following)] == [content, b"four"]
 
 
+def test_the_rest_of_a_large_frame_comes_at_once() -> None:
+    """The frame's first memory is too small for it, and all of its bytes are there."""
+    content = bytes(range(250)) * 8_000
+    buffer = FrameBuffer(len(content))
+    buffer.receive_data(len(content).to_bytes(4, "big"))
+    assert buffer.next_frame() is None
+    buffer.receive_data(content + FOUR)
+    frames = [buffer.next_frame(), buffer.next_frame()]
+    assert [bytes(frame) for frame in frames if frame is not None] == [content, b"four"]
+
+
 def test_a_stated_size_allocates_little_memory() -> None:
     """The broker says 100 MB and sends 2: most of the rest is not allocated."""
     received = missing = 2 * 1024 * 1024
