@@ -68,9 +68,8 @@ def quick(**options: Any) -> AbstractContextManager[tuple[TransactionalCluster, 
     On a busy machine the client may not wait for ApiVersions until it comes, and then assumes an
     old broker: one that has transactions.
     """
-    return transactional(
-        **({"request_timeout_ms": 100, "broker_version_fallback": "0.11.0"} | options)
-    )
+    defaults: dict[str, Any] = {"request_timeout_ms": 100, "broker_version_fallback": "0.11.0"}
+    return transactional(**(defaults | options))
 
 
 def commit(client: Cluster, *values: bytes) -> None:
