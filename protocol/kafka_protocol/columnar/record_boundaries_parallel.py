@@ -143,5 +143,5 @@ def _sizes() -> Longs:
     two_bytes = ((first & 0x7F | second << 7) >> 1) + 2
     sizes = np.where(first < 0x80, one_byte, np.where(second < 0x80, two_bytes, 0))
     sizes[first % 2 == 1] = 0  # a negative length
-    sizes.flags.writeable = False  # all threads share it
+    sizes.setflags(write=False)  # all threads share it
     return sizes
