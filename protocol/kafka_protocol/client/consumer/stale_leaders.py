@@ -16,6 +16,7 @@ from kafka_protocol.client.clock import Deadline, shuffle
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.exchange import Leaders, exchange
 from kafka_protocol.client.cluster.metadata import Topic, has_topic_id, metadata_request
+from kafka_protocol.errors import BrokerConnectionError
 from kafka_protocol.messages.metadata import MetadataResponse
 from kafka_protocol.topic_partition import TopicPartition
 
@@ -30,9 +31,10 @@ def superseded(cluster: Cluster, answered: Leaders, deadline: Deadline) -> set[T
     """The partitions of which a broker knows a newer leader than the one that answered.
 
     The cluster's metadata has the newer leaders afterwards. Brokers below 2.1 tell no leader
-    epochs, and a single broker has no other: none is found there.
+    epochs, and a single broker has no other: none is found there. A broker whose next response is
+    another caller's is not asked.
     """
-    with_epoch = {tp: leader for tp, (leader, _) in answered.items() if leader.epoch > _NO_EPOCH}
+    with_epoch = {tp: led for tp, led in answered.items() if led[0].epoch > _NO_EPOCH}
     nodes = sorted(cluster.node_ids)
     if not with_epoch or len(nodes) < 2:
         return set()
@@ -42,19 +44,28 @@ def superseded(cluster: Cluster, answered: Leaders, deadline: Deadline) -> set[T
 
     def send(node_id: int) -> SentRequest:
         broker = cluster.broker(node_id, limit)
+        if broker.in_flight:
+            raise BrokerConnectionError(f"{broker} has responses to come")
         return broker.send(metadata_request(broker, names), limit)
 
     told = exchange(nodes[:_ASKED], send, MetadataResponse, limit)
     newer: set[TopicPartition] = set()
     for _, response in told.responses.values():
         topics = cluster.learn(response)
-        for tp, leader in with_epoch.items():
-            topic = topics.get(tp.topic)
-            is_same = topic is not None and topic.topic_id == answered[tp][1].topic_id
-            now = topic.partitions.get(tp.partition) if topic is not None and is_same else None
-            if now is not None and now.epoch > leader.epoch:
-                newer.add(tp)
+        newer |= {
+            tp
+            for tp, (leader, topic) in with_epoch.items()
+            if _epoch_told(topics.get(tp.topic), topic, tp.partition) > leader.epoch
+        }
     return newer
+
+
+def _epoch_told(told: Topic | None, answered: Topic, partition: int) -> int:
+    """The leader epoch in a response, if it is about the same topic."""
+    if told is None or told.topic_id != answered.topic_id:
+        return _NO_EPOCH
+    leader = told.partitions.get(partition)
+    return _NO_EPOCH if leader is None else leader.epoch
 
 
 class ToldEnds:

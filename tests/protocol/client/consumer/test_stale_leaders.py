@@ -108,6 +108,17 @@ def test_brokers_out_of_reach_tell_nothing() -> None:
         assert offset_of(client) == 1
 
 
+def test_a_broker_with_a_response_to_come_is_not_asked() -> None:
+    """Its next response is another caller's: asking would only close the connection."""
+    with replaced_leader() as (_, client):
+        soon = Deadline.after(SOON_MS)
+        broker = client.broker(3, soon)
+        sent = broker.send(ListOffsetsRequest(topics=[]), soon)
+        assert offset_of(client) == 3
+        assert broker.receive(sent, ListOffsetsResponse, soon).topics == []
+        assert client.broker(3, soon) is broker
+
+
 def test_metadata_without_epochs_tells_nothing() -> None:
     with replaced_leader() as (cluster, _):
         cluster.offer(MetadataRequest, VersionRange(0, 6))
@@ -130,13 +141,20 @@ def lower(response: ListOffsetsResponse) -> None:
     response.topics[0].partitions[0].offset = 1
 
 
-def test_an_end_that_is_lower_than_before_is_asked_again() -> None:
+@contextmanager
+def told_three() -> Iterator[tuple[ScriptedCluster, Cluster]]:
+    """A single broker told this process that the log ends at 3."""
     with ScriptedCluster() as cluster:
         cluster.add_topic("t")
         for value in (b"a", b"b", b"c"):
             cluster.append(PARTITION, value)
         with closing(cluster.client()) as client:
             assert offset_of(client) == 3
+            yield cluster, client
+
+
+def test_an_end_that_is_lower_than_before_is_asked_again() -> None:
+    with told_three() as (cluster, _):
         cluster.spoil(ListOffsetsRequest, faults.only(1, faults.changed(lower)))
         with closing(cluster.client()) as another:  # a new plan of the same process
             assert offset_of(another) == 3
@@ -145,16 +163,11 @@ def test_an_end_that_is_lower_than_before_is_asked_again() -> None:
 
 def test_an_end_that_stays_lower_counts() -> None:
     """The log was truncated."""
-    with ScriptedCluster() as cluster:
-        cluster.add_topic("t")
-        for value in (b"a", b"b", b"c"):
-            cluster.append(PARTITION, value)
-        with closing(cluster.client()) as client:
-            assert offset_of(client) == 3
-            cluster.log(PARTITION).truncate(2)
-            assert offset_of(client) == 2
-            assert offset_of(client) == 2
-            assert len(cluster.asked(ListOffsetsRequest)) == 1 + 2 + 1
+    with told_three() as (cluster, client):
+        cluster.log(PARTITION).truncate(2)
+        assert offset_of(client) == 2
+        assert offset_of(client) == 2
+        assert len(cluster.asked(ListOffsetsRequest)) == 1 + 2 + 1
 
 
 def test_a_poll_asks_again_for_a_lower_end() -> None:
