@@ -119,6 +119,19 @@ def test_a_broker_with_a_response_to_come_is_not_asked() -> None:
         assert client.broker(3, soon) is broker
 
 
+def other_id(response: MetadataResponse) -> None:
+    for topic in response.topics:
+        topic.topic_id = uuid.UUID(int=7)
+
+
+def test_another_topic_of_the_same_name_tells_nothing() -> None:
+    """Its epochs are not those of the topic that answered."""
+    with replaced_leader() as (cluster, client):
+        for node in (NEW, 3):
+            cluster.spoil(MetadataRequest, faults.changed(other_id), node)
+        assert offset_of(client) == 1
+
+
 def test_metadata_without_epochs_tells_nothing() -> None:
     with replaced_leader() as (cluster, _):
         cluster.offer(MetadataRequest, VersionRange(0, 6))
