@@ -163,7 +163,7 @@ bench-formats: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-benc
 CHAOS_MINUTES ?= 30
 
 chaos: $(VENV)/.installed-bench
-	$(BIN)/python -m tests.chaos --minutes $(CHAOS_MINUTES) $(CHAOS_SEED:%=--seed %)
+	$(BIN)/python -m tests.endurance.chaos --minutes $(CHAOS_MINUTES) $(CHAOS_SEED:%=--seed %)
 
 # For how long: `make fuzz FUZZ_SECONDS=60`.
 FUZZ_SECONDS ?= 600
@@ -182,11 +182,11 @@ simulate: $(VENV)/.installed-dev
 SOAK_MINUTES ?= 120
 
 soak: $(VENV)/.installed-bench
-	$(BIN)/python -m tests.soak --minutes $(SOAK_MINUTES)
+	$(BIN)/python -m tests.endurance.soak --minutes $(SOAK_MINUTES)
 
 # The same with nothing of this project: what Spark itself keeps.
 soak-spark-alone: $(VENV)/.installed-bench
-	$(BIN)/python -m tests.soak --minutes $(SOAK_MINUTES) --of spark-alone --folder build/soak-spark-alone
+	$(BIN)/python -m tests.endurance.soak --minutes $(SOAK_MINUTES) --of spark-alone --folder build/soak-spark-alone
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.run import run
+from tests.endurance.chaos.run import run
 
 log = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.soak.run import soak
-from tests.soak.sampling import PYTHON_ROLES, ROLES
+from tests.endurance.soak.run import soak
+from tests.endurance.soak.sampling import PYTHON_ROLES, ROLES
 
 pytestmark = [
     pytest.mark.integration,

@@ -20,8 +20,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
+from tests.endurance.soak.topics import COPIED, JOB_ROWS, SOURCE, STREAMED, WRITTEN
 from tests.jobs.stream_to_files import STARTED
-from tests.soak.topics import COPIED, JOB_ROWS, SOURCE, STREAMED, WRITTEN
 from tests.spark_session import run_session
 
 STOP: Final = "stop"

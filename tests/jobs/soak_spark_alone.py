@@ -28,8 +28,8 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.streaming.query import StreamingQuery
 
+from tests.endurance.soak.topics import JOB_ROWS, PARTITIONS
 from tests.jobs.soak import TRIGGER, run_until_stop
-from tests.soak.topics import JOB_ROWS, PARTITIONS
 
 # In a micro-batch: about what the soak test's writers write in a second.
 _ROWS = 100

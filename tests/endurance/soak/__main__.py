@@ -1,4 +1,6 @@
-"""`python -m tests.soak [--minutes 120] [--folder build/soak] [--of spark-alone]`: the soak test.
+"""The command line of the soak test.
+
+    python -m tests.endurance.soak [--minutes 120] [--folder build/soak] [--of spark-alone]
 
 `--of spark-alone` measures what Spark itself keeps, with nothing of this project.
 Exits with 1 if something grew, or was not delivered once and in order.
@@ -14,9 +16,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tests.soak import report
-from tests.soak.run import RUNS, Findings
-from tests.soak.slopes import judge_all
+from tests.endurance.soak import report
+from tests.endurance.soak.run import RUNS, Findings
+from tests.endurance.soak.slopes import judge_all
 
 # Below this, 1 MiB an hour is less than what a process needs to settle.
 _JUDGED_SECONDS = 55 * 60

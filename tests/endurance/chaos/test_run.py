@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.chaos.checks import COPIES
-from tests.chaos.run import standstill
-from tests.chaos.sinks import Sample
+from tests.endurance.chaos.checks import COPIES
+from tests.endurance.chaos.run import standstill
+from tests.endurance.chaos.sinks import Sample
 
 
 def samples(source: list[int], slowest: list[int]) -> list[Sample]:

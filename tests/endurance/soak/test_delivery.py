@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tests.soak import report
-from tests.soak.delivery import faults_of, written
-from tests.soak.slopes import Series, judge_all
+from tests.endurance.soak import report
+from tests.endurance.soak.delivery import faults_of, written
+from tests.endurance.soak.slopes import Series, judge_all
 from tests.stream_records import Record
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.chaos.delivery import Differences, Findings, compare, numbered
+from tests.endurance.chaos.delivery import Differences, Findings, compare, numbered
 
 counts = st.integers(0, 50)
 

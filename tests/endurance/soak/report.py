@@ -10,7 +10,7 @@ from typing import Final
 from rich.table import Table
 
 from benchmarks.report import pyplot
-from tests.soak.slopes import RULES, Series, Verdict, warm_up_seconds
+from tests.endurance.soak.slopes import RULES, Series, Verdict, warm_up_seconds
 
 _UNITS: Final = {"rss": "MiB", "live heap": "MiB"}
 _WIDTH: Final = 11

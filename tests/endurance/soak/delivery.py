@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tests.soak.topics import PARTITIONS
+from tests.endurance.soak.topics import PARTITIONS
 from tests.stream_records import Record
 from tests.witness import values_of
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kafka_spark_source.testing.waiting import Deadline
-from tests.chaos.checks import (
+from tests.endurance.chaos.checks import (
     COPIES,
     AllDifferences,
     aborted_but_seen,
@@ -23,10 +23,10 @@ from tests.chaos.checks import (
     missing,
     settled,
 )
-from tests.chaos.delivery import Findings
-from tests.chaos.scene import Scene, running
-from tests.chaos.schedule import Round, rounds
-from tests.chaos.sinks import Sample
+from tests.endurance.chaos.delivery import Findings
+from tests.endurance.chaos.scene import Scene, running
+from tests.endurance.chaos.schedule import Round, rounds
+from tests.endurance.chaos.sinks import Sample
 from tests.jobs.chaos_copies import TRANSACTION_TIMEOUT_MS
 from tests.witness import values_of
 

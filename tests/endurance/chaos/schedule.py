@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.chaos.faults import FAULTS, Fault, Place
+from tests.endurance.chaos.faults import FAULTS, Fault, Place
 
 _SECOND_FAULT = 0.4
 _HOLD_SECONDS = (1.0, 8.0)

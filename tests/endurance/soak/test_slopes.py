@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.soak.slopes import (
+from tests.endurance.soak.slopes import (
     Series,
     Verdict,
     after,

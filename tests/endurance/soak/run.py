@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Final
 
 from kafka_spark_source.testing import KafkaCluster
+from tests.endurance.soak import topics
+from tests.endurance.soak.delivery import copy_of, faults_of, written
+from tests.endurance.soak.objects import count_objects, environment, find_jcmd, live_objects
+from tests.endurance.soak.sampling import PYTHON_ROLES, Sample, joined, roles_of, use_of
 from tests.jobs.soak import JOBS, STOP
-from tests.soak import topics
-from tests.soak.delivery import copy_of, faults_of, written
-from tests.soak.objects import count_objects, environment, find_jcmd, live_objects
-from tests.soak.sampling import PYTHON_ROLES, Sample, joined, roles_of, use_of
 from tests.stream_driver import Driver
 from tests.stream_records import Journal
 

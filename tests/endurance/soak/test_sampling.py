@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from kafka_spark_source.testing.waiting import Deadline
-from tests.soak.objects import LiveObjects, count_objects, environment, parse_histogram
-from tests.soak.sampling import Usage, joined, parse_status, role_of, usage_of
+from tests.endurance.soak.objects import LiveObjects, count_objects, environment, parse_histogram
+from tests.endurance.soak.sampling import Usage, joined, parse_status, role_of, usage_of
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

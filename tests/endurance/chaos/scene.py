@@ -14,9 +14,9 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.ports import HOST
-from tests.chaos.proxy import Proxy
-from tests.chaos.sinks import Watcher
-from tests.chaos.transactions import transactions
+from tests.endurance.chaos.proxy import Proxy
+from tests.endurance.chaos.sinks import Watcher
+from tests.endurance.chaos.transactions import transactions
 from tests.integration.clients import soon
 from tests.jobs.chaos_copies import FAILED
 from tests.stream_driver import Driver

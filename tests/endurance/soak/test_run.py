@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.soak.run import Findings, keeping_samples
+from tests.endurance.soak.run import Findings, keeping_samples
 
 SERIES = {("reader", "rss"): [(0.0, 1.0)]}
 

@@ -17,7 +17,7 @@ from kafka_protocol.client.clock import Deadline as RequestDeadline
 from kafka_protocol.client.clock import Retry
 from kafka_protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 from kafka_spark_source.testing.waiting import Deadline
-from tests.chaos.scene import MOST_PARTITIONS, Scene
+from tests.endurance.chaos.scene import MOST_PARTITIONS, Scene
 from tests.integration.access import limit_rate
 from tests.integration.clients import soon
 from tests.jobs.chaos_copies import CLIENT_ID

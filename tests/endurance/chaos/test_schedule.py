@@ -6,8 +6,8 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.chaos.faults import FAULTS
-from tests.chaos.schedule import rounds
+from tests.endurance.chaos.faults import FAULTS
+from tests.endurance.chaos.schedule import rounds
 
 seeds = st.integers(0, 10**9)
 

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.report import pyplot
-from tests.chaos.checks import COPIES
-from tests.chaos.run import Result, RoundResult
+from tests.endurance.chaos.checks import COPIES
+from tests.endurance.chaos.run import Result, RoundResult
 
 
 def show(result: Result, console: Console) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from tests.chaos.delivery import Differences, Findings, compare, numbered
-from tests.chaos.sinks import Item
-from tests.chaos.transactions import ABORTED
+from tests.endurance.chaos.delivery import Differences, Findings, compare, numbered
+from tests.endurance.chaos.sinks import Item
+from tests.endurance.chaos.transactions import ABORTED
 from tests.stream_records import Record
 
 Records = Mapping[str, Mapping[int, list[Item]]]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.chaos.checks import (
+from tests.endurance.chaos.checks import (
     COPIES,
     Records,
     aborted_but_seen,
@@ -13,8 +13,8 @@ from tests.chaos.checks import (
     missing,
     settled,
 )
-from tests.chaos.delivery import Findings
-from tests.chaos.sinks import Item
+from tests.endurance.chaos.delivery import Findings
+from tests.endurance.chaos.sinks import Item
 from tests.stream_records import Record
 
 SOURCE: dict[int, list[Item]] = {0: [(0, "a"), (1, "b"), (4, "c")], 1: [(0, "d")]}

@@ -1,6 +1,6 @@
 """Real brokers and real Spark under faults from a seed, and a check that nothing is lost.
 
-    python -m tests.chaos --minutes 30 --seed 7
+    python -m tests.endurance.chaos --minutes 30 --seed 7
 
 Three brokers stand behind proxies. A writer (librdkafka) writes unique values to a topic, some of
 them in transactions that it aborts. One Spark driver with two executors copies the topic three

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.soak import __main__ as command
-from tests.soak.run import Findings
+from tests.endurance.soak import __main__ as command
+from tests.endurance.soak.run import Findings
 
 LEAK = [(10.0 * each, 100.0 + each) for each in range(100)]
 FLAT = [(10.0 * each, 100.0) for each in range(100)]

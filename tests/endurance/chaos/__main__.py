@@ -1,4 +1,4 @@
-"""The command line of `tests.chaos`."""
+"""The command line of `tests.endurance.chaos`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tests.chaos import __doc__ as description
-from tests.chaos.report import save, show
-from tests.chaos.run import run
+from tests.endurance.chaos import __doc__ as description
+from tests.endurance.chaos.report import save, show
+from tests.endurance.chaos.run import run
 
 # A copy must have caught up by then, after all faults of a round are repaired.
 STALL_SECONDS = 30
