@@ -6,8 +6,9 @@ on a new connection, as franz-go does.
 
 A broker older than 0.10 does not know ApiVersions: 0.8 closes the connection, 0.9 may not respond
 at all. A newer broker does the same while it restarts or is stopped, and must not be taken for an
-old one: its records would be read in an old format, without their headers. So a broker counts as
-old only if it responds to an old request, and after that still not to ApiVersions.
+old one: its records would be read, and written, in an old format, without their headers. So a
+broker counts as old only if it responds to an old request, and after that still not to ApiVersions.
+One that has responded to ApiVersions in any way is not old.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ OpenConnection: TypeAlias = Callable[[], BrokerConnection]
 
 # All brokers up to 3.9 serve this; without topics it has no effect and costs them nothing.
 _OLD_REQUEST: Final = ListOffsetsRequest(topics=[])
-_FIRST_WITH_API_VERSIONS: Final = (0, 10)
+FIRST_WITH_API_VERSIONS: Final = "0.10.0"
 
 # The versions to try, each after the broker closed the connection on the one before. Those that
 # close on the newest know 3, which most clients send; every broker with ApiVersions knows 0.
@@ -74,7 +75,12 @@ def negotiate_versions(
 
     chosen: BrokerConnection | None = None
     try:
-        chosen = _choose_connection(first, open_and_keep, config, deadline, expected)
+        if config.api_version_request:
+            version = _first_version(first.address)
+            negotiation = _Negotiation(first, version, open_and_keep, deadline, expected)
+            chosen = _choose_connection(negotiation, config, deadline)
+        else:
+            chosen = _assume(first, config)
         return chosen
     finally:
         for connection in opened:
@@ -83,32 +89,27 @@ def negotiate_versions(
 
 
 def _choose_connection(
-    first: BrokerConnection,
-    open_another: OpenConnection,
-    config: ClientConfig,
-    deadline: Deadline,
-    expected: Identity | None,
+    negotiation: _Negotiation, config: ClientConfig, deadline: Deadline
 ) -> BrokerConnection:
-    if not config.api_version_request:
-        return _assume(first, config)
+    if parse_release(config.broker_version_fallback) >= parse_release(FIRST_WITH_API_VERSIONS):
+        return negotiation.wait(deadline.capped_at(config.api_version_request_timeout_ms))
     timeout_ms = min(config.api_version_request_timeout_ms, deadline.remaining_ms / 2)
-    version = _first_version(first.address)
-    negotiation = _Negotiation(first, version, open_another, deadline, expected)
     try:
         return negotiation.wait(deadline.capped_at(timeout_ms))
     except (ClosedByPeerError, KafkaTimeoutError):
-        if parse_release(config.broker_version_fallback) >= _FIRST_WITH_API_VERSIONS:
+        if negotiation.has_response:
             raise
-    second = open_another()
+    second = negotiation.open_another()
     if not _serves_old_request(second, negotiation, deadline):
         return negotiation.wait(deadline)
     if negotiation.is_closed:
         # It closes on ApiVersions and serves the old request. Try again: it may have restarted.
-        version = _VERSIONS_TO_TRY[-1]
-        negotiation = _Negotiation(open_another(), version, open_another, deadline, expected)
+        negotiation.begin_again(_VERSIONS_TO_TRY[-1])
     try:
         return negotiation.wait(deadline.capped_at(timeout_ms / 2))
     except (ClosedByPeerError, KafkaTimeoutError):
+        if negotiation.has_response:
+            raise
         return _assume(second, config)
 
 
@@ -134,6 +135,10 @@ class _Negotiation:
 
     After UNSUPPORTED_VERSION the next request is on the same connection (KIP-511), after a close
     on another one.
+
+    Attributes:
+        has_response: The broker has responded, be it with an error.
+        is_closed: It closed the connection on every version.
     """
 
     def __init__(
@@ -146,10 +151,20 @@ class _Negotiation:
     ) -> None:
         self._connection = connection
         self._expected = expected
-        self._open_another = open_another
+        self.open_another = open_another
         self._deadline = deadline
         self._has_closed = False
-        self.is_closed = False  # on every version
+        self.has_response = False
+        self.is_closed = False
+        self._send(version)
+
+    def begin_again(self, version: int) -> None:
+        """Forget that the broker closed connections, and send a version on a new one."""
+        self.is_closed = self._has_closed = False
+        self._open_and_send(version)
+
+    def _open_and_send(self, version: int) -> None:
+        self._connection = self.open_another()
         self._send(version)
 
     def _send(self, version: int) -> None:
@@ -169,8 +184,7 @@ class _Negotiation:
                     self.is_closed = True
                     raise
                 self._has_closed = True
-                self._connection = self._open_another()
-                self._send(lower[0])
+                self._open_and_send(lower[0])
         if self._has_closed:
             _remember(self._connection.address, self._version)
         return self._connection
@@ -178,6 +192,7 @@ class _Negotiation:
     def _wait_for_versions(self, deadline: Deadline) -> None:
         while True:
             response = self._connection.receive(deadline)
+            self.has_response = True
             if not isinstance(response, ApiVersionsResponse):
                 raise OutOfStepError(f"{type(response).__name__} came without a request")
             if response.error_code == ErrorCode.NONE:

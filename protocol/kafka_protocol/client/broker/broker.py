@@ -14,9 +14,13 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
-from kafka_protocol.client.broker.api_versions import negotiate_versions
+from kafka_protocol.client.broker.api_versions import (
+    FIRST_WITH_API_VERSIONS,
+    negotiate_versions,
+)
 from kafka_protocol.client.broker.authenticate import authenticate
 from kafka_protocol.client.broker.connection import BrokerConnection
 from kafka_protocol.client.broker.identity import Identity, confirm_identity
@@ -93,7 +97,7 @@ class Broker:
             self._connection = negotiate_versions(
                 connection,
                 lambda: self._open_connection(deadline),
-                config,
+                _without_old_brokers(config, cluster_id),
                 deadline,
                 before_login,
             )
@@ -349,6 +353,13 @@ class Broker:
         is_candidate = is_first and not self._config.security.uses_sasl
         if is_candidate and isinstance(error, ClosedByPeerError):
             raise_if_sasl(self.address, self._config, deadline, context)
+
+
+def _without_old_brokers(config: ClientConfig, cluster_id: str | None) -> ClientConfig:
+    """No broker is taken for an old one in a cluster that told its id (Kafka 0.10.1 and later)."""
+    if cluster_id is None:
+        return config
+    return replace(config, broker_version_fallback=FIRST_WITH_API_VERSIONS)
 
 
 def _expected(cluster_id: str | None, node_id: int | None, config: ClientConfig) -> Identity | None:

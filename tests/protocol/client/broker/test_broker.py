@@ -21,6 +21,7 @@ from kafka_protocol.errors import (
     AuthenticationError,
     BrokerConnectionError,
     BrokerError,
+    ErrorCode,
     KafkaError,
     KafkaTimeoutError,
     ProtocolError,
@@ -219,6 +220,44 @@ def test_fault_11_an_old_broker_must_respond_to_an_old_request(
         ):
             metadata(broker, VersionRange(4, 13))
         assert not broker.is_closed, "nothing was sent"
+
+
+@pytest.mark.parametrize("ending", [close, silent])
+def test_fault_11_a_broker_that_responded_once_is_not_old(
+    connect: Connect, ending: Callable[[Request, int], None]
+) -> None:
+    """A paused broker wakes, and the network fails between the two steps of the negotiation."""
+
+    def step_down_then_end(request: ApiVersionsRequest, version: int) -> ApiVersionsResponse | None:
+        if version:
+            return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+        ending(request, version)
+        return None
+
+    handlers: dict[type[Request], Handler] = {
+        ApiVersionsRequest: step_down_then_end,
+        ListOffsetsRequest: empty_list,
+    }
+    with ScriptedBroker(handlers) as fake:
+        with pytest.raises((BrokerConnectionError, KafkaTimeoutError)):
+            connect(fake.address, api_version_request_timeout_ms=QUICK_MS)
+
+
+@pytest.mark.parametrize("refuse", [close, silent])
+def test_fault_11_no_broker_of_a_cluster_with_an_id_is_old(
+    connect: Connect, refuse: Callable[[Request, int], None]
+) -> None:
+    """Metadata told the cluster's id, as from Kafka 0.10.1 on; so all of its brokers know it."""
+    with ScriptedBroker({ApiVersionsRequest: refuse, ListOffsetsRequest: empty_list}) as fake:
+        with pytest.raises((BrokerConnectionError, KafkaTimeoutError)):
+            Broker(
+                fake.address,
+                7,
+                config(api_version_request_timeout_ms=QUICK_MS),
+                Deadline.after(SOON),
+                cluster_id="c",
+            )
+        assert ListOffsetsRequest not in {type(request) for request, _ in fake.requests}
 
 
 def test_fault_11_the_fallback_is_an_option(connect: Connect) -> None:
