@@ -30,7 +30,6 @@ _SOURCE_OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
 )
 _WRITE_OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
     (0.3, "kafka.compression.type", ("gzip", "snappy", "lz4", "zstd")),
-    (0.3, "kafka.batch.size", ("2000", "8000")),
     (0.2, "kafka.max.in.flight.requests.per.connection", ("1", "2")),
     (0.2, "kafka.request.timeout.ms", ("3000", "10000")),
 )
@@ -61,8 +60,8 @@ def draw(seed: int) -> Scenario:
         topics=(Topic(INPUT, _PARTITIONS, rng.choice((2, 3, 3))),),
         sends=tuple(sorted(_sends(rng, release))),
         source=_source(rng, value_bytes),
-        write=_write(rng, release),
-        producer=_write(rng, release),
+        write=_write(rng, release, value_bytes),
+        producer=_write(rng, release, value_bytes),
         value_bytes=value_bytes,
         slots=rng.choice((2, 4, 6)),
         speculation_ms=rng.choice((None, None, 200.0, 2_000.0)),
@@ -107,8 +106,11 @@ def _source(rng: random.Random, value_bytes: int) -> dict[str, str]:
     return source
 
 
-def _write(rng: random.Random, release: str) -> dict[str, str]:
+def _write(rng: random.Random, release: str, value_bytes: int) -> dict[str, str]:
     options = _options(rng, _WRITE_OPTIONS)
+    if rng.random() < 0.3:
+        records = rng.choice((1, 30, 30, 30, 130, 130, 130))
+        options["kafka.batch.size"] = str((value_bytes + 20) * records)
     if options.get("kafka.compression.type") == "zstd" and parse_release(release) < (2, 1):
         del options["kafka.compression.type"]
     return options

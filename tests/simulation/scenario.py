@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from kafka_protocol.releases import parse_release
@@ -118,7 +119,7 @@ class Scenario:
         """Whether a fault deletes records, so that some may be missing."""
         return any(each.kind in LOSSES for each in self.faults)
 
-    @property
+    @cached_property
     def has_producer_ids(self) -> bool:
         """Whether all brokers recognise a batch that is written again."""
         return parse_release(self.release) >= (0, 11)
