@@ -26,7 +26,7 @@ def test_only_what_the_failure_needs_is_left() -> None:
     assert [each.at_ms for each in smallest.sends] == [send.at_ms]
     assert all(part.length == 1 for part in smallest.sends[0].parts)
     assert "minPartitions" not in smallest.source
-    assert smallest.source["startingOffsets"] == "earliest"
+    assert smallest.source["startingOffsets"] == SCENARIO.source["startingOffsets"]
     assert (smallest.slots, smallest.trigger) == (plain.slots, plain.trigger)
 
 
