@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+# For producers whose records must be in the order of their calls, once each: with several requests
+# in flight a topic that is new can get the second one first.
+IN_ORDER: Final = {"max.in.flight.requests.per.connection": 1}
 
 _FLUSH_SECONDS = 30
 _RESPONSE_SECONDS = 10
@@ -60,7 +65,32 @@ def produce(
     servers: str, topic: str, values: Iterable[bytes | str | None], partition: int = 0
 ) -> None:
     """Writes values to a partition, and returns when they are acknowledged."""
-    producer = Producer({"bootstrap.servers": servers})
+    producer = Producer({"bootstrap.servers": servers, **IN_ORDER})
     for value in values:
         producer.produce(topic, value, partition=partition)
     assert producer.flush(_FLUSH_SECONDS) == 0
+
+
+def repeated_value(topic: str, partition: int, offset: int) -> str:
+    """A value that tells where it belongs, several times."""
+    return f"{topic} {partition} {offset} " * 8
+
+
+def produce_repeated(
+    servers: str, topic: str, partitions: int, records: int, codec: str = "none"
+) -> None:
+    """Writes so many records to each partition, in large batches, and reads them for a check.
+
+    Keys and the header `n` have the offset.
+    """
+    options = {"compression.type": codec, "linger.ms": 100, "batch.size": 200_000}
+    producer = Producer({"bootstrap.servers": servers, **IN_ORDER, **options})
+    for partition in range(partitions):
+        for offset in range(records):
+            number = b"%d" % offset
+            value = repeated_value(topic, partition, offset).encode()
+            producer.produce(topic, value, number, partition, headers={"n": number})
+        assert producer.flush(_FLUSH_SECONDS) == 0
+    for partition in range(partitions):
+        values = [repeated_value(topic, partition, offset) for offset in range(records)]
+        assert records_of(servers, topic, partition) == [*enumerate(values)]

@@ -13,6 +13,7 @@ from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.integration.conftest import MakeTopic
 from tests.integration.example_processes import ROOT, python_in, run_example
+from tests.witness import IN_ORDER
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -66,7 +67,7 @@ def test_demo() -> None:
 
 def test_arrow(make_topic: MakeTopic, kafka_cluster: KafkaCluster) -> None:
     topic = make_topic(partitions=2)
-    producer = Producer({"bootstrap.servers": kafka_cluster.bootstrap_servers})
+    producer = Producer({"bootstrap.servers": kafka_cluster.bootstrap_servers, **IN_ORDER})
     for number in range(1_000):
         producer.produce(topic, f"value {number}".encode(), partition=number % 2)
     assert producer.flush(30) == 0

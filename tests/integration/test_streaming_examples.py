@@ -25,6 +25,7 @@ from tests.integration.example_processes import (
     run_example,
     running_example,
 )
+from tests.witness import IN_ORDER
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.slow]
 
@@ -90,7 +91,7 @@ def sales_in_kafka(spark: SparkSession, servers: str, topic: str) -> list[Row]:
 
 
 def write(servers: str, topic: str, values: Iterable[str | None]) -> None:
-    producer = Producer({"bootstrap.servers": servers})
+    producer = Producer({"bootstrap.servers": servers, **IN_ORDER})
     for value in values:
         producer.produce(topic, value)
     assert producer.flush(30) == 0

@@ -10,13 +10,12 @@ import duckdb
 import polars
 import pyarrow as pa
 import pytest
-from confluent_kafka import Producer
 
 from kafka_protocol.columnar.table import write_table
 from kafka_protocol.columnar.topic import read_topic
 from kafka_spark_source.testing import KafkaCluster
 from tests.integration.conftest import MakeTopic
-from tests.witness import records_of
+from tests.witness import produce_repeated, records_of, repeated_value
 
 pytestmark = pytest.mark.integration
 
@@ -49,10 +48,6 @@ VARIANTS = [
 ]
 
 
-def value_of(topic: str, partition: int, offset: int) -> str:
-    return f"{topic} {partition} {offset} " * 8
-
-
 @pytest.fixture(scope="module")
 def options(kafka_cluster: KafkaCluster) -> dict[str, str]:
     return {"bootstrap.servers": kafka_cluster.bootstrap_servers}
@@ -64,14 +59,7 @@ def topics(make_topic: MakeTopic, options: dict[str, str]) -> list[str]:
     found = []
     for codec in ("none", "lz4", "zstd"):
         topic = make_topic(partitions=PARTITIONS)
-        producer = Producer(
-            options | {"compression.type": codec, "linger.ms": 100, "batch.size": 200_000}
-        )
-        for partition in range(PARTITIONS):
-            for offset in range(RECORDS):
-                value = value_of(topic, partition, offset).encode()
-                producer.produce(topic, value, b"key", partition, headers={"n": b"%d" % offset})
-            assert producer.flush(30) == 0
+        produce_repeated(options["bootstrap.servers"], topic, PARTITIONS, RECORDS, codec)
         found.append(topic)
     return found
 
@@ -89,7 +77,7 @@ def check(topic: str, variant: Variant, table: pa.Table) -> None:
     found = zip(table["partition"].to_pylist(), table["offset"].to_pylist(), strict=True)
     assert [*found] == wanted
     if "value" in variant.columns:
-        values = [value_of(topic, p, o).encode() for p, o in wanted]
+        values = [repeated_value(topic, p, o).encode() for p, o in wanted]
         assert table["value"].to_pylist() == values
     if "headers" in variant.columns:
         headers = [[{"key": "n", "value": b"%d" % o}] for _, o in wanted]
@@ -107,13 +95,6 @@ def read(topic: str, variant: Variant, options: Mapping[str, str]) -> Any:
 
 
 def test_readers(topics: list[str], options: dict[str, str], threads: ThreadPoolExecutor) -> None:
-    for topic in topics:
-        for partition in range(PARTITIONS):
-            values = [value_of(topic, partition, offset) for offset in range(RECORDS)]
-            assert records_of(options["bootstrap.servers"], topic, partition) == [
-                *enumerate(values)
-            ]
-
     def run(number: int) -> None:
         variant, topic = VARIANTS[number % len(VARIANTS)], topics[number % len(topics)]
         check(topic, variant, read(topic, variant, options).read_all())
@@ -130,14 +111,14 @@ def test_writers(
 
     def run(number: int) -> None:
         topic = topics[number]
-        rows = [value_of(topic, 0, offset) for offset in range(RECORDS)]
+        rows = [repeated_value(topic, 0, offset) for offset in range(RECORDS)]
         table = pa.table({"value": pa.array(rows).cast(pa.binary())})
         write_table(table, options | {"compression.type": codecs[number % 4]}, topic=topic)
 
     for _ in threads.map(run, range(THREADS)):
         pass
     for topic in topics:
-        values = [value_of(topic, 0, offset) for offset in range(RECORDS)]
+        values = [repeated_value(topic, 0, offset) for offset in range(RECORDS)]
         assert records_of(options["bootstrap.servers"], topic, 0) == [*enumerate(values)]
 
 
@@ -152,7 +133,7 @@ def test_duckdb_with_two_readers(topics: list[str], options: dict[str, str]) -> 
             "ON f.partition = s.partition AND f.offset = s.offset ORDER BY 1, 2"
         ).fetchall()
     assert rows == [
-        (p, o, *(value_of(topic, p, o).encode() for topic in topics[:2]))
+        (p, o, *(repeated_value(topic, p, o).encode() for topic in topics[:2]))
         for p in range(PARTITIONS)
         for o in range(RECORDS)
     ]

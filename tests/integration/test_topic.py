@@ -32,6 +32,7 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
 from tests.integration.clients import connect
 from tests.integration.conftest import MakeTopic
+from tests.witness import IN_ORDER
 
 pytestmark = pytest.mark.integration
 
@@ -48,7 +49,7 @@ def options(kafka_cluster: KafkaCluster) -> dict[str, str]:
 def topic(make_topic: MakeTopic, options: dict[str, str]) -> str:
     """Two partitions with a record for each second, written by librdkafka."""
     name = make_topic(partitions=2)
-    producer = confluent_kafka.Producer(options)
+    producer = confluent_kafka.Producer({**options, **IN_ORDER})
     for i in range(RECORDS):
         time_ms = int((START + timedelta(seconds=i)).timestamp() * 1000)
         value = f"value {i}".encode()

@@ -18,6 +18,7 @@ from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.integration.conftest import Consume, MakeTopic, Read, Write
 from tests.integration.example_processes import ROOT, run_example
+from tests.witness import IN_ORDER
 
 pytestmark = pytest.mark.integration
 
@@ -38,7 +39,7 @@ def value_of(number: int) -> bytes | None:
 def topic(kafka_cluster: KafkaCluster, make_topic: MakeTopic) -> str:
     """A topic that librdkafka filled; the records of both partitions are equal."""
     name = make_topic(partitions=2)
-    producer = Producer({"bootstrap.servers": kafka_cluster.bootstrap_servers})
+    producer = Producer({"bootstrap.servers": kafka_cluster.bootstrap_servers, **IN_ORDER})
     for partition in range(2):
         for number in range(COUNT):
             producer.produce(
@@ -167,7 +168,7 @@ def test_many_queries_with_many_small_batches(
 ) -> None:
     """Sail 0.7.2 hangs where batches refer to Python's memory (docs/upstream/sail.md)."""
     name = make_topic(partitions=8)
-    producer = Producer({"bootstrap.servers": kafka_cluster.bootstrap_servers})
+    producer = Producer({"bootstrap.servers": kafka_cluster.bootstrap_servers, **IN_ORDER})
     for number in range(8 * COUNT):
         producer.produce(name, value_of(number), key_of(number), number % 8, headers=HEADERS)
     assert producer.flush(30) == 0
