@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping
 
-from tests.endurance.chaos.delivery import Differences, Findings, compare, numbered
 from tests.endurance.chaos.sinks import Item
 from tests.endurance.chaos.transactions import ABORTED
+from tests.endurance.delivery import Differences, Findings, compare, numbered, sentences
 from tests.stream_records import Record
 
 Records = Mapping[str, Mapping[int, list[Item]]]
@@ -18,8 +16,6 @@ AllDifferences = Mapping[str, Mapping[int, Differences]]
 """Of each copy, by partition."""
 
 COPIES = ("again", "once", "files")
-
-_SHOWN = 5
 
 
 def settled(records: Records) -> Records:
@@ -96,32 +92,22 @@ def _values(items: list[Item]) -> list[str]:
 
 def complaints(found: AllDifferences) -> list[str]:
     """A sentence for each thing that must not be. At least once allows duplicates."""
-    return [
-        f"copy `{name}`, partition {partition}: {len(items)} {what}, as {_some(items)}"
-        for name, by_partition in found.items()
-        for partition, each in by_partition.items()
-        for what, items in _forbidden(name, each).items()
-        if items
-    ]
-
-
-def _forbidden(name: str, found: Differences) -> dict[str, Sequence[Any]]:
-    forbidden = {"lost": found.lost, "reordered": found.reordered, "unknown": found.unknown}
-    return forbidden if name == "again" else forbidden | {"twice": found.twice}
+    allowed = {"again": ("behind", "twice")}
+    return _sentences(found, lambda name: allowed.get(name, ("behind",)))
 
 
 def missing(found: AllDifferences) -> list[str]:
     """A sentence for each end of a partition that was not copied."""
+    return _sentences(found, lambda _name: ("lost", "twice", "reordered", "unknown"))
+
+
+def _sentences(found: AllDifferences, allowed: Callable[[str], Collection[str]]) -> list[str]:
     return [
-        f"copy `{name}`, partition {partition}: {len(each.behind)} missing, as {_some(each.behind)}"
+        sentence
         for name, by_partition in found.items()
         for partition, each in by_partition.items()
-        if each.behind
+        for sentence in sentences(f"copy `{name}`, partition {partition}", each, allowed(name))
     ]
-
-
-def _some(items: Sequence[Any]) -> str:
-    return ", ".join(map(repr, islice(items, _SHOWN)))
 
 
 def aborted_but_seen(records: Records) -> list[str]:

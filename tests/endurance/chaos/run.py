@@ -23,10 +23,10 @@ from tests.endurance.chaos.checks import (
     missing,
     settled,
 )
-from tests.endurance.chaos.delivery import Findings
 from tests.endurance.chaos.scene import Scene, running
 from tests.endurance.chaos.schedule import Round, rounds
 from tests.endurance.chaos.sinks import Sample
+from tests.endurance.delivery import Findings
 from tests.jobs.chaos_copies import TRANSACTION_TIMEOUT_MS
 from tests.witness import values_of
 

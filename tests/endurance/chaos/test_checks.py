@@ -13,8 +13,8 @@ from tests.endurance.chaos.checks import (
     missing,
     settled,
 )
-from tests.endurance.chaos.delivery import Findings
 from tests.endurance.chaos.sinks import Item
+from tests.endurance.delivery import Findings
 from tests.stream_records import Record
 
 SOURCE: dict[int, list[Item]] = {0: [(0, "a"), (1, "b"), (4, "c")], 1: [(0, "d")]}
@@ -47,12 +47,12 @@ def test_at_least_once_allows_duplicates_only() -> None:
     assert findings["again"] == findings["once"] == Findings(behind=1, twice=1, reordered=1)
     assert complaints(there) == [
         "copy `again`, partition 0: 1 reordered, as 'b'",
-        "copy `once`, partition 0: 1 reordered, as ('b', 0)",
         "copy `once`, partition 0: 1 twice, as ('a', 1)",
+        "copy `once`, partition 0: 1 reordered, as ('b', 0)",
     ]
     assert missing(there) == [
-        "copy `again`, partition 1: 1 missing, as 'd'",
-        "copy `once`, partition 1: 1 missing, as ('d', 0)",
+        "copy `again`, partition 1: 1 missing at the end, as 'd'",
+        "copy `once`, partition 1: 1 missing at the end, as ('d', 0)",
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from tests.endurance.delivery import compare, sentences
 from tests.endurance.soak.topics import PARTITIONS
 from tests.stream_records import Record
 from tests.witness import values_of
@@ -26,17 +27,11 @@ def written(records: Iterable[Record]) -> Copy:
 
 
 def faults_of(name: str, copy: Copy, expected: Copy) -> list[str]:
-    """A sentence for each partition whose values are not those expected, in their order."""
+    """A sentence for each way in which a copy is not what was expected, once and in order."""
     return [
-        f"{name}, partition {partition}: {_difference(copy[partition], values)}"
+        sentence
         for partition, values in expected.items()
-        if list(copy[partition]) != list(values)
+        for sentence in sentences(
+            f"{name}, partition {partition}", compare(values, copy[partition])
+        )
     ]
-
-
-def _difference(found: Sequence[str], expected: Sequence[str]) -> str:
-    lost = len(set(expected) - set(found))
-    foreign = len(set(found) - set(expected))
-    repeated = len(found) - len(set(found))
-    text = f"{lost} of {len(expected)} values lost, {repeated} repeated, {foreign} not expected"
-    return text if lost or foreign or repeated else "the values are in another order"

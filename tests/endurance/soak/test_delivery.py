@@ -23,10 +23,10 @@ def test_what_was_written_is_in_the_order_of_offsets() -> None:
     ("found", "fault"),
     [
         (["a", "b"], None),
-        (["a"], "1 of 2 values lost, 0 repeated, 0 not expected"),
-        (["a", "b", "b"], "0 of 2 values lost, 1 repeated, 0 not expected"),
-        (["a", "b", "x"], "0 of 2 values lost, 0 repeated, 1 not expected"),
-        (["b", "a"], "the values are in another order"),
+        (["a"], "1 missing at the end, as 'b'"),
+        (["b"], "1 lost, as 'a'"),
+        (["a", "b", "b"], "1 twice, as 'b'"),
+        (["a", "b", "x"], "1 unknown, as 'x'"),
     ],
 )
 def test_faults(found: list[str], fault: str | None) -> None:

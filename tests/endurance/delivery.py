@@ -6,10 +6,14 @@ Items are what the comparison needs to tell records of one partition apart, such
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from itertools import islice
+from typing import Any, Final, NamedTuple, TypeVar
 
 T = TypeVar("T", bound=Hashable)
+
+_WORDS: Final = {"behind": "missing at the end"}
+_SHOWN: Final = 5
 
 
 class Findings(NamedTuple):
@@ -79,3 +83,18 @@ def numbered(items: Iterable[T]) -> list[tuple[T, int]]:
         unique.append((item, counts[item]))
         counts[item] += 1
     return unique
+
+
+def sentences(place: str, found: Differences, allowed: Collection[str] = ()) -> list[str]:
+    """A sentence for each kind of difference that is not allowed, with the first items.
+
+    Args:
+        place: The copy and the partition.
+        found: Its differences.
+        allowed: Names of the fields of `Differences` that are no fault here.
+    """
+    return [
+        f"{place}: {len(items)} {_WORDS.get(kind, kind)}, as {', '.join(map(repr, first))}"
+        for kind, items in found._asdict().items()
+        if kind not in allowed and (first := [*islice(items, _SHOWN)])
+    ]

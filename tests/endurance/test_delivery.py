@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.endurance.chaos.delivery import Differences, Findings, compare, numbered
+from tests.endurance.delivery import Differences, Findings, compare, numbered, sentences
 
 counts = st.integers(0, 50)
 
@@ -64,3 +64,11 @@ def test_numbered_items_are_unique_and_in_order(items: list[int]) -> None:
     found = numbered(items)
     assert len(set(found)) == len(items)
     assert [item for item, _ in found] == items
+
+
+def test_a_sentence_tells_a_few_items_of_what_is_not_allowed() -> None:
+    found = compare(range(20), [0, *range(9, 18), 9])
+    assert sentences("copy", found, allowed=("twice", "behind")) == [
+        "copy: 8 lost, as 1, 2, 3, 4, 5"
+    ]
+    assert sentences("copy", found)[:1] == ["copy: 2 missing at the end, as 18, 19"]
