@@ -186,7 +186,8 @@ soak: $(VENV)/.installed-bench
 
 # The same with nothing of this project: what Spark itself keeps.
 soak-spark-alone: $(VENV)/.installed-bench
-	$(BIN)/python -m tests.endurance.soak --minutes $(SOAK_MINUTES) --of spark-alone --folder build/soak-spark-alone
+	$(BIN)/python -m tests.endurance.soak --minutes $(SOAK_MINUTES) --of spark-alone \
+		--results build/soak-spark-alone
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .

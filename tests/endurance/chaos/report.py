@@ -1,24 +1,25 @@
-"""Shows a run: tables, a plot, and a file with its figures."""
+"""What a run shows: tables, a plot, and figures."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from pathlib import Path
+from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
-from benchmarks.report import pyplot
 from tests.endurance.chaos.checks import COPIES
 from tests.endurance.chaos.run import Result, RoundResult
+from tests.endurance.command import Report
 
 
-def show(result: Result, console: Console) -> None:
-    """Prints a table by fault, and one by copy."""
-    console.print(_by_fault(result), _by_copy(result))
-    for problem in result.problems:
-        console.print(f"PROBLEM: {problem}", style="red", markup=False)
+def report_of(result: Result) -> Report:
+    """Tables by fault and by copy, figures of each round, and how far the copies were behind."""
+    return Report(
+        [_by_fault(result), _by_copy(result)],
+        _figures(result),
+        lambda plt: _plot(plt, result),
+        result.problems,
+    )
 
 
 def _by_fault(result: Result) -> Table:
@@ -50,8 +51,7 @@ def _by_copy(result: Result) -> Table:
     return table
 
 
-def save(result: Result, folder: Path) -> None:
-    """Writes `chaos.json` and `chaos.png`."""
+def _figures(result: Result) -> dict[str, object]:
     rounds = [
         {
             "faults": each.round.name,
@@ -64,20 +64,16 @@ def save(result: Result, folder: Path) -> None:
         }
         for each in result.rounds
     ]
-    figures = {
+    return {
         "seed": result.seed,
-        "problems": list(result.problems),
         "counts": result.counts,
         "findings": {name: found._asdict() for name, found in result.findings.items()},
         "rounds": rounds,
     }
-    (folder / "chaos.json").write_text(json.dumps(figures, indent=2) + "\n")
-    _plot(result, folder / "chaos.png")
 
 
-def _plot(result: Result, file: Path) -> None:
+def _plot(plt: Any, result: Result) -> Any:
     """How far each copy is behind, with the rounds of faults in grey."""
-    plt = pyplot()
     figure, axes = plt.subplots(figsize=(12, 4), layout="constrained")
     minutes = [sample.seconds / 60 for sample in result.samples]
     for name in COPIES:
@@ -87,5 +83,4 @@ def _plot(result: Result, file: Path) -> None:
         axes.axvspan(each.begin / 60, each.repaired / 60, color="0.88", linewidth=0)
     axes.set(xlabel="minutes", ylabel="records behind the source", title=f"seed {result.seed}")
     axes.legend()
-    figure.savefig(file, dpi=110)
-    plt.close(figure)
+    return figure

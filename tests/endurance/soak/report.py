@@ -1,23 +1,48 @@
-"""The results of a soak test: a table, a plot and the samples as JSON."""
+"""The results of a soak test: a table, a plot and the samples."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from rich.table import Table
 
-from benchmarks.report import pyplot
-from tests.endurance.soak.slopes import RULES, Series, Verdict, warm_up_seconds
+from tests.endurance.command import Report
+from tests.endurance.soak.run import Findings
+from tests.endurance.soak.slopes import RULES, Series, Verdict, judge_all, warm_up_seconds
+
+# Below this, 1 MiB an hour is less than what a process needs to settle.
+_JUDGED_SECONDS: Final = 55 * 60
 
 _UNITS: Final = {"rss": "MiB", "live heap": "MiB"}
 _WIDTH: Final = 11
 _PANEL_HEIGHT: Final = 2.6
 
 
-def table(verdicts: Mapping[str, Verdict]) -> Table:
+def report_of(findings: Findings) -> Report:
+    """A table of what grew, and the samples; what grew is a problem, and what was not delivered."""
+    verdicts = judge_all(findings.series, findings.seconds)
+    problems = [f"{name} grows" for name, verdict in verdicts.items() if verdict.grows]
+    problems += findings.faults
+    return Report(
+        [_table(verdicts), *_sentences(findings, is_good=not problems)],
+        _figures(findings, verdicts),
+        lambda plt: _plot(plt, findings.seconds, findings.series),
+        problems,
+    )
+
+
+def _sentences(findings: Findings, *, is_good: bool) -> Iterator[str]:
+    if findings.seconds < _JUDGED_SECONDS:
+        yield "Note: in less than an hour, caches that fill look like growth."
+    yield from (f"Note: {note}." for note in findings.notes)
+    if is_good:
+        copied = f"Both streams copied all {findings.records} records once and in order, and "
+        jobs = f"{findings.jobs} batch jobs succeeded."
+        yield f"Nothing grew. {copied if findings.records else ''}{jobs}"
+
+
+def _table(verdicts: Mapping[str, Verdict]) -> Table:
     """A row for each role and measure."""
     columns = ("measure", "after warm-up", "at the end", "an hour", "limit", "verdict")
     shown = Table(*columns, title="What grew after the warm-up")
@@ -35,30 +60,24 @@ def _words(verdict: Verdict) -> str:
     return "GROWS" if verdict.grows else "stays"
 
 
-def save(
-    file: Path,
-    seconds: float,
-    series: Mapping[tuple[str, str], Series],
-    verdicts: Mapping[str, Verdict],
-    facts: Mapping[str, object],
-) -> None:
-    """Write the samples, the verdicts and other facts of the run."""
-    found = {
-        **facts,
-        "seconds": round(seconds),
-        "warm_up_seconds": round(warm_up_seconds(seconds)),
+def _figures(findings: Findings, verdicts: Mapping[str, Verdict]) -> dict[str, object]:
+    """The samples, the verdicts and other facts of the run."""
+    return {
+        "records": findings.records,
+        "jobs": findings.jobs,
+        "faults": findings.faults,
+        "seconds": round(findings.seconds),
+        "warm_up_seconds": round(warm_up_seconds(findings.seconds)),
         "verdicts": {name: verdict._asdict() for name, verdict in verdicts.items()},
         "samples": {
             f"{role} {measure}": [[round(time, 1), round(value, 3)] for time, value in samples]
-            for (role, measure), samples in series.items()
+            for (role, measure), samples in findings.series.items()
         },
     }
-    file.write_text(json.dumps(found, indent=1) + "\n")
 
 
-def plot(file: Path, seconds: float, series: Mapping[tuple[str, str], Series]) -> None:
+def _plot(plt: Any, seconds: float, series: Mapping[tuple[str, str], Series]) -> Any:
     """Draw a panel for each measure and a line for each role."""
-    plt = pyplot()
     measures = [name for name in RULES if any(name == measure for _, measure in series)]
     size = (_WIDTH, _PANEL_HEIGHT * len(measures))
     figure, panels = plt.subplots(len(measures), 1, figsize=size, sharex=True, squeeze=False)
@@ -72,5 +91,4 @@ def plot(file: Path, seconds: float, series: Mapping[tuple[str, str], Series]) -
         panel.legend(loc="upper left", fontsize="small")
     panels[-1, 0].set_xlabel("minutes; the dotted line ends the warm-up")
     figure.tight_layout()
-    figure.savefig(file, dpi=120)
-    plt.close(figure)
+    return figure

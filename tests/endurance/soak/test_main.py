@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.endurance.command import execute
 from tests.endurance.soak import __main__ as command
 from tests.endurance.soak.run import Findings
 
@@ -19,8 +20,8 @@ FLAT = [(10.0 * each, 100.0) for each in range(100)]
     ("samples", "faults", "words"),
     [
         (FLAT, [], "Nothing grew"),
-        (LEAK, [], "FAILED: reader rss grows."),
-        (FLAT, ["copy, partition 0: 1 of 2 values lost"], "FAILED: copy, partition 0"),
+        (LEAK, [], "PROBLEM: reader rss grows"),
+        (FLAT, ["copy, partition 0: 1 of 2 values lost"], "PROBLEM: copy, partition 0"),
     ],
 )
 def test_growth_and_losses_fail(
@@ -33,7 +34,7 @@ def test_growth_and_losses_fail(
 ) -> None:
     pytest.importorskip("matplotlib", reason="it is installed by `make soak`")
     findings = Findings(1000, {("reader", "rss"): samples}, faults, records=7, jobs=2)
-    arguments = ["soak", "--minutes", "3", "--folder", str(tmp_path)]
+    arguments = ["soak", "--minutes", "3", "--results", str(tmp_path)]
     given: list[float] = []
 
     def soak(seconds: float, folder: Path, on_sample: object) -> Findings:
@@ -43,8 +44,7 @@ def test_growth_and_losses_fail(
 
     monkeypatch.setattr(sys, "argv", arguments)
     monkeypatch.setattr(command, "RUNS", {"pykafka": soak})
-    monkeypatch.setattr(command._console, "file", sys.stdout)
-    assert command.main() == (words != "Nothing grew")
+    assert execute(command.COMMAND) == (words != "Nothing grew")
     assert given == [180]
     assert words in capsys.readouterr().out
     assert json.loads((tmp_path / "soak.json").read_text())["faults"] == faults
