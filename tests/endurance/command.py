@@ -71,8 +71,6 @@ def execute(command: Command) -> int:
     parser.add_argument("--results", type=Path, default=Path("build") / command.name)
     command.arguments(parser)
     given = parser.parse_args()
-    # So that all processes end with this one.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     # A log without a terminal keeps the tables readable.
     width = None if sys.stdout.isatty() else 140
     console = Console(soft_wrap=True, highlight=False, width=width)
@@ -81,7 +79,12 @@ def execute(command: Command) -> int:
     folder = results / "run"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    report = command.run(given, folder, console)
+    # So that all processes end with this one.
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        report = command.run(given, folder, console)
+    finally:
+        signal.signal(signal.SIGTERM, before)
     save(report, results, command.name)
     console.print(*report.shown, sep="\n")
     for problem in report.problems:
