@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from kafka_protocol.releases import parse_release
+from tests.simulation.drawing_jobs import with_jobs
 from tests.simulation.faults import draw_faults
 from tests.simulation.scenario import INPUT, Fault, Part, Scenario, Send, SendKind, Sink, Topic
 
@@ -77,7 +78,7 @@ def draw(seed: int) -> Scenario:
         sink: Sink = "at least once" if scenario.sink == "exactly once" else scenario.sink
         source = scenario.source | {"failOnDataLoss": rng.choice(("false", "false", "true"))}
         scenario = replace(scenario, sink=sink, source=source)
-    return scenario
+    return with_jobs(random.Random(f"{seed} jobs"), scenario)
 
 
 # Without leader epochs (KIP-101) brokers lose acknowledged records when one dies after another.

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Final
 
+from tests.simulation.judge_jobs import job_violations
 from tests.simulation.outcome import LogRecord, Outcome
 from tests.simulation.scenario import INPUT, OUTPUT
 
@@ -257,5 +258,6 @@ _CHECKS: Final[tuple[Callable[[Outcome], Iterator[str]], ...]] = (
     _plans,
     _decoders,
     _waits,
+    job_violations,
     _level,
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tests.simulation.disk import Row
-from tests.simulation.scenario import Scenario
+from tests.simulation.scenario import Job, Scenario
 from tests.simulation.spark import Plan
 
 
@@ -32,6 +32,32 @@ class Sent(NamedTuple):
     partition: int
     value: bytes
     outcome: str
+
+
+class LogState(NamedTuple):
+    """Where a log begins and ends, for all and for readers of committed records."""
+
+    start: int
+    high_watermark: int
+    last_stable_offset: int
+
+
+class JobResult(NamedTuple):
+    """A batch query, as far as it came.
+
+    Attributes:
+        before, after: The logs before it began and when it had ended, as far as they had leaders.
+        tasks: The rows of each task of a read.
+        error: What ended it; None for success.
+        is_unexpected: Whether no query may end with that error.
+    """
+
+    job: Job
+    before: dict[tuple[str, int], LogState]
+    after: dict[tuple[str, int], LogState]
+    tasks: Sequence[Sequence[Row]]
+    error: str | None
+    is_unexpected: bool
 
 
 class Waited(NamedTuple):
@@ -77,6 +103,7 @@ class Outcome:
     batches: dict[int, Sequence[Row]] = field(default_factory=dict)
     attempts: dict[str, Sequence[Row]] = field(default_factory=dict)
     plans: Sequence[Plan] = ()
+    jobs: list[JobResult] = field(default_factory=list)
     processed: dict[tuple[str, int], int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)

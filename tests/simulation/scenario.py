@@ -12,8 +12,11 @@ from kafka_protocol.releases import parse_release
 Sink: TypeAlias = Literal["files", "at least once", "exactly once"]
 SendKind: TypeAlias = Literal["plain", "commit", "abort", "appended"]
 
+JobKind: TypeAlias = Literal["read", "write", "write once"]
+
 INPUT: Final = "in"
 OUTPUT: Final = "out"
+WRITTEN: Final = "written"  # by batch writes
 COMMIT_LOG: Final = "decisions"
 
 # How many partitions may be added to the input.
@@ -61,6 +64,32 @@ class Fault(NamedTuple):
     arguments: dict[str, Any]
 
 
+class Filter(NamedTuple):
+    """`column operator value`; the operator is the class name of Spark's filter."""
+
+    column: str
+    operator: str
+    value: Any
+
+
+class Job(NamedTuple):
+    """A batch query beside the stream.
+
+    Attributes:
+        options: Of a read; a write has those of the scenario.
+        filters: Of a read; Spark passes them on with the option pushDownPredicate.
+        counts: The number of rows of each task of a write.
+        dies_at_call: At which of its calls the driver of the job dies; None for never.
+    """
+
+    at_ms: float
+    kind: JobKind
+    options: dict[str, str]
+    filters: tuple[Filter, ...] = ()
+    counts: tuple[int, ...] = ()
+    dies_at_call: int | None = None
+
+
 @dataclass(frozen=True)
 class Topic:
     """A topic of the input."""
@@ -97,6 +126,7 @@ class Scenario:
     topics: tuple[Topic, ...] = ()
     sends: tuple[Send, ...] = ()
     faults: tuple[Fault, ...] = ()
+    jobs: tuple[Job, ...] = ()
     source: dict[str, str] = field(default_factory=dict)
     write: dict[str, str] = field(default_factory=dict)
     producer: dict[str, str] = field(default_factory=dict)
@@ -128,7 +158,8 @@ class Scenario:
     def quiet_from_ms(self) -> float:
         """When the last fault has ended and the last record is to be sent."""
         faults = [each.at_ms + each.for_ms for each in self.faults]
-        return max([0.0, *faults, *(each.at_ms for each in self.sends)])
+        others = (each.at_ms for each in (*self.sends, *self.jobs))
+        return max([0.0, *faults, *others])
 
     @property
     def records(self) -> int:
@@ -149,4 +180,17 @@ def from_json(text: str) -> Scenario:
         for at, producer, kind, parts, style in data["sends"]
     )
     data["faults"] = tuple(Fault(*each) for each in data["faults"])
+    data["jobs"] = tuple(_job(*each) for each in data.get("jobs", ()))
     return Scenario(**data)
+
+
+def _job(
+    at_ms: float,
+    kind: JobKind,
+    options: dict[str, str],
+    filters: list[list[Any]],
+    counts: list[int],
+    dies_at_call: int | None,
+) -> Job:
+    limits = tuple(Filter(*each) for each in filters)
+    return Job(at_ms, kind, options, limits, tuple(counts), dies_at_call)

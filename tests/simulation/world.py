@@ -11,19 +11,22 @@ import random
 import uuid
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
 from kafka_protocol.errors import DataLossError, KafkaError
 from kafka_protocol.topic_partition import TopicPartition
+from tests.simulation.batch_jobs import options_of
 from tests.simulation.clocks import SimulatedSource
 from tests.simulation.deadlines import most_ms
 from tests.simulation.decoders import differences
 from tests.simulation.disk import Disk
 from tests.simulation.faults import KINDS
+from tests.simulation.job_runner import JobRunner
 from tests.simulation.kafka.cluster import NoLeaderError, SimulatedCluster
 from tests.simulation.network import Network
-from tests.simulation.outcome import LogRecord, Outcome, Sent, Waited
+from tests.simulation.outcome import LogRecord, LogState, Outcome, Sent, Waited
 from tests.simulation.processes import Process, Processes, ProcessKilledError, Strand
 from tests.simulation.producers import SendingProducer, appended, value_of
 from tests.simulation.scenario import (
@@ -32,6 +35,7 @@ from tests.simulation.scenario import (
     INPUT,
     MOST_ADDED,
     OUTPUT,
+    WRITTEN,
     Scenario,
     Send,
 )
@@ -80,6 +84,14 @@ class World:
         self._is_stuck = False  # with a loss that the query must not pass over
         self._deleted: dict[TopicPartition, list[LogRecord]] = defaultdict(list)
         self._servers = ",".join(f"{host}:{port}" for host, port in addresses)
+        self.jobs = JobRunner(
+            scenario.jobs,
+            lambda job: options_of(job, self._servers, scenario.write),
+            self.disk,
+            self.executors,
+            self._states,
+            self.trace,
+        )
 
     # --- The run ----------------------------------------------------------------------------------
 
@@ -104,11 +116,14 @@ class World:
             if send.kind == "appended":
                 self._producing += len(send.parts)
                 later(send.at_ms, partial(self._append, send))
+        if any(job.kind != "read" for job in scenario.jobs):
+            self.cluster.create_topic(WRITTEN, 3, min(3, scenario.nodes), {})
         later(scenario.begin_ms, self._start_driver)
+        self.jobs.start()
 
     def is_level(self) -> bool:
         """Whether everything that can be read is processed, and committed in Spark's log."""
-        if self._producing or self.disk.finished != len(self.disk.ends):
+        if self._producing or not self.jobs.is_done or self.disk.finished != len(self.disk.ends):
             return False
         processed = self.disk.processed()
         for topic in self.scenario.topics:
@@ -258,7 +273,7 @@ class World:
         """What the judge needs."""
         outcome = self.outcome
         names = [topic.name for topic in self.scenario.topics]
-        names += [OUTPUT] if self.scenario.sink != "files" else []
+        names += [each for each in (OUTPUT, WRITTEN) if each in self.cluster.controller.topics]
         for name in names:
             for partition in self._partitions(name):
                 outcome.starts[partition] = self.cluster.log_start(partition)
@@ -271,6 +286,7 @@ class World:
         outcome.batches = {batch: self.disk.rows_of(batch) for batch in self.disk.manifest}
         outcome.attempts = dict(self.disk.files)
         outcome.plans = self.history.plans
+        outcome.jobs = self.jobs.results
         outcome.waits = [Waited(name, ms, most_ms(name)) for name, ms in self.history.waits]
         outcome.processed = _flat(self.disk.processed())
         outcome.first, outcome.first_again = self._first_offsets()
@@ -302,6 +318,19 @@ class World:
             except NoLeaderError:
                 return
         self.cluster.compact(INPUT)
+
+    def _states(self) -> dict[tuple[str, int], LogState]:
+        """The logs of the input, as far as they have leaders."""
+        states: dict[tuple[str, int], LogState] = {}
+        for topic in self.scenario.topics:
+            for partition in self._partitions(topic.name):
+                with suppress(NoLeaderError):
+                    states[partition] = LogState(
+                        self.cluster.log_start(partition),
+                        self.cluster.high_watermark(partition),
+                        self.cluster.last_stable_offset(partition),
+                    )
+        return states
 
     def _log(self, partition: TopicPartition) -> list[LogRecord]:
         return [
