@@ -9,6 +9,7 @@ from typing import Final
 
 from kafka_protocol.releases import parse_release
 from tests.simulation.drawing_jobs import with_jobs
+from tests.simulation.drawing_query import with_query
 from tests.simulation.faults import draw_faults
 from tests.simulation.scenario import INPUT, Fault, Part, Scenario, Send, SendKind, Sink, Topic
 
@@ -78,6 +79,7 @@ def draw(seed: int) -> Scenario:
         sink: Sink = "at least once" if scenario.sink == "exactly once" else scenario.sink
         source = scenario.source | {"failOnDataLoss": rng.choice(("false", "false", "true"))}
         scenario = replace(scenario, sink=sink, source=source)
+    scenario = with_query(random.Random(f"{seed} query"), scenario)
     return with_jobs(random.Random(f"{seed} jobs"), scenario)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from tests.simulation.judge_jobs import job_violations
 from tests.simulation.outcome import LogRecord, Outcome
-from tests.simulation.scenario import INPUT, OUTPUT
+from tests.simulation.scenario import OUTPUT, OUTPUTS
 
 Partition = tuple[str, int]
 
@@ -44,7 +44,7 @@ def _acknowledged(outcome: Outcome) -> Iterator[str]:
     """What a producer was told is written is in the log, once, with its outcome."""
     states: dict[bytes, list[str]] = defaultdict(list)
     for (topic, _), log in outcome.logs.items():
-        if topic == INPUT:
+        if topic not in OUTPUTS:
             for record in log:
                 states[record.value or b""].append(record.outcome)
     for sent in outcome.sent:
@@ -102,7 +102,7 @@ def _all_rows(outcome: Outcome) -> set[object]:
 
 
 def _inputs(outcome: Outcome) -> list[Partition]:
-    return [each for each in outcome.logs if each[0] == INPUT]
+    return [each for each in outcome.logs if each[0] not in OUTPUTS]
 
 
 def _files(outcome: Outcome) -> Iterator[str]:
@@ -120,7 +120,7 @@ def _files(outcome: Outcome) -> Iterator[str]:
         places = _places(outcome, partition)
         found = {each[2:4] for each in rows[partition]}
         wanted = _kept(outcome, partition, _expected(outcome, partition), found)
-        expected = [each._replace(outcome="committed") for each in wanted]
+        expected = [each._replace(outcome="committed", headers=()) for each in wanted]
         expected.sort(key=lambda each: places(each.offset))
         # Rows of different tasks of a micro-batch may come in any order.
         actual = sorted(rows.pop(partition, []), key=lambda each: places(each.offset))
@@ -135,7 +135,9 @@ def _attempts(outcome: Outcome) -> Iterator[str]:
     for name, rows in outcome.attempts.items():
         for row in rows:
             record = logs.get((row.topic, row.partition), {}).get(row.offset)
-            if record is None or record[1:4] != row[3:6]:
+            # Headers are compared if they were asked for.
+            headers = () if record is None or row.headers is None else record.headers
+            if record is None or record[1:4] != row[3:6] or (row.headers or ()) != headers:
                 yield f"file {name}: {_short(row)} is not the record {_short(record)}"
                 break
 
@@ -172,6 +174,37 @@ def _output(outcome: Outcome) -> Iterator[str]:
         if sink == "at least once":
             expected = [*dict.fromkeys(expected)]
         yield from _differences(f"{OUTPUT}-{partition[1]}", expected, visible)
+
+
+def _headers(outcome: Outcome) -> Iterator[str]:
+    """The Kafka sinks write the headers that were read."""
+    reads = outcome.scenario.source.get("includeHeaders") == "true"
+    known = {
+        each.value: each.headers if reads else ()
+        for partition in _inputs(outcome)
+        for each in outcome.logs[partition]
+    }
+    for (topic, number), log in outcome.logs.items():
+        wrong = [each for each in log if each.headers != known.get(each.value, each.headers)]
+        if topic == OUTPUT and wrong:
+            yield f"{topic}-{number}: {_short(wrong[0])} has other headers than the record read"
+
+
+def _group(outcome: Outcome) -> Iterator[str]:
+    """What is committed to a consumer group is the end of a micro-batch that is finished."""
+    for partition, offset in outcome.group.items():
+        ends = {each.get(partition) for each in outcome.ends}
+        if offset not in ends or offset > outcome.processed.get(partition, 0):
+            yield f"{_named(partition)}: {offset} is committed to the group, which is no end"
+
+
+def _start(outcome: Outcome) -> Iterator[str]:
+    """A stream that starts by a timestamp leaves out no record of that time."""
+    text = outcome.scenario.source.get("startingTimestamp")
+    for partition, first in outcome.first.items() if text else ():
+        missed = [e for e in outcome.logs[partition] if e.timestamp_ms >= int(text or 0)]
+        if missed and missed[0].offset < first:
+            yield f"{_named(partition)}: began at {first}, behind the record {_short(missed[0])}"
 
 
 def _sorted(
@@ -254,6 +287,9 @@ _CHECKS: Final[tuple[Callable[[Outcome], Iterator[str]], ...]] = (
     _files,
     _attempts,
     _output,
+    _headers,
+    _group,
+    _start,
     _losses,
     _plans,
     _decoders,

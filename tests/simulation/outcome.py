@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tests.simulation.disk import Row
+from tests.simulation.disk import Headers, Row
 from tests.simulation.scenario import Job, Scenario
 from tests.simulation.spark import Plan
 
@@ -23,6 +23,7 @@ class LogRecord(NamedTuple):
     key: bytes | None
     value: bytes | None
     outcome: str
+    headers: Headers = ()
 
 
 class Sent(NamedTuple):
@@ -79,11 +80,13 @@ class Outcome:
         starts: Where each log begins now.
         compacted: Offsets of records that are in a log no more.
         is_stuck: Whether records were lost, and the query fails with that at each start.
+        group: What the stream has committed to its consumer group.
         first, first_again: Where the query began, at the first and at the last plan of its first
             micro-batch; 0 where it is not known.
         sent: What the scenario's producers were told.
         batches: The rows of each micro-batch in the file sink.
         attempts: All files of tasks, also those of lost attempts, by their names.
+        ends: The end of each micro-batch that was logged, by topic and partition.
         processed: The end of the last finished micro-batch, by topic and partition.
         warnings: What the product logged.
         errors: What ended drivers, as text; with `unexpected`, those that no query may have.
@@ -97,6 +100,7 @@ class Outcome:
     logs: dict[tuple[str, int], Sequence[LogRecord]] = field(default_factory=dict)
     starts: dict[tuple[str, int], int] = field(default_factory=dict)
     compacted: dict[tuple[str, int], frozenset[int]] = field(default_factory=dict)
+    group: dict[tuple[str, int], int] = field(default_factory=dict)
     first: dict[tuple[str, int], int] = field(default_factory=dict)
     first_again: dict[tuple[str, int], int] = field(default_factory=dict)
     sent: list[Sent] = field(default_factory=list)
@@ -105,6 +109,7 @@ class Outcome:
     plans: Sequence[Plan] = ()
     jobs: list[JobResult] = field(default_factory=list)
     processed: dict[tuple[str, int], int] = field(default_factory=dict)
+    ends: list[dict[tuple[str, int], int]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     unexpected: list[str] = field(default_factory=list)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -17,6 +18,11 @@ JobKind: TypeAlias = Literal["read", "write", "write once"]
 INPUT: Final = "in"
 OUTPUT: Final = "out"
 WRITTEN: Final = "written"  # by batch writes
+MORE: Final = "in-more"  # another topic of the input
+GROUP: Final = "watchers"  # to which a stream commits
+
+# All others are input.
+OUTPUTS: Final = (OUTPUT, WRITTEN)
 COMMIT_LOG: Final = "decisions"
 
 # How many partitions may be added to the input.
@@ -111,6 +117,7 @@ class Scenario:
         source, write: Options of the source, and of the sink beside its guarantee.
         producer: Options of the producers.
         value_bytes: The size of values.
+        has_headers: Whether records have headers.
         speculation_ms: When a task gets a second attempt; None for never.
         loser_ms, orphan_ms: How long a losing attempt, and a dead driver's tasks, go on.
         begin_ms: When the first driver starts.
@@ -131,6 +138,7 @@ class Scenario:
     write: dict[str, str] = field(default_factory=dict)
     producer: dict[str, str] = field(default_factory=dict)
     value_bytes: int = 40
+    has_headers: bool = False
     slots: int = 6
     speculation_ms: float | None = None
     loser_ms: float = 50.0
@@ -139,10 +147,24 @@ class Scenario:
     restart_ms: float = 500.0
     pause_ms: float = 500.0
 
+    def reads(self, topic: str, partition: int) -> bool:
+        """Whether the stream has a partition, by its strategy."""
+        if "assign" in self.source:
+            return partition in json.loads(self.source["assign"]).get(topic, [])
+        if "subscribePattern" in self.source:
+            return re.search(self.source["subscribePattern"], topic) is not None
+        return topic in self.source.get("subscribe", INPUT).split(",")
+
     @property
     def is_committed_view(self) -> bool:
         """Whether the query reads committed records only."""
         return self.source.get("kafka.isolation.level") == "read_committed"
+
+    @property
+    def starts_later(self) -> bool:
+        """Whether the stream does not start with the first records."""
+        starts = {key: value for key, value in self.source.items() if key.startswith("starting")}
+        return bool(starts) and starts != {"startingOffsets": "earliest"}
 
     @property
     def loses_records(self) -> bool:

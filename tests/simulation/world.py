@@ -32,6 +32,7 @@ from tests.simulation.producers import SendingProducer, appended, value_of
 from tests.simulation.scenario import (
     COMMIT_LOG,
     EXECUTORS,
+    GROUP,
     INPUT,
     MOST_ADDED,
     OUTPUT,
@@ -129,6 +130,8 @@ class World:
         for topic in self.scenario.topics:
             for partition in self._partitions(topic.name):
                 number = partition.partition
+                if not self.scenario.reads(topic.name, number):
+                    continue
                 end = self._end(partition)
                 if end is None or processed.get(topic.name, {}).get(str(number), 0) < end:
                     return False
@@ -172,7 +175,7 @@ class World:
         settings = QuerySettings(
             scenario.interface,
             scenario.trigger,
-            {"kafka.bootstrap.servers": self._servers, "subscribe": INPUT, **scenario.source},
+            {"kafka.bootstrap.servers": self._servers, **_strategy(scenario), **scenario.source},
             self._sink(),
             scenario.pause_ms,
         )
@@ -231,7 +234,9 @@ class World:
             for send in self.scenario.sends
             if send.producer == name and send.kind != "appended"
         ]
-        producer = SendingProducer(name, sends, options, self.scenario.value_bytes, self._sent)
+        producer = SendingProducer(
+            name, sends, options, self.scenario.value_bytes, self.scenario.has_headers, self._sent
+        )
         run = partial(producer.run, self.scheduler, self.processes, self.trace)
         self._producing += 1
         self.processes.start(Strand(name, Process(name, name)), run, self._producer_ended)
@@ -288,6 +293,8 @@ class World:
         outcome.plans = self.history.plans
         outcome.jobs = self.jobs.results
         outcome.waits = [Waited(name, ms, most_ms(name)) for name, ms in self.history.waits]
+        outcome.group = {**self.cluster.group_offsets(GROUP)}
+        outcome.ends = [_flat(json.loads(each)) for each in self.disk.ends]
         outcome.processed = _flat(self.disk.processed())
         outcome.first, outcome.first_again = self._first_offsets()
         outcome.bad_frames = [
@@ -334,16 +341,18 @@ class World:
 
     def _log(self, partition: TopicPartition) -> list[LogRecord]:
         return [
-            LogRecord(each.offset, each.timestamp, each.key, each.value, each.outcome)
+            LogRecord(each.offset, each.timestamp, each.key, each.value, each.outcome, each.headers)
             for each in self.cluster.log(partition)
         ]
 
     def _first_offsets(self) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int]]:
         """Where the query began, and where it did when its first micro-batch was planned last."""
         begun = [_flat(json.loads(each.start)) for each in self.history.plans if each.batch == 0]
-        if self.scenario.source.get("startingOffsets") == "latest" and self.disk.ends:
-            # Pinned by an empty first micro-batch.
-            begun = [_flat(json.loads(self.disk.ends[0]))]
+        if self.scenario.starts_later and self.disk.ends:
+            # A start that may be another one later is pinned by an empty first micro-batch.
+            pinned = _flat(json.loads(self.disk.ends[0]))
+            started = begun[0] if begun else pinned
+            begun = [{key: min(at, started.get(key, at)) for key, at in pinned.items()}]
         elif not self.scenario.loses_records or not begun:
             begun = [{}]
         return begun[0], begun[-1]
@@ -365,6 +374,11 @@ class World:
         self.outcome.is_level = found and not self._is_stuck
         self.outcome.is_stuck = self._is_stuck
         self.outcome.level_ms = self.scheduler.elapsed_ms
+
+
+def _strategy(scenario: Scenario) -> dict[str, str]:
+    given = {"subscribe", "subscribePattern", "assign"} & scenario.source.keys()
+    return {} if given else {"subscribe": INPUT}
 
 
 def cause_of(error: BaseException) -> BaseException | None:

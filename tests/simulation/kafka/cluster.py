@@ -284,6 +284,15 @@ class SimulatedCluster:
             r for r in self.log(topic_partition) if r.outcome == "committed" and r.offset < until
         ]
 
+    def group_offsets(self, group: str) -> dict[TopicPartition, int]:
+        """What is committed to a group, as its coordinator knows it; empty without one."""
+        for broker in self.brokers.values():
+            _, groups = broker.groups.find(group)
+            if groups is not None and broker.is_running:
+                known = groups.offsets.get(group, {})
+                return {tp: committed.offset for tp, committed in known.items()}
+        return {}
+
     @property
     def unclean_elections(self) -> Sequence[TopicPartition]:
         """The partitions that may have lost acknowledged records, once for each such election."""

@@ -1,0 +1,117 @@
+"""Draws which topics a stream reads, where it starts, and what else its records and options have.
+
+Applied to a scenario that is drawn; with a random number generator of its own, so that the rest of
+a seed stays what it was.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from typing import Final
+
+from kafka_protocol.releases import parse_release
+from tests.simulation.scenario import GROUP, INPUT, MORE, Part, Scenario, Send, Topic
+from tests.simulation.scheduler import START_MS
+
+_LATE_MS: Final = (2_000.0, 5_000.0, 8_000.0)
+_MORE_PARTITIONS: Final = 2
+_STARTS: Final = ("latest-30", "-2s", "group", "specific", "relative", "timestamp", "timestamps")
+
+
+def with_query(rng: random.Random, scenario: Scenario) -> Scenario:
+    """The scenario with its topics, its start, headers and a consumer group."""
+    if parse_release(scenario.release) >= (0, 11) and rng.random() < 0.4:
+        scenario = replace(scenario, has_headers=True)
+    source = dict(scenario.source)
+    if rng.random() < 0.4:
+        source["includeHeaders"] = "true"
+    if rng.random() < 0.2:
+        source |= {"commitOffsetsToGroup": "true", "kafka.group.id": GROUP}
+    if rng.random() < 0.2:
+        source["partition.metadata.cache.ttl.ms"] = rng.choice(("1000", "10000"))
+    if rng.random() < 0.2:
+        source["fetchOffset.numRetries"] = "3"
+    scenario = _with_topics(rng, replace(scenario, source=source))
+    can_start_later = not scenario.loses_records and "assign" not in scenario.source
+    if can_start_later and rng.random() < 0.35:
+        return _starting_later(rng, scenario)
+    return scenario
+
+
+def _with_topics(rng: random.Random, scenario: Scenario) -> Scenario:
+    share = rng.random()
+    source = dict(scenario.source)
+    if share < 0.1:
+        source["assign"] = json.dumps({INPUT: sorted(rng.sample(range(6), 4))})
+    elif share < 0.2:
+        source["subscribePattern"] = f"^{INPUT}$"
+    elif share < 0.4 and scenario.sink == "files":
+        source |= rng.choice(({"subscribe": f"{INPUT},{MORE}"}, {"subscribePattern": "^in"}))
+        topics = (*scenario.topics, Topic(MORE, _MORE_PARTITIONS, 3))
+        sends = sorted((*scenario.sends, *_sends(rng)))
+        return replace(scenario, source=source, topics=topics, sends=tuple(sends))
+    return replace(scenario, source=source)
+
+
+def _sends(rng: random.Random) -> list[Send]:
+    """Records of the other topic."""
+    return [
+        Send(
+            round(rng.uniform(0, 12_000), 1),
+            "producer-of-more",
+            "plain",
+            (Part(MORE, number % _MORE_PARTITIONS, 100 * number, rng.choice((1, 40))),),
+        )
+        for number in range(4)
+    ]
+
+
+def _starting_later(rng: random.Random, scenario: Scenario) -> Scenario:
+    kind = rng.choice(_STARTS)
+    partitions = {topic.name: range(topic.partitions) for topic in scenario.topics}
+    begin_ms = rng.choice(_LATE_MS)
+    moment = int(START_MS) + rng.randint(0, int(begin_ms))
+    source = {k: v for k, v in scenario.source.items() if k != "startingOffsets"}
+
+    def everywhere(values: tuple[object, ...]) -> str:
+        return json.dumps(
+            {
+                topic: {str(number): rng.choice(values) for number in numbers}
+                for topic, numbers in partitions.items()
+            }
+        )
+
+    match kind:
+        case "group":
+            source |= {"startingOffsets": "group", "kafka.group.id": GROUP}
+        case "specific":
+            source["startingOffsets"] = everywhere((0, -2, -1))
+        case "relative":
+            source["startingOffsets"] = everywhere(("latest-5", "-1s", 0))
+        case "timestamp":
+            source["startingTimestamp"] = str(moment)
+        case "timestamps":
+            source["startingOffsetsByTimestamp"] = everywhere((moment, moment - 500))
+        case word:
+            source["startingOffsets"] = word
+    source["startingOffsetsByTimestampStrategy"] = "latest"
+    # Such a start is kept by an empty first micro-batch, which must not be the only one.
+    interface, trigger = scenario.interface, scenario.trigger
+    if kind in ("latest-30", "-2s", "group", "relative"):
+        interface, trigger = "4.2", "default" if trigger == "once" else trigger
+    # A map names all partitions, and so none can be added before the query runs.
+    faults = scenario.faults
+    if kind in ("specific", "relative", "timestamps"):
+        faults = tuple(each for each in faults if each.kind != "add partitions")
+    sends = tuple(each for each in scenario.sends if each.producer != "producer-of-new")
+    return replace(
+        scenario,
+        source=source,
+        begin_ms=begin_ms,
+        interface=interface,
+        trigger=trigger,
+        faults=faults,
+        sends=sends if faults != scenario.faults else scenario.sends,
+    )
