@@ -11,7 +11,17 @@ from kafka_protocol.releases import parse_release
 from tests.simulation.drawing_jobs import with_jobs
 from tests.simulation.drawing_query import with_query
 from tests.simulation.faults import draw_faults
-from tests.simulation.scenario import INPUT, Fault, Part, Scenario, Send, SendKind, Sink, Topic
+from tests.simulation.scenario import (
+    INPUT,
+    RELEASES,
+    Fault,
+    Part,
+    Scenario,
+    Send,
+    SendKind,
+    Sink,
+    Topic,
+)
 
 _RECORDS: Final = 2_000
 _PARTITIONS: Final = 6
@@ -37,16 +47,13 @@ _WRITE_OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
 )
 
 
-# Releases of the brokers. Kafka 0.10 has no transactions.
-_RELEASES: Final = ("4.3",) * 6 + ("4.0", "3.5", "2.8", "2.4", "1.0", "0.11.0", "0.10.2")
-
 _CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 def draw(seed: int) -> Scenario:
     """The scenario of a seed."""
     rng = random.Random(f"{seed} scenario")
-    release = rng.choice(_RELEASES)
+    release = rng.choice(("4.3",) * 5 + RELEASES)
     can_transact = parse_release(release) >= (0, 11)
     sinks: list[Sink] = ["files", "files", "at least once"]
     if can_transact:

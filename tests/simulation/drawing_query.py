@@ -33,11 +33,32 @@ def with_query(rng: random.Random, scenario: Scenario) -> Scenario:
         source["partition.metadata.cache.ttl.ms"] = rng.choice(("1000", "10000"))
     if rng.random() < 0.2:
         source["fetchOffset.numRetries"] = "3"
-    scenario = _with_topics(rng, replace(scenario, source=source))
+    scenario = _with_brokers(rng, replace(scenario, source=source))
+    scenario = _with_topics(rng, scenario)
     can_start_later = not scenario.loses_records and "assign" not in scenario.source
     if can_start_later and rng.random() < 0.35:
         return _starting_later(rng, scenario)
     return scenario
+
+
+def _with_brokers(rng: random.Random, scenario: Scenario) -> Scenario:
+    """Racks, and the configuration of the input."""
+    topic, *others = scenario.topics
+    config = dict(topic.config)
+    if topic.replication == 3 and rng.random() < 0.2:
+        config["min.insync.replicas"] = "2"
+    if rng.random() < 0.1:
+        config["max.message.bytes"] = "6000"  # less than kafka.batch.size: batches are split
+    source = dict(scenario.source)
+    has_racks = parse_release(scenario.release) >= (2, 4) and rng.random() < 0.3
+    if has_racks:
+        source["kafka.client.rack"] = "rack-2"
+    return replace(
+        scenario,
+        topics=(replace(topic, config=config), *others),
+        source=source,
+        has_racks=has_racks,
+    )
 
 
 def _with_topics(rng: random.Random, scenario: Scenario) -> Scenario:

@@ -9,14 +9,16 @@ from typing import Final
 
 from tests.simulation.judge_jobs import job_violations
 from tests.simulation.outcome import LogRecord, Outcome
-from tests.simulation.scenario import OUTPUT, OUTPUTS
+from tests.simulation.producers import key_of, value_of
+from tests.simulation.scenario import INPUT, OUTPUT, OUTPUTS
 
 Partition = tuple[str, int]
 
 
 def violations(outcome: Outcome) -> list[str]:
     """All that is wrong with a run, in plain sentences; empty for a good one."""
-    return [violation for check in _CHECKS for violation in check(outcome)]
+    checks = _CHECKS_AFTER_REWRITES if outcome.scenario.rewrites else _CHECKS
+    return [violation for check in checks for violation in check(outcome)]
 
 
 def _errors(outcome: Outcome) -> Iterator[str]:
@@ -207,6 +209,31 @@ def _start(outcome: Outcome) -> Iterator[str]:
             yield f"{_named(partition)}: began at {first}, behind the record {_short(missed[0])}"
 
 
+def _invented(outcome: Outcome) -> Iterator[str]:
+    """What is read and written was sent, to this partition and with this key."""
+    scenario = outcome.scenario
+    sent = {
+        (part.topic, part.partition, key_of(number), value_of(*part[:2], number, size))
+        for send in scenario.sends
+        for part in send.parts
+        for size in (scenario.value_bytes,)
+        for number in range(part.first, part.first + part.length)
+    }
+    rows = {
+        (row.topic, row.partition, row.key, row.value)
+        for rows in outcome.attempts.values()
+        for row in rows
+    }
+    rows |= {
+        (INPUT, number, each.key, each.value)
+        for (topic, number), log in outcome.logs.items()
+        for each in log
+        if topic == OUTPUT
+    }
+    for row in sorted(rows - sent, key=repr)[:3]:
+        yield f"nobody has sent {_short(row)}"
+
+
 def _sorted(
     records: Iterable[tuple[bytes | None, bytes | None]],
 ) -> list[tuple[bytes | None, bytes | None]]:
@@ -295,5 +322,14 @@ _CHECKS: Final[tuple[Callable[[Outcome], Iterator[str]], ...]] = (
     _decoders,
     _waits,
     job_violations,
+    _level,
+)
+
+# An offset may have another record then, and acknowledged records may be gone.
+_CHECKS_AFTER_REWRITES: Final[tuple[Callable[[Outcome], Iterator[str]], ...]] = (
+    _errors,
+    _invented,
+    _decoders,
+    _waits,
     _level,
 )

@@ -29,7 +29,12 @@ COMMIT_LOG: Final = "decisions"
 MOST_ADDED: Final = 2
 
 # Kinds of faults after which records may be missing.
-LOSSES: Final = ("delete records", "compact")
+LOSSES: Final = ("delete records", "compact", "retention", "unclean election", "recreate topic")
+# After these, offsets may have other records than before.
+REWRITES: Final = ("unclean election", "recreate topic")
+
+# Releases of the brokers. Kafka 0.10 has no transactions.
+RELEASES: Final = ("4.3", "4.0", "3.5", "2.8", "2.4", "1.0", "0.11.0", "0.10.2")
 
 EXECUTORS: Final = ("executor-1", "executor-2")
 
@@ -118,6 +123,7 @@ class Scenario:
         producer: Options of the producers.
         value_bytes: The size of values.
         has_headers: Whether records have headers.
+        has_racks: Whether each broker is in a rack of its own.
         speculation_ms: When a task gets a second attempt; None for never.
         loser_ms, orphan_ms: How long a losing attempt, and a dead driver's tasks, go on.
         begin_ms: When the first driver starts.
@@ -139,6 +145,7 @@ class Scenario:
     producer: dict[str, str] = field(default_factory=dict)
     value_bytes: int = 40
     has_headers: bool = False
+    has_racks: bool = False
     slots: int = 6
     speculation_ms: float | None = None
     loser_ms: float = 50.0
@@ -171,10 +178,17 @@ class Scenario:
         """Whether a fault deletes records, so that some may be missing."""
         return any(each.kind in LOSSES for each in self.faults)
 
+    @property
+    def rewrites(self) -> bool:
+        """Whether an offset may have another record than before, so that little is promised."""
+        return any(each.kind in REWRITES for each in self.faults)
+
     @cached_property
     def has_producer_ids(self) -> bool:
         """Whether all brokers recognise a batch that is written again."""
-        return parse_release(self.release) >= (0, 11)
+        idempotence = "kafka.enable.idempotence"
+        is_on = "false" not in (self.producer.get(idempotence), self.write.get(idempotence))
+        return is_on and parse_release(self.release) >= (0, 11)
 
     @property
     def quiet_from_ms(self) -> float:

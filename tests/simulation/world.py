@@ -9,7 +9,6 @@ import json
 import logging
 import random
 import uuid
-from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -25,6 +24,8 @@ from tests.simulation.disk import Disk
 from tests.simulation.faults import KINDS
 from tests.simulation.job_runner import JobRunner
 from tests.simulation.kafka.cluster import NoLeaderError, SimulatedCluster
+from tests.simulation.kafka.settings import BrokerSettings
+from tests.simulation.losses import Losses
 from tests.simulation.network import Network
 from tests.simulation.outcome import LogRecord, LogState, Outcome, Sent, Waited
 from tests.simulation.processes import Process, Processes, ProcessKilledError, Strand
@@ -49,6 +50,8 @@ from tests.simulation.trace import Trace
 LEVEL_BOUND_MS: Final = 400_000.0
 _CHECK_MS: Final = 250.0
 
+_ALSO_OF_OUTPUT: Final = ("min.insync.replicas", "max.message.bytes")
+
 # What may end a query of a real Spark; anything else is a bug.
 _EXPECTED: Final = (KafkaError, TaskFailedError)
 
@@ -63,7 +66,7 @@ class World:
         self.trace = Trace(self.scheduler)
         self.processes = Processes(self.scheduler, self.trace)
         self.cluster: SimulatedCluster = SimulatedCluster(
-            self.scheduler, scenario.nodes, scenario.release
+            self.scheduler, scenario.nodes, scenario.release, settings_of(scenario)
         )
         addresses = {self.cluster.address_of(n): n for n in range(1, scenario.nodes + 1)}
         self.network = Network(
@@ -83,7 +86,7 @@ class World:
         self.driver_strand: Strand | None = None
         self._producing = 0
         self._is_stuck = False  # with a loss that the query must not pass over
-        self._deleted: dict[TopicPartition, list[LogRecord]] = defaultdict(list)
+        self.losses = Losses(self)
         self._servers = ",".join(f"{host}:{port}" for host, port in addresses)
         self.jobs = JobRunner(
             scenario.jobs,
@@ -106,7 +109,8 @@ class World:
         if scenario.sink != "files":
             # Partitions of the input may be added.
             partitions = scenario.topics[0].partitions + MOST_ADDED
-            self.cluster.create_topic(OUTPUT, partitions, min(3, scenario.nodes), {})
+            config = {k: v for k, v in scenario.topics[0].config.items() if k in _ALSO_OF_OUTPUT}
+            self.cluster.create_topic(OUTPUT, partitions, min(3, scenario.nodes), config)
         for fault in scenario.faults:
             later(fault.at_ms, partial(self._fault, fault.kind, fault.arguments))
             if fault.for_ms:
@@ -128,7 +132,7 @@ class World:
             return False
         processed = self.disk.processed()
         for topic in self.scenario.topics:
-            for partition in self._partitions(topic.name):
+            for partition in self.partitions(topic.name):
                 number = partition.partition
                 if not self.scenario.reads(topic.name, number):
                     continue
@@ -137,7 +141,7 @@ class World:
                     return False
         return True
 
-    def _partitions(self, topic: str) -> list[TopicPartition]:
+    def partitions(self, topic: str) -> list[TopicPartition]:
         count = len(self.cluster.controller.topics[topic].partitions)
         return [TopicPartition(topic, number) for number in range(count)]
 
@@ -280,11 +284,11 @@ class World:
         names = [topic.name for topic in self.scenario.topics]
         names += [each for each in (OUTPUT, WRITTEN) if each in self.cluster.controller.topics]
         for name in names:
-            for partition in self._partitions(name):
+            for partition in self.partitions(name):
                 outcome.starts[partition] = self.cluster.log_start(partition)
-                records = {each.offset: each for each in self._deleted[partition]}
+                records = {each.offset: each for each in self.losses.deleted[partition]}
                 # What is deleted on one broker only comes back when another one leads.
-                now = {each.offset: each for each in self._log(partition)}
+                now = {each.offset: each for each in self.log(partition)}
                 outcome.compacted[partition] = frozenset(records.keys() - now.keys())
                 records |= now
                 outcome.logs[partition] = [records[offset] for offset in sorted(records)]
@@ -306,31 +310,11 @@ class World:
         outcome.digest = self.trace.digest()
         return outcome
 
-    def delete_records(self, partition: TopicPartition, share: float) -> None:
-        """Delete a share of the records of a partition; what they were is kept for the judge."""
-        try:
-            log, before = self._log(partition), self.cluster.log_start(partition)
-            offset = before + int((self.cluster.high_watermark(partition) - before) * share)
-            self.cluster.delete_records(partition, offset)
-        except NoLeaderError:
-            return
-        start = self.cluster.log_start(partition)
-        self._deleted[partition] += [each for each in log if before <= each.offset < start]
-
-    def compact(self) -> None:
-        """Compact the input; what it was is kept for the judge."""
-        for partition in self._partitions(INPUT):
-            try:
-                self._deleted[partition] += self._log(partition)
-            except NoLeaderError:
-                return
-        self.cluster.compact(INPUT)
-
     def _states(self) -> dict[tuple[str, int], LogState]:
         """The logs of the input, as far as they have leaders."""
         states: dict[tuple[str, int], LogState] = {}
         for topic in self.scenario.topics:
-            for partition in self._partitions(topic.name):
+            for partition in self.partitions(topic.name):
                 with suppress(NoLeaderError):
                     states[partition] = LogState(
                         self.cluster.log_start(partition),
@@ -339,7 +323,7 @@ class World:
                     )
         return states
 
-    def _log(self, partition: TopicPartition) -> list[LogRecord]:
+    def log(self, partition: TopicPartition) -> list[LogRecord]:
         return [
             LogRecord(each.offset, each.timestamp, each.key, each.value, each.outcome, each.headers)
             for each in self.cluster.log(partition)
@@ -374,6 +358,12 @@ class World:
         self.outcome.is_level = found and not self._is_stuck
         self.outcome.is_stuck = self._is_stuck
         self.outcome.level_ms = self.scheduler.elapsed_ms
+
+
+def settings_of(scenario: Scenario) -> BrokerSettings:
+    """The configuration of the brokers."""
+    nodes = range(1, scenario.nodes + 1) if scenario.has_racks else ()
+    return BrokerSettings(racks={node: f"rack-{node}" for node in nodes})
 
 
 def _strategy(scenario: Scenario) -> dict[str, str]:

@@ -237,9 +237,14 @@ class SimulatedCluster:
         replica = self._leading(topic_partition)
         replica.delete_before(min(offset, replica.high_watermark))
 
-    def apply_retention(self, topic_partition: TopicPartition) -> int:
-        """Delete what retention.ms and retention.bytes do not keep; returns the log start."""
-        return upkeep.apply_retention(self._leading(topic_partition))
+    def apply_retention(
+        self, topic_partition: TopicPartition, config: Mapping[str, str] | None = None
+    ) -> int:
+        """Delete what retention.ms and retention.bytes do not keep; returns the log start.
+
+        `config` counts before the topic's own.
+        """
+        return upkeep.apply_retention(self._leading(topic_partition), config or {})
 
     def compact(self, name: str) -> None:
         """Compact a topic on each running broker, by itself."""
