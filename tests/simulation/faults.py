@@ -153,7 +153,8 @@ def _route(world: World, arguments: Arguments) -> None:
 
 def _elect(world: World, arguments: Arguments) -> None:
     partition = TopicPartition(arguments["topic"], arguments["partition"])
-    world.cluster.elect(partition, arguments["node"])
+    if partition in world.partitions(partition.topic):
+        world.cluster.elect(partition, arguments["node"])
 
 
 def _crash_at_call(world: World, arguments: Arguments) -> None:
@@ -227,7 +228,8 @@ KINDS: Final[dict[str, Kind]] = {
         1,
         lambda rng, scenario: {"count": rng.randint(1, MOST_ADDED)},
         lambda world, a: world.cluster.add_partitions(
-            INPUT, world.scenario.topics[0].partitions + a["count"]
+            INPUT,
+            max(len(world.partitions(INPUT)), world.scenario.topics[0].partitions + a["count"]),
         ),
     ),
     "delete records": Kind(

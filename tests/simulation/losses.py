@@ -30,7 +30,9 @@ class Losses:
     def delete_records(self, partition: TopicPartition, share: float) -> None:
         """Delete a share of the records of a partition."""
         cluster = self._world.cluster
-        with suppress(NoLeaderError, KeyError, IndexError):
+        if partition not in self._world.partitions(INPUT) or not self._is_decided(partition):
+            return
+        with suppress(NoLeaderError):
             log, before = self._world.log(partition), cluster.log_start(partition)
             offset = before + int((cluster.high_watermark(partition) - before) * share)
             cluster.delete_records(partition, offset)
@@ -48,6 +50,8 @@ class Losses:
     def apply_retention(self, config: Mapping[str, str]) -> None:
         """Delete what is too old or too much."""
         for partition in self._world.partitions(INPUT):
+            if not self._is_decided(partition):
+                continue
             with suppress(NoLeaderError):
                 log = self._world.log(partition)
                 self._world.cluster.apply_retention(partition, config)
@@ -59,7 +63,9 @@ class Losses:
         cluster.isolate(node)
 
         def elect() -> None:
-            with suppress(NoLeaderError, KeyError, IndexError):
+            if partition not in self._world.partitions(INPUT):
+                return
+            with suppress(NoLeaderError):
                 self.deleted[partition] += self._world.log(partition)
                 cluster.elect(partition, node, unclean=True)
 
@@ -77,6 +83,15 @@ class Losses:
                 self.deleted[partition] += self._world.log(partition)
         cluster.delete_topic(INPUT)
         cluster.create_topic(INPUT, partitions, topic.replication, dict(topic.config))
+
+    def _is_decided(self, partition: TopicPartition) -> bool:
+        """Whether the outcome of all records is known, so that the judge can be told."""
+        cluster = self._world.cluster
+        try:
+            ends = cluster.high_watermark(partition), cluster.last_stable_offset(partition)
+        except NoLeaderError:
+            return False
+        return ends[0] == ends[1]
 
     def _keep_before(self, log: list[LogRecord], partition: TopicPartition) -> None:
         start = self._world.cluster.log_start(partition)

@@ -249,6 +249,9 @@ class World:
         """Append the batches of another client, once their partitions have leaders."""
         timestamp = int(self.scheduler.now_ms)
         for part, data in appended(send, self.scenario.value_bytes, timestamp):
+            if part.partition >= len(self.partitions(part.topic)):
+                self._producing -= 1  # the topic was created again, with fewer partitions
+                continue
             try:
                 self.cluster.append_as(TopicPartition(part.topic, part.partition), data)
                 self._producing -= 1
