@@ -331,5 +331,6 @@ _CHECKS_AFTER_REWRITES: Final[tuple[Callable[[Outcome], Iterator[str]], ...]] = 
     _invented,
     _decoders,
     _waits,
+    job_violations,
     _level,
 )
