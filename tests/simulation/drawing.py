@@ -90,14 +90,19 @@ def draw(seed: int) -> Scenario:
     return with_jobs(random.Random(f"{seed} jobs"), scenario)
 
 
-# Without leader epochs (KIP-101) brokers lose acknowledged records when one dies after another.
+# Without leader epochs (KIP-101) brokers lose acknowledged records when one leader ends after
+# another; one end alone loses nothing.
 _LOSING_WITHOUT_EPOCHS: Final = ("kill broker", "pause broker", "roll broker")
+_MOVING: Final = ("elect", "isolate broker", "add partitions")
 
 
 def _faults(rng: random.Random, scenario: Scenario) -> tuple[Fault, ...]:
     faults = draw_faults(rng, scenario)
     if not scenario.has_producer_ids:  # nor leader epochs
-        faults = tuple(each for each in faults if each.kind not in _LOSING_WITHOUT_EPOCHS)
+        losing = [each for each in faults if each.kind in _LOSING_WITHOUT_EPOCHS]
+        may_have_one = not any(each.kind in _MOVING for each in faults)
+        dropped = losing[1:] if may_have_one else losing
+        faults = tuple(each for each in faults if each not in dropped)
     if any(each.kind in ("commit", "abort") for each in scenario.sends):
         # Compaction removes markers, and then the judge cannot tell what became of records.
         faults = tuple(each for each in faults if each.kind != "compact")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from kafka_protocol.releases import parse_release
 from tests.simulation.scenario import GROUP, INPUT, MORE, Part, Scenario, Send, Topic
@@ -18,6 +18,61 @@ from tests.simulation.scheduler import START_MS
 _LATE_MS: Final = (2_000.0, 5_000.0, 8_000.0)
 _MORE_PARTITIONS: Final = 2
 _STARTS: Final = ("latest-30", "-2s", "group", "specific", "relative", "timestamp", "timestamps")
+
+
+Options: TypeAlias = tuple[tuple[float, str, tuple[str, ...]], ...]
+
+# Options of the client, each drawn with its probability: for the source, and for what writes.
+_CLIENT: Final[Options] = (
+    (0.1, "kafka.connections.max.idle.ms", ("2000",)),
+    (0.05, "kafka.client.id", ("simulated",)),
+    (0.05, "kafka.retry.backoff.ms", ("10", "400")),
+    (0.05, "kafka.topic.metadata.propagation.max.ms", ("1000", "5000")),
+    (0.05, "kafka.broker.version.fallback", ("0.10.0",)),
+    (0.05, "kafka.socket.connection.setup.timeout.ms", ("1500",)),
+)
+_READ: Final[Options] = (
+    (0.1, "kafkaConsumer.pollTimeoutMs", ("3000",)),
+    (0.1, "kafka.fetch.min.bytes", ("2000",)),
+    (0.1, "kafka.check.crcs", ("false",)),
+    (0.05, "groupIdPrefix", ("ignored",)),
+)
+_WRITE: Final[Options] = (
+    (0.1, "kafka.acks", ("all", "-1")),
+    (0.1, "kafka.compression.gzip.level", ("1", "9")),
+    (0.1, "kafka.compression.lz4.level", ("9",)),
+    (0.1, "kafka.delivery.timeout.ms", ("20000",)),
+    (0.05, "kafka.retries", ("1000",)),
+)
+_IDEMPOTENCE: Final = "kafka.enable.idempotence"
+
+
+def _drawn(rng: random.Random, *tables: Options) -> dict[str, str]:
+    return {
+        name: rng.choice(values)
+        for table in tables
+        for share, name, values in table
+        if rng.random() < share
+    }
+
+
+def _with_options(rng: random.Random, scenario: Scenario) -> Scenario:
+    """The scenario with more options, and perhaps with producers that are not idempotent."""
+    source = scenario.source | _drawn(rng, _CLIENT, _READ)
+    write, producer = (
+        each | _drawn(rng, _CLIENT, _WRITE) for each in (scenario.write, scenario.producer)
+    )
+    transacts = any(send.kind in ("commit", "abort") for send in scenario.sends)
+    if not transacts and scenario.sink != "exactly once" and rng.random() < 0.1:
+        producer[_IDEMPOTENCE] = "false"
+    if scenario.sink == "exactly once" and rng.random() < 0.1:
+        # Many decisions, so that the log gets a snapshot.
+        source = {k: v for k, v in source.items() if k != "minOffsetsPerTrigger"}
+        source["maxOffsetsPerTrigger"] = "40"
+    for options in (write, producer):  # delivery.timeout.ms includes an attempt
+        if "kafka.delivery.timeout.ms" in options:
+            options["kafka.request.timeout.ms"] = "10000"
+    return replace(scenario, source=source, write=write, producer=producer)
 
 
 def with_query(rng: random.Random, scenario: Scenario) -> Scenario:
@@ -33,6 +88,8 @@ def with_query(rng: random.Random, scenario: Scenario) -> Scenario:
         source["partition.metadata.cache.ttl.ms"] = rng.choice(("1000", "10000"))
     if rng.random() < 0.2:
         source["fetchOffset.numRetries"] = "3"
+    scenario = _with_options(rng, replace(scenario, source=source))
+    source = scenario.source
     scenario = _with_brokers(rng, replace(scenario, source=source))
     scenario = _with_topics(rng, scenario)
     can_start_later = not scenario.loses_records and "assign" not in scenario.source

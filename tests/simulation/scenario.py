@@ -194,7 +194,7 @@ class Scenario:
     def quiet_from_ms(self) -> float:
         """When the last fault has ended and the last record is to be sent."""
         faults = [each.at_ms + each.for_ms for each in self.faults]
-        others = (each.at_ms for each in (*self.sends, *self.jobs))
+        others = [each.at_ms for each in self.sends] + [each.at_ms for each in self.jobs]
         return max([0.0, *faults, *others])
 
     @property

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from kafka_protocol.topic_partition import LogBounds, OffsetRange
 from kafka_spark_source.planning import batch
-from kafka_spark_source.planning.batch import LogBounds, OffsetRange
 from kafka_spark_source.writing.delivery import AtLeastOnce
 from tests.simulation.campaign import problems_of
 from tests.simulation.drawing import draw

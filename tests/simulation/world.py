@@ -86,7 +86,7 @@ class World:
         self.driver_strand: Strand | None = None
         self._producing = 0
         self._is_stuck = False  # with a loss that the query must not pass over
-        self.losses = Losses(self)
+        self.losses: Losses = Losses(self)
         self._servers = ",".join(f"{host}:{port}" for host, port in addresses)
         self.jobs = JobRunner(
             scenario.jobs,
@@ -300,7 +300,8 @@ class World:
         outcome.plans = self.history.plans
         outcome.jobs = self.jobs.results
         outcome.waits = [Waited(name, ms, most_ms(name)) for name, ms in self.history.waits]
-        outcome.group = {**self.cluster.group_offsets(GROUP)}
+        group = self.cluster.group_offsets(GROUP)
+        outcome.group = {(tp.topic, tp.partition): at for tp, at in group.items()}
         outcome.ends = [_flat(json.loads(each)) for each in self.disk.ends]
         outcome.processed = _flat(self.disk.processed())
         outcome.first, outcome.first_again = self._first_offsets()
