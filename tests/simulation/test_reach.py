@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from tests.simulation.reach import ROOMS, rooms_of, show
+from tests.simulation.reach import ROOMS, WITHIN, rooms_of, show
 
 SUMMARY = {"covered_lines": 6, "num_statements": 8, "covered_branches": 1, "num_branches": 2}
 
@@ -28,6 +28,7 @@ REPORT = {
                 "never": function([], [9]),
             },
         },
+        f"{ROOMS['client']}/network/tls.py": {"summary": SUMMARY, "functions": {}},
         f"{ROOMS['planning']}/batch.py": {"summary": SUMMARY, "functions": {}},
     }
 }
@@ -35,7 +36,8 @@ REPORT = {
 
 def test_rooms_are_summed_up() -> None:
     rooms = rooms_of(REPORT)
-    assert (rooms["client"].covered, rooms["client"].total, rooms["client"].percent) == (7, 10, 70)
+    assert (rooms["client"].covered, rooms["client"].total, rooms["client"].percent) == (14, 20, 70)
+    assert rooms[WITHIN].total == 10
     assert rooms["planning"].total == 10
     assert rooms["writing"].percent == 100
     part, never = rooms["client"].missed
@@ -48,5 +50,5 @@ def test_what_is_shown() -> None:
     show(rooms_of(REPORT), console)
     lines = console.export_text().splitlines()
     assert any("pool.py" in each and "never" in each and "all" in each for each in lines)
-    assert any("client" in each and "70.0 %" in each and "10" in each for each in lines)
+    assert any("client" in each and "70.0 %" in each and "20" in each for each in lines)
     assert any(each.startswith("│ all") and "70.0 %" in each for each in lines)
