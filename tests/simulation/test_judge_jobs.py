@@ -130,6 +130,15 @@ def test_deleted_and_compacted_records_may_be_missing() -> None:
     assert problems(outcome) == ""
 
 
+def test_an_old_leader_may_tell_an_old_end_where_no_epochs_are_told() -> None:
+    outcome = read([rows(*range(5))])
+    fault = Fault(1, "pause broker", 1, {"node": 1})
+    for release, is_wrong in (("4.3", True), ("1.0", False)):
+        topics = outcome.scenario.topics
+        outcome.scenario = Scenario(1, release=release, topics=topics, faults=(fault,))
+        assert bool(problems(outcome)) == is_wrong
+
+
 def test_markers_have_timestamps_too() -> None:
     outcome = read([rows(*range(5, 8))], {"startingTimestamp": "1006"})
     assert problems(outcome)
