@@ -65,7 +65,7 @@ def _with_options(rng: random.Random, scenario: Scenario) -> Scenario:
     transacts = any(send.kind in ("commit", "abort") for send in scenario.sends)
     if not transacts and scenario.sink != "exactly once" and rng.random() < 0.1:
         producer[_IDEMPOTENCE] = "false"
-    if scenario.sink == "exactly once" and rng.random() < 0.1:
+    if scenario.sink == "exactly once" and rng.random() < 0.015:  # takes ten times as long
         # Many decisions, so that the log gets a snapshot.
         source = {k: v for k, v in source.items() if k != "minOffsetsPerTrigger"}
         source["maxOffsetsPerTrigger"] = "40"
