@@ -194,7 +194,9 @@ class KafkaDataSource(DataSource):
                 options: ReadOptions = parse_batch_options(self.options)
             except KafkaConfigError as error:
                 options = self._stream_options_or(error)
-            ClientConfig.from_options(options.kafka)
+            # Only the reader knows whether the group has an effect, which it has in streams.
+            client = {name: value for name, value in options.kafka.items() if name != "group.id"}
+            ClientConfig.from_options(client)
             return options
 
     def _stream_options_or(self, error: KafkaConfigError) -> StreamReadOptions:

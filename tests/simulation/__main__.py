@@ -15,6 +15,7 @@ from rich.table import Table
 from tests.simulation.campaign import Totals, campaign, problems_of
 from tests.simulation.drawing import draw
 from tests.simulation.judge import violations
+from tests.simulation.reach import measure
 from tests.simulation.run import run
 from tests.simulation.scenario import Scenario, from_json
 from tests.simulation.shrink import shrink
@@ -29,9 +30,12 @@ def main() -> int:
     console = Console(highlight=False, soft_wrap=True)
     if arguments.scenario is not None:
         return _show(from_json(arguments.scenario.read_text()), console)
-    if arguments.seed is not None and arguments.seeds is None and arguments.seconds is None:
+    is_one = arguments.seeds is None and arguments.seconds is None and not arguments.coverage
+    if arguments.seed is not None and is_one:
         return _show_seed(arguments.seed, console)
     first = random.randrange(2**31) if arguments.seed is None else arguments.seed
+    if arguments.coverage:
+        return measure(arguments.seconds or 60.0, arguments.jobs, first, console)
     console.print(f"Seeds from {first} on")
 
     def shown(totals: Totals) -> None:
@@ -57,6 +61,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, help="run so many seeds")
     parser.add_argument("--seed", type=int, help="this seed, or the first one")
     parser.add_argument("--jobs", type=int, default=1, help="operating system processes")
+    parser.add_argument("--coverage", action="store_true", help="show what is reached")
     parser.add_argument("--scenario", type=Path, help="a file with a scenario")
     arguments = parser.parse_args()
     if arguments.seconds is None and arguments.seeds is None and arguments.seed is None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+
+Headers: TypeAlias = tuple[tuple[bytes, bytes | None], ...]
 
 
 class Row(NamedTuple):
-    """A row that a task has read."""
+    """A row that a task has read; headers are None if they were not asked for."""
 
     topic: str
     partition: int
@@ -16,6 +18,7 @@ class Row(NamedTuple):
     timestamp_ms: int
     key: bytes | None
     value: bytes | None
+    headers: Headers | None = None
 
 
 @dataclass

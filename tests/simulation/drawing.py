@@ -8,8 +8,20 @@ from dataclasses import replace
 from typing import Final
 
 from kafka_protocol.releases import parse_release
+from tests.simulation.drawing_jobs import with_jobs
+from tests.simulation.drawing_query import with_query
 from tests.simulation.faults import draw_faults
-from tests.simulation.scenario import INPUT, Fault, Part, Scenario, Send, SendKind, Sink, Topic
+from tests.simulation.scenario import (
+    INPUT,
+    RELEASES,
+    Fault,
+    Part,
+    Scenario,
+    Send,
+    SendKind,
+    Sink,
+    Topic,
+)
 
 _RECORDS: Final = 2_000
 _PARTITIONS: Final = 6
@@ -35,16 +47,13 @@ _WRITE_OPTIONS: Final[tuple[tuple[float, str, tuple[str, ...]], ...]] = (
 )
 
 
-# Releases of the brokers. Kafka 0.10 has no transactions.
-_RELEASES: Final = ("4.3",) * 6 + ("4.0", "3.5", "2.8", "2.4", "1.0", "0.11.0", "0.10.2")
-
 _CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 def draw(seed: int) -> Scenario:
     """The scenario of a seed."""
     rng = random.Random(f"{seed} scenario")
-    release = rng.choice(_RELEASES)
+    release = rng.choice(("4.3",) * 5 + RELEASES)
     can_transact = parse_release(release) >= (0, 11)
     sinks: list[Sink] = ["files", "files", "at least once"]
     if can_transact:
@@ -77,17 +86,23 @@ def draw(seed: int) -> Scenario:
         sink: Sink = "at least once" if scenario.sink == "exactly once" else scenario.sink
         source = scenario.source | {"failOnDataLoss": rng.choice(("false", "false", "true"))}
         scenario = replace(scenario, sink=sink, source=source)
-    return scenario
+    scenario = with_query(random.Random(f"{seed} query"), scenario)
+    return with_jobs(random.Random(f"{seed} jobs"), scenario)
 
 
-# Without leader epochs (KIP-101) brokers lose acknowledged records when one dies after another.
+# Without leader epochs (KIP-101) brokers lose acknowledged records when one leader ends after
+# another; one end alone loses nothing.
 _LOSING_WITHOUT_EPOCHS: Final = ("kill broker", "pause broker", "roll broker")
+_MOVING: Final = ("elect", "isolate broker", "add partitions")
 
 
 def _faults(rng: random.Random, scenario: Scenario) -> tuple[Fault, ...]:
     faults = draw_faults(rng, scenario)
     if not scenario.has_producer_ids:  # nor leader epochs
-        faults = tuple(each for each in faults if each.kind not in _LOSING_WITHOUT_EPOCHS)
+        losing = [each for each in faults if each.kind in _LOSING_WITHOUT_EPOCHS]
+        may_have_one = not any(each.kind in _MOVING for each in faults)
+        dropped = losing[1:] if may_have_one else losing
+        faults = tuple(each for each in faults if each not in dropped)
     if any(each.kind in ("commit", "abort") for each in scenario.sends):
         # Compaction removes markers, and then the judge cannot tell what became of records.
         faults = tuple(each for each in faults if each.kind != "compact")

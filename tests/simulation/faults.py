@@ -6,9 +6,18 @@ import random
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from kafka_protocol.releases import parse_release
 from kafka_protocol.topic_partition import TopicPartition
 from tests.simulation.network import Link
-from tests.simulation.scenario import EXECUTORS, INPUT, MOST_ADDED, OUTPUT, Fault, Scenario
+from tests.simulation.scenario import (
+    EXECUTORS,
+    INPUT,
+    MOST_ADDED,
+    OUTPUT,
+    RELEASES,
+    Fault,
+    Scenario,
+)
 from tests.simulation.spark import DRIVER_HOST
 
 if TYPE_CHECKING:
@@ -69,6 +78,11 @@ def _partition(rng: random.Random, scenario: Scenario) -> Arguments:
 
 def _partition_and_node(rng: random.Random, scenario: Scenario) -> Arguments:
     return {**_partition(rng, scenario), **_node(rng, scenario)}
+
+
+def _later_release(rng: random.Random, scenario: Scenario) -> str:
+    oldest = parse_release(scenario.release)
+    return rng.choice([each for each in RELEASES if parse_release(each) >= oldest])
 
 
 def _nothing(rng: random.Random, scenario: Scenario) -> Arguments:
@@ -139,7 +153,8 @@ def _route(world: World, arguments: Arguments) -> None:
 
 def _elect(world: World, arguments: Arguments) -> None:
     partition = TopicPartition(arguments["topic"], arguments["partition"])
-    world.cluster.elect(partition, arguments["node"])
+    if partition in world.partitions(partition.topic):
+        world.cluster.elect(partition, arguments["node"])
 
 
 def _crash_at_call(world: World, arguments: Arguments) -> None:
@@ -203,7 +218,7 @@ KINDS: Final[dict[str, Kind]] = {
         1,
         lambda rng, scenario: {
             **_node(rng, scenario),
-            "release": rng.choice((scenario.release, "4.3")),
+            "release": _later_release(rng, scenario),
         },
         lambda world, a: world.cluster.stop(a["node"]),
         _roll,
@@ -213,7 +228,8 @@ KINDS: Final[dict[str, Kind]] = {
         1,
         lambda rng, scenario: {"count": rng.randint(1, MOST_ADDED)},
         lambda world, a: world.cluster.add_partitions(
-            INPUT, world.scenario.topics[0].partitions + a["count"]
+            INPUT,
+            max(len(world.partitions(INPUT)), world.scenario.topics[0].partitions + a["count"]),
         ),
     ),
     "delete records": Kind(
@@ -223,11 +239,33 @@ KINDS: Final[dict[str, Kind]] = {
             "partition": rng.randrange(scenario.topics[0].partitions),
             "share": round(rng.uniform(0.1, 1.0), 2),
         },
-        lambda world, a: world.delete_records(
+        lambda world, a: world.losses.delete_records(
             TopicPartition(a["topic"], a["partition"]), a["share"]
         ),
     ),
-    "compact": Kind(0.5, _nothing, lambda world, a: world.compact()),
+    "compact": Kind(0.5, _nothing, lambda world, a: world.losses.compact()),
+    "retention": Kind(
+        0.5,
+        lambda rng, scenario: {
+            "config": rng.choice(({"retention.ms": "3000"}, {"retention.bytes": "6000"}))
+        },
+        lambda world, a: world.losses.apply_retention(a["config"]),
+    ),
+    "unclean election": Kind(
+        0.2,
+        lambda rng, scenario: {
+            "partition": rng.randrange(scenario.topics[0].partitions),
+            **_node(rng, scenario),
+        },
+        lambda world, a: world.losses.elect_behind(a["partition"], a["node"]),
+        lambda world, a: world.losses.rejoin(a["partition"], a["node"]),
+        (1_000, 6_000),
+    ),
+    "recreate topic": Kind(
+        0.2,
+        lambda rng, scenario: {"partitions": rng.choice((3, 6, 7))},
+        lambda world, a: world.losses.recreate(a["partitions"]),
+    ),
     "partition network": Kind(3, _one_way, _hold, _let_go, (100, 40_000)),
     "reset connections": Kind(3, _link, _reset),
     "half open": Kind(1, _link, _half_open),
@@ -246,6 +284,9 @@ KINDS: Final[dict[str, Kind]] = {
         _misroute,
         _route,
         (500, 8_000),
+    ),
+    "lose name": Kind(
+        1, _link, _setting(is_unknown=True), _setting(is_unknown=False), (500, 8_000)
     ),
     "crash driver": Kind(4, _nothing, lambda world, a: world.crash_driver()),
     "crash driver at call": Kind(

@@ -7,15 +7,18 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Final
 
+from tests.simulation.judge_jobs import job_violations
 from tests.simulation.outcome import LogRecord, Outcome
-from tests.simulation.scenario import INPUT, OUTPUT
+from tests.simulation.producers import key_of, value_of
+from tests.simulation.scenario import INPUT, OUTPUT, OUTPUTS
 
 Partition = tuple[str, int]
 
 
 def violations(outcome: Outcome) -> list[str]:
     """All that is wrong with a run, in plain sentences; empty for a good one."""
-    return [violation for check in _CHECKS for violation in check(outcome)]
+    checks = _CHECKS_AFTER_REWRITES if outcome.scenario.rewrites else _CHECKS
+    return [violation for check in checks for violation in check(outcome)]
 
 
 def _errors(outcome: Outcome) -> Iterator[str]:
@@ -43,7 +46,7 @@ def _acknowledged(outcome: Outcome) -> Iterator[str]:
     """What a producer was told is written is in the log, once, with its outcome."""
     states: dict[bytes, list[str]] = defaultdict(list)
     for (topic, _), log in outcome.logs.items():
-        if topic == INPUT:
+        if topic not in OUTPUTS:
             for record in log:
                 states[record.value or b""].append(record.outcome)
     for sent in outcome.sent:
@@ -101,7 +104,7 @@ def _all_rows(outcome: Outcome) -> set[object]:
 
 
 def _inputs(outcome: Outcome) -> list[Partition]:
-    return [each for each in outcome.logs if each[0] == INPUT]
+    return [each for each in outcome.logs if each[0] not in OUTPUTS]
 
 
 def _files(outcome: Outcome) -> Iterator[str]:
@@ -119,7 +122,7 @@ def _files(outcome: Outcome) -> Iterator[str]:
         places = _places(outcome, partition)
         found = {each[2:4] for each in rows[partition]}
         wanted = _kept(outcome, partition, _expected(outcome, partition), found)
-        expected = [each._replace(outcome="committed") for each in wanted]
+        expected = [each._replace(outcome="committed", headers=()) for each in wanted]
         expected.sort(key=lambda each: places(each.offset))
         # Rows of different tasks of a micro-batch may come in any order.
         actual = sorted(rows.pop(partition, []), key=lambda each: places(each.offset))
@@ -134,7 +137,9 @@ def _attempts(outcome: Outcome) -> Iterator[str]:
     for name, rows in outcome.attempts.items():
         for row in rows:
             record = logs.get((row.topic, row.partition), {}).get(row.offset)
-            if record is None or record[1:4] != row[3:6]:
+            # Headers are compared if they were asked for.
+            headers = () if record is None or row.headers is None else record.headers
+            if record is None or record[1:4] != row[3:6] or (row.headers or ()) != headers:
                 yield f"file {name}: {_short(row)} is not the record {_short(record)}"
                 break
 
@@ -171,6 +176,62 @@ def _output(outcome: Outcome) -> Iterator[str]:
         if sink == "at least once":
             expected = [*dict.fromkeys(expected)]
         yield from _differences(f"{OUTPUT}-{partition[1]}", expected, visible)
+
+
+def _headers(outcome: Outcome) -> Iterator[str]:
+    """The Kafka sinks write the headers that were read."""
+    reads = outcome.scenario.source.get("includeHeaders") == "true"
+    known = {
+        each.value: each.headers if reads else ()
+        for partition in _inputs(outcome)
+        for each in outcome.logs[partition]
+    }
+    for (topic, number), log in outcome.logs.items():
+        wrong = [each for each in log if each.headers != known.get(each.value, each.headers)]
+        if topic == OUTPUT and wrong:
+            yield f"{topic}-{number}: {_short(wrong[0])} has other headers than the record read"
+
+
+def _group(outcome: Outcome) -> Iterator[str]:
+    """What is committed to a consumer group is the end of a micro-batch that is finished."""
+    for partition, offset in outcome.group.items():
+        ends = {each.get(partition) for each in outcome.ends}
+        if offset not in ends or offset > outcome.processed.get(partition, 0):
+            yield f"{_named(partition)}: {offset} is committed to the group, which is no end"
+
+
+def _start(outcome: Outcome) -> Iterator[str]:
+    """A stream that starts by a timestamp leaves out no record of that time."""
+    text = outcome.scenario.source.get("startingTimestamp")
+    for partition, first in outcome.first.items() if text else ():
+        missed = [e for e in outcome.logs[partition] if e.timestamp_ms >= int(text or 0)]
+        if missed and missed[0].offset < first:
+            yield f"{_named(partition)}: began at {first}, behind the record {_short(missed[0])}"
+
+
+def _invented(outcome: Outcome) -> Iterator[str]:
+    """What is read and written was sent, to this partition and with this key."""
+    scenario = outcome.scenario
+    sent = {
+        (part.topic, part.partition, key_of(number), value_of(*part[:2], number, size))
+        for send in scenario.sends
+        for part in send.parts
+        for size in (scenario.value_bytes,)
+        for number in range(part.first, part.first + part.length)
+    }
+    rows = {
+        (row.topic, row.partition, row.key, row.value)
+        for rows in outcome.attempts.values()
+        for row in rows
+    }
+    rows |= {
+        (INPUT, number, each.key, each.value)
+        for (topic, number), log in outcome.logs.items()
+        for each in log
+        if topic == OUTPUT
+    }
+    for row in sorted(rows - sent, key=repr)[:3]:
+        yield f"nobody has sent {_short(row)}"
 
 
 def _sorted(
@@ -253,9 +314,23 @@ _CHECKS: Final[tuple[Callable[[Outcome], Iterator[str]], ...]] = (
     _files,
     _attempts,
     _output,
+    _headers,
+    _group,
+    _start,
     _losses,
     _plans,
     _decoders,
     _waits,
+    job_violations,
+    _level,
+)
+
+# An offset may have another record then, and acknowledged records may be gone.
+_CHECKS_AFTER_REWRITES: Final[tuple[Callable[[Outcome], Iterator[str]], ...]] = (
+    _errors,
+    _invented,
+    _decoders,
+    _waits,
+    job_violations,
     _level,
 )

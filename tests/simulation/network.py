@@ -60,6 +60,7 @@ class Link:
     Attributes:
         holds_requests, holds_responses: A partition of the network, one way or both.
         leads_to: The broker that really gets new connections; None for the right one.
+        is_unknown: The broker's name cannot be resolved.
         extra_ms: More latency.
         piece_bytes: The size of pieces in which bytes arrive, each later; None for whole frames.
         cuts_request, cuts_response: The next frame breaks off in its middle, with a reset.
@@ -68,6 +69,7 @@ class Link:
     holds_requests: bool = False
     holds_responses: bool = False
     leads_to: int | None = None
+    is_unknown: bool = False
     extra_ms: float = 0.0
     piece_bytes: int | None = None
     cuts_request: bool = False
@@ -352,6 +354,8 @@ class Network:
         if node is None:
             raise BrokerConnectionError(f"{address}: the host name cannot be resolved")
         link = self.link(process.host, node)
+        if link.is_unknown:
+            raise BrokerConnectionError(f"{address}: the host name cannot be resolved")
         waited_ms = deadline.remaining_ms
         until_ms = scheduler.now_ms + waited_ms
         while link.holds_requests or link.holds_responses:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tests.simulation.disk import Row
-from tests.simulation.scenario import Scenario
+from tests.simulation.disk import Headers, Row
+from tests.simulation.scenario import Job, Scenario
 from tests.simulation.spark import Plan
 
 
@@ -23,6 +23,7 @@ class LogRecord(NamedTuple):
     key: bytes | None
     value: bytes | None
     outcome: str
+    headers: Headers = ()
 
 
 class Sent(NamedTuple):
@@ -32,6 +33,32 @@ class Sent(NamedTuple):
     partition: int
     value: bytes
     outcome: str
+
+
+class LogState(NamedTuple):
+    """Where a log begins and ends, for all and for readers of committed records."""
+
+    start: int
+    high_watermark: int
+    last_stable_offset: int
+
+
+class JobResult(NamedTuple):
+    """A batch query, as far as it came.
+
+    Attributes:
+        before, after: The logs before it began and when it had ended, as far as they had leaders.
+        tasks: The rows of each task of a read.
+        error: What ended it; None for success.
+        is_unexpected: Whether no query may end with that error.
+    """
+
+    job: Job
+    before: dict[tuple[str, int], LogState]
+    after: dict[tuple[str, int], LogState]
+    tasks: Sequence[Sequence[Row]]
+    error: str | None
+    is_unexpected: bool
 
 
 class Waited(NamedTuple):
@@ -53,11 +80,13 @@ class Outcome:
         starts: Where each log begins now.
         compacted: Offsets of records that are in a log no more.
         is_stuck: Whether records were lost, and the query fails with that at each start.
+        group: What the stream has committed to its consumer group.
         first, first_again: Where the query began, at the first and at the last plan of its first
             micro-batch; 0 where it is not known.
         sent: What the scenario's producers were told.
         batches: The rows of each micro-batch in the file sink.
         attempts: All files of tasks, also those of lost attempts, by their names.
+        ends: The end of each micro-batch that was logged, by topic and partition.
         processed: The end of the last finished micro-batch, by topic and partition.
         warnings: What the product logged.
         errors: What ended drivers, as text; with `unexpected`, those that no query may have.
@@ -71,13 +100,16 @@ class Outcome:
     logs: dict[tuple[str, int], Sequence[LogRecord]] = field(default_factory=dict)
     starts: dict[tuple[str, int], int] = field(default_factory=dict)
     compacted: dict[tuple[str, int], frozenset[int]] = field(default_factory=dict)
+    group: dict[tuple[str, int], int] = field(default_factory=dict)
     first: dict[tuple[str, int], int] = field(default_factory=dict)
     first_again: dict[tuple[str, int], int] = field(default_factory=dict)
     sent: list[Sent] = field(default_factory=list)
     batches: dict[int, Sequence[Row]] = field(default_factory=dict)
     attempts: dict[str, Sequence[Row]] = field(default_factory=dict)
     plans: Sequence[Plan] = ()
+    jobs: list[JobResult] = field(default_factory=list)
     processed: dict[tuple[str, int], int] = field(default_factory=dict)
+    ends: list[dict[tuple[str, int], int]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     unexpected: list[str] = field(default_factory=list)

@@ -38,6 +38,11 @@ _SCHEMA: Final = T.StructType(
         T.StructField("partition", T.IntegerType()),
     ]
 )
+_HEADER: Final = T.StructType(
+    [T.StructField("key", T.StringType()), T.StructField("value", T.BinaryType())]
+)
+_WITH_HEADERS: Final = T.StructType([*_SCHEMA, T.StructField("headers", T.ArrayType(_HEADER))])
+_HEADERS_TYPE: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
 def value_of(topic: str, partition: int, number: int, size: int) -> bytes:
@@ -49,6 +54,18 @@ def value_of(topic: str, partition: int, number: int, size: int) -> bytes:
 def key_of(number: int) -> bytes | None:
     """The key of a record; some have none."""
     return None if number % 5 == 0 else b"key %d" % (number % 37)
+
+
+def headers_of(number: int) -> list[dict[str, str | bytes | None]] | None:
+    """The headers of a record: none, one, or several, also with the same key, empty or null."""
+    if number % 3 == 0:
+        return None
+    one: dict[str, str | bytes | None] = {"key": "number", "value": b"%d" % number}
+    return (
+        [one]
+        if number % 3 == 1
+        else [one, {"key": "number", "value": None}, {"key": "", "value": b""}]
+    )
 
 
 def batch_of(style: str, values: Sequence[tuple[bytes | None, bytes]], timestamp: int) -> bytes:
@@ -83,6 +100,7 @@ class SendingProducer:
     """One producer, from its first send to its last.
 
     Args:
+        has_headers: Whether records have headers.
         note: Called with each send and whether all of it was acknowledged.
     """
 
@@ -92,15 +110,18 @@ class SendingProducer:
         sends: Sequence[Send],
         options: dict[str, str],
         value_bytes: int,
+        has_headers: bool,
         note: Callable[[Send, bool], None],
     ) -> None:
         self.name = name
         self._sends = sends
         self._config = ClientConfig.from_options(options)
         self._value_bytes = value_bytes
+        self._has_headers = has_headers
         self._note = note
+        schema = _WITH_HEADERS if has_headers else _SCHEMA
         self._rows = RowWriter(
-            check_sink_schema(_SCHEMA, None, ()), None, PARTITIONERS["default"], self._config
+            check_sink_schema(schema, None, ()), None, PARTITIONERS["default"], self._config
         )
 
     def run(self, scheduler: EventScheduler, processes: Processes, trace: Trace) -> None:
@@ -140,13 +161,14 @@ class SendingProducer:
             for part in parts
             for number in range(part.first, part.first + part.length)
         ]
-        return pa.record_batch(
-            {
-                "key": pa.array([key_of(number) for *_, number in places], pa.binary()),
-                "value": pa.array(
-                    [value_of(*place, self._value_bytes) for place in places], pa.binary()
-                ),
-                "topic": pa.array([topic for topic, *_ in places], pa.string()),
-                "partition": pa.array([partition for _, partition, _ in places], pa.int32()),
-            }
-        )
+        columns = {
+            "key": pa.array([key_of(number) for *_, number in places], pa.binary()),
+            "value": pa.array(
+                [value_of(*place, self._value_bytes) for place in places], pa.binary()
+            ),
+            "topic": pa.array([topic for topic, *_ in places], pa.string()),
+            "partition": pa.array([partition for _, partition, _ in places], pa.int32()),
+        }
+        if self._has_headers:
+            columns["headers"] = pa.array([headers_of(n) for *_, n in places], _HEADERS_TYPE)
+        return pa.record_batch(columns)

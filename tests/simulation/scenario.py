@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -12,15 +13,28 @@ from kafka_protocol.releases import parse_release
 Sink: TypeAlias = Literal["files", "at least once", "exactly once"]
 SendKind: TypeAlias = Literal["plain", "commit", "abort", "appended"]
 
+JobKind: TypeAlias = Literal["read", "write", "write once"]
+
 INPUT: Final = "in"
 OUTPUT: Final = "out"
+WRITTEN: Final = "written"  # by batch writes
+MORE: Final = "in-more"  # another topic of the input
+GROUP: Final = "watchers"  # to which a stream commits
+
+# All others are input.
+OUTPUTS: Final = (OUTPUT, WRITTEN)
 COMMIT_LOG: Final = "decisions"
 
 # How many partitions may be added to the input.
 MOST_ADDED: Final = 2
 
 # Kinds of faults after which records may be missing.
-LOSSES: Final = ("delete records", "compact")
+LOSSES: Final = ("delete records", "compact", "retention", "unclean election", "recreate topic")
+# After these, offsets may have other records than before.
+REWRITES: Final = ("unclean election", "recreate topic")
+
+# Releases of the brokers. Kafka 0.10 has no transactions.
+RELEASES: Final = ("4.3", "4.0", "3.5", "2.8", "2.4", "1.0", "0.11.0", "0.10.2")
 
 EXECUTORS: Final = ("executor-1", "executor-2")
 
@@ -61,6 +75,32 @@ class Fault(NamedTuple):
     arguments: dict[str, Any]
 
 
+class Filter(NamedTuple):
+    """`column operator value`; the operator is the class name of Spark's filter."""
+
+    column: str
+    operator: str
+    value: Any
+
+
+class Job(NamedTuple):
+    """A batch query beside the stream.
+
+    Attributes:
+        options: Of a read; a write has those of the scenario.
+        filters: Of a read; Spark passes them on with the option pushDownPredicate.
+        counts: The number of rows of each task of a write.
+        dies_at_call: At which of its calls the driver of the job dies; None for never.
+    """
+
+    at_ms: float
+    kind: JobKind
+    options: dict[str, str]
+    filters: tuple[Filter, ...] = ()
+    counts: tuple[int, ...] = ()
+    dies_at_call: int | None = None
+
+
 @dataclass(frozen=True)
 class Topic:
     """A topic of the input."""
@@ -82,6 +122,8 @@ class Scenario:
         source, write: Options of the source, and of the sink beside its guarantee.
         producer: Options of the producers.
         value_bytes: The size of values.
+        has_headers: Whether records have headers.
+        has_racks: Whether each broker is in a rack of its own.
         speculation_ms: When a task gets a second attempt; None for never.
         loser_ms, orphan_ms: How long a losing attempt, and a dead driver's tasks, go on.
         begin_ms: When the first driver starts.
@@ -97,10 +139,13 @@ class Scenario:
     topics: tuple[Topic, ...] = ()
     sends: tuple[Send, ...] = ()
     faults: tuple[Fault, ...] = ()
+    jobs: tuple[Job, ...] = ()
     source: dict[str, str] = field(default_factory=dict)
     write: dict[str, str] = field(default_factory=dict)
     producer: dict[str, str] = field(default_factory=dict)
     value_bytes: int = 40
+    has_headers: bool = False
+    has_racks: bool = False
     slots: int = 6
     speculation_ms: float | None = None
     loser_ms: float = 50.0
@@ -109,26 +154,48 @@ class Scenario:
     restart_ms: float = 500.0
     pause_ms: float = 500.0
 
+    def reads(self, topic: str, partition: int) -> bool:
+        """Whether the stream has a partition, by its strategy."""
+        if "assign" in self.source:
+            return partition in json.loads(self.source["assign"]).get(topic, [])
+        if "subscribePattern" in self.source:
+            return re.search(self.source["subscribePattern"], topic) is not None
+        return topic in self.source.get("subscribe", INPUT).split(",")
+
     @property
     def is_committed_view(self) -> bool:
         """Whether the query reads committed records only."""
         return self.source.get("kafka.isolation.level") == "read_committed"
 
     @property
+    def starts_later(self) -> bool:
+        """Whether the stream does not start with the first records."""
+        starts = {key: value for key, value in self.source.items() if key.startswith("starting")}
+        return bool(starts) and starts != {"startingOffsets": "earliest"}
+
+    @property
     def loses_records(self) -> bool:
         """Whether a fault deletes records, so that some may be missing."""
         return any(each.kind in LOSSES for each in self.faults)
 
+    @property
+    def rewrites(self) -> bool:
+        """Whether an offset may have another record than before, so that little is promised."""
+        return any(each.kind in REWRITES for each in self.faults)
+
     @cached_property
     def has_producer_ids(self) -> bool:
         """Whether all brokers recognise a batch that is written again."""
-        return parse_release(self.release) >= (0, 11)
+        idempotence = "kafka.enable.idempotence"
+        is_on = "false" not in (self.producer.get(idempotence), self.write.get(idempotence))
+        return is_on and parse_release(self.release) >= (0, 11)
 
     @property
     def quiet_from_ms(self) -> float:
         """When the last fault has ended and the last record is to be sent."""
         faults = [each.at_ms + each.for_ms for each in self.faults]
-        return max([0.0, *faults, *(each.at_ms for each in self.sends)])
+        others = [each.at_ms for each in self.sends] + [each.at_ms for each in self.jobs]
+        return max([0.0, *faults, *others])
 
     @property
     def records(self) -> int:
@@ -149,4 +216,17 @@ def from_json(text: str) -> Scenario:
         for at, producer, kind, parts, style in data["sends"]
     )
     data["faults"] = tuple(Fault(*each) for each in data["faults"])
+    data["jobs"] = tuple(_job(*each) for each in data.get("jobs", ()))
     return Scenario(**data)
+
+
+def _job(
+    at_ms: float,
+    kind: JobKind,
+    options: dict[str, str],
+    filters: list[list[Any]],
+    counts: list[int],
+    dies_at_call: int | None,
+) -> Job:
+    limits = tuple(Filter(*each) for each in filters)
+    return Job(at_ms, kind, options, limits, tuple(counts), dies_at_call)

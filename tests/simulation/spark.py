@@ -22,7 +22,7 @@ from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.streaming.reader_40 import KafkaStreamReader40
 from tests.simulation.disk import Disk
 from tests.simulation.processes import Process, Processes
-from tests.simulation.tasks import Executors, Job, TaskFailedError, Work
+from tests.simulation.tasks import SINK_COLUMNS, Executors, Job, TaskFailedError, Work
 
 T = TypeVar("T")
 
@@ -30,7 +30,6 @@ Interface: TypeAlias = Literal["4.0", "4.2"]
 Trigger: TypeAlias = Literal["default", "available now", "once"]
 
 DRIVER_HOST: Final = "driver"
-_SINK_COLUMNS: Final = ("key", "value", "partition")
 
 
 class Plan(NamedTuple):
@@ -252,8 +251,12 @@ class Driver:
         finally:
             process.die()
 
+    @property
+    def _sink_columns(self) -> list[str]:
+        return [name for name in (*SINK_COLUMNS, "headers") if name in self._schema.names]
+
     def _writer(self, source: KafkaDataSource) -> Any:
-        fields = [self._schema[name] for name in _SINK_COLUMNS]
+        fields = [self._schema[name] for name in self._sink_columns]
         return source.streamWriter(StructType(fields), overwrite=False)
 
     # ----------------------------------------------------------------------------------------------

@@ -16,11 +16,12 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 from pyspark.taskcontext import TaskContext
 
-from tests.simulation.disk import Disk, Row
+from tests.simulation.disk import Disk, Headers, Row
 from tests.simulation.processes import Process, Processes, Signal, Strand
 from tests.simulation.scheduler import EventScheduler
 
 _MAX_FAILURES: Final = 4  # spark.task.maxFailures
+SINK_COLUMNS: Final = ("key", "value", "partition")
 _COLUMNS: Final = ("topic", "partition", "offset", "timestamp", "key", "value")
 
 
@@ -236,11 +237,25 @@ def rows_of(batch: pa.RecordBatch) -> Iterator[Row]:
     columns[3] = columns[3].cast(pa.int64())
     topic, partition, offset, timestamp_us, key, value = (each.to_pylist() for each in columns)
     timestamps = [us // 1000 for us in timestamp_us]
-    return map(Row._make, zip(topic, partition, offset, timestamps, key, value, strict=True))
+    headers = _headers_of(batch)
+    return map(
+        Row._make, zip(topic, partition, offset, timestamps, key, value, headers, strict=True)
+    )
+
+
+def _headers_of(batch: pa.RecordBatch) -> list[Headers | None]:
+    if "headers" not in batch.schema.names:
+        return [None] * batch.num_rows
+    return [
+        tuple((each["key"].encode(), each["value"]) for each in headers or ())
+        for headers in batch.column("headers").to_pylist()
+    ]
 
 
 def _selected(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return (batch.select(["key", "value", "partition"]) for batch in batches)
+    for batch in batches:
+        has_headers = "headers" in batch.schema.names
+        yield batch.select([*SINK_COLUMNS, *(["headers"] if has_headers else [])])
 
 
 def _set_context(work: Work, number: int, attempt: int) -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.simulation.disk import Row
 from tests.simulation.judge import violations
 from tests.simulation.outcome import LogRecord, Outcome, Sent, Waited
+from tests.simulation.producers import key_of, value_of
 from tests.simulation.scenario import INPUT, OUTPUT, Fault, Part, Scenario, Send, Sink, Topic
 from tests.simulation.spark import Plan
 
@@ -211,3 +212,59 @@ def test_errors_waits_frames_and_ends() -> None:
         "latestOffset took 30 ms, and may take 20 ms",
         "not level 0 ms after the last fault; drivers ended with: nothing",
     ]
+
+
+HEADERS = ((b"a", b"1"), (b"a", None))
+
+
+def test_headers_of_rows_are_those_of_the_log() -> None:
+    outcome = good()
+    outcome.logs[IN] = [each._replace(headers=HEADERS) for each in outcome.logs[IN]]
+    outcome.attempts = {"0/0-0": [row(0), row(1)._replace(headers=HEADERS)]}
+    assert violations(outcome) == []
+    for wrong in ((), HEADERS[:1]):
+        outcome.attempts = {"0/0-0": [row(1)._replace(headers=wrong)]}
+        assert any("file 0/0-0" in each for each in violations(outcome))
+
+
+def test_headers_of_a_copy_are_those_of_the_record_if_they_were_read() -> None:
+    outcome = good("at least once")
+    outcome.logs[IN] = [each._replace(headers=HEADERS) for each in outcome.logs[IN]]
+    assert violations(outcome) == []
+    source = outcome.scenario.source | {"includeHeaders": "true"}
+    outcome.scenario = replace(outcome.scenario, source=source)
+    assert any("has other headers" in each for each in violations(outcome))
+
+
+def test_what_is_committed_to_the_group_is_an_end() -> None:
+    ends = [{IN: 3}, {IN: 6}]
+    assert violations(good(group={IN: 3}, ends=ends)) == []
+    for offset, finished in ((4, 6), (6, 3)):
+        outcome = good(group={IN: offset}, ends=ends, processed={IN: finished})
+        assert any("committed to the group" in each for each in violations(outcome))
+
+
+def test_a_start_by_time_behind_a_record_of_that_time() -> None:
+    outcome = good(first={IN: 4})
+    outcome.batches = {0: [], 1: [row(4), row(5)]}
+    for ms, is_wrong in ((1_004, False), (1_003, True)):
+        source = outcome.scenario.source | {"startingTimestamp": str(ms)}
+        outcome.scenario = replace(outcome.scenario, source=source)
+        assert any("behind the record" in each for each in violations(outcome)) == is_wrong
+
+
+def test_after_a_rewrite_only_what_was_sent_may_be_read() -> None:
+    outcome = good()
+    outcome.scenario = replace(outcome.scenario, faults=(Fault(1, "recreate topic", 0, {}),))
+    value = value_of(INPUT, 0, 1, outcome.scenario.value_bytes)
+    known = Row(INPUT, 0, 9, 1, key_of(1), value)
+    outcome.attempts = {"0/0-0": [known]}
+    outcome.sent = []
+    assert violations(outcome) == []
+    for wrong in (
+        known._replace(key=b"x"),
+        known._replace(value=b"x"),
+        known._replace(partition=1),
+    ):
+        outcome.attempts = {"0/0-0": [wrong]}
+        assert any("nobody has sent" in each for each in violations(outcome))

@@ -9,29 +9,35 @@ import json
 import logging
 import random
 import uuid
-from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
 from kafka_protocol.errors import DataLossError, KafkaError
 from kafka_protocol.topic_partition import TopicPartition
+from tests.simulation.batch_jobs import options_of
 from tests.simulation.clocks import SimulatedSource
 from tests.simulation.deadlines import most_ms
 from tests.simulation.decoders import differences
 from tests.simulation.disk import Disk
 from tests.simulation.faults import KINDS
+from tests.simulation.job_runner import JobRunner
 from tests.simulation.kafka.cluster import NoLeaderError, SimulatedCluster
+from tests.simulation.kafka.settings import BrokerSettings
+from tests.simulation.losses import Losses
 from tests.simulation.network import Network
-from tests.simulation.outcome import LogRecord, Outcome, Sent, Waited
+from tests.simulation.outcome import LogRecord, LogState, Outcome, Sent, Waited
 from tests.simulation.processes import Process, Processes, ProcessKilledError, Strand
 from tests.simulation.producers import SendingProducer, appended, value_of
 from tests.simulation.scenario import (
     COMMIT_LOG,
     EXECUTORS,
+    GROUP,
     INPUT,
     MOST_ADDED,
     OUTPUT,
+    WRITTEN,
     Scenario,
     Send,
 )
@@ -43,6 +49,8 @@ from tests.simulation.trace import Trace
 # How long after the last fault and record a query may take until everything is processed.
 LEVEL_BOUND_MS: Final = 400_000.0
 _CHECK_MS: Final = 250.0
+
+_ALSO_OF_OUTPUT: Final = ("min.insync.replicas", "max.message.bytes")
 
 # What may end a query of a real Spark; anything else is a bug.
 _EXPECTED: Final = (KafkaError, TaskFailedError)
@@ -58,7 +66,7 @@ class World:
         self.trace = Trace(self.scheduler)
         self.processes = Processes(self.scheduler, self.trace)
         self.cluster: SimulatedCluster = SimulatedCluster(
-            self.scheduler, scenario.nodes, scenario.release
+            self.scheduler, scenario.nodes, scenario.release, settings_of(scenario)
         )
         addresses = {self.cluster.address_of(n): n for n in range(1, scenario.nodes + 1)}
         self.network = Network(
@@ -78,8 +86,16 @@ class World:
         self.driver_strand: Strand | None = None
         self._producing = 0
         self._is_stuck = False  # with a loss that the query must not pass over
-        self._deleted: dict[TopicPartition, list[LogRecord]] = defaultdict(list)
+        self.losses: Losses = Losses(self)
         self._servers = ",".join(f"{host}:{port}" for host, port in addresses)
+        self.jobs = JobRunner(
+            scenario.jobs,
+            lambda job: options_of(job, self._servers, scenario.write),
+            self.disk,
+            self.executors,
+            self._states,
+            self.trace,
+        )
 
     # --- The run ----------------------------------------------------------------------------------
 
@@ -93,7 +109,8 @@ class World:
         if scenario.sink != "files":
             # Partitions of the input may be added.
             partitions = scenario.topics[0].partitions + MOST_ADDED
-            self.cluster.create_topic(OUTPUT, partitions, min(3, scenario.nodes), {})
+            config = {k: v for k, v in scenario.topics[0].config.items() if k in _ALSO_OF_OUTPUT}
+            self.cluster.create_topic(OUTPUT, partitions, min(3, scenario.nodes), config)
         for fault in scenario.faults:
             later(fault.at_ms, partial(self._fault, fault.kind, fault.arguments))
             if fault.for_ms:
@@ -104,22 +121,27 @@ class World:
             if send.kind == "appended":
                 self._producing += len(send.parts)
                 later(send.at_ms, partial(self._append, send))
+        if any(job.kind != "read" for job in scenario.jobs):
+            self.cluster.create_topic(WRITTEN, 3, min(3, scenario.nodes), {})
         later(scenario.begin_ms, self._start_driver)
+        self.jobs.start()
 
     def is_level(self) -> bool:
         """Whether everything that can be read is processed, and committed in Spark's log."""
-        if self._producing or self.disk.finished != len(self.disk.ends):
+        if self._producing or not self.jobs.is_done or self.disk.finished != len(self.disk.ends):
             return False
         processed = self.disk.processed()
         for topic in self.scenario.topics:
-            for partition in self._partitions(topic.name):
+            for partition in self.partitions(topic.name):
                 number = partition.partition
+                if not self.scenario.reads(topic.name, number):
+                    continue
                 end = self._end(partition)
                 if end is None or processed.get(topic.name, {}).get(str(number), 0) < end:
                     return False
         return True
 
-    def _partitions(self, topic: str) -> list[TopicPartition]:
+    def partitions(self, topic: str) -> list[TopicPartition]:
         count = len(self.cluster.controller.topics[topic].partitions)
         return [TopicPartition(topic, number) for number in range(count)]
 
@@ -157,7 +179,7 @@ class World:
         settings = QuerySettings(
             scenario.interface,
             scenario.trigger,
-            {"kafka.bootstrap.servers": self._servers, "subscribe": INPUT, **scenario.source},
+            {"kafka.bootstrap.servers": self._servers, **_strategy(scenario), **scenario.source},
             self._sink(),
             scenario.pause_ms,
         )
@@ -216,7 +238,9 @@ class World:
             for send in self.scenario.sends
             if send.producer == name and send.kind != "appended"
         ]
-        producer = SendingProducer(name, sends, options, self.scenario.value_bytes, self._sent)
+        producer = SendingProducer(
+            name, sends, options, self.scenario.value_bytes, self.scenario.has_headers, self._sent
+        )
         run = partial(producer.run, self.scheduler, self.processes, self.trace)
         self._producing += 1
         self.processes.start(Strand(name, Process(name, name)), run, self._producer_ended)
@@ -225,6 +249,9 @@ class World:
         """Append the batches of another client, once their partitions have leaders."""
         timestamp = int(self.scheduler.now_ms)
         for part, data in appended(send, self.scenario.value_bytes, timestamp):
+            if part.partition >= len(self.partitions(part.topic)):
+                self._producing -= 1  # the topic was created again, with fewer partitions
+                continue
             try:
                 self.cluster.append_as(TopicPartition(part.topic, part.partition), data)
                 self._producing -= 1
@@ -258,20 +285,24 @@ class World:
         """What the judge needs."""
         outcome = self.outcome
         names = [topic.name for topic in self.scenario.topics]
-        names += [OUTPUT] if self.scenario.sink != "files" else []
+        names += [each for each in (OUTPUT, WRITTEN) if each in self.cluster.controller.topics]
         for name in names:
-            for partition in self._partitions(name):
+            for partition in self.partitions(name):
                 outcome.starts[partition] = self.cluster.log_start(partition)
-                records = {each.offset: each for each in self._deleted[partition]}
+                records = {each.offset: each for each in self.losses.deleted[partition]}
                 # What is deleted on one broker only comes back when another one leads.
-                now = {each.offset: each for each in self._log(partition)}
+                now = {each.offset: each for each in self.log(partition)}
                 outcome.compacted[partition] = frozenset(records.keys() - now.keys())
                 records |= now
                 outcome.logs[partition] = [records[offset] for offset in sorted(records)]
         outcome.batches = {batch: self.disk.rows_of(batch) for batch in self.disk.manifest}
         outcome.attempts = dict(self.disk.files)
         outcome.plans = self.history.plans
+        outcome.jobs = self.jobs.results
         outcome.waits = [Waited(name, ms, most_ms(name)) for name, ms in self.history.waits]
+        group = self.cluster.group_offsets(GROUP)
+        outcome.group = {(tp.topic, tp.partition): at for tp, at in group.items()}
+        outcome.ends = [_flat(json.loads(each)) for each in self.disk.ends]
         outcome.processed = _flat(self.disk.processed())
         outcome.first, outcome.first_again = self._first_offsets()
         outcome.bad_frames = [
@@ -283,38 +314,33 @@ class World:
         outcome.digest = self.trace.digest()
         return outcome
 
-    def delete_records(self, partition: TopicPartition, share: float) -> None:
-        """Delete a share of the records of a partition; what they were is kept for the judge."""
-        try:
-            log, before = self._log(partition), self.cluster.log_start(partition)
-            offset = before + int((self.cluster.high_watermark(partition) - before) * share)
-            self.cluster.delete_records(partition, offset)
-        except NoLeaderError:
-            return
-        start = self.cluster.log_start(partition)
-        self._deleted[partition] += [each for each in log if before <= each.offset < start]
+    def _states(self) -> dict[tuple[str, int], LogState]:
+        """The logs of the input, as far as they have leaders."""
+        states: dict[tuple[str, int], LogState] = {}
+        for topic in self.scenario.topics:
+            for partition in self.partitions(topic.name):
+                with suppress(NoLeaderError):
+                    states[partition] = LogState(
+                        self.cluster.log_start(partition),
+                        self.cluster.high_watermark(partition),
+                        self.cluster.last_stable_offset(partition),
+                    )
+        return states
 
-    def compact(self) -> None:
-        """Compact the input; what it was is kept for the judge."""
-        for partition in self._partitions(INPUT):
-            try:
-                self._deleted[partition] += self._log(partition)
-            except NoLeaderError:
-                return
-        self.cluster.compact(INPUT)
-
-    def _log(self, partition: TopicPartition) -> list[LogRecord]:
+    def log(self, partition: TopicPartition) -> list[LogRecord]:
         return [
-            LogRecord(each.offset, each.timestamp, each.key, each.value, each.outcome)
+            LogRecord(each.offset, each.timestamp, each.key, each.value, each.outcome, each.headers)
             for each in self.cluster.log(partition)
         ]
 
     def _first_offsets(self) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int]]:
         """Where the query began, and where it did when its first micro-batch was planned last."""
         begun = [_flat(json.loads(each.start)) for each in self.history.plans if each.batch == 0]
-        if self.scenario.source.get("startingOffsets") == "latest" and self.disk.ends:
-            # Pinned by an empty first micro-batch.
-            begun = [_flat(json.loads(self.disk.ends[0]))]
+        if self.scenario.starts_later and self.disk.ends:
+            # A start that may be another one later is pinned by an empty first micro-batch.
+            pinned = _flat(json.loads(self.disk.ends[0]))
+            started = begun[0] if begun else pinned
+            begun = [{key: min(at, started.get(key, at)) for key, at in pinned.items()}]
         elif not self.scenario.loses_records or not begun:
             begun = [{}]
         return begun[0], begun[-1]
@@ -336,6 +362,17 @@ class World:
         self.outcome.is_level = found and not self._is_stuck
         self.outcome.is_stuck = self._is_stuck
         self.outcome.level_ms = self.scheduler.elapsed_ms
+
+
+def settings_of(scenario: Scenario) -> BrokerSettings:
+    """The configuration of the brokers."""
+    nodes = range(1, scenario.nodes + 1) if scenario.has_racks else ()
+    return BrokerSettings(racks={node: f"rack-{node}" for node in nodes})
+
+
+def _strategy(scenario: Scenario) -> dict[str, str]:
+    given = {"subscribe", "subscribePattern", "assign"} & scenario.source.keys()
+    return {} if given else {"subscribe": INPUT}
 
 
 def cause_of(error: BaseException) -> BaseException | None:

@@ -173,3 +173,26 @@ def test_a_struct_is_written_with_its_schema() -> None:
         KafkaDataSource(to).writer(VALUE, overwrite=False)
     with pytest.raises(KafkaConfigError, match="value attribute unsupported type struct"):
         KafkaDataSource(SERVERS | {"topic": "t"}).writer(rows, overwrite=False)
+
+
+GROUP = {
+    "kafka.bootstrap.servers": "localhost:1",
+    "subscribe": "t",
+    "kafka.group.id": "g",
+}
+
+
+@pytest.mark.parametrize("wanted", [{"commitOffsetsToGroup": "true"}, {"startingOffsets": "group"}])
+def test_a_stream_that_uses_its_group_is_not_told_otherwise(
+    wanted: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """At `load()` it is not known yet whether a batch is read, where the group has no effect."""
+    source = KafkaDataSource({**GROUP, **wanted})
+    source.streamReader(source.schema())
+    assert caplog.messages == []
+
+
+def test_a_batch_is_told_once_that_a_group_has_no_effect(caplog: pytest.LogCaptureFixture) -> None:
+    source = KafkaDataSource(dict(GROUP))
+    source.reader(source.schema())
+    assert caplog.messages == ["The option kafka.group.id has no effect in pykafka."]

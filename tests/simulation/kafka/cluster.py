@@ -237,9 +237,14 @@ class SimulatedCluster:
         replica = self._leading(topic_partition)
         replica.delete_before(min(offset, replica.high_watermark))
 
-    def apply_retention(self, topic_partition: TopicPartition) -> int:
-        """Delete what retention.ms and retention.bytes do not keep; returns the log start."""
-        return upkeep.apply_retention(self._leading(topic_partition))
+    def apply_retention(
+        self, topic_partition: TopicPartition, config: Mapping[str, str] | None = None
+    ) -> int:
+        """Delete what retention.ms and retention.bytes do not keep; returns the log start.
+
+        `config` counts before the topic's own.
+        """
+        return upkeep.apply_retention(self._leading(topic_partition), config or {})
 
     def compact(self, name: str) -> None:
         """Compact a topic on each running broker, by itself."""
@@ -283,6 +288,15 @@ class SimulatedCluster:
         return [
             r for r in self.log(topic_partition) if r.outcome == "committed" and r.offset < until
         ]
+
+    def group_offsets(self, group: str) -> dict[TopicPartition, int]:
+        """What is committed to a group, as its coordinator knows it; empty without one."""
+        for broker in self.brokers.values():
+            _, groups = broker.groups.find(group)
+            if groups is not None and broker.is_running:
+                known = groups.offsets.get(group, {})
+                return {tp: committed.offset for tp, committed in known.items()}
+        return {}
 
     @property
     def unclean_elections(self) -> Sequence[TopicPartition]:

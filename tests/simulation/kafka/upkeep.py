@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from tests.simulation.kafka.batches import Stored, emptied, thinned
@@ -9,12 +10,17 @@ from tests.simulation.kafka.replica import Replica
 from tests.simulation.kafka.truth import ABORTED, outcomes
 
 _WEEK_MS: Final = 604_800_000
+_NO_CONFIG: Final[Mapping[str, str]] = {}
 
 
-def apply_retention(replica: Replica) -> int:
-    """Delete the oldest batches below the high watermark that are too old or too many."""
+def apply_retention(replica: Replica, config: Mapping[str, str] = _NO_CONFIG) -> int:
+    """Delete the oldest batches below the high watermark that are too old or too many.
+
+    `config` counts before the topic's own.
+    """
     broker, log = replica.broker, replica.log
     topic = broker.image.topics[replica.topic_partition.topic]
+    topic = topic._replace(config={**topic.config, **config})
     keeps_ms = topic.number("retention.ms", _WEEK_MS)
     keeps_bytes = topic.number("retention.bytes", -1)
     oldest_ms = broker.now_ms - keeps_ms if keeps_ms >= 0 else -1

@@ -317,6 +317,33 @@ def test_fault_11_a_slow_new_broker_is_not_taken_for_old(
         assert metadata(broker).cluster_id == "c"
 
 
+@pytest.mark.parametrize(("then", "error"), [(close, "closed"), (silent, "no response")])
+def test_fault_11_a_broker_that_responds_to_api_versions_is_not_taken_for_old(
+    connect: Connect, then: Callable[[Request, int], None], error: str
+) -> None:
+    """It knows ApiVersions, though not this version; then the connection breaks, or it stops."""
+
+    def refuse_once(request: ApiVersionsRequest, version: int) -> bytes | None:
+        if len(fake.requests) == 1:
+            refusal = ApiVersionsResponse(error_code=int(ErrorCode.UNSUPPORTED_VERSION))
+            return encode_response(refusal, 0, 0)
+        return then(request, version)  # type: ignore[func-returns-value]
+
+    handlers: dict[type[Request], Handler] = {
+        ApiVersionsRequest: refuse_once,
+        ListOffsetsRequest: empty_list,
+    }
+    with ScriptedBroker(handlers) as fake:
+        with pytest.raises((BrokerConnectionError, KafkaTimeoutError), match=error):
+            Broker(
+                fake.address,
+                7,
+                config(api_version_request_timeout_ms=QUICK_MS),
+                Deadline.after(1_000),
+            )
+        assert ListOffsetsRequest not in {type(request) for request, _ in fake.requests}
+
+
 def test_fault_11_gives_up_if_every_request_closes(connect: Connect) -> None:
     with ScriptedBroker({ApiVersionsRequest: close, ListOffsetsRequest: close}) as fake:
         with pytest.raises(BrokerConnectionError, match="on ApiVersions as well as on an old"):

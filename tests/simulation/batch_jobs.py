@@ -1,0 +1,191 @@
+"""Batch queries beside the stream: calls readers and writers in the order of Spark's batch plans.
+
+Each job has a driver of its own. What its tasks read is kept for the judge.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
+from typing import Any, Final, TypeVar
+
+import pyarrow as pa
+from pyspark.sql import datasource
+from pyspark.sql import types as T
+from pyspark.sql.datasource import InputPartition
+
+from kafka_protocol.errors import KafkaError
+from kafka_spark_source.source import KafkaDataSource
+from tests.simulation.disk import Disk, Row
+from tests.simulation.processes import Process, ProcessKilledError
+from tests.simulation.scenario import WRITTEN, Filter, Job
+from tests.simulation.spark import DRIVER_HOST
+from tests.simulation.tasks import Executors, TaskFailedError, Work
+from tests.simulation.tasks import Job as TaskSet
+
+R = TypeVar("R")
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_PREFIX: Final = "batch-writes"
+_PARTITIONS: Final = 3
+_SCHEMA: Final = T.StructType(
+    [
+        T.StructField("key", T.BinaryType()),
+        T.StructField("value", T.BinaryType()),
+        T.StructField("partition", T.IntegerType()),
+    ]
+)
+# What may end a query of a real Spark; anything else is a bug.
+_EXPECTED: Final = (KafkaError, TaskFailedError, ProcessKilledError)
+
+
+def written_value(job: int, task: int, number: int) -> bytes:
+    """The value of a row that a batch job writes; no other row has it."""
+    return b"job %d task %d row %d" % (job, task, number)
+
+
+class Rows:
+    """In place of a reader: makes the rows that the tasks of a write get."""
+
+    @staticmethod
+    def read(partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one task, in batches of at most 50."""
+        job, task, count = partition.value
+        for first in range(0, count, 50):
+            numbers = range(first, min(count, first + 50))
+            yield pa.record_batch(
+                {
+                    "key": pa.array([b"%d" % number for number in numbers], pa.binary()),
+                    "value": pa.array(
+                        [written_value(job, task, number) for number in numbers], pa.binary()
+                    ),
+                    "partition": pa.array([n % _PARTITIONS for n in numbers], pa.int32()),
+                }
+            )
+
+
+def spark_filter(wanted: Filter) -> object:
+    """The filter of PySpark."""
+    name, value = wanted.operator, wanted.value
+    if wanted.column == "timestamp":
+        value = _EPOCH + timedelta(milliseconds=value)
+    value = tuple(value) if name == "In" else value
+    made: object = getattr(datasource, name)(attribute=(wanted.column,), value=value)
+    return made
+
+
+class BatchJob:
+    """One batch query. `number` tells it from others."""
+
+    def __init__(
+        self, number: int, job: Job, options: dict[str, str], disk: Disk, executors: Executors
+    ) -> None:
+        self._number = number
+        self._job = job
+        self._options = options
+        self._disk = disk
+        self._executors = executors
+        self._tasks: TaskSet | None = None
+
+    def run(self) -> list[list[Row]]:
+        """Run the query; the rows of each task of a read."""
+        return self._read() if self._job.kind == "read" else self._write()
+
+    def cancel(self) -> None:
+        """Kill its tasks."""
+        if self._tasks is not None:
+            self._tasks.cancel()
+
+    def _read(self) -> list[list[Row]]:
+        def plan() -> list[bytes]:
+            source = KafkaDataSource(dict(self._options))
+            reader: Any = source.reader(source.schema())
+            if self._job.filters and hasattr(reader, "pushFilters"):
+                [*reader.pushFilters([spark_filter(each) for each in self._job.filters])]
+            planned = reader.partitions() or [InputPartition(None)]
+            return [pickle.dumps((reader, each)) for each in planned]
+
+        planned = self._call("plan", plan)
+        work = Work("batch", -self._number, planned, None)
+        tasks = self._run_tasks(work)
+        names = [pickle.loads(tasks.messages[number]) for number in range(len(planned))]
+        return [self._disk.files[name] for name in names]
+
+    def _write(self) -> list[list[Row]]:
+        def plan() -> bytes:
+            writer = KafkaDataSource(dict(self._options)).writer(_SCHEMA, overwrite=False)
+            return pickle.dumps(writer)
+
+        writer = self._call("plan", plan)
+        planned = [
+            pickle.dumps((Rows(), InputPartition((self._number, task, count))))
+            for task, count in enumerate(self._job.counts)
+        ]
+        work = Work("batch", -self._number, planned, writer)
+        try:
+            self._run_tasks(work)
+        except TaskFailedError:
+            self._end(work, "abort")
+            raise
+        self._end(work, "commit")
+        return []
+
+    def _run_tasks(self, work: Work) -> TaskSet:
+        tasks = self._tasks = TaskSet(self._executors, work)
+        try:
+            tasks.run()
+        finally:
+            tasks.cancel()
+        return tasks
+
+    def _end(self, work: Work, name: str) -> None:
+        messages = {} if self._tasks is None else self._tasks.messages
+
+        def end() -> None:
+            assert work.writer is not None
+            getattr(pickle.loads(work.writer), name)(
+                [
+                    pickle.loads(messages[number]) if number in messages else None
+                    for number in range(len(work.planned))
+                ]
+            )
+
+        self._call(name, end)
+
+    def _call(self, name: str, call: Callable[[], R]) -> R:
+        """Call a reader or writer in a Python process of its own."""
+        processes = self._executors.processes
+        process = Process(f"{name} of job {self._number}", DRIVER_HOST)
+        try:
+            with processes.inside(process):
+                result = call()
+        finally:
+            process.die()
+        processes.call()
+        return result
+
+
+def options_of(job: Job, servers: str, write: dict[str, str]) -> dict[str, str]:
+    """The options of a job's source or sink."""
+    if job.kind == "read":
+        return {"kafka.bootstrap.servers": servers, **job.options}
+    sink = {"kafka.bootstrap.servers": servers, "topic": WRITTEN, **write, **job.options}
+    if job.kind == "write once":
+        sink |= {"deliveryGuarantee": "exactly_once", "transactionalIdPrefix": _PREFIX}
+    return sink
+
+
+def is_expected(error: BaseException) -> bool:
+    """Whether a query of a real Spark may end with that error."""
+    cause = error.__cause__ if isinstance(error, TaskFailedError) else error
+    return isinstance(cause, _EXPECTED)
+
+
+def selected(options: dict[str, str], partition: tuple[str, int]) -> bool:
+    """Whether a read has a partition, by `assign`; else topics are selected as a whole."""
+    if "assign" not in options:
+        return True
+    topic, number = partition
+    return number in json.loads(options["assign"]).get(topic, [])

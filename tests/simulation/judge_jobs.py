@@ -1,0 +1,251 @@
+"""Whether batch queries kept what is promised. Pure, as `judge`.
+
+A read has each visible record between its start and its end, once and in order. Where a start or an
+end depends on the moment of planning, it lies between the states of the logs before and after.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from kafka_protocol.releases import parse_release
+from tests.simulation.batch_jobs import selected, written_value
+from tests.simulation.disk import Row
+from tests.simulation.outcome import JobResult, LogRecord, LogState, Outcome
+from tests.simulation.scenario import INPUT, WRITTEN, Filter
+
+Partition = tuple[str, int]
+
+_FOREVER: Final = 2**62
+
+
+class _Between(NamedTuple):
+    """The least and the greatest offset that one end of a read may have."""
+
+    least: int
+    most: int
+
+
+def job_violations(outcome: Outcome) -> Iterator[str]:
+    """All that is wrong with the batch queries of a run."""
+    rewrites = outcome.scenario.rewrites
+    for number, result in enumerate(outcome.jobs, 1):
+        name = f"batch {number}"
+        if result.is_unexpected:
+            yield f"{name} ended with {result.error}"
+        elif result.job.kind == "read" and result.error is None and not rewrites:
+            for problem in _read(outcome, result):
+                yield f"{name}: {problem}"
+    yield from _written(outcome)
+
+
+# --- Reads ----------------------------------------------------------------------------------------
+
+
+def _read(outcome: Outcome, result: JobResult) -> Iterator[str]:
+    rows: dict[Partition, list[Row]] = defaultdict(list)
+    for task in result.tasks:
+        yield from _order(task)
+        for row in task:
+            rows[row.topic, row.partition].append(row)
+    for partition in [each for each in outcome.logs if each[0] == INPUT]:
+        found = sorted(rows.pop(partition, []), key=lambda row: row.offset)
+        if selected(result.job.options, partition):
+            yield from _partition(outcome, result, partition, found)
+        elif found:
+            yield f"rows of {partition}, which is not assigned"
+    for partition in rows:
+        yield f"rows of {partition}, which does not exist"
+
+
+def _order(rows: Sequence[Row]) -> Iterator[str]:
+    last: dict[Partition, int] = {}
+    for row in rows:
+        if row.offset <= last.get((row.topic, row.partition), -1):
+            yield f"a task has {row.topic}-{row.partition} at {row.offset} twice or out of order"
+        last[row.topic, row.partition] = row.offset
+
+
+def _partition(
+    outcome: Outcome, result: JobResult, partition: Partition, rows: list[Row]
+) -> Iterator[str]:
+    job = result.job
+    states = _visible_states(job.options)
+    log = [each for each in outcome.logs[partition] if each.outcome in states]
+    before, after = result.before.get(partition), result.after.get(partition)
+    if before is None or after is None:
+        return  # without a leader nothing is known
+    start = _start(outcome, result, partition)
+    end = _end(outcome, result, partition)
+    passes = [_test(each) for each in job.filters]
+    kept = [each for each in log if all(test(partition, each) for test in passes)]
+    gone = outcome.compacted.get(partition, frozenset())
+    must = [
+        each
+        for each in kept
+        if start.most <= each.offset < end.least
+        and each.offset >= outcome.starts.get(partition, 0)
+        and each.offset not in gone
+    ]
+    may = {each.offset for each in log if start.least <= each.offset < end.most}
+    found = {row.offset for row in rows}
+    if lacking := [each for each in must if each.offset not in found]:
+        span = f"{must[0].offset} to {must[-1].offset}"
+        yield f"{partition}: {len(lacking)} records of {span} are missing, as {lacking[0].offset}"
+    if extra := sorted(found - may):
+        yield f"{partition}: {len(extra)} rows are not asked for, as that at {extra[0]}"
+    if len(found) < len(rows):
+        yield f"{partition}: {len(rows) - len(found)} rows are there twice"
+
+
+def _visible_states(options: Mapping[str, str]) -> set[str]:
+    is_committed = options.get("kafka.isolation.level") == "read_committed"
+    return {"committed"} if is_committed else {"committed", "aborted", "open"}
+
+
+def _end_of(state: LogState, options: Mapping[str, str]) -> int:
+    is_committed = options.get("kafka.isolation.level") == "read_committed"
+    return state.last_stable_offset if is_committed else state.high_watermark
+
+
+def _first_since(log: Sequence[LogRecord], ms: int) -> int | None:
+    return next((each.offset for each in log if each.timestamp_ms >= ms), None)
+
+
+def _of_partition(options: Mapping[str, str], names: Sequence[str], partition: Partition) -> Any:
+    """The first given option: a text, or what its JSON has for a partition."""
+    name = next((each for each in names if each in options), None)
+    if name is None:
+        return None, None
+    text = options[name]
+    if not text.startswith("{"):
+        return name, text
+    of_topic = json.loads(text)[partition[0]]
+    return name, of_topic if isinstance(of_topic, str) else of_topic.get(str(partition[1]))
+
+
+def _start(outcome: Outcome, result: JobResult, partition: Partition) -> _Between:
+    options = result.job.options
+    before, after = result.before[partition], result.after[partition]
+    name, bound = _of_partition(options, _STARTS, partition)
+    if bound in (None, "earliest", -2):
+        return _Between(before.start, after.start)
+    if name in _TIMES:
+        # Markers have timestamps, too, and so the read may begin at one, before this record.
+        first = _first_since(outcome.logs[partition], int(bound))
+        most = _FOREVER if first is None else first
+        return _Between(0 if _has_markers(outcome) or first is None else first, most)
+    if isinstance(bound, int):
+        return _Between(bound, bound)
+    if bound.startswith("latest"):
+        count = int(bound.partition("-")[2])
+        least = max(before.start, _end_of(before, options) - count)
+        return _Between(least, max(after.start, _end_of(after, options) - count))
+    return _Between(0, _FOREVER)  # "-10s" counts from the moment of planning, on the driver's clock
+
+
+def _end(outcome: Outcome, result: JobResult, partition: Partition) -> _Between:
+    options = result.job.options
+    before, after = result.before[partition], result.after[partition]
+    ends = _Between(_end_of(before, options), _end_of(after, options))
+    if _has_old_leaders(outcome):
+        ends = _Between(0, ends.most)
+    name, bound = _of_partition(options, _ENDS, partition)
+    if bound in (None, "latest", -1):
+        return ends
+    if name in _TIMES:
+        first = _first_since(outcome.logs[partition], int(bound))
+        # Nothing has that timestamp yet: the end of the log.
+        least = ends.least if first is None else min(first, ends.least)
+        return _Between(0 if _has_markers(outcome) else least, _most(first, ends.most))
+    if isinstance(bound, int):
+        return _Between(min(bound, ends.least), bound)
+    count = int(bound.partition("-")[2])
+    return _Between(max(0, ends.least - count), max(after.start, ends.most - count))
+
+
+def _has_old_leaders(outcome: Outcome) -> bool:
+    """Whether a leader that is none any more may tell an old end, which no client can notice.
+
+    Brokers below 2.1 tell no leader epochs.
+    """
+    kinds = {each.kind for each in outcome.scenario.faults}
+    return parse_release(outcome.scenario.release) < (2, 1) and not kinds.isdisjoint(_SEPARATING)
+
+
+def _has_markers(outcome: Outcome) -> bool:
+    return any(send.kind in ("commit", "abort") for send in outcome.scenario.sends)
+
+
+def _most(first: int | None, end: int) -> int:
+    return end if first is None else min(first, end)
+
+
+_SEPARATING: Final = ("pause broker", "isolate broker", "stale metadata", "partition network")
+_STARTS: Final = ("startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets")
+_ENDS: Final = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
+_TIMES: Final = frozenset((*_STARTS[:2], *_ENDS[:2]))
+
+_OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "EqualTo": operator.eq,
+    "GreaterThan": operator.gt,
+    "GreaterThanOrEqual": operator.ge,
+    "LessThan": operator.lt,
+    "LessThanOrEqual": operator.le,
+    "In": lambda value, among: value in among,
+}
+
+
+def _test(wanted: Filter) -> Callable[[Partition, LogRecord], bool]:
+    compare, value = _OPERATORS[wanted.operator], wanted.value
+    values: Mapping[str, Callable[[Partition, LogRecord], object]] = {
+        "topic": lambda partition, record: partition[0],
+        "partition": lambda partition, record: partition[1],
+        "offset": lambda partition, record: record.offset,
+        "timestamp": lambda partition, record: record.timestamp_ms,
+    }
+    of = values[wanted.column]
+    return lambda partition, record: compare(of(partition, record), value)
+
+
+# --- Writes ---------------------------------------------------------------------------------------
+
+
+def _written(outcome: Outcome) -> Iterator[str]:
+    """A write that succeeded is there; one exactly once is there once, or not at all."""
+    counts = Counter(
+        each.value
+        for (topic, _), log in outcome.logs.items()
+        if topic == WRITTEN
+        for each in log
+        if each.outcome == "committed"
+    )
+    last_success = max(
+        (n for n, each in enumerate(outcome.jobs, 1) if _is_done(each, "write once")), default=0
+    )
+    for number, result in enumerate(outcome.jobs, 1):
+        wanted = [
+            written_value(number, task, row)
+            for task, count in enumerate(result.job.counts)
+            for row in range(count)
+        ]
+        times = [counts.pop(each, 0) for each in wanted]
+        if result.job.kind == "write" and result.error is None and not all(times):
+            yield f"batch {number}: {times.count(0)} of {len(times)} rows are not written"
+        if result.job.kind != "write once":
+            continue
+        if result.error is None and any(each != 1 for each in times):
+            yield f"batch {number}: rows are written {sorted({*times})} times, and not once"
+        # Until the next write with its prefix, a write that failed may be visible in part.
+        if number < last_success and len({*times}) > 1:
+            yield f"batch {number} failed, and is visible in part"
+    if counts:
+        yield f"{WRITTEN}: {len(counts)} records are unknown, as {next(iter(counts))!r}"
+
+
+def _is_done(result: JobResult, kind: str) -> bool:
+    return result.job.kind == kind and result.error is None

@@ -1,0 +1,98 @@
+"""Faults after which records of the input are gone: what they were is kept for the judge."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from kafka_protocol.topic_partition import TopicPartition
+from tests.simulation.kafka.cluster import NoLeaderError
+from tests.simulation.outcome import LogRecord
+from tests.simulation.scenario import INPUT
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+
+class Losses:
+    """The deleted records of a world.
+
+    Attributes:
+        deleted: Records that were in a log when something was deleted from it.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.deleted: dict[TopicPartition, list[LogRecord]] = defaultdict(list)
+
+    def delete_records(self, partition: TopicPartition, share: float) -> None:
+        """Delete a share of the records of a partition."""
+        cluster = self._world.cluster
+        if partition not in self._world.partitions(INPUT) or not self._is_decided(partition):
+            return
+        with suppress(NoLeaderError):
+            log, before = self._world.log(partition), cluster.log_start(partition)
+            offset = before + int((cluster.high_watermark(partition) - before) * share)
+            cluster.delete_records(partition, offset)
+            self._keep_before(log, partition)
+
+    def compact(self) -> None:
+        """Compact the input."""
+        for partition in self._world.partitions(INPUT):
+            try:
+                self.deleted[partition] += self._world.log(partition)
+            except NoLeaderError:
+                return
+        self._world.cluster.compact(INPUT)
+
+    def apply_retention(self, config: Mapping[str, str]) -> None:
+        """Delete what is too old or too much."""
+        for partition in self._world.partitions(INPUT):
+            if not self._is_decided(partition):
+                continue
+            with suppress(NoLeaderError):
+                log = self._world.log(partition)
+                self._world.cluster.apply_retention(partition, config)
+                self._keep_before(log, partition)
+
+    def elect_behind(self, number: int, node: int) -> None:
+        """Cut a replica off, and make it the leader when it lacks something."""
+        cluster, partition = self._world.cluster, TopicPartition(INPUT, number)
+        cluster.isolate(node)
+
+        def elect() -> None:
+            if partition not in self._world.partitions(INPUT):
+                return
+            with suppress(NoLeaderError):
+                self.deleted[partition] += self._world.log(partition)
+                cluster.elect(partition, node, unclean=True)
+
+        self._world.scheduler.call_after(900, elect)
+
+    def rejoin(self, _number: int, node: int) -> None:
+        """Let the replica take part again."""
+        self._world.cluster.rejoin(node)
+
+    def recreate(self, partitions: int) -> None:
+        """Delete the input, and create it again with another id."""
+        cluster, topic = self._world.cluster, self._world.scenario.topics[0]
+        for partition in self._world.partitions(INPUT):
+            with suppress(NoLeaderError):
+                self.deleted[partition] += self._world.log(partition)
+        cluster.delete_topic(INPUT)
+        cluster.create_topic(INPUT, partitions, topic.replication, dict(topic.config))
+
+    def _is_decided(self, partition: TopicPartition) -> bool:
+        """Whether the outcome of all records is known, so that the judge can be told."""
+        cluster = self._world.cluster
+        try:
+            ends = cluster.high_watermark(partition), cluster.last_stable_offset(partition)
+        except NoLeaderError:
+            return False
+        return ends[0] == ends[1]
+
+    def _keep_before(self, log: list[LogRecord], partition: TopicPartition) -> None:
+        start = self._world.cluster.log_start(partition)
+        self.deleted[partition] += [each for each in log if each.offset < start]

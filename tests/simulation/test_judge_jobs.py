@@ -1,0 +1,207 @@
+"""The judge of batch queries: good ones, and each way in which one can be wrong."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.simulation.batch_jobs import written_value
+from tests.simulation.disk import Row
+from tests.simulation.judge_jobs import job_violations
+from tests.simulation.outcome import JobResult, LogRecord, LogState, Outcome
+from tests.simulation.scenario import (
+    INPUT,
+    WRITTEN,
+    Fault,
+    Filter,
+    Job,
+    JobKind,
+    Part,
+    Scenario,
+    Send,
+    Topic,
+)
+
+COUNT = 10
+IN = (INPUT, 0)
+COMMITTED_ONLY = {"kafka.isolation.level": "read_committed"}
+
+
+def record(offset: int, outcome: str = "committed") -> LogRecord:
+    return LogRecord(offset, 1_000 + offset, b"k", b"v%d" % offset, outcome)
+
+
+def rows(*offsets: int) -> list[Row]:
+    return [Row(INPUT, 0, each, 1_000 + each, b"k", b"v%d" % each) for each in offsets]
+
+
+def read(
+    found: list[list[Row]],
+    options: dict[str, str] | None = None,
+    filters: tuple[Filter, ...] = (),
+    error: str | None = None,
+) -> Outcome:
+    """A log of ten records, the third one aborted; eight of them were there before the read."""
+    log = [record(each, "aborted" if each == 2 else "committed") for each in range(COUNT)]
+    job = Job(0, "read", options or {}, filters)
+    result = JobResult(
+        job, {IN: LogState(0, 8, 8)}, {IN: LogState(0, COUNT, COUNT)}, found, error, False
+    )
+    return Outcome(Scenario(1, topics=(Topic(INPUT, 1, 1),)), logs={IN: log}, jobs=[result])
+
+
+def problems(outcome: Outcome) -> str:
+    return "; ".join(job_violations(outcome))
+
+
+@pytest.mark.parametrize(
+    ("options", "offsets"),
+    [
+        ({}, range(8)),
+        ({}, range(10)),
+        (COMMITTED_ONLY, [0, 1, *range(3, 9)]),
+        ({"startingOffsets": '{"in": {"0": 5}}'}, range(5, 8)),
+        ({"startingOffsets": '{"in": "earliest"}', "endingOffsets": '{"in": {"0": 4}}'}, range(4)),
+        ({"startingOffsets": "latest-3"}, range(6, 9)),
+        ({"endingOffsets": "latest-3"}, range(6)),
+        ({"startingTimestamp": "1006"}, range(6, 8)),
+        ({"startingOffsetsByTimestamp": '{"in": {"0": 1006}}'}, range(6, 8)),
+        ({"endingTimestamp": "1006"}, range(6)),
+        ({"endingTimestamp": "5000"}, range(9)),
+        ({"startingTimestamp": "5000"}, []),
+        ({"assign": json.dumps({INPUT: [3]})}, []),
+    ],
+)
+def test_good_reads(options: dict[str, str], offsets: list[int]) -> None:
+    assert problems(read([rows(*offsets)], options)) == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "found", "reason"),
+    [
+        ({}, [rows(*range(7))], "1 records of 0 to 7 are missing, as 7"),
+        ({}, [rows(0, 1, 2, 4, 5, 6, 7)], "missing, as 3"),
+        ({}, [rows(*range(8)), rows(7)], "1 rows are there twice"),
+        ({}, [rows(1, 0, *range(2, 8))], "twice or out of order"),
+        (COMMITTED_ONLY, [rows(*range(8))], "1 rows are not asked for, as that at 2"),
+        ({"startingOffsets": '{"in": {"0": 5}}'}, [rows(*range(4, 8))], "asked for, as that at 4"),
+        ({"startingOffsets": '{"in": {"0": 5}}'}, [rows(6, 7)], "missing, as 5"),
+        ({"endingOffsets": '{"in": {"0": 4}}'}, [rows(*range(5))], "asked for, as that at 4"),
+        ({"endingOffsets": '{"in": {"0": 4}}'}, [rows(*range(3))], "missing, as 3"),
+        ({"startingOffsets": "latest-3"}, [rows(*range(8))], "asked for, as that at 0"),
+        ({"startingTimestamp": "1006"}, [rows(7)], "missing, as 6"),
+        ({"startingTimestamp": "1006"}, [rows(5, 6, 7)], "asked for, as that at 5"),
+        ({"endingTimestamp": "1006"}, [rows(*range(7))], "asked for, as that at 6"),
+        ({"endingTimestamp": "1006"}, [rows(*range(5))], "missing, as 5"),
+        ({"assign": json.dumps({INPUT: [3]})}, [rows(0)], "not assigned"),
+        ({}, [[*rows(*range(8)), Row("x", 0, 0, 0, None, None)]], "does not exist"),
+    ],
+)
+def test_bad_reads(options: dict[str, str], found: list[list[Row]], reason: str) -> None:
+    assert reason in problems(read(found, options))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "offsets"),
+    [
+        (Filter("offset", "GreaterThan", 5), [6, 7]),
+        (Filter("offset", "LessThanOrEqual", 1), [0, 1]),
+        (Filter("timestamp", "GreaterThanOrEqual", 1_006), [6, 7]),
+        (Filter("partition", "In", [1, 2]), []),
+        (Filter("topic", "EqualTo", INPUT), [*range(8)]),
+    ],
+)
+def test_filters_leave_out_only_what_they_reject(wanted: Filter, offsets: list[int]) -> None:
+    assert problems(read([rows(*offsets)], filters=(wanted,))) == ""
+    assert problems(read([rows(*range(8))], filters=(wanted,))) == "", "Spark filters again"
+    if offsets:
+        assert "missing" in problems(read([rows(*offsets[1:])], filters=(wanted,)))
+
+
+def test_deleted_and_compacted_records_may_be_missing() -> None:
+    outcome = read([rows(*range(4, 8))])
+    assert "missing, as 0" in problems(outcome)
+    outcome.starts = {IN: 4}
+    assert problems(outcome) == ""
+    outcome = read([rows(0, *range(2, 8))])
+    outcome.compacted = {IN: frozenset({1})}
+    assert problems(outcome) == ""
+
+
+def test_an_old_leader_may_tell_an_old_end_where_no_epochs_are_told() -> None:
+    outcome = read([rows(*range(5))])
+    fault = Fault(1, "pause broker", 1, {"node": 1})
+    for release, is_wrong in (("4.3", True), ("1.0", False)):
+        topics = outcome.scenario.topics
+        outcome.scenario = Scenario(1, release=release, topics=topics, faults=(fault,))
+        assert bool(problems(outcome)) == is_wrong
+
+
+def test_markers_have_timestamps_too() -> None:
+    outcome = read([rows(*range(5, 8))], {"startingTimestamp": "1006"})
+    assert problems(outcome)
+    sends = (Send(0, "producer-1", "commit", (Part(INPUT, 0, 0, 1),)),)
+    outcome.scenario = Scenario(1, topics=outcome.scenario.topics, sends=sends)
+    assert problems(outcome) == ""
+
+
+def test_a_query_that_failed_has_no_rows_but_may_not_fail_by_a_bug() -> None:
+    assert problems(read([], error="KafkaTimeoutError: ...")) == ""
+    outcome = read([], error="TypeError: ...")
+    outcome.jobs = [outcome.jobs[0]._replace(is_unexpected=True)]
+    assert problems(outcome) == "batch 1 ended with TypeError: ..."
+
+
+def test_little_is_promised_where_offsets_get_other_records() -> None:
+    outcome = read([rows(0)])
+    fault = Fault(1, "recreate topic", 0, {})
+    outcome.scenario = Scenario(1, topics=outcome.scenario.topics, faults=(fault,))
+    assert problems(outcome) == ""
+
+
+# --- Writes ---------------------------------------------------------------------------------------
+
+
+def write(kind: JobKind, copies: list[int], error: str | None = None, *later: int) -> Outcome:
+    """A task of three rows, each so often in the log; then perhaps another write of one row."""
+    log = [
+        LogRecord(0, 0, None, written_value(1, 0, number), "committed")
+        for number, times in enumerate(copies)
+        for _ in range(times)
+    ]
+    jobs: list[Any] = [JobResult(Job(0, kind, {}, (), (3,)), {}, {}, [], error, False)]
+    for times in later:
+        log += [LogRecord(0, 0, None, written_value(2, 0, 0), "committed")] * times
+        jobs.append(JobResult(Job(0, kind, {}, (), (1,)), {}, {}, [], None, False))
+    return Outcome(Scenario(1), logs={(WRITTEN, 0): log}, jobs=jobs)
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        write("write", [1, 2, 1]),
+        write("write", [0, 1, 0], "KafkaError"),
+        write("write once", [1, 1, 1]),
+        write("write once", [0, 0, 0], "KafkaError"),
+        write("write once", [0, 1, 1], "ProcessKilledError"),
+        write("write once", [1, 1, 1], "ProcessKilledError", 1),
+    ],
+)
+def test_good_writes(outcome: Outcome) -> None:
+    assert problems(outcome) == ""
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason"),
+    [
+        (write("write", [1, 0, 1]), "1 of 3 rows are not written"),
+        (write("write once", [1, 0, 1]), "written [0, 1] times, and not once"),
+        (write("write once", [1, 2, 1]), "written [1, 2] times, and not once"),
+        (write("write once", [0, 1, 1], "ProcessKilledError", 1), "visible in part"),
+        (write("write", [1, 1, 1, 1]), "1 records are unknown"),
+    ],
+)
+def test_bad_writes(outcome: Outcome, reason: str) -> None:
+    assert reason in problems(outcome)
