@@ -1,42 +1,16 @@
-"""Freed memory is poisoned in the processes of tests, Spark's workers included."""
+"""Freed memory is poisoned in the processes of tests."""
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import redirect_stdout
 
 import pytest
-from pyspark.sql import SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from tests.poison import BYTE, ENVIRONMENT, SHOW_FREED_MEMORY
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="glibc only")
-
-
-class FreedMemory(DataSource):
-    """A row with the bytes of freed memory in a worker."""
-
-    @classmethod
-    def name(cls) -> str:
-        return "freed-memory"
-
-    def schema(self) -> str:
-        return "freed string"
-
-    def reader(self, schema: object) -> DataSourceReader:
-        return _Reader()
-
-
-class _Reader(DataSourceReader):
-    def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
-        with redirect_stdout(io.StringIO()) as shown:
-            exec(SHOW_FREED_MEMORY, {})
-        yield (shown.getvalue().strip(),)
 
 
 def test_the_environment_of_child_processes_has_the_poison() -> None:
@@ -45,10 +19,3 @@ def test_the_environment_of_child_processes_has_the_poison() -> None:
         [sys.executable, "-c", SHOW_FREED_MEMORY], check=True, capture_output=True, text=True
     )
     assert shown.stdout.strip() == str({BYTE})
-
-
-@pytest.mark.spark
-def test_workers_of_spark_have_the_poison(spark: SparkSession) -> None:
-    spark.dataSource.register(FreedMemory)
-    (row,) = spark.read.format("freed-memory").load().collect()
-    assert row.freed == str({BYTE})

@@ -62,7 +62,6 @@ def test_earliest_is_never_lost(sides: Sides, topics: Topics) -> None:
     assert [df.count() for df in loaded] == [12, 12]
 
 
-@pytest.mark.core
 def test_records_expire_between_two_runs(sides: Sides, topics: Topics) -> None:
     topic = topics.make("ageing")
     topics.write(topic, numbered(20))

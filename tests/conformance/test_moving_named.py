@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 @pytest.mark.parametrize(
     ("first", "second"),
-    [pytest.param(THEIRS, OURS, marks=pytest.mark.core), (OURS, THEIRS)],
+    [(THEIRS, OURS), (OURS, THEIRS)],
 )
 def test_named_sources_move_there_and_back(
     spark: SparkSession, topics: Topics, tmp_path: Path, first: str, second: str

@@ -8,7 +8,6 @@ from pyspark.sql import SparkSession
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.conformance.sides import Sides
 from tests.conformance.topics import CODECS, Topics, numbered
-from tests.tiers import first_are_core
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -16,9 +15,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 OLD_CODECS = CODECS[:-1]
 
 
-@pytest.mark.parametrize(
-    ("release", "timestamp_type"), first_are_core([("0.9.0", -1), ("0.10.2", 0)])
-)
+@pytest.mark.parametrize(("release", "timestamp_type"), [("0.9.0", -1), ("0.10.2", 0)])
 def test_old_message_formats(
     spark: SparkSession, kafka_cluster_factory: ClusterFactory, release: str, timestamp_type: int
 ) -> None:
