@@ -143,12 +143,13 @@ class TopicPlan(NamedTuple):
 
 Draw = Callable[[random.Random, "TopicPlan"], tuple[Step, ...]]
 
-_BATCH_BYTES = (1, 300, 16_384, 200_000, 1_000_000)
+_BATCH_BYTES = {1: 1, 300: 1, 16_384: 4, 200_000: 2, 1_000_000: 2}
 _LINGER_MS = (0, 5, 50)
 _LARGE_WRITE = 0.05
 _LOG10_COUNT = (1.7, 3.3)
 _LOG10_LARGE_COUNT = (3.8, 4.3)
-# Shapes with more bytes have fewer records.
+# Small batches take a request for a few records each; shapes with more bytes have fewer records.
+_MOST_IN_BATCHES = {1: 30, 300: 300}
 _MOST_RECORDS = {"large": 4, "kilobytes": 300, "long": 1_000, "many": 500}
 _VALUES = {"tiny": 2, "small": 6, "mixed": 3, "kilobytes": 1, "none": 0.3}
 _TIMESTAMPS = {"now": 4, "in order": 2, "out of order": 2, "same": 1, "ancient": 1}
@@ -207,12 +208,11 @@ def _write(chance: random.Random, plan: TopicPlan, values: str | None = None) ->
     most = min((_MOST_RECORDS[name] for name in shape if name in _MOST_RECORDS), default=count)
     producing = Producing(
         chance.choice(CODECS),
-        chance.choice(_BATCH_BYTES),
+        chance.choices(list(_BATCH_BYTES), list(_BATCH_BYTES.values()))[0],
         chance.choice(_LINGER_MS),
         idempotent=chance.random() < 0.7,
     )
-    # A batch for each record takes long.
-    most = min(most, 1_000) if producing.batch_size == 1 else most
+    most = min(most, _MOST_IN_BATCHES.get(producing.batch_size, most))
     return Write(chance.getrandbits(32), min(count, most), shape, producing)
 
 
@@ -249,7 +249,8 @@ def _compacted_again(chance: random.Random, plan: TopicPlan) -> tuple[Step, ...]
 
 def _retained(chance: random.Random, plan: TopicPlan) -> tuple[Step, ...]:
     before = tuple(_write(chance, plan) for _ in range(3))
-    return (*before, *_in_transactions(chance, plan), *_retained_again(chance, plan))
+    after = _in_transactions(chance, plan) if chance.random() < 0.5 else ()
+    return (*before, *_in_transactions(chance, plan), *_retained_again(chance, plan), *after)
 
 
 def _retained_again(chance: random.Random, plan: TopicPlan) -> tuple[Step, ...]:
