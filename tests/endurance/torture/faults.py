@@ -22,6 +22,7 @@ from tests.endurance.brokers import killed, paused, send, stopped
 
 _HOLD_SECONDS = (2.0, 8.0)
 _CALM_SECONDS = (0.5, 5.0)
+_NOT_ENDED = float("inf")
 
 
 class FaultEvent(NamedTuple):
@@ -50,34 +51,31 @@ class FaultLog:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._events: list[FaultEvent] = []
-        self._present: list[FaultEvent] = []
 
     @property
     def events(self) -> list[FaultEvent]:
         """All that have ended, in order."""
-        return list(self._events)
+        return [each for each in self._events if each.ended < _NOT_ENDED]
 
     def during(self, began: float, ended: float) -> list[str]:
         """The names of the faults that overlap with these seconds of `time.monotonic()`.
 
         Also one that has not ended yet.
         """
-        events = [*self._events, *self._present]
-        return [e.name for e in events if e.began <= ended and began <= e.ended]
+        return [e.name for e in self._events if e.began <= ended and began <= e.ended]
 
     @contextmanager
     def event(self, name: str, victim: str) -> Iterator[None]:
         """Notes a fault for as long as the block lasts."""
-        began = time.monotonic()
-        self._present.append(FaultEvent(name, victim, began, float("inf")))
+        event = FaultEvent(name, victim, time.monotonic(), _NOT_ENDED)
+        self._events.append(event)
         self._write(f"{name} ({victim})")
         try:
             yield
         finally:
-            event = FaultEvent(name, victim, began, time.monotonic())
-            self._events.append(event)
-            self._present.clear()
-            self._write(f"{name} ({victim}) repaired after {event.ended - began:.1f} s")
+            # One comes at a time, so this is the last one.
+            self._events[-1] = ended = event._replace(ended=time.monotonic())
+            self._write(f"{name} ({victim}) repaired after {ended.ended - ended.began:.1f} s")
 
     def _write(self, text: str) -> None:
         with self._file.open("a") as file:

@@ -12,10 +12,11 @@ from kafka_spark_source.testing.waiting import Deadline
 from tests.endurance.torture.admin import SOON_SECONDS, Admin
 from tests.endurance.torture.difference import Difference, first_difference, kept_in_order
 from tests.endurance.torture.ledger import Ledger
+from tests.endurance.torture.messages import row_of
 from tests.endurance.torture.promise import COMMITTED, UNCOMMITTED, violation
 from tests.endurance.torture.rows import PartitionTruth, Row, TopicTruth
 from tests.endurance.torture.topics import TopicPlan
-from tests.endurance.torture.writing import MESSAGE_MAX_BYTES, row_of
+from tests.endurance.torture.writing import MESSAGE_MAX_BYTES
 
 _MOST_MESSAGES = 5_000
 

@@ -13,7 +13,8 @@ from kafka_spark_source.testing.waiting import Deadline
 from tests.endurance.torture import segments
 from tests.endurance.torture.admin import SOON_SECONDS, Admin
 from tests.endurance.torture.ledger import Ledger
-from tests.endurance.torture.records import Headers, NewRecord, records_of
+from tests.endurance.torture.messages import acknowledged_row
+from tests.endurance.torture.records import NewRecord, records_of
 from tests.endurance.torture.rows import Row
 from tests.endurance.torture.topics import (
     NO_LIMIT,
@@ -132,7 +133,7 @@ class Writer:
                 record.value,
                 record.key,
                 record.partition,
-                on_delivery=_acknowledgement(record, rows, errors),
+                on_delivery=partial(_acknowledged, record, rows, errors),
                 timestamp=record.timestamp,
                 headers=list(record.headers),
             )
@@ -192,12 +193,6 @@ class Writer:
             raise TimeoutError(f"{self._plan.topic}: no {what} in {_FILES_SECONDS} s")
 
 
-def _acknowledgement(
-    record: NewRecord, rows: list[Row], errors: list[KafkaError]
-) -> Callable[[KafkaError | None, Message], None]:
-    return partial(_acknowledged, record, rows, errors)
-
-
 def _acknowledged(
     record: NewRecord,
     rows: list[Row],
@@ -205,44 +200,7 @@ def _acknowledged(
     error: KafkaError | None,
     message: Message,
 ) -> None:
-    if error is not None:
+    if error is None:
+        rows.append(acknowledged_row(record, message))
+    else:
         errors.append(error)
-        return
-    rows.append(row_of(message, record))
-
-
-def row_of(message: Message, record: NewRecord | None = None) -> Row:
-    """The row of a message that was read, or acknowledged; the latter lacks what was written."""
-    topic, partition, offset = message.topic(), message.partition(), message.offset()
-    assert topic is not None and partition is not None and offset is not None and offset >= 0
-    kind, timestamp = message.timestamp()
-    written = record or NewRecord(
-        partition,
-        _bytes(message.key()),
-        _bytes(message.value()),
-        _headers(message),
-        timestamp,
-    )
-    # librdkafka has another number for no timestamp, before Kafka's.
-    return Row(
-        topic,
-        partition,
-        offset,
-        timestamp,
-        kind - 1,
-        written.key,
-        written.value,
-        written.headers,
-    )
-
-
-def _headers(message: Message) -> Headers:
-    # Without headers None; a list when read.
-    headers = message.headers() or []
-    assert isinstance(headers, list)
-    return tuple((name, _bytes(value)) for name, value in headers)
-
-
-def _bytes(data: str | bytes | None) -> bytes | None:
-    assert not isinstance(data, str)
-    return data
