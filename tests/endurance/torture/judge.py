@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from tests.endurance.torture.difference import Difference
 from tests.endurance.torture.expected import as_written, difference, expected_rows
+from tests.endurance.torture.promise import COMMITTED
 from tests.endurance.torture.queries import Query
 from tests.endurance.torture.rows import Row, Truth
 from tests.endurance.torture.truth import read_rows
@@ -78,7 +79,8 @@ def check_written(servers: str, ran: Ran, truth: Truth) -> Ran:
     written = ran.written
     if written is None or ran.error or ran.difference is not None:
         return ran
-    partitions = read_rows(servers, written.topic)
+    starts = dict.fromkeys(range(written.partitions), 0)
+    partitions = [*read_rows(servers, written.topic, starts, COMMITTED).values()]
     answer = answer_of(written, partitions)
     columns = FORMATTED if written.payload != "header" else ran.query.columns
     wanted = as_written(expected_rows(ran.query, truth), columns)

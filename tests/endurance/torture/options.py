@@ -9,8 +9,7 @@ from typing import Final
 # Name -> the values that may be drawn.
 _CLIENT: Final[Mapping[str, Sequence[str]]] = {
     "max.partition.fetch.bytes": ("1000", "50000", "1000000", "20000000"),
-    "fetch.max.bytes": ("10000", "300000", "60000000"),
-    "receive.buffer.bytes": ("4096", "65536", "-1"),
+    "receive.message.max.bytes": ("30000000", "100000000"),
     "check.crcs": ("false", "true"),
     "fetch.min.bytes": ("1", "100000"),
     "fetch.max.wait.ms": ("10", "500"),

@@ -10,8 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
-from confluent_kafka.admin import AdminClient
-
 from kafka_protocol.columnar.topic import create_topic
 from kafka_spark_source.testing.waiting import Deadline
 from tests.endurance.torture.cases import Case, on_topics
@@ -41,7 +39,6 @@ _ROUNDS_OF_SESSION = 6
 _SHRINK_TRIES = 60
 _MOST_SHRUNK = 3
 _COMMIT_LOG = "pykafka-commit-log"
-_SOON_SECONDS = 30
 
 
 class Run:
@@ -50,7 +47,6 @@ class Run:
     def __init__(self, scene: Scene, folder: Path, seed: int, ways: Sequence[str], show: Show):
         self.results: list[Result] = []
         self.problems: list[str] = []
-        self.faults: list[FaultEvent] = []
         self.rounds = 0
         self.topics = 0
         self.records = 0
@@ -65,6 +61,14 @@ class Run:
         self._begun = time.monotonic()
         self._begun_ms = int(time.time() * 1_000)
         self._shrunk = 0
+
+    @property
+    def faults(self) -> list[FaultEvent]:
+        """All that came, with their times in seconds of the run."""
+        return [
+            each._replace(began=each.began - self._begun, ended=each.ended - self._begun)
+            for each in self._scene.fault_log.events
+        ]
 
     @property
     def seconds(self) -> float:
@@ -93,7 +97,6 @@ class Run:
             self._faulty = not calm
             done = [*lanes.map(lambda job: _run(place, job, truth), jobs)]
         self._faulty = False
-        self._keep(faults)
         results = []
         for each, ran in enumerate(ran for job in done for ran in job):
             results.append(self._judge(place, number, each, ran, truth, faults))
@@ -137,11 +140,9 @@ class Run:
         return f"torture-{self._seed}-{number}-{each}"
 
     def _delete(self, topics: Sequence[str]) -> None:
-        """Topics that no query needs any more; whether they are gone soon does not matter."""
-        if topics:
-            admin = AdminClient({"bootstrap.servers": self._scene.servers})
-            for each in admin.delete_topics([*topics]).values():
-                each.exception(_SOON_SECONDS)
+        """Topics that no query needs any more."""
+        for topic in topics:
+            self._scene.remove(topic)
 
     def _draw(self, number: int, truth: Truth) -> list[list[Query]]:
         jobs = []
@@ -156,11 +157,6 @@ class Run:
         if calm:
             return nullcontext()
         return self._scene.faults(self._chance("faults", number), workers)
-
-    def _keep(self, faults: FaultLog | None) -> None:
-        for each in faults.events if faults else ():
-            began, ended = each.began - self._begun, each.ended - self._begun
-            self.faults.append(each._replace(began=began, ended=ended))
 
     def _judge(
         self,

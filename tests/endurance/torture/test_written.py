@@ -29,7 +29,7 @@ def copied(each: Row, offset: int) -> Row:
 
 def test_rows_with_their_place_in_the_last_header() -> None:
     partition = [copied(each, number + 90) for number, each in enumerate(FROM)]
-    answer = answer_of(Written("to", once=True, ordered=True), [partition, []])
+    answer = answer_of(Written("to", 2, once=True, ordered=True), [partition, []])
     assert answer.groups == [as_written(FROM, COLUMNS), []]
     assert (answer.ordered, answer.may_repeat) == (True, False)
 
@@ -41,7 +41,7 @@ def test_rows_in_a_struct(payload: str) -> None:
         Row("to", 0, number, 1, 0, None, _ENCODE[payload](each))
         for number, each in enumerate(wanted)
     ]
-    assert answer_of(Written("to", payload), [partition]).groups == [wanted]
+    assert answer_of(Written("to", 1, payload), [partition]).groups == [wanted]
 
 
 def avro(each: Row) -> bytes:
@@ -65,4 +65,4 @@ _ENCODE = {"avro": avro, "json": as_json}
 
 def test_a_row_of_nobody_is_an_error() -> None:
     with pytest.raises(AssertionError, match="no header"):
-        answer_of(Written("to"), [[FROM[0]]])
+        answer_of(Written("to", 1), [[FROM[0]]])

@@ -37,8 +37,8 @@ def read_truth(
     starts = admin.starts(topic, partitions)
     ends = admin.ends(topic, partitions)
     stable = admin.stable_ends(topic, partitions)
-    committed = _read(servers, topic, starts, COMMITTED)
-    uncommitted = _read(servers, topic, starts, UNCOMMITTED)
+    committed = read_rows(servers, topic, starts, COMMITTED)
+    uncommitted = read_rows(servers, topic, starts, UNCOMMITTED)
     known: dict[int, PartitionTruth] = {}
     for partition in range(partitions):
         # The same rows are kept once: they can be large.
@@ -91,10 +91,10 @@ def _shared(rows: Sequence[Row], written: Sequence[Row]) -> tuple[Row, ...]:
     return tuple(original if original == row else row for row, original in pairs)
 
 
-def _read(
+def read_rows(
     servers: str, topic: str, starts: Mapping[int, int], isolation_level: str
 ) -> dict[int, list[Row]]:
-    """The rows of each partition, from its start to its end."""
+    """The rows of each partition that has some, from its start to its end."""
     consumer = Consumer(
         {
             "bootstrap.servers": servers,

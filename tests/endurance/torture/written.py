@@ -42,13 +42,13 @@ class Written(NamedTuple):
     """A topic that a query wrote.
 
     Attributes:
-        committed: Whether only what was committed counts, and each row is there once.
         payload: How the place is written: a name of PAYLOADS.
         once: Whether no row may be there again.
         ordered: Whether the rows of a partition are in order.
     """
 
     topic: str
+    partitions: int
     payload: str = "header"
     once: bool = False
     ordered: bool = False

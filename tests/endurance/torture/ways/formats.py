@@ -6,7 +6,7 @@ import json
 
 from tests.endurance.torture.expected import Answer
 from tests.endurance.torture.queries import Query
-from tests.endurance.torture.ways.place import Place
+from tests.endurance.torture.ways.place import WRITTEN_PARTITIONS, Place
 from tests.endurance.torture.ways.spark_batch import load
 from tests.endurance.torture.ways.spark_write import sink_options
 from tests.endurance.torture.ways.tables import rows_of
@@ -35,4 +35,4 @@ def formats(place: Place, query: Query) -> Gave:
     )
     faulty = place.faulty()
     answer = Answer([rows_of(decoded.toArrow())], ordered=False, may_repeat=faulty)
-    return Gave(answer, Written(topic, payload=name, once=not faulty))
+    return Gave(answer, Written(topic, WRITTEN_PARTITIONS, payload=name, once=not faulty))

@@ -15,7 +15,7 @@ from tests.endurance.torture.sail_process import Sail
 
 # Of queries and streams; longer than any wait of the product's with default options.
 DEADLINE_SECONDS = 240
-_PARTITIONS = 3
+WRITTEN_PARTITIONS = 3
 _REPLICAS = 3
 _CONFIG = {"max.message.bytes": "20000000", "message.timestamp.type": "CreateTime"}
 
@@ -58,7 +58,7 @@ class Place:
         with self._lock:
             self.restarts += 1
 
-    def new_topic(self, partitions: int = _PARTITIONS) -> str:
+    def new_topic(self, partitions: int = WRITTEN_PARTITIONS) -> str:
         """A topic to write to."""
         topic = f"written-{uuid.uuid4().hex}"
         create_topic(

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from tests.endurance.torture.expected import Answer
 from tests.endurance.torture.queries import Query, read_options
-from tests.endurance.torture.ways.place import Place
+from tests.endurance.torture.ways.place import WRITTEN_PARTITIONS, Place
 from tests.endurance.torture.ways.spark_batch import schema_of
 from tests.endurance.torture.ways.spark_write import sink_options
 from tests.endurance.torture.ways.tables import rows_of
@@ -38,4 +38,4 @@ def sail_write(place: Place, query: Query) -> Gave:
     topic = place.new_topic()
     to = place.source | sink_options(query, topic)
     place.sail.run(_request(place, query) | {"to": to})
-    return Gave(written=Written(topic, once=not place.faulty()))
+    return Gave(written=Written(topic, WRITTEN_PARTITIONS, once=not place.faulty()))

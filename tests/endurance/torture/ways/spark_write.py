@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tests.endurance.torture.queries import Query
-from tests.endurance.torture.ways.place import Place
+from tests.endurance.torture.ways.place import WRITTEN_PARTITIONS, Place
 from tests.endurance.torture.ways.spark_batch import load
 from tests.endurance.torture.ways.streams import run_stream, writer_of
 from tests.endurance.torture.written import AT, Gave, Written
@@ -34,7 +34,7 @@ def spark_write(place: Place, query: Query) -> Gave:
     """A batch."""
     topic = place.new_topic()
     _write_batch(place, query, sink_options(query, topic))
-    return Gave(written=Written(topic, once=not place.faulty()))
+    return Gave(written=Written(topic, WRITTEN_PARTITIONS, once=not place.faulty()))
 
 
 def stream_write(place: Place, query: Query) -> Gave:
@@ -42,7 +42,11 @@ def stream_write(place: Place, query: Query) -> Gave:
     topic = place.new_topic()
     restarts = place.restarts
     _write_stream(place, query, sink_options(query, topic))
-    return Gave(written=Written(topic, once=not place.faulty() and place.restarts == restarts))
+    return Gave(
+        written=Written(
+            topic, WRITTEN_PARTITIONS, once=not place.faulty() and place.restarts == restarts
+        )
+    )
 
 
 def exactly_once(place: Place, query: Query) -> Gave:
@@ -56,7 +60,7 @@ def exactly_once(place: Place, query: Query) -> Gave:
         _write_stream(place, query, options)
     else:
         _write_batch(place, query._replace(way="spark write"), options)
-    return Gave(written=Written(topic, once=True))
+    return Gave(written=Written(topic, WRITTEN_PARTITIONS, once=True))
 
 
 def _write_batch(place: Place, query: Query, options: dict[str, str]) -> None:

@@ -37,14 +37,15 @@ def read_in_thread(place: Place, query: Query) -> Gave:
 
 def _copy(place: Place, query: Query, table: pa.Table, rows: list[Row]) -> Written:
     """An idempotent producer writes each row once and in order, whatever fails on the way."""
-    topic = place.new_topic(max(row.partition for row in rows) + 1 if rows else 1)
+    partitions = max((row.partition for row in rows), default=0) + 1
+    topic = place.new_topic(partitions)
     headers = pa.array([_headers(row) for row in rows], HEADERS_TYPE)
     table = table.set_column(table.schema.get_field_index("headers"), "headers", headers)
     names = ("compression.type", "batch.size")
     options = {name: query.how[name] for name in names if name in query.how}
     written = write_table(table, place.client | options, topic=topic)
     assert written == len(rows), f"{written} records of {len(rows)} were written"
-    return Written(topic, once=True, ordered=True)
+    return Written(topic, partitions, once=True, ordered=True)
 
 
 def _headers(row: Row) -> list[dict[str, str | bytes | None]]:
