@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import time
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -12,7 +11,8 @@ from pathlib import Path
 
 from kafka_protocol.columnar.topic import create_topic
 from kafka_spark_source.testing.waiting import Deadline
-from tests.endurance.torture.cases import Case, on_topics
+from tests.endurance.torture.cases import Case
+from tests.endurance.torture.cut_down import CutDown
 from tests.endurance.torture.faults import FaultEvent, FaultLog
 from tests.endurance.torture.judge import Ran, check_written, run_query
 from tests.endurance.torture.queries import THREADS, WAYS, Query, draw, read_options
@@ -21,7 +21,6 @@ from tests.endurance.torture.rows import Truth
 from tests.endurance.torture.sail_process import Sail
 from tests.endurance.torture.scene import Scene, running
 from tests.endurance.torture.session import session, workers
-from tests.endurance.torture.shrink import shrink
 from tests.endurance.torture.topics import draw_change, draw_plan
 from tests.endurance.torture.ways.place import Place
 
@@ -36,8 +35,6 @@ _LANES = 3
 # Every third round has no faults, and these rounds have one session.
 _CALM = 3
 _ROUNDS_OF_SESSION = 6
-_SHRINK_TRIES = 60
-_MOST_SHRUNK = 3
 _COMMIT_LOG = "pykafka-commit-log"
 
 
@@ -51,6 +48,7 @@ class Run:
         self.topics = 0
         self.records = 0
         self.restarts = 0
+        self.cut_down = CutDown(scene, folder, show)
         self._scene = scene
         self._folder = folder
         self._seed = seed
@@ -60,7 +58,6 @@ class Run:
         self._faulty = False
         self._begun = time.monotonic()
         self._begun_ms = int(time.time() * 1_000)
-        self._shrunk = 0
 
     @property
     def faults(self) -> list[FaultEvent]:
@@ -179,7 +176,7 @@ class Run:
             self.problems.append(f"round {number}, query {each}: {text}")
             self._show(f"  PROBLEM: {self.problems[-1]}")
             if ran.difference is not None:
-                self._cut_down(place, ran.query, truth)
+                self.cut_down.keep(place, ran, truth)
         began, seconds = first.began - self._begun, first.ended - first.began
         way = first.query.way
         return Result(number, each, way, began, seconds, names, status, ran.rows, text)
@@ -202,44 +199,8 @@ class Run:
                 f"  options {read_options(query)}",
                 f"  {query!r}",
                 f"  seed {self._seed}; again: make torture SEED={self._seed}",
-                f"  the brokers' data: {self._folder}",
             ]
         )
-
-    def _cut_down(self, place: Place, query: Query, truth: Truth) -> None:
-        """Prints the smallest case, and writes it into a file."""
-        if self._shrunk == _MOST_SHRUNK:
-            return
-        self._shrunk += 1
-        case = Case(tuple(truth[topic].plan for topic in query.topics), query)
-        if not self.differs(place, case):
-            self._show("  it does not show again on new topics without faults")
-            return
-        small = shrink(case, lambda each: self.differs(place, each), _SHRINK_TRIES)
-        file = self._folder / f"case-{self._seed}-{self._shrunk}.txt"
-        file.write_text(f"{small!r}\n")
-        self._show(f"  the smallest case: {small!r}\n  again: make torture CASE={file}")
-
-    def differs(self, place: Place, case: Case) -> bool:
-        """Whether a case shows a difference on new topics; what cannot run does not."""
-        names = {plan.topic: f"case-{uuid.uuid4().hex}" for plan in case.plans}
-        anew = on_topics(case, names)
-        try:
-            truth = self._scene.write_all(anew.plans)
-            with ThreadPoolExecutor(THREADS) as threads:
-                count = THREADS if anew.query.way == "threads" else 1
-                rans = threads.map(
-                    lambda query: check_written(
-                        self._scene.servers, run_query(place, query, truth), truth
-                    ),
-                    [anew.query] * count,
-                )
-                return any(each.difference is not None for each in [*rans])
-        except Exception as error:  # noqa: BLE001 - a smaller case that cannot be made
-            self._show(f"  not possible: {type(error).__name__}: {error}")
-            return False
-        finally:
-            self._delete([*names.values()])
 
     def _line(self, number: int, calm: bool, began: float, results: Sequence[Result]) -> str:
         names = ", ".join(sorted({name for each in results for name in each.faults}))
@@ -304,7 +265,7 @@ def run_case(folder: Path, case: Case, show: Show = print) -> bool:
         _prepared(folder, 0, (case.query.way,), show) as (played, sail),
         played.place(sail) as place,
     ):
-        return played.differs(place, case)
+        return played.cut_down.differs(place, case)
 
 
 @contextmanager

@@ -79,7 +79,12 @@ def test_a_case_that_needs_all_stays() -> None:
 
 def test_the_number_of_tries_is_a_limit() -> None:
     tried = []
-    shrink(case_of_two(), lambda each: bool(tried.append(each)), tries=3)
+
+    def never(case: Case) -> bool:
+        tried.append(case)
+        return False
+
+    shrink(case_of_two(), never, tries=3)
     assert len(tried) == 3
 
 
