@@ -17,8 +17,6 @@ from tests.endurance.torture.shrink import shrink
 from tests.endurance.torture.ways.place import Place
 
 _TRIES = 60
-# Later ones are most likely the same.
-_MOST_CASES = 3
 
 
 class CutDown:
@@ -29,11 +27,18 @@ class CutDown:
         self._folder = folder
         self._show = show
         self._count = 0
+        self._seen: set[tuple[str, str]] = set()
 
     def keep(self, place: Place, ran: Ran, truth: Truth) -> None:
-        """Copies the brokers' data of a query's topics, then looks for a smaller case."""
-        if self._count == _MOST_CASES:
+        """Copies the brokers' data of a query's topics, then looks for a smaller case.
+
+        Another difference of the same kind in the same way is most likely the same one.
+        """
+        assert ran.difference is not None
+        kind = (ran.query.way, ran.difference.what)
+        if kind in self._seen:
             return
+        self._seen.add(kind)
         self._count += 1
         self._copy_data(ran)
         case = Case(tuple(truth[topic].plan for topic in ran.query.topics), ran.query)

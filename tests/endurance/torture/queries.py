@@ -54,7 +54,6 @@ WAYS: Final[Mapping[str, int]] = {
 }
 STREAMS: Final = frozenset({"spark stream", "foreachBatch", "stream write", "exactly once"})
 WRITES: Final = frozenset({"spark write", "stream write", "exactly once", "sail write"})
-ON_SAIL: Final = frozenset({"sail", "sail write"})
 # These need to know which record a row is; the others may leave columns out.
 _WHOLE: Final = STREAMS | WRITES | {"formats"}
 THREADS: Final = 8

@@ -10,6 +10,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from kafka_spark_source.testing.waiting import Deadline
+from tests.endurance.torture.session import is_overload
 from tests.endurance.torture.ways.place import DEADLINE_SECONDS, Place
 from tests.spark_session import SPARK_ERRORS
 
@@ -40,9 +41,10 @@ def run_stream(
             else:
                 _finish(query, how)
                 return
-        except SPARK_ERRORS:
+        except SPARK_ERRORS as error:
             failures += 1
-            if not (may_restart and place.faulty()) or failures == _MOST_FAILURES:
+            expected = place.faulty() or is_overload(str(error))
+            if not (may_restart and expected) or failures == _MOST_FAILURES:
                 raise
             place.count_restart()
         else:
