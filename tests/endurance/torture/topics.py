@@ -149,7 +149,7 @@ _LARGE_WRITE = 0.05
 _LOG10_COUNT = (1.7, 3.3)
 _LOG10_LARGE_COUNT = (3.8, 4.3)
 # Small batches take a request for a few records each; shapes with more bytes have fewer records.
-_MOST_IN_BATCHES = {1: 30, 300: 300}
+_MOST_IN_BATCHES = {1: 20, 300: 80}
 _MOST_RECORDS = {"large": 4, "kilobytes": 300, "long": 1_000, "many": 500}
 _VALUES = {"tiny": 2, "small": 6, "mixed": 3, "kilobytes": 1, "none": 0.3}
 _TIMESTAMPS = {"now": 4, "in order": 2, "out of order": 2, "same": 1, "ancient": 1}
