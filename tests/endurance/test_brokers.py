@@ -14,6 +14,8 @@ from kafka_spark_source.testing import KafkaCluster
 from tests.endurance.brokers import killed, paused, send, stopped
 
 SOON_SECONDS = 30
+# More than Linux gives to a process.
+_NO_PID = 2**22 + 1
 
 
 class Brokers:
@@ -65,12 +67,15 @@ def test_one_process_gets_the_signal() -> None:
         (pid,) = send(random.Random(1), pids, signal.SIGKILL)
         victim = processes[pids.index(pid)]
         assert victim.wait(SOON_SECONDS) == -signal.SIGKILL
-        assert send(random.Random(1), [pid], signal.SIGKILL) == [pid]
         assert [each.poll() for each in processes if each is not victim] == [None]
     finally:
         for each in processes:
             each.kill()
             each.communicate()
+
+
+def test_a_process_that_has_ended_is_no_error() -> None:
+    assert send(random.Random(1), [_NO_PID], signal.SIGKILL) == [_NO_PID]
 
 
 def test_without_processes_none_gets_the_signal() -> None:
