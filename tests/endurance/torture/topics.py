@@ -254,7 +254,7 @@ def _retained(chance: random.Random, plan: TopicPlan) -> tuple[Step, ...]:
 
 
 def _retained_again(chance: random.Random, plan: TopicPlan) -> tuple[Step, ...]:
-    return (Retain(round(chance.uniform(0.1, 0.9), 2)),)
+    return (Retain(round(chance.uniform(0.05, 0.6), 2)),)
 
 
 def _deleted(chance: random.Random, plan: TopicPlan) -> tuple[Step, ...]:
