@@ -145,11 +145,11 @@ Draw = Callable[[random.Random, "TopicPlan"], tuple[Step, ...]]
 
 _BATCH_BYTES = {1: 1, 300: 1, 16_384: 4, 200_000: 2, 1_000_000: 2}
 _LINGER_MS = (0, 5, 50)
-_LARGE_WRITE = 0.05
+_LARGE_WRITE = 0.03
 _LOG10_COUNT = (1.7, 3.3)
-_LOG10_LARGE_COUNT = (3.8, 4.3)
+_LOG10_LARGE_COUNT = (3.7, 4.0)
 # Small batches take a request for a few records each; shapes with more bytes have fewer records.
-_MOST_IN_BATCHES = {1: 30, 300: 300}
+_MOST_IN_BATCHES = {1: 20, 300: 80}
 _MOST_RECORDS = {"large": 4, "kilobytes": 300, "long": 1_000, "many": 500}
 _VALUES = {"tiny": 2, "small": 6, "mixed": 3, "kilobytes": 1, "none": 0.3}
 _TIMESTAMPS = {"now": 4, "in order": 2, "out of order": 2, "same": 1, "ancient": 1}
@@ -254,7 +254,7 @@ def _retained(chance: random.Random, plan: TopicPlan) -> tuple[Step, ...]:
 
 
 def _retained_again(chance: random.Random, plan: TopicPlan) -> tuple[Step, ...]:
-    return (Retain(round(chance.uniform(0.1, 0.9), 2)),)
+    return (Retain(round(chance.uniform(0.05, 0.6), 2)),)
 
 
 def _deleted(chance: random.Random, plan: TopicPlan) -> tuple[Step, ...]:
