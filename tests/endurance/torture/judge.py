@@ -57,6 +57,7 @@ def run_query(place: Place, query: Query, truth: Truth) -> Ran:
     """Runs a query, and compares what it read."""
     began = time.monotonic()
     try:
+        place.activate()
         gave = WAYS[query.way](place, query)
     except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to the query
         text = f"{type(error).__name__}: {error}"

@@ -108,8 +108,9 @@ class Run:
     def play_some(self, place: Place, deadline: Deadline) -> None:
         """Plays the rounds of a session."""
         for _ in range(_ROUNDS_OF_SESSION):
-            if not deadline.has_passed:
-                self.play(place)
+            self.play(place)
+            if deadline.has_passed:
+                return
 
     def _chance(self, *what: object) -> random.Random:
         return random.Random("/".join(map(str, (self._seed, *what))))

@@ -47,6 +47,10 @@ class Place:
         """The same without Spark."""
         return {"bootstrap.servers": self.servers}
 
+    def activate(self) -> None:
+        """Makes the session that of this thread: Spark finds a sink in Python in no other."""
+        self.spark.createDataFrame([], "a int")
+
     def new_folder(self) -> Path:
         """A folder of one query."""
         folder = self.folder / uuid.uuid4().hex
