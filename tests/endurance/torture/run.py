@@ -92,7 +92,7 @@ class Run:
         began = self.seconds
         truth = self._topics(number)
         jobs = self._draw(number, truth)
-        calm = number % _CALM == 0
+        calm = number % _CALM == _CALM - 1
         log = self._faults(number, calm)
         with log as faults, ThreadPoolExecutor(_LANES) as lanes:
             self._faulty = not calm
