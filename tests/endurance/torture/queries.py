@@ -83,6 +83,11 @@ class Query(NamedTuple):
     how: Mapping[str, str] = {}
 
 
+def writes(query: Query) -> bool:
+    """Whether a query writes to a topic."""
+    return query.way in WRITES | {"formats"} or query.how.get("copies") == "true"
+
+
 def read_options(query: Query) -> dict[str, str]:
     """The options of the source, but for the brokers' addresses."""
     names = {

@@ -15,7 +15,7 @@ from tests.endurance.torture.cases import Case
 from tests.endurance.torture.cut_down import CutDown
 from tests.endurance.torture.faults import FaultEvent, FaultLog
 from tests.endurance.torture.judge import Ran, check_written, run_query
-from tests.endurance.torture.queries import THREADS, WAYS, Query, draw, read_options
+from tests.endurance.torture.queries import THREADS, WAYS, Query, draw, read_options, writes
 from tests.endurance.torture.results import PROBLEMS, Result, RunResult, Status
 from tests.endurance.torture.rows import Truth
 from tests.endurance.torture.sail_process import Sail
@@ -92,6 +92,7 @@ class Run:
         began = self.seconds
         truth = self._topics(number)
         jobs = self._draw(number, truth)
+        place.prepare_topics(sum(writes(query) for job in jobs for query in job))
         calm = number % _CALM == _CALM - 1
         log = self._faults(number, calm)
         with log as faults, ThreadPoolExecutor(_LANES) as lanes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +37,7 @@ class Place:
     faulty: Callable[[], bool] = lambda: False
     restarts: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _topics: deque[str] = field(default_factory=deque)
 
     @property
     def source(self) -> dict[str, str]:
@@ -62,13 +64,24 @@ class Place:
         with self._lock:
             self.restarts += 1
 
-    def new_topic(self, partitions: int = WRITTEN_PARTITIONS) -> str:
+    def prepare_topics(self, count: int) -> None:
+        """Makes topics to write to: while a broker is down, none has all its replicas."""
+        for _ in range(count - len(self._topics)):
+            self._topics.append(self._made_topic())
+
+    def new_topic(self) -> str:
         """A topic to write to."""
+        try:
+            return self._topics.popleft()
+        except IndexError:
+            return self._made_topic()
+
+    def _made_topic(self) -> str:
         topic = f"written-{uuid.uuid4().hex}"
         create_topic(
             topic,
             self.client,
-            partitions=partitions,
+            partitions=WRITTEN_PARTITIONS,
             replication_factor=_REPLICAS,
             configs=_CONFIG,
         )

@@ -11,7 +11,7 @@ from tests.endurance.torture.expected import Answer
 from tests.endurance.torture.positions import arrow_position
 from tests.endurance.torture.queries import COLUMNS, Query
 from tests.endurance.torture.rows import Row
-from tests.endurance.torture.ways.place import Place
+from tests.endurance.torture.ways.place import WRITTEN_PARTITIONS, Place
 from tests.endurance.torture.ways.tables import rows_of
 from tests.endurance.torture.written import Gave, Written, at_header
 
@@ -37,15 +37,16 @@ def read_in_thread(place: Place, query: Query) -> Gave:
 
 def _copy(place: Place, query: Query, table: pa.Table, rows: list[Row]) -> Written:
     """An idempotent producer writes each row once and in order, whatever fails on the way."""
-    partitions = max((row.partition for row in rows), default=0) + 1
-    topic = place.new_topic(partitions)
+    topic = place.new_topic()
     headers = pa.array([_headers(row) for row in rows], HEADERS_TYPE)
+    targets = pa.array([row.partition % WRITTEN_PARTITIONS for row in rows], pa.int32())
     table = table.set_column(table.schema.get_field_index("headers"), "headers", headers)
+    table = table.set_column(table.schema.get_field_index("partition"), "partition", targets)
     names = ("compression.type", "batch.size")
     options = {name: query.how[name] for name in names if name in query.how}
     written = write_table(table, place.client | options, topic=topic)
     assert written == len(rows), f"{written} records of {len(rows)} were written"
-    return Written(topic, partitions, once=True, ordered=True)
+    return Written(topic, WRITTEN_PARTITIONS, once=True, ordered=True)
 
 
 def _headers(row: Row) -> list[dict[str, str | bytes | None]]:
