@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from tests.sail_session import run_sail_session
@@ -30,19 +30,27 @@ def run(spark: SparkSession, request: Mapping[str, Any]) -> None:
         rows = rows.where(each)
     rows = rows.select(*request["columns"])
     if "to" in request:
-        at = F.concat_ws(
-            "/", "topic", F.col("partition").cast("string"), F.col("offset").cast("string")
-        )
-        header = F.struct(F.lit(_HEADER).alias("key"), at.cast("binary").alias("value"))
-        headers = F.when(F.col("headers").isNull(), F.array(header)).otherwise(
-            F.concat("headers", F.array(header))
-        )
-        rows = rows.select("key", "value", "timestamp", headers.alias("headers"))
+        rows = rows.withColumn("headers", headers_with_place())
+        rows = rows.select("key", "value", "timestamp", "headers")
         rows.write.format("pykafka").options(**request["to"]).mode("append").save()
         return
     table = rows.toArrow()
     with pa.OSFile(request["file"], "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
         stream.write_table(table)
+
+
+def headers_with_place() -> Column:
+    """The headers, and one that tells where a row came from.
+
+    Sail joins arrays only if the parts of both may be null.
+    """
+    there = F.col("offset") >= 0
+    numbers = (F.col(name).cast("string") for name in ("partition", "offset"))
+    place = F.concat_ws("/", "topic", *numbers).cast("binary")
+    parts = (F.when(there, F.lit(_HEADER)).alias("key"), F.when(there, place).alias("value"))
+    header = F.array(F.when(there, F.struct(*parts)))
+    joined = F.concat("headers", header)
+    return F.when(F.col("headers").isNull(), header).otherwise(joined)
 
 
 def main() -> None:
