@@ -37,7 +37,7 @@ ALL_PARTS := test-integration test-protocol test-conformance test-spark test-old
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
 .PHONY: demo demo-stream test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
-.PHONY: bench-wide bench-claim bench-write bench-formats bench-sail chaos soak soak-spark-alone fuzz simulate lint-here coverage-here
+.PHONY: bench-wide bench-claim bench-write bench-formats bench-sail chaos torture soak soak-spark-alone fuzz simulate lint-here coverage-here
 .PHONY: format dist docs site site-check clean test-python
 .DELETE_ON_ERROR:
 
@@ -164,6 +164,14 @@ CHAOS_MINUTES ?= 30
 
 chaos: $(VENV)/.installed-bench
 	$(BIN)/python -m tests.endurance.chaos --minutes $(CHAOS_MINUTES) $(CHAOS_SEED:%=--seed %)
+
+# Random topics in random queries under faults, each row compared with what librdkafka reads. `make
+# torture SEED=7` draws those of a run again, and `CASE=file` runs one that a run has cut down.
+TORTURE_MINUTES ?= 120
+
+torture: $(VENV)/.installed-bench .venv-sail/.installed
+	$(BIN)/python -m tests.endurance.torture --minutes $(TORTURE_MINUTES) \
+		$(SEED:%=--seed %) $(CASE:%=--case %)
 
 # For how long: `make fuzz FUZZ_SECONDS=60`.
 FUZZ_SECONDS ?= 600

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from enum import Enum
 from functools import partial
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from kafka_protocol.client.clock import Deadline as RequestDeadline
 from kafka_protocol.client.clock import Retry
 from kafka_protocol.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 from kafka_spark_source.testing.waiting import Deadline
+from tests.endurance.brokers import killed, paused, send, stopped
 from tests.endurance.chaos.scene import MOST_PARTITIONS, Scene
 from tests.integration.access import limit_rate
 from tests.integration.clients import soon
@@ -65,21 +65,14 @@ class Fault(NamedTuple):
 
 @contextmanager
 def _broker_killed(scene: Scene, chance: random.Random) -> Iterator[None]:
-    with _dead(scene, chance.choice(scene.nodes)):
+    with killed(scene.kafka, chance.choice(scene.nodes)):
         yield
 
 
 @contextmanager
 def _controller_killed(scene: Scene, chance: random.Random) -> Iterator[None]:
-    with _dead(scene, _active_controller(scene)):
+    with killed(scene.kafka, _active_controller(scene)):
         yield
-
-
-@contextmanager
-def _dead(scene: Scene, node_id: int) -> Iterator[None]:
-    scene.kafka.kill(node_id)
-    yield
-    scene.kafka.start_node(node_id)
 
 
 def _active_controller(scene: Scene) -> int:
@@ -99,31 +92,22 @@ def _active_controller(scene: Scene) -> int:
 
 @contextmanager
 def _broker_paused(scene: Scene, chance: random.Random) -> Iterator[None]:
-    with _paused(scene, [chance.choice(scene.nodes)]):
+    with paused(scene.kafka, [chance.choice(scene.nodes)]):
         yield
 
 
 @contextmanager
 def _quorum_paused(scene: Scene, chance: random.Random) -> Iterator[None]:
     """Two of three brokers, so that no leader and no controller can be elected."""
-    with _paused(scene, chance.sample(scene.nodes, 2)):
+    with paused(scene.kafka, chance.sample(scene.nodes, 2)):
         yield
-
-
-@contextmanager
-def _paused(scene: Scene, nodes: list[int]) -> Iterator[None]:
-    for node_id in nodes:
-        scene.kafka.pause(node_id)
-    yield
-    for node_id in nodes:
-        scene.kafka.resume(node_id)
 
 
 @contextmanager
 def _rolling_restart(scene: Scene, chance: random.Random) -> Iterator[None]:
     for node_id in chance.sample(scene.nodes, len(scene.nodes)):
-        scene.kafka.stop_node(node_id)
-        scene.kafka.start_node(node_id)
+        with stopped(scene.kafka, node_id):
+            pass
     yield
 
 
@@ -208,32 +192,23 @@ def _driver_killed(scene: Scene, chance: random.Random) -> Iterator[None]:
     scene.job.start()
 
 
-def _killed(processes: Callable[[Scene], list[int]]) -> Cause:
+def _process_killed(processes: Callable[[Scene], list[int]]) -> Cause:
     @contextmanager
     def cause(scene: Scene, chance: random.Random) -> Iterator[None]:
-        _send(chance, processes(scene), signal.SIGKILL)
+        send(chance, processes(scene), signal.SIGKILL)
         yield
 
     return cause
 
 
-def _stopped(processes: Callable[[Scene], list[int]]) -> Cause:
+def _process_paused(processes: Callable[[Scene], list[int]]) -> Cause:
     @contextmanager
     def cause(scene: Scene, chance: random.Random) -> Iterator[None]:
-        stopped = _send(chance, processes(scene), signal.SIGSTOP)
+        stopped = send(chance, processes(scene), signal.SIGSTOP)
         yield
-        _send(chance, stopped, signal.SIGCONT)
+        send(chance, stopped, signal.SIGCONT)
 
     return cause
-
-
-def _send(chance: random.Random, pids: list[int], number: signal.Signals) -> list[int]:
-    """Sends a signal to one of the processes, and returns which."""
-    chosen = chance.sample(sorted(pids), min(1, len(pids)))
-    for pid in chosen:
-        with suppress(ProcessLookupError):  # it ended meanwhile
-            os.kill(pid, number)
-    return chosen
 
 
 def _workers(scene: Scene) -> list[int]:
@@ -257,8 +232,8 @@ FAULTS = (
     Fault("half-open connections", Place.NETWORK, _half_open),
     Fault("slow network", Place.NETWORK, _slow_network),
     Fault("driver killed", Place.SPARK, _driver_killed, starts_anew=True),
-    Fault("Python worker killed", Place.SPARK, _killed(_workers)),
-    Fault("Python worker paused", Place.SPARK, _stopped(_workers)),
-    Fault("executor killed", Place.SPARK, _killed(_executors)),
-    Fault("executor paused", Place.SPARK, _stopped(_executors)),
+    Fault("Python worker killed", Place.SPARK, _process_killed(_workers)),
+    Fault("Python worker paused", Place.SPARK, _process_paused(_workers)),
+    Fault("executor killed", Place.SPARK, _process_killed(_executors)),
+    Fault("executor paused", Place.SPARK, _process_paused(_executors)),
 )

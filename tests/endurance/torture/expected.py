@@ -1,0 +1,95 @@
+"""The rows that a query has to give, from the truth, and how they differ from what it gave. Pure.
+
+`latest` is compared with the end of the log also while brokers are paused: nothing is written to a
+topic after its truth was read, so an old answer is the same as a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from tests.endurance.torture.difference import Difference, first_difference
+from tests.endurance.torture.promise import COMMITTED, UNCOMMITTED, candidates, violation
+from tests.endurance.torture.queries import COLUMNS, IDENTITY, Query, ranges_of
+from tests.endurance.torture.rows import CREATE_TIME, Row, Truth
+
+BLANK: Final = Row("", -1, -1, -1, -1, None, None, ())
+"""What a row has in columns that a query leaves out."""
+
+_FIELDS: Final[Mapping[str, str]] = {name: name for name in COLUMNS} | {
+    "timestampType": "timestamp_type"
+}
+_LEVELS: Final = {True: COMMITTED, False: UNCOMMITTED}
+
+
+class Answer(NamedTuple):
+    """What a query gave.
+
+    Attributes:
+        groups: The rows, each group in the order in which one task or thread gave it.
+        ordered: Whether a group has the rows of each partition in the order of their offsets.
+        may_repeat: Whether rows may be there again, as after a repeated task of a write.
+    """
+
+    groups: Sequence[Sequence[Row]]
+    ordered: bool = True
+    may_repeat: bool = False
+
+
+def only(row: Row, columns: Iterable[str]) -> Row:
+    """The row with BLANK in all other columns."""
+    fields: dict[str, Any] = {_FIELDS[name]: getattr(row, _FIELDS[name]) for name in columns}
+    return BLANK._replace(**fields)
+
+
+def expected_rows(query: Query, truth: Truth) -> list[Row]:
+    """The rows of a query, by topic, partition and offset; of compacted topics all candidates."""
+    return [
+        only(row, query.columns)
+        for (topic, partition), (first, last) in sorted(ranges_of(query, truth).items())
+        for row in candidates(truth, topic, partition, _LEVELS[query.committed])
+        if first <= row.offset < last and all(each.holds(row) for each in query.filters)
+    ]
+
+
+def as_written(rows: Iterable[Row], columns: Collection[str]) -> list[Row]:
+    """The rows that a write of these columns has to leave; timestamps are those of the rows."""
+    return [only(row._replace(timestamp_type=CREATE_TIME), columns) for row in rows]
+
+
+def difference(
+    query: Query, truth: Truth, wanted: Sequence[Row], answer: Answer
+) -> Difference | None:
+    """The first difference between what a query gave and the rows that it should give."""
+    if answer.ordered and (disorder := _disorder(query, answer.groups)) is not None:
+        return disorder
+    found = sorted((row for group in answer.groups for row in group), key=_order)
+    if answer.may_repeat:
+        found = [*dict.fromkeys(found)]
+    wanted = sorted(wanted, key=_order)
+    if any(truth[topic].plan.is_compacted for topic in query.topics):
+        return violation(truth, wanted, found)
+    return first_difference(wanted, found)
+
+
+def _disorder(query: Query, groups: Sequence[Sequence[Row]]) -> Difference | None:
+    if not {*IDENTITY} <= {*query.columns}:
+        return None
+    for group in groups:
+        last: dict[tuple[str, int], Row] = {}
+        for row in group:
+            before = last.get((row.topic, row.partition))
+            if before is not None and before.offset >= row.offset:
+                return Difference("order", before, row)
+            last[row.topic, row.partition] = row
+    return None
+
+
+def _order(row: Row) -> tuple[Any, ...]:
+    """A total order, also of rows without their identity."""
+    return (*((field is not None, field) for field in row[:-1]), _headers(row))
+
+
+def _headers(row: Row) -> tuple[tuple[str, bool, bytes], ...]:
+    return tuple((key, value is not None, value or b"") for key, value in row.headers)

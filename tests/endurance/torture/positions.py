@@ -1,0 +1,157 @@
+"""Where a read starts and ends: how options spell it, and which offsets it means. Pure.
+
+Markers of transactions have timestamps, too, and a broker answers with a marker's offset if it is
+the first at or after a time. The truth does not have the time of a marker, only its offset, which
+no row has; it was written while the test ran. So a time is asked for only if it is before the run,
+or if there are no markers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta, timezone
+from enum import Enum
+from typing import Final, NamedTuple
+
+from kafka_protocol.columnar.topic import Position as ArrowPosition
+from tests.endurance.torture.rows import PartitionTruth
+
+Place = tuple[str, int]
+"""A topic and one of its partitions."""
+
+EARLIEST: Final = -2
+LATEST: Final = -1
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+class Form(Enum):
+    """How a position is written. OMITTED leaves it to the default."""
+
+    OMITTED = "omitted"
+    EARLIEST = "earliest"
+    LATEST = "latest"
+    OFFSETS = "offsets"
+    BEFORE_LATEST = "before latest"
+    TIME = "time"
+    TIMES = "times"
+
+    def __repr__(self) -> str:
+        """The expression that it is, so that the `repr` of a query makes it."""
+        return str(self)
+
+
+class Position(NamedTuple):
+    """The start or the end of a read.
+
+    Attributes:
+        of: The offset, EARLIEST, LATEST or the time of each partition, for OFFSETS and TIMES.
+        number: The time in ms, or how many offsets before the end.
+        words: Topics that OFFSETS names by one word for all partitions.
+    """
+
+    form: Form
+    of: Mapping[Place, int] = {}
+    number: int = 0
+    words: frozenset[str] = frozenset()
+
+
+def start_options(position: Position) -> dict[str, str]:
+    """The options of a start."""
+    return _options("starting", position)
+
+
+def end_options(position: Position) -> dict[str, str]:
+    """The options of an end."""
+    return _options("ending", position)
+
+
+def _options(side: str, position: Position) -> dict[str, str]:
+    match position.form:
+        case Form.OMITTED:
+            return {}
+        case Form.OFFSETS:
+            return {f"{side}Offsets": _json(position)}
+        case Form.TIMES:
+            return {f"{side}OffsetsByTimestamp": _json(position)}
+        case Form.TIME:
+            return {f"{side}Timestamp": f"{position.number}"}
+        case Form.BEFORE_LATEST:
+            return {f"{side}Offsets": f"latest-{position.number}"}
+        case Form.EARLIEST | Form.LATEST:
+            return {f"{side}Offsets": position.form.value}
+
+
+def _json(position: Position) -> str:
+    topics: dict[str, dict[str, int] | str] = {}
+    for (topic, partition), value in position.of.items():
+        if topic in position.words:
+            topics[topic] = "earliest" if value == EARLIEST else "latest"
+        else:
+            of_topic = topics.setdefault(topic, {})
+            assert isinstance(of_topic, dict)
+            of_topic[str(partition)] = value
+    return json.dumps(topics)
+
+
+def arrow_position(position: Position, topic: str, fallback: ArrowPosition) -> ArrowPosition:
+    """The same for `read_topic`, which has no word within a dictionary."""
+    match position.form:
+        case Form.OFFSETS:
+            return {
+                partition: each for (name, partition), each in position.of.items() if name == topic
+            }
+        case Form.TIME:
+            return _EPOCH + timedelta(milliseconds=position.number)
+        case Form.EARLIEST:
+            return "earliest"
+        case Form.LATEST:
+            return "latest"
+        case _:
+            return fallback
+
+
+def start_of(position: Position, place: Place, truth: PartitionTruth, *, committed: bool) -> int:
+    """The first offset of a read."""
+    form = Form.EARLIEST if position.form is Form.OMITTED else position.form
+    return _OFFSETS[form](position, place, truth, _end(truth, committed))
+
+
+def end_of(position: Position, place: Place, truth: PartitionTruth, *, committed: bool) -> int:
+    """The offset after the last one of a read."""
+    form = Form.LATEST if position.form is Form.OMITTED else position.form
+    return _OFFSETS[form](position, place, truth, _end(truth, committed))
+
+
+def _end(truth: PartitionTruth, committed: bool) -> int:
+    return truth.stable if committed else truth.end
+
+
+def _named(position: Position, place: Place, truth: PartitionTruth, end: int) -> int:
+    offset = position.of[place]
+    return {EARLIEST: truth.start, LATEST: end}.get(offset, offset)
+
+
+def _first_at(truth: PartitionTruth, ms: int, end: int) -> int:
+    """The first row with that timestamp or a later one, or the first marker; else the end."""
+    row = next((each.offset for each in truth.uncommitted if each.timestamp >= ms), end)
+    marker = next(iter(gaps(truth)), end)
+    return min(row, marker, end)
+
+
+_OFFSETS: Final[Mapping[Form, Callable[[Position, Place, PartitionTruth, int], int]]] = {
+    Form.EARLIEST: lambda _position, _place, truth, _end: truth.start,
+    Form.LATEST: lambda _position, _place, _truth, end: end,
+    Form.BEFORE_LATEST: lambda position, _place, truth, end: max(
+        truth.start, end - position.number
+    ),
+    Form.OFFSETS: _named,
+    Form.TIME: lambda position, _place, truth, end: _first_at(truth, position.number, end),
+    Form.TIMES: lambda position, place, truth, end: _first_at(truth, position.of[place], end),
+}
+
+
+def gaps(truth: PartitionTruth) -> Sequence[int]:
+    """The offsets without a row, in a log that is not compacted: markers of transactions."""
+    rows = {each.offset for each in truth.uncommitted}
+    return [offset for offset in range(truth.start, truth.end) if offset not in rows]

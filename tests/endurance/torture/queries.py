@@ -1,0 +1,361 @@
+"""Draws a query: the way it runs, what it reads, and options that must not change its rows. Pure.
+
+All that a query is, is drawn from its own Random and the truth of the topics, so that a seed
+repeats it. What options mean is in `positions`, `filters` and `expected`.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from tests.endurance.torture.filters import Filter
+from tests.endurance.torture.options import (
+    client_options,
+    how_of,
+    push_down,
+    source_options,
+    stream_limits,
+)
+from tests.endurance.torture.positions import (
+    EARLIEST,
+    LATEST,
+    Form,
+    Place,
+    Position,
+    end_of,
+    end_options,
+    gaps,
+    start_of,
+    start_options,
+)
+from tests.endurance.torture.rows import Row, Truth
+
+COLUMNS: Final = (
+    *("key", "value", "topic", "partition", "offset"),
+    *("timestamp", "timestampType", "headers"),
+)
+IDENTITY: Final = ("topic", "partition", "offset")
+
+# How often a way is drawn, of all.
+WAYS: Final[Mapping[str, int]] = {
+    "spark batch": 40,
+    "spark stream": 12,
+    "foreachBatch": 6,
+    "spark write": 7,
+    "stream write": 4,
+    "exactly once": 4,
+    "formats": 4,
+    "threads": 8,
+    "sail": 13,
+    "sail write": 2,
+}
+STREAMS: Final = frozenset({"spark stream", "foreachBatch", "stream write", "exactly once"})
+WRITES: Final = frozenset({"spark write", "stream write", "exactly once", "sail write"})
+# These need to know which record a row is; the others may leave columns out.
+_WHOLE: Final = STREAMS | WRITES | {"formats"}
+THREADS: Final = 8
+
+
+class Query(NamedTuple):
+    """A query.
+
+    Attributes:
+        places: The partitions that it reads, all of its topics or, with `assign`, some.
+        select: Whether columns are named by `.select`, or else by `.schema`.
+        options: Those that must not change the rows.
+        how: What its way varies, by names of the way.
+    """
+
+    way: str
+    topics: tuple[str, ...]
+    strategy: str
+    places: tuple[Place, ...]
+    start: Position
+    end: Position
+    committed: bool
+    columns: tuple[str, ...] = COLUMNS
+    select: bool = False
+    filters: tuple[Filter, ...] = ()
+    options: Mapping[str, str] = {}
+    how: Mapping[str, str] = {}
+
+
+def writes(query: Query) -> bool:
+    """Whether a query writes to a topic."""
+    return query.way in WRITES | {"formats"} or query.how.get("copies") == "true"
+
+
+def read_options(query: Query) -> dict[str, str]:
+    """The options of the source, but for the brokers' addresses."""
+    names = {
+        "subscribe": ",".join(query.topics),
+        "subscribePattern": "|".join(f"^{topic}$" for topic in query.topics),
+        "assign": json.dumps(
+            {topic: [p for name, p in query.places if name == topic] for topic in query.topics}
+        ),
+    }
+    level = "read_committed" if query.committed else "read_uncommitted"
+    start = start_options(query.start)
+    if query.way in STREAMS and not start:
+        start = {"startingOffsets": "earliest"}
+    return {
+        query.strategy: names[query.strategy],
+        "includeHeaders": str("headers" in query.columns).lower(),
+        "kafka.isolation.level": level,
+        **start,
+        **end_options(query.end),
+        **query.options,
+    }
+
+
+def draw(chance: random.Random, truth: Truth, begun_ms: int, way: str | None = None) -> Query:
+    """A query of some topics.
+
+    Args:
+        begun_ms: When the run began, in ms since 1970: see `positions`.
+        way: One of WAYS; None draws it.
+    """
+    chosen = way or chance.choices([*WAYS], [*WAYS.values()])[0]
+    most = 1 if chosen == "threads" else min(3, len(truth))
+    topics = tuple(chance.sample(sorted(truth), chance.choices(range(1, most + 1), _FEW[:most])[0]))
+    strategy = "subscribe" if chosen == "threads" else chance.choice(_STRATEGIES)
+    every = [(topic, p) for topic in topics for p in sorted(truth[topic].partitions)]
+    places = every
+    if strategy == "assign" or chosen == "threads":
+        places = sorted(chance.sample(every, chance.randint(1, len(every))))
+        topics = tuple(dict.fromkeys(topic for topic, _ in places))
+    query = Query(
+        chosen,
+        topics,
+        strategy,
+        tuple(places),
+        Position(Form.OMITTED),
+        Position(Form.OMITTED),
+        chance.random() < 0.5,
+    )
+    query = _with_positions(query, chance, truth, begun_ms)
+    query = _with_columns(query, chance, truth)
+    if chosen != "threads":
+        query = query._replace(filters=_filters(chance, query, truth))
+    return query._replace(options=_options(query, chance, truth), how=how_of(chosen, chance))
+
+
+_FEW: Final = (6, 3, 1)
+_STRATEGIES: Final = ("subscribe", "subscribe", "subscribePattern", "assign")
+
+
+# --- Positions -----------------------------------------------------------------------------------
+
+
+def _with_positions(query: Query, chance: random.Random, truth: Truth, begun_ms: int) -> Query:
+    times = _times(query, truth, begun_ms)
+    forms = [Form.OMITTED, Form.EARLIEST, Form.OFFSETS, Form.OFFSETS]
+    if query.way != "threads":
+        forms += [Form.BEFORE_LATEST]
+    if times:
+        forms += [Form.TIME] if query.way == "threads" else [Form.TIME, Form.TIMES]
+    if query.way in STREAMS:
+        return query._replace(start=_position(query, chance, truth, chance.choice(forms), times))
+    ends = [Form.LATEST if form is Form.EARLIEST else form for form in forms]
+    start = _position(query, chance, truth, chance.choice(forms), times)
+    end = _position(query, chance, truth, chance.choice(ends), times, is_end=True)
+    drawn = query._replace(start=start, end=end)
+    return drawn if _is_possible(drawn, truth) else drawn._replace(end=Position(Form.LATEST))
+
+
+def _times(query: Query, truth: Truth, begun_ms: int) -> list[int]:
+    """Timestamps that can be asked for."""
+    if any(truth[topic].plan.is_compacted for topic in query.topics):
+        return []
+    partitions = [truth[topic].partitions[p] for topic, p in query.places]
+    times = {row.timestamp for each in partitions for row in each.uncommitted}
+    if any(gaps(each) for each in partitions):
+        times = {each for each in times if each < begun_ms}
+    return sorted(each for each in times if each >= 0)
+
+
+def _position(
+    query: Query,
+    chance: random.Random,
+    truth: Truth,
+    form: Form,
+    times: Sequence[int],
+    is_end: bool = False,
+) -> Position:
+    match form:
+        case Form.TIME:
+            return Position(form, number=chance.choice(times) + chance.choice((0, 0, 1)))
+        case Form.TIMES:
+            return Position(form, {place: chance.choice(times) for place in query.places})
+        case Form.BEFORE_LATEST:
+            return Position(form, number=int(10 ** chance.uniform(0, 4)))
+        case Form.OFFSETS:
+            return _offsets(query, chance, truth, is_end)
+        case _:
+            return Position(form)
+
+
+def _offsets(query: Query, chance: random.Random, truth: Truth, is_end: bool) -> Position:
+    word = LATEST if is_end else EARLIEST
+    may_be_words = query.way != "threads"
+    of: dict[Place, int] = {}
+    words = set()
+    for topic in query.topics:
+        whole = may_be_words and chance.random() < 0.15
+        for name, partition in query.places:
+            if name == topic:
+                each = truth[topic].partitions[partition]
+                end = each.stable if query.committed else each.end
+                number = chance.randint(each.start, max(each.start, end))
+                is_word = whole or (may_be_words and chance.random() < 0.2)
+                of[topic, partition] = word if is_word else number
+        if whole:
+            words.add(topic)
+    return Position(Form.OFFSETS, of, words=frozenset(words))
+
+
+def _is_possible(query: Query, truth: Truth) -> bool:
+    """Whether no partition ends before it starts, and both maps name the same partitions."""
+    if query.start.form is query.end.form is Form.OFFSETS and query.start.words != query.end.words:
+        return False
+    if query.start.form is query.end.form is Form.TIMES and any(
+        query.start.of[place] > query.end.of[place] for place in query.places
+    ):
+        return False
+    return all(first <= last for first, last in ranges_of(query, truth).values())
+
+
+def ranges_of(query: Query, truth: Truth) -> dict[Place, tuple[int, int]]:
+    """The first offset of each partition, and the one after the last."""
+    ranges = {}
+    for place in query.places:
+        topic, partition = place
+        each = truth[topic].partitions[partition]
+        ranges[place] = (
+            start_of(query.start, place, each, committed=query.committed),
+            end_of(query.end, place, each, committed=query.committed),
+        )
+    return ranges
+
+
+# --- Columns and filters -------------------------------------------------------------------------
+
+
+def _with_columns(query: Query, chance: random.Random, truth: Truth) -> Query:
+    if query.way in _WHOLE:
+        return query
+    columns = chance.sample(COLUMNS, chance.randint(1, len(COLUMNS)))
+    # What may be missing is told by the place of a row.
+    if chance.random() < 0.7 or any(truth[each].plan.is_compacted for each in query.topics):
+        columns += [name for name in IDENTITY if name not in columns]
+    if chance.random() < 0.3:
+        columns = [*COLUMNS]
+    select = query.way == "spark batch" and chance.random() < 0.5
+    return query._replace(columns=tuple(columns), select=select)
+
+
+def _filters(chance: random.Random, query: Query, truth: Truth) -> tuple[Filter, ...]:
+    rows = [row for t, p in query.places for row in truth[t].partitions[p].uncommitted]
+    if not rows or chance.random() < 0.4:
+        return ()
+    known = {*query.columns} if not query.select else {*COLUMNS}
+    kinds = [name for name in _FILTERS if {"length": "value"}.get(name, name) in known]
+    chosen = chance.sample(kinds, min(len(kinds), chance.choice((1, 1, 2, 3))))
+    return tuple(_FILTERS[name](chance, chance.choice(rows)) for name in chosen)
+
+
+def _on_partition(chance: random.Random, row: Row) -> Filter:
+    among = tuple(sorted({row.partition, chance.randint(0, 5)}))
+    return chance.choice(
+        (
+            Filter("partition", chance.choice(_COMPARISONS), row.partition),
+            Filter("partition", "IN", among),
+        )
+    )
+
+
+def _on_offset(chance: random.Random, row: Row) -> Filter:
+    among = tuple(sorted({row.offset, row.offset + chance.randint(1, 50)}))
+    return chance.choice(
+        (
+            Filter("offset", chance.choice(_ORDERS), row.offset),
+            Filter("offset", chance.choice(_COMPARISONS), row.offset),
+            Filter("offset", "IN", among),
+        )
+    )
+
+
+def _on_timestamp(chance: random.Random, row: Row) -> Filter:
+    return Filter("timestamp", chance.choice(_ORDERS), row.timestamp)
+
+
+def _on_topic(chance: random.Random, row: Row) -> Filter:
+    return chance.choice(
+        (
+            Filter("topic", chance.choice(_COMPARISONS), row.topic),
+            Filter("topic", "IN", (row.topic, "none")),
+        )
+    )
+
+
+# Spark parses the literal of a larger one, but its plan then is as large.
+_LARGEST_LITERAL: Final = 2_000
+
+
+def _on_key(chance: random.Random, row: Row) -> Filter:
+    if row.key is None or len(row.key) > _LARGEST_LITERAL:
+        return Filter("key", chance.choice(("IS NULL", "IS NOT NULL")))
+    return Filter("key", chance.choice(_COMPARISONS), row.key)
+
+
+def _on_value(chance: random.Random, row: Row) -> Filter:
+    if row.value is None or len(row.value) > _LARGEST_LITERAL:
+        return Filter("value", chance.choice(("IS NULL", "IS NOT NULL")))
+    return Filter("value", chance.choice(_COMPARISONS), row.value)
+
+
+def _on_length(chance: random.Random, row: Row) -> Filter:
+    return Filter("length", chance.choice(_ORDERS), len(row.value or b""))
+
+
+_COMPARISONS: Final = ("=", "=", "<>", "<", ">=", "<=>")
+_ORDERS: Final = ("<", "<=", ">", ">=")
+_FILTERS: Final[Mapping[str, Callable[[random.Random, Row], Filter]]] = {
+    "partition": _on_partition,
+    "offset": _on_offset,
+    "timestamp": _on_timestamp,
+    "topic": _on_topic,
+    "key": _on_key,
+    "value": _on_value,
+    "length": _on_length,
+}
+
+
+def _options(query: Query, chance: random.Random, truth: Truth) -> dict[str, str]:
+    if query.way == "threads":
+        return client_options(chance)
+    total = sum(last - first for first, last in ranges_of(query, truth).values())
+    options = source_options(chance, total)
+    options |= stream_limits(chance, total) if query.way in STREAMS else push_down(chance)
+    if query.start.form in {Form.TIME, Form.TIMES}:
+        options["startingOffsetsByTimestampStrategy"] = _strategy(query, chance, truth)
+    return options
+
+
+def _strategy(query: Query, chance: random.Random, truth: Truth) -> str:
+    """`error` only if each partition has a record at or after the time."""
+    ends = {
+        place: end_of(
+            Position(Form.LATEST),
+            place,
+            truth[place[0]].partitions[place[1]],
+            committed=query.committed,
+        )
+        for place in query.places
+    }
+    starts = {place: first for place, (first, _) in ranges_of(query, truth).items()}
+    is_there = all(starts[place] < ends[place] for place in query.places)
+    return chance.choice(("error", "latest")) if is_there else "latest"

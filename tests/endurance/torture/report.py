@@ -1,0 +1,119 @@
+"""Shows a run: tables, a plot, and a file with its figures."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.report import pyplot
+from tests.endurance.torture.results import PROBLEMS, Result, RunResult, Status
+
+
+def show(result: RunResult, console: Console) -> None:
+    """Prints a table by way, one by fault, and the problems."""
+    console.print(_by_way(result), _by_fault(result))
+    console.print(
+        f"{len(result.results):,} queries in {result.seconds / 60:.1f} minutes, "
+        f"{result.queries_per_minute:.1f} a minute; {result.rounds} rounds, {result.topics} topics "
+        f"with {result.records:,} records; {len(result.faults)} faults, "
+        f"{result.restarts} restarts of streams after one; {len(result.problems)} problems"
+    )
+    for problem in result.problems:
+        console.print(f"PROBLEM: {problem}", style="red", markup=False)
+
+
+def _by_way(result: RunResult) -> Table:
+    table = Table(
+        *("way", "queries", "rows", "median s", "longest s", "under faults", "ran again"),
+        "problems",
+        title=f"seed {result.seed}",
+    )
+    for way, results in _grouped((each.way, each) for each in result.results):
+        table.add_row(way, *map(str, _figures(results).values()))
+    table.add_row("all", *map(str, _figures(result.results).values()))
+    return table
+
+
+def _by_fault(result: RunResult) -> Table:
+    table = Table("fault", "times", "queries", "ran again", "longest s", "problems")
+    times = Counter(each.name for each in result.faults)
+    pairs = ((fault, each) for each in result.results for fault in each.faults or ("none",))
+    for fault, results in _grouped(pairs):
+        figures = _figures(results)
+        shown = (figures[name] for name in ("queries", "again", "longest_seconds", "problems"))
+        table.add_row(fault, f"{times.get(fault, '-')}", *map(str, shown))
+    return table
+
+
+def _grouped(pairs: Iterable[tuple[str, Result]]) -> list[tuple[str, list[Result]]]:
+    groups: dict[str, list[Result]] = defaultdict(list)
+    for name, each in pairs:
+        groups[name].append(each)
+    return sorted(groups.items())
+
+
+def _figures(results: Sequence[Result]) -> dict[str, float]:
+    seconds = [each.seconds for each in results] or [0.0]
+    return {
+        "queries": len(results),
+        "rows": sum(each.rows for each in results),
+        "median_seconds": round(statistics.median(seconds), 1),
+        "longest_seconds": round(max(seconds), 1),
+        "under_faults": sum(bool(each.faults) for each in results),
+        "again": sum(each.status is Status.AGAIN for each in results),
+        "problems": sum(each.status in PROBLEMS for each in results),
+    }
+
+
+def save(result: RunResult, folder: Path) -> None:
+    """Writes `torture.json` and `torture.png`."""
+    pairs = ((fault, each) for each in result.results for fault in each.faults)
+    figures = {
+        "seed": result.seed,
+        "minutes": round(result.seconds / 60, 1),
+        "queries_per_minute": round(result.queries_per_minute, 1),
+        "rounds": result.rounds,
+        "topics": result.topics,
+        "records": result.records,
+        "restarts_of_streams": result.restarts,
+        "all": _figures(result.results),
+        "by_way": {
+            way: _figures(of) for way, of in _grouped((each.way, each) for each in result.results)
+        },
+        "by_fault": {fault: _figures(of) for fault, of in _grouped(pairs)},
+        "faults": dict(Counter(each.name for each in result.faults)),
+        "ran_again": [
+            {"round": each.round, "way": each.way, "error": each.text.splitlines()[0][:300]}
+            for each in result.results
+            if each.status is Status.AGAIN
+        ],
+        "problems": list(result.problems),
+    }
+    (folder / "torture.json").write_text(json.dumps(figures, indent=2) + "\n")
+    _plot(result, folder / "torture.png")
+
+
+def _plot(result: RunResult, file: Path) -> None:
+    """How long each query took, with the faults in grey."""
+    plt = pyplot()
+    figure, axes = plt.subplots(figsize=(12, 4), layout="constrained")
+    for each in result.faults:
+        axes.axvspan(each.began / 60, each.ended / 60, color="0.88", linewidth=0)
+    for way, results in _grouped((each.way, each) for each in result.results):
+        minutes = [each.began / 60 for each in results]
+        axes.plot(minutes, [each.seconds for each in results], ".", markersize=4, label=way)
+    wrong = [each for each in result.results if each.status in PROBLEMS]
+    if wrong:
+        minutes = [each.began / 60 for each in wrong]
+        axes.plot(minutes, [each.seconds for each in wrong], "rx", label="problems")
+    axes.set(xlabel="minutes", ylabel="seconds of a query", yscale="log")
+    axes.set_title(f"seed {result.seed}: {len(result.results)} queries")
+    axes.legend(ncols=2, fontsize="small")
+    figure.savefig(file, dpi=110)
+    plt.close(figure)

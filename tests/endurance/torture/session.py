@@ -1,0 +1,74 @@
+"""The Spark session of a run, and the process ids of its Python workers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from tests import poison
+from tests.own_process import command_of
+from tests.spark_session import run_session
+
+# A task may lose its worker so often.
+_ATTEMPTS = 8
+_SETTINGS = {
+    "spark_master": f"local[2,{_ATTEMPTS}]",
+    "spark_driver_memory": "3g",
+    "spark_driver_maxResultSize": "0",
+    "spark_sql_python_filterPushdown_enabled": "true",
+    # Each micro-batch would write a line of the log of a stream into files.
+    "spark_sql_streaming_numRecentProgressUpdates": "20",
+}
+
+
+_OVERLOADED = ("Python worker failed to connect back", "[CANNOT_OPEN_SOCKET]")
+
+
+def is_overload(error: str) -> bool:
+    """Whether Spark found no time to start a Python process: it waits for ten seconds."""
+    return any(text in error for text in _OVERLOADED)
+
+
+@contextmanager
+def session(unix_sockets: bool) -> Iterator[SparkSession]:
+    """A session whose Python workers are reached by Unix sockets, or else by TCP.
+
+    Freed memory of the workers is poisoned.
+    """
+    os.environ.update(poison.ENVIRONMENT)
+    sockets = {"spark_python_unix_domain_socket_enabled": str(unix_sockets).lower()}
+    yield from run_session("torture", **_SETTINGS, **sockets)
+
+
+def workers() -> list[int]:
+    """The Python processes in which Spark runs tasks, and those that plan and watch streams."""
+    children = _children()
+    daemons = [pid for pid in _descendants(os.getpid(), children) if _is_spark(pid)]
+    return [child for daemon in daemons for child in children.get(daemon, ()) if _is_spark(child)]
+
+
+def _is_spark(pid: int) -> bool:
+    return "\0-m\0pyspark." in command_of(pid)
+
+
+def _children() -> dict[int, list[int]]:
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # After the program's name, which may hold any text: state, parent.
+            parent = int(stat.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue  # it has ended
+        children.setdefault(parent, []).append(int(stat.parent.name))
+    return children
+
+
+def _descendants(pid: int, children: dict[int, list[int]]) -> list[int]:
+    found = []
+    for child in children.get(pid, ()):
+        found += [child, *_descendants(child, children)]
+    return found

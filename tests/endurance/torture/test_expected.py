@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.endurance.torture.expected import (
+    BLANK,
+    Answer,
+    as_written,
+    difference,
+    expected_rows,
+    only,
+)
+from tests.endurance.torture.filters import Filter
+from tests.endurance.torture.made_up import BEGUN_MS, TRUTH, partition_of, row, topic_of
+from tests.endurance.torture.positions import Form, Position
+from tests.endurance.torture.queries import COLUMNS, Query, draw
+from tests.endurance.torture.rows import Row
+
+OMITTED = Position(Form.OMITTED)
+EVERYTHING = Query(
+    "spark batch", ("a",), "subscribe", (("a", 0), ("a", 1)), OMITTED, OMITTED, committed=False
+)
+
+
+def test_the_rows_of_a_range_that_pass() -> None:
+    start = Position(Form.OFFSETS, {("a", 0): 4, ("a", 1): 18})
+    query = EVERYTHING._replace(start=start, filters=(Filter("offset", "<", 6),))
+    assert expected_rows(query, TRUTH) == [row("a", 0, 4), row("a", 0, 5)]
+
+
+def test_aborted_rows_are_seen_by_uncommitted_reads_only() -> None:
+    rows = tuple(row("t", 0, n) for n in range(4))
+    partition = partition_of(rows, 0, 5)
+    partition = partition._replace(committed=rows[:2], aborted=frozenset({2, 3}))
+    truth = {"t": topic_of("t", 1)._replace(partitions={0: partition})}
+    query = EVERYTHING._replace(topics=("t",), places=(("t", 0),))
+    assert expected_rows(query, truth) == [*rows]
+    assert expected_rows(query._replace(committed=True), truth) == [*rows[:2]]
+
+
+def test_columns_that_are_not_read_are_blank() -> None:
+    query = EVERYTHING._replace(columns=("value", "timestampType"))
+    first = expected_rows(query, TRUTH)[0]
+    assert first == BLANK._replace(value=b"value 0", timestamp_type=0)
+
+
+@given(st.integers(0, 2**32), st.randoms(use_true_random=False))
+def test_the_rows_themselves_in_any_order_of_tasks_are_right(
+    seed: int, chance: random.Random
+) -> None:
+    query = draw(random.Random(seed), TRUTH, BEGUN_MS)
+    wanted = expected_rows(query, TRUTH)
+    groups = [[each] for each in wanted]
+    chance.shuffle(groups)
+    assert difference(query, TRUTH, wanted, Answer(groups)) is None
+    assert difference(query, TRUTH, wanted, Answer([wanted])) is None
+
+
+def changed(rows: list[Row], what: str) -> list[Row]:
+    match what:
+        case "missing":
+            return rows[:3] + rows[4:]
+        case "extra":
+            return [*rows, row("a", 1, 20)]
+        case "twice":
+            return [*rows, rows[-1]]
+        case "altered":
+            return [*rows[:3], rows[3]._replace(value=b"another"), *rows[4:]]
+        case _:
+            return [*rows[:3], rows[4], rows[3], *rows[5:]]
+
+
+@pytest.mark.parametrize("what", ["missing", "extra", "twice", "altered", "order"])
+def test_each_kind_of_difference(what: str) -> None:
+    wanted = expected_rows(EVERYTHING, TRUTH)
+    found = difference(EVERYTHING, TRUTH, wanted, Answer([changed(wanted, what)]))
+    assert found is not None
+    assert found.what in {what, "order"}
+
+
+@pytest.mark.parametrize("what", ["missing", "altered"])
+def test_rows_without_their_place_are_compared_too(what: str) -> None:
+    query = EVERYTHING._replace(columns=("value", "key"))
+    wanted = expected_rows(query, TRUTH)
+    given_rows = [only(each, query.columns) for each in changed(wanted, what)]
+    assert difference(query, TRUTH, wanted, Answer([given_rows[::-1]])) is not None
+    assert difference(query, TRUTH, wanted, Answer([wanted[::-1]])) is None
+
+
+def test_repeated_rows_are_right_only_where_they_may_be() -> None:
+    wanted = as_written(expected_rows(EVERYTHING, TRUTH), COLUMNS)
+    twice = [wanted, wanted[5:9]]
+    assert difference(EVERYTHING, TRUTH, wanted, Answer(twice, may_repeat=True)) is None
+    assert difference(EVERYTHING, TRUTH, wanted, Answer(twice)) is not None
+    one_less = [wanted[:-1], wanted[5:9]]
+    assert difference(EVERYTHING, TRUTH, wanted, Answer(one_less, may_repeat=True)) is not None

@@ -1,0 +1,130 @@
+"""Reads what brokers have, with librdkafka, and holds it against what they acknowledged."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from kafka_spark_source.testing.waiting import Deadline
+from tests.endurance.torture.admin import SOON_SECONDS, Admin
+from tests.endurance.torture.difference import Difference, first_difference, kept_in_order
+from tests.endurance.torture.ledger import Ledger
+from tests.endurance.torture.messages import row_of
+from tests.endurance.torture.promise import COMMITTED, UNCOMMITTED, violation
+from tests.endurance.torture.rows import PartitionTruth, Row, TopicTruth
+from tests.endurance.torture.topics import TopicPlan
+from tests.endurance.torture.writing import MESSAGE_MAX_BYTES
+
+_MOST_MESSAGES = 5_000
+
+
+class TruthError(AssertionError):
+    """Brokers or librdkafka broke a promise: nothing can be compared with what they have."""
+
+
+def read_truth(
+    servers: str, admin: Admin, plan: TopicPlan, partitions: int, ledger: Ledger
+) -> TopicTruth:
+    """What a settled topic has.
+
+    Raises:
+        TruthError: It is not what was acknowledged.
+    """
+    topic = plan.topic
+    starts = admin.starts(topic, partitions)
+    ends = admin.ends(topic, partitions)
+    stable = admin.stable_ends(topic, partitions)
+    committed = read_rows(servers, topic, starts, COMMITTED)
+    uncommitted = read_rows(servers, topic, starts, UNCOMMITTED)
+    known: dict[int, PartitionTruth] = {}
+    for partition in range(partitions):
+        # The same rows are kept once: they can be large.
+        written = ledger.written(partition)
+        known[partition] = PartitionTruth(
+            starts[partition],
+            ends[partition],
+            stable[partition],
+            _shared(committed.get(partition, ()), written),
+            _shared(uncommitted.get(partition, ()), written),
+            written,
+            ledger.aborted(partition),
+        )
+    truth = TopicTruth(topic, plan, known)
+    check(truth)
+    return truth
+
+
+def check(truth: TopicTruth) -> None:
+    """Raises a TruthError if what was read is not what was acknowledged."""
+    for partition, known in truth.partitions.items():
+        place = f"{truth.topic}-{partition}"
+        if known.stable != known.end:
+            raise TruthError(f"{place}: a transaction is open at {known.stable} of {known.end}")
+        difference = _COMPARE[truth.plan.is_compacted](truth, known)
+        if difference:
+            raise TruthError(f"{place}: librdkafka reads other rows: {difference.text}")
+
+
+def _compare_plain(truth: TopicTruth, known: PartitionTruth) -> Difference | None:
+    left = [row for row in known.written if row.offset >= known.start]
+    committed = [row for row in left if row.offset not in known.aborted]
+    return first_difference(left, known.uncommitted) or first_difference(committed, known.committed)
+
+
+def _compare_compacted(truth: TopicTruth, known: PartitionTruth) -> Difference | None:
+    committed = [row for row in known.written if row.offset not in known.aborted]
+    return kept_in_order(
+        {row.offset: row for row in known.written}, known.uncommitted
+    ) or violation({truth.topic: truth}, committed, [*known.committed])
+
+
+_COMPARE = {False: _compare_plain, True: _compare_compacted}
+
+
+def _shared(rows: Sequence[Row], written: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows, as the objects that were written where these are equal."""
+    objects = {row.offset: row for row in written}
+    pairs = ((row, objects.get(row.offset, row)) for row in rows)
+    return tuple(original if original == row else row for row, original in pairs)
+
+
+def read_rows(
+    servers: str, topic: str, starts: Mapping[int, int], isolation_level: str
+) -> dict[int, list[Row]]:
+    """The rows of each partition that has some, from its start to its end."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": f"truth {uuid.uuid4().hex}",
+            "isolation.level": isolation_level,
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "error",
+            "fetch.wait.max.ms": 20,
+            "fetch.message.max.bytes": MESSAGE_MAX_BYTES,
+            "log_level": 2,
+        }
+    )
+    rows: dict[int, list[Row]] = defaultdict(list)
+    reading = set(starts)
+    deadline = Deadline(2 * SOON_SECONDS)
+    try:
+        consumer.assign([TopicPartition(topic, each, start) for each, start in starts.items()])
+        while reading:
+            if deadline.has_passed:
+                raise TimeoutError(f"{topic}: partitions {sorted(reading)} have no end")
+            for message in consumer.consume(_MOST_MESSAGES, timeout=0.1):
+                error = message.error()
+                if error is None:
+                    row = row_of(message)
+                    rows[row.partition].append(row)
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    reading.discard(message.partition())
+                else:
+                    raise KafkaException(error)
+    finally:
+        consumer.close()
+    return rows

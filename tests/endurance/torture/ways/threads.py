@@ -1,0 +1,54 @@
+"""`read_topic` and `write_table`, one of several threads of this process."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from kafka_protocol.columnar.schema import HEADERS_TYPE
+from kafka_protocol.columnar.table import write_table
+from kafka_protocol.columnar.topic import read_topic
+from tests.endurance.torture.expected import Answer
+from tests.endurance.torture.positions import arrow_position
+from tests.endurance.torture.queries import COLUMNS, Query
+from tests.endurance.torture.rows import Row
+from tests.endurance.torture.ways.place import WRITTEN_PARTITIONS, Place
+from tests.endurance.torture.ways.tables import rows_of
+from tests.endurance.torture.written import Gave, Written, at_header
+
+
+def read_in_thread(place: Place, query: Query) -> Gave:
+    """Reads a topic, and copies it to another one if the query says so."""
+    (topic,) = query.topics
+    level = "read_committed" if query.committed else "read_uncommitted"
+    table = read_topic(
+        topic,
+        place.client | {"isolation.level": level} | dict(query.options),
+        start=arrow_position(query.start, topic, "earliest"),
+        end=arrow_position(query.end, topic, "latest"),
+        partitions=[partition for _, partition in query.places],
+        columns=query.columns,
+    ).read_all()
+    assert table.schema.names == [*query.columns], table.schema.names
+    rows = rows_of(table)
+    if query.how["copies"] == "false" or {*query.columns} != {*COLUMNS}:
+        return Gave(Answer([rows]))
+    return Gave(Answer([rows]), _copy(place, query, table, rows))
+
+
+def _copy(place: Place, query: Query, table: pa.Table, rows: list[Row]) -> Written:
+    """An idempotent producer writes each row once and in order, whatever fails on the way."""
+    topic = place.new_topic()
+    headers = pa.array([_headers(row) for row in rows], HEADERS_TYPE)
+    targets = pa.array([row.partition % WRITTEN_PARTITIONS for row in rows], pa.int32())
+    table = table.set_column(table.schema.get_field_index("headers"), "headers", headers)
+    table = table.set_column(table.schema.get_field_index("partition"), "partition", targets)
+    names = ("compression.type", "batch.size")
+    options = {name: query.how[name] for name in names if name in query.how}
+    written = write_table(table, place.client | options, topic=topic)
+    assert written == len(rows), f"{written} records of {len(rows)} were written"
+    return Written(topic, WRITTEN_PARTITIONS, once=True, ordered=True)
+
+
+def _headers(row: Row) -> list[dict[str, str | bytes | None]]:
+    pairs = (*row.headers, at_header(row.topic, row.partition, row.offset))
+    return [{"key": key, "value": value} for key, value in pairs]
