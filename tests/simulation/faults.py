@@ -33,6 +33,15 @@ _TRANSACTIONAL_IDS: Final = (
     "producer-1-transactions",
     "producer-2-transactions",
 )
+_APIS: Final = ("METADATA", "LIST_OFFSETS", "FETCH", "PRODUCE", "INIT_PRODUCER_ID")
+_APIS_OF_TRANSACTIONS: Final = (
+    *_APIS,
+    "FIND_COORDINATOR",
+    "ADD_PARTITIONS_TO_TXN",
+    "END_TXN",
+    "END_TXN",
+    "END_TXN",
+)
 _HOSTS: Final = (DRIVER_HOST, *EXECUTORS, *_PRODUCERS)
 
 
@@ -62,13 +71,23 @@ def _node(rng: random.Random, scenario: Scenario) -> Arguments:
 
 def _link(rng: random.Random, scenario: Scenario) -> Arguments:
     hosts = rng.choice((_HOSTS, (DRIVER_HOST,), EXECUTORS, EXECUTORS[:1], _PRODUCERS))
-    nodes = rng.choice(([*range(1, scenario.nodes + 1)], [rng.randint(1, scenario.nodes)]))
+    nodes = rng.choice((_nodes(scenario), [rng.randint(1, scenario.nodes)]))
     return {"hosts": [*hosts], "nodes": nodes}
 
 
 def _one_way(rng: random.Random, scenario: Scenario) -> Arguments:
     ways = rng.choice((["requests"], ["responses"], ["requests", "responses"]))
     return {**_link(rng, scenario), "ways": ways}
+
+
+def _api(rng: random.Random, scenario: Scenario) -> Arguments:
+    apis = _APIS_OF_TRANSACTIONS if scenario.sink == "exactly once" else _APIS
+    way = rng.choice(("request", "response"))
+    return {"api": rng.choice(apis), "way": way, "hosts": [*_HOSTS], "nodes": _nodes(scenario)}
+
+
+def _nodes(scenario: Scenario) -> list[int]:
+    return [*range(1, scenario.nodes + 1)]
 
 
 def _partition(rng: random.Random, scenario: Scenario) -> Arguments:
@@ -110,6 +129,16 @@ def _setting(**fields: object) -> Callable[[World, Arguments], None]:
                 setattr(link, name, value)
 
     return change
+
+
+def _break_at(world: World, arguments: Arguments) -> None:
+    for link in _links(world, arguments):
+        link.breaks_at = arguments["api"], arguments["way"]
+
+
+def _break_no_more(world: World, arguments: Arguments) -> None:
+    for link in _links(world, arguments):
+        link.breaks_at = None
 
 
 def _hold(world: World, arguments: Arguments) -> None:
@@ -271,6 +300,9 @@ KINDS: Final[dict[str, Kind]] = {
     "half open": Kind(1, _link, _half_open),
     "cut requests": Kind(2, _link, _setting(cuts_request=True)),
     "cut responses": Kind(2, _link, _setting(cuts_response=True)),
+    "break at an API": Kind(4, _api, _break_at, _break_no_more, (500, 8_000)),
+    "lose response": Kind(1, _link, _setting(copies_of_response=0)),
+    "repeat response": Kind(1, _link, _setting(copies_of_response=2)),
     "slow bytes": Kind(
         1, _link, _setting(piece_bytes=300), _setting(piece_bytes=None), (500, 4_000)
     ),

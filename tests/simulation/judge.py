@@ -82,7 +82,9 @@ def _kept(
 
 
 def _losses(outcome: Outcome) -> Iterator[str]:
-    """A loss that the scenario caused is reported."""
+    """A loss that the scenario caused is reported; what compaction took is no loss."""
+    if any(each.kind == "compact" for each in outcome.scenario.faults):
+        return
     reports = [*outcome.warnings, *outcome.errors]
     rows = _all_rows(outcome)
     for partition in _inputs(outcome):
@@ -300,6 +302,13 @@ def _decoders(outcome: Outcome) -> Iterator[str]:
     yield from outcome.bad_frames
 
 
+def _steps(outcome: Outcome) -> Iterator[str]:
+    """Without a proxy that loses or repeats them, responses come in the order of the requests."""
+    kinds = {each.kind for each in outcome.scenario.faults}
+    if kinds.isdisjoint(("lose response", "repeat response")):
+        yield from (f"a response is out of step: {each}" for each in outcome.out_of_step)
+
+
 def _named(partition: Partition) -> str:
     return f"{partition[0]}-{partition[1]}"
 
@@ -320,6 +329,7 @@ _CHECKS: Final[tuple[Callable[[Outcome], Iterator[str]], ...]] = (
     _losses,
     _plans,
     _decoders,
+    _steps,
     _waits,
     job_violations,
     _level,

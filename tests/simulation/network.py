@@ -64,6 +64,9 @@ class Link:
         extra_ms: More latency.
         piece_bytes: The size of pieces in which bytes arrive, each later; None for whole frames.
         cuts_request, cuts_response: The next frame breaks off in its middle, with a reset.
+        breaks_at: An API, and whether at its request or at its response: the next one does not
+            arrive, and the connection is reset.
+        copies_of_response: How often the next response arrives, where a proxy loses or repeats it.
     """
 
     holds_requests: bool = False
@@ -74,6 +77,8 @@ class Link:
     piece_bytes: int | None = None
     cuts_request: bool = False
     cuts_response: bool = False
+    breaks_at: tuple[str, str] | None = None
+    copies_of_response: int = 1
     connections: dict[int, Connection] = field(default_factory=dict)
 
     def takes_cut(self, *, is_request: bool) -> bool:
@@ -163,11 +168,25 @@ class Connection:
         self.network.trace.note(
             self.who, "sends", api, version, f"to {self.node}", len(data), zlib.crc32(data)
         )
+        if self._breaks(api, "request"):
+            return
         self._requests.send(data)
 
     def reply(self, data: bytes) -> None:
         """Send a response, from the broker."""
-        self._responses.send(data)
+        if self._breaks(self._apis.get(data[4:8], ("", 0))[0], "response"):
+            return
+        copies, self.link.copies_of_response = self.link.copies_of_response, 1
+        for _ in range(copies):
+            self._responses.send(data)
+
+    def _breaks(self, api: str, way: str) -> bool:
+        """Whether the connection breaks now."""
+        if self.link.breaks_at != (api, way):
+            return False
+        self.link.breaks_at = None
+        self.reset()
+        return True
 
     def close_by_broker(self) -> None:
         """Send the end of the stream, from the broker."""

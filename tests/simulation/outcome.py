@@ -91,6 +91,7 @@ class Outcome:
         warnings: What the product logged.
         errors: What ended drivers, as text; with `unexpected`, those that no query may have.
         bad_frames: Fetched responses that the two decoders read differently.
+        out_of_step: Responses that were not those that the client waited for.
     """
 
     scenario: Scenario
@@ -115,6 +116,7 @@ class Outcome:
     unexpected: list[str] = field(default_factory=list)
     waits: list[Waited] = field(default_factory=list)
     bad_frames: list[str] = field(default_factory=list)
+    out_of_step: list[str] = field(default_factory=list)
     events: int = 0
     lives: int = 0
     digest: str = ""

@@ -47,15 +47,16 @@ FAULTS: Final = (
         "        self._memory, self._filled = memoryview(buffer)[:size], 0",
     ),
     Planted(
-        "the correlation id of a response is not compared",
+        "a response belongs to the newest request in flight",
         "protocol/kafka_protocol/connection.py",
-        "if correlation_id != expected.correlation_id:",
-        "if correlation_id < 0:",
+        "expected = self._in_flight.popleft()",
+        "expected = self._in_flight.pop()",
     ),
     Planted(
         "a connection is used again after a time-out",
         f"{_CLIENT}/broker/broker.py",
         "            self.close()\n            self.silent_since_ms = self._waits_from_ms\n",
+        "            self._connection.protocol._in_flight.popleft()\n"
         "            self.silent_since_ms = self._waits_from_ms\n",
     ),
     # --- Reading
@@ -123,10 +124,10 @@ FAULTS: Final = (
         "                found |= dict.fromkeys(positions, offset)\n",
     ),
     Planted(
-        "older metadata replaces newer leaders",
-        f"{_CLIENT}/cluster/leader_epochs.py",
-        "            if newer:\n",
-        "            if newer and not newer:\n",
+        "an end counts that a replaced leader told",
+        f"{_CLIENT}/consumer/list_offsets.py",
+        "    newer = superseded(cluster, answered, deadline)\n",
+        "    newer = set()\n",
     ),
     Planted(
         "retries have no deadline",
@@ -164,16 +165,15 @@ FAULTS: Final = (
     ),
     Planted(
         "new partitions begin at their ends",
-        f"{_SOURCE}/streaming/micro_batches.py",
-        "        begin = {tp: at for tp, at in {**earliest, **start}.items() if tp in available}\n",
-        "        start = {**available, **start}\n"
-        "        begin = {tp: at for tp, at in {**earliest, **start}.items() if tp in available}\n",
+        f"{_SOURCE}/planning/stream.py",
+        "begin = {**start, **{tp: earliest[tp] for tp in new & earliest.keys()}}",
+        "begin = {**end, **start}",
     ),
     Planted(
         "lost records are passed over without a word",
         f"{_SOURCE}/reading/data_loss.py",
         "    if fail_on_data_loss:\n",
-        "    if fail_on_data_loss and not loss:\n",
+        "    if error.reason:\n        return\n    if fail_on_data_loss:\n",
     ),
     # --- Writing
     Planted(
