@@ -352,4 +352,9 @@ def draw_faults(rng: random.Random, scenario: Scenario) -> tuple[Fault, ...]:
         lasts_ms = round(rng.uniform(*kind.lasts_ms), 1)
         at_ms = round(rng.uniform(200, 15_000), 1)
         faults.append(Fault(at_ms, name, lasts_ms, kind.draw(rng, scenario)))
+    if faults and scenario.sink == "exactly once" and rng.random() < 0.5:
+        # Between a decision and its end there are few calls, and most of what can go wrong.
+        arguments = {"call": "commit", "calls": rng.randint(1, 25)}
+        at_ms = round(rng.uniform(200, 15_000), 1)
+        faults.append(Fault(at_ms, "crash driver within", 0.0, arguments))
     return tuple(sorted(faults, key=lambda each: each.at_ms))

@@ -137,8 +137,10 @@ def _start(outcome: Outcome, result: JobResult, partition: Partition) -> _Betwee
     if name in _TIMES:
         # Markers have timestamps, too, and so the read may begin at one, before this record.
         first = _first_since(outcome.logs[partition], int(bound))
-        most = _FOREVER if first is None else first
-        return _Between(0 if _has_markers(outcome) or first is None else first, most)
+        if first is None or _has_markers(outcome):
+            return _Between(0, _FOREVER if first is None else first)
+        # The first record since then may have come later than the end of the log was looked up.
+        return _Between(min(first, _end_of(before, options)), first)
     if isinstance(bound, int):
         return _Between(bound, bound)
     if bound.startswith("latest"):

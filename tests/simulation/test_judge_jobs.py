@@ -67,6 +67,9 @@ def problems(outcome: Outcome) -> str:
         ({"startingOffsets": "latest-3"}, range(6, 9)),
         ({"endingOffsets": "latest-3"}, range(6)),
         ({"startingTimestamp": "1006"}, range(6, 8)),
+        # Nothing is that late when the read begins, so it starts at the end, as it is asked to.
+        ({"startingTimestamp": "1009"}, range(8, 10)),
+        ({"startingTimestamp": "1009"}, [9]),
         ({"startingOffsetsByTimestamp": '{"in": {"0": 1006}}'}, range(6, 8)),
         ({"endingTimestamp": "1006"}, range(6)),
         ({"endingTimestamp": "5000"}, range(9)),
