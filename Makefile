@@ -171,7 +171,7 @@ TORTURE_MINUTES ?= 120
 
 torture: $(VENV)/.installed-bench .venv-sail/.installed
 	$(BIN)/python -m tests.endurance.torture --minutes $(TORTURE_MINUTES) \
-		$(SEED:%=--seed %) $(CASE:%=--case %)
+		$(SEED:%=--seed %) $(if $(CASE),--case $(CASE) --results build/torture-case)
 
 # For how long: `make fuzz FUZZ_SECONDS=60`.
 FUZZ_SECONDS ?= 600

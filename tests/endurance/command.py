@@ -23,13 +23,13 @@ class Report(NamedTuple):
     Attributes:
         shown: Tables and sentences, in order.
         figures: For the file of figures: what `json` can write.
-        draw: Draws the plot with `matplotlib.pyplot`, and returns its figure.
+        draw: Draws the plot with `matplotlib.pyplot`, and returns its figure; None for no plot.
         problems: A sentence for each; a good run has none.
     """
 
     shown: Sequence[RenderableType]
     figures: Mapping[str, object]
-    draw: Callable[[Any], Any]
+    draw: Callable[[Any], Any] | None
     problems: Sequence[str]
 
 
@@ -93,14 +93,16 @@ def execute(command: Command) -> int:
         console.print(f"The files of the run: {folder}")
     else:
         shutil.rmtree(folder)
-    console.print(f"Figures and plot: {results}")
+    console.print(f"Figures: {results}")
     return 1 if report.problems else 0
 
 
 def save(report: Report, folder: Path, name: str) -> None:
-    """Writes the figures, and draws the plot."""
+    """Writes the figures, and draws the plot, if there is one."""
     figures = {**report.figures, "problems": list(report.problems)}
     (folder / f"{name}.json").write_text(json.dumps(figures, indent=1) + "\n")
+    if report.draw is None:
+        return
     plt = pyplot()
     figure = report.draw(plt)
     figure.savefig(folder / f"{name}.png", dpi=110)

@@ -1,31 +1,41 @@
-"""Shows a run: tables, a plot, and a file with its figures."""
+"""What a run shows: tables, a plot, and figures."""
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
-from benchmarks.report import pyplot
+from tests.endurance.command import Report
 from tests.endurance.torture.results import PROBLEMS, Result, RunResult, Status
 
 
-def show(result: RunResult, console: Console) -> None:
-    """Prints a table by way, one by fault, and the problems."""
-    console.print(_by_way(result), _by_fault(result))
-    console.print(
+def report_of(result: RunResult) -> Report:
+    """Tables by way and by fault, the figures, and how long each query took."""
+    return Report(
+        [_by_way(result), _by_fault(result), _sentence(result)],
+        _all_figures(result),
+        lambda plt: _plot(plt, result),
+        result.problems,
+    )
+
+
+def report_of_case(*, differs: bool) -> Report:
+    """Whether a case still shows a difference."""
+    problems = ["it still differs"] if differs else []
+    return Report([] if differs else ["No difference."], {}, None, problems)
+
+
+def _sentence(result: RunResult) -> str:
+    return (
         f"{len(result.results):,} queries in {result.seconds / 60:.1f} minutes, "
         f"{result.queries_per_minute:.1f} a minute; {result.rounds} rounds, {result.topics} topics "
         f"with {result.records:,} records; {len(result.faults)} faults, "
         f"{result.restarts} restarts of streams after one; {len(result.problems)} problems"
     )
-    for problem in result.problems:
-        console.print(f"PROBLEM: {problem}", style="red", markup=False)
 
 
 def _by_way(result: RunResult) -> Table:
@@ -71,10 +81,9 @@ def _figures(results: Sequence[Result]) -> dict[str, float]:
     }
 
 
-def save(result: RunResult, folder: Path) -> None:
-    """Writes `torture.json` and `torture.png`."""
+def _all_figures(result: RunResult) -> dict[str, object]:
     pairs = ((fault, each) for each in result.results for fault in each.faults)
-    figures = {
+    return {
         "seed": result.seed,
         "minutes": round(result.seconds / 60, 1),
         "queries_per_minute": round(result.queries_per_minute, 1),
@@ -93,15 +102,11 @@ def save(result: RunResult, folder: Path) -> None:
             for each in result.results
             if each.status is Status.AGAIN
         ],
-        "problems": list(result.problems),
     }
-    (folder / "torture.json").write_text(json.dumps(figures, indent=2) + "\n")
-    _plot(result, folder / "torture.png")
 
 
-def _plot(result: RunResult, file: Path) -> None:
+def _plot(plt: Any, result: RunResult) -> Any:
     """How long each query took, with the faults in grey."""
-    plt = pyplot()
     figure, axes = plt.subplots(figsize=(12, 4), layout="constrained")
     for each in result.faults:
         axes.axvspan(each.began / 60, each.ended / 60, color="0.88", linewidth=0)
@@ -115,5 +120,4 @@ def _plot(result: RunResult, file: Path) -> None:
     axes.set(xlabel="minutes", ylabel="seconds of a query", yscale="log")
     axes.set_title(f"seed {result.seed}: {len(result.results)} queries")
     axes.legend(ncols=2, fontsize="small")
-    figure.savefig(file, dpi=110)
-    plt.close(figure)
+    return figure
