@@ -175,3 +175,14 @@ def test_many_queries_with_many_small_batches(
     for _ in range(20):
         df = read(subscribe=name, includeHeaders="true", maxRecordsPerPartition="20")
         assert df.where("offset >= 0").count() == 8 * COUNT
+
+
+def test_a_filtered_write_of_one_partition(
+    write: Write, topic: str, read: Read, make_topic: MakeTopic, consume: Consume
+) -> None:
+    """Without `coalesce` Sail 0.7.2 fails after it has written (docs/upstream/sail.md)."""
+    copy = make_topic()
+    rows = read(subscribe=topic).where("partition = 0 AND offset >= 400")
+    write(rows.select("key", "value").coalesce(1), topic=copy)
+    values = [each.value() for each in consume(copy, 0, COUNT - 400)]
+    assert values == [value_of(number) for number in range(400, COUNT)]
