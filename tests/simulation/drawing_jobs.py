@@ -91,6 +91,14 @@ def draw_jobs(rng: random.Random, scenario: Scenario) -> Iterator[Job]:
             yield _write(rng, scenario, at_ms)
 
 
+def _reads_of_paused(rng: random.Random, scenario: Scenario) -> Iterator[Job]:
+    """Reads up to the end that begin before anybody knows that a broker stands still."""
+    for fault in scenario.faults:
+        if fault.kind == "pause broker" and rng.random() < 0.5:
+            at_ms = round(fault.at_ms + rng.uniform(1, 300), 1)
+            yield Job(at_ms, "read", {"subscribe": INPUT}, ())
+
+
 def _read(rng: random.Random) -> tuple[dict[str, str], tuple[Filter, ...]]:
     options = {name: rng.choice(values) for p, name, values in _READ_OPTIONS if rng.random() < p}
     for choices in (_STRATEGIES, _STARTS, _ENDS):
@@ -114,5 +122,6 @@ def _write(rng: random.Random, scenario: Scenario, at_ms: float) -> Job:
 
 def with_jobs(rng: random.Random, scenario: Scenario) -> Scenario:
     """The scenario with its batch queries, in the order of their times."""
-    jobs = sorted(draw_jobs(rng, scenario), key=lambda each: each.at_ms)
+    drawn = [*draw_jobs(rng, scenario), *_reads_of_paused(rng, scenario)]
+    jobs = sorted(drawn, key=lambda each: each.at_ms)
     return replace(scenario, jobs=tuple(jobs))

@@ -193,10 +193,10 @@ FAULTS: Final = (
         "        return True",
     ),
     Planted(
-        "batches that failed are sent in the reverse order",
-        f"{_CLIENT}/producer/partition_queue.py",
-        "self.waiting.extendleft(reversed(self.returned))",
-        "self.waiting.extendleft(self.returned)",
+        "a batch that is split loses a record",
+        "protocol/kafka_protocol/records/splitting.py",
+        "[rows[:middle], rows[middle:]]",
+        "[rows[:middle], rows[middle + 1 :]]",
     ),
     Planted(
         "a batch whose connection broke is taken for written",
