@@ -252,10 +252,4 @@ FAULTS: Final = (
         "    start, end = list_log_bounds(cluster, topic_partition, deadline)\n"
         "    end = max(start, end - 4)\n",
     ),
-    Planted(
-        "two attempts of a task use one transactional id, and none is fenced",
-        f"{_SOURCE}/writing/exactly_once.py",
-        "            self._check_undecided()\n        except",
-        "        except",
-    ),
 )
