@@ -100,11 +100,10 @@ def _choose_connection(
         if negotiation.has_response:
             raise
     second = negotiation.open_another()
-    if not _serves_old_request(second, negotiation, deadline):
+    if not _serves_old_request(second, negotiation, deadline) or negotiation.is_answered:
         return negotiation.wait(deadline)
-    if negotiation.is_closed:
-        # It closes on ApiVersions and serves the old request. Try again: it may have restarted.
-        negotiation.begin_again(_VERSIONS_TO_TRY[-1])
+    # It may have restarted since, or only the response was lost.
+    negotiation.begin_again(_VERSIONS_TO_TRY[-1])
     try:
         return negotiation.wait(deadline.capped_at(timeout_ms / 2))
     except (ClosedByPeerError, KafkaTimeoutError):
@@ -157,6 +156,11 @@ class _Negotiation:
         self.has_response = False
         self.is_closed = False
         self._send(version)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether a response, or the start of one, can be read without waiting."""
+        return not self.is_closed and self._connection.has_buffered_data
 
     def begin_again(self, version: int) -> None:
         """Forget that the broker closed connections, and send a version on a new one."""

@@ -243,6 +243,25 @@ def test_fault_11_a_broker_that_responded_once_is_not_old(
             connect(fake.address, api_version_request_timeout_ms=QUICK_MS)
 
 
+def test_fault_11_a_lost_response_makes_no_broker_old(connect: Connect) -> None:
+    """Of the first connection only; it stays open, and others are served."""
+
+    def lose_first(_request: ApiVersionsRequest, _version: int) -> ApiVersionsResponse | None:
+        if fake.connections == 1:
+            return None
+        return versions_of(MetadataRequest, ListOffsetsRequest)
+
+    handlers: dict[type[Request], Handler] = {
+        ApiVersionsRequest: lose_first,
+        ListOffsetsRequest: empty_list,
+        MetadataRequest: lambda _r, _v: CLUSTER,
+    }
+    with ScriptedBroker(handlers) as fake:
+        broker = connect(fake.address, api_version_request_timeout_ms=QUICK_MS)
+        assert broker.versions.range_of(MetadataRequest) == MetadataRequest.versions
+        assert metadata(broker).cluster_id == "c"
+
+
 @pytest.mark.parametrize("refuse", [close, silent])
 def test_fault_11_no_broker_of_a_cluster_with_an_id_is_old(
     connect: Connect, refuse: Callable[[Request, int], None]
