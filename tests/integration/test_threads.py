@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from kafka_protocol.columnar.table import write_table
-from kafka_protocol.columnar.topic import read_topic
+from kafka_protocol.columnar.topic import create_topic, read_topic
 from kafka_spark_source.testing import KafkaCluster
 from tests.integration.conftest import MakeTopic
 from tests.witness import produce_repeated, records_of, repeated_value
@@ -53,15 +53,14 @@ def options(kafka_cluster: KafkaCluster) -> dict[str, str]:
     return {"bootstrap.servers": kafka_cluster.bootstrap_servers}
 
 
-@pytest.fixture
-def topics(make_topic: MakeTopic, options: dict[str, str]) -> list[str]:
+@pytest.fixture(scope="module")
+def topics(options: dict[str, str]) -> list[str]:
     """Topics that librdkafka wrote, each with another compression codec."""
-    found = []
-    for codec in ("none", "lz4", "zstd"):
-        topic = make_topic(partitions=PARTITIONS)
+    codecs = {f"threads-{codec}": codec for codec in ("none", "lz4", "zstd")}
+    for topic, codec in codecs.items():
+        create_topic(topic, options, partitions=PARTITIONS)
         produce_repeated(options["bootstrap.servers"], topic, PARTITIONS, RECORDS, codec)
-        found.append(topic)
-    return found
+    return [*codecs]
 
 
 @pytest.fixture
