@@ -33,6 +33,8 @@ _TRANSACTIONAL_IDS: Final = (
     "producer-1-transactions",
     "producer-2-transactions",
 )
+# About as many as the commit of an exactly-once micro-batch makes.
+_CALLS_OF_A_COMMIT: Final = 95
 _APIS: Final = ("METADATA", "LIST_OFFSETS", "FETCH", "PRODUCE", "INIT_PRODUCER_ID")
 _APIS_OF_TRANSACTIONS: Final = (
     *_APIS,
@@ -110,7 +112,7 @@ def _nothing(rng: random.Random, scenario: Scenario) -> Arguments:
 
 def _within(rng: random.Random, scenario: Scenario) -> Arguments:
     call = rng.choice(("commit", "commit", "streamWriter", "partitions", "latestOffset"))
-    return {"call": call, "calls": rng.randint(1, 40)}
+    return {"call": call, "calls": rng.randint(1, _CALLS_OF_A_COMMIT)}
 
 
 # --- What faults do -------------------------------------------------------------------------------
@@ -353,8 +355,8 @@ def draw_faults(rng: random.Random, scenario: Scenario) -> tuple[Fault, ...]:
         at_ms = round(rng.uniform(200, 15_000), 1)
         faults.append(Fault(at_ms, name, lasts_ms, kind.draw(rng, scenario)))
     if faults and scenario.sink == "exactly once" and rng.random() < 0.5:
-        # Between a decision and its end there are few calls, and most of what can go wrong.
-        arguments = {"call": "commit", "calls": rng.randint(1, 25)}
+        # Between a decision and its end is most of what can go wrong.
+        arguments = {"call": "commit", "calls": rng.randint(1, _CALLS_OF_A_COMMIT)}
         at_ms = round(rng.uniform(200, 15_000), 1)
         faults.append(Fault(at_ms, "crash driver within", 0.0, arguments))
     return tuple(sorted(faults, key=lambda each: each.at_ms))
