@@ -107,8 +107,6 @@ def _choose_connection(
     try:
         return negotiation.wait(deadline.capped_at(timeout_ms / 2))
     except (ClosedByPeerError, KafkaTimeoutError):
-        if negotiation.has_response:
-            raise
         return _assume(second, config)
 
 
