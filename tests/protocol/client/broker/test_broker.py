@@ -243,6 +243,17 @@ def test_fault_11_a_broker_that_responded_once_is_not_old(
             connect(fake.address, api_version_request_timeout_ms=QUICK_MS)
 
 
+def new_broker(
+    api_versions: Handler, list_offsets: Handler = empty_list
+) -> dict[type[Request], Handler]:
+    """What a broker with ApiVersions serves."""
+    return {
+        ApiVersionsRequest: api_versions,
+        ListOffsetsRequest: list_offsets,
+        MetadataRequest: lambda _r, _v: CLUSTER,
+    }
+
+
 def test_fault_11_a_lost_response_makes_no_broker_old(connect: Connect) -> None:
     """Of the first connection only; it stays open, and others are served."""
 
@@ -251,12 +262,7 @@ def test_fault_11_a_lost_response_makes_no_broker_old(connect: Connect) -> None:
             return None
         return versions_of(MetadataRequest, ListOffsetsRequest)
 
-    handlers: dict[type[Request], Handler] = {
-        ApiVersionsRequest: lose_first,
-        ListOffsetsRequest: empty_list,
-        MetadataRequest: lambda _r, _v: CLUSTER,
-    }
-    with ScriptedBroker(handlers) as fake:
+    with ScriptedBroker(new_broker(lose_first)) as fake:
         broker = connect(fake.address, api_version_request_timeout_ms=QUICK_MS)
         assert broker.versions.range_of(MetadataRequest) == MetadataRequest.versions
         assert metadata(broker).cluster_id == "c"
@@ -300,12 +306,7 @@ def test_fault_11_a_restarting_new_broker_is_not_taken_for_old(connect: Connect)
             raise Close
         return versions_of(MetadataRequest, ListOffsetsRequest)
 
-    handlers: dict[type[Request], Handler] = {
-        ApiVersionsRequest: close_once,
-        ListOffsetsRequest: empty_list,
-        MetadataRequest: lambda _r, _v: CLUSTER,
-    }
-    with ScriptedBroker(handlers) as fake:
+    with ScriptedBroker(new_broker(close_once)) as fake:
         broker = connect(fake.address)
         assert broker.versions.range_of(MetadataRequest) == MetadataRequest.versions
         assert metadata(broker).cluster_id == "c"
@@ -325,12 +326,7 @@ def test_fault_11_a_slow_new_broker_is_not_taken_for_old(
         got_old_request.set()
         return old_request(request, version)
 
-    handlers: dict[type[Request], Handler] = {
-        ApiVersionsRequest: late,
-        ListOffsetsRequest: probed,
-        MetadataRequest: lambda _r, _v: CLUSTER,
-    }
-    with ScriptedBroker(handlers) as fake:
+    with ScriptedBroker(new_broker(late, probed)) as fake:
         broker = connect(fake.address, api_version_request_timeout_ms=QUICK_MS)
         assert broker.versions.range_of(MetadataRequest) == MetadataRequest.versions
         assert metadata(broker).cluster_id == "c"
