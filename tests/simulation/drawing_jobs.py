@@ -9,7 +9,9 @@ from dataclasses import replace
 from typing import Final
 
 from kafka_protocol.releases import parse_release
-from tests.simulation.scenario import COMMIT_LOG, INPUT, Filter, Job, Scenario
+from tests.simulation.kafka.addresses import address_of
+from tests.simulation.kafka.settings import BrokerSettings
+from tests.simulation.scenario import COMMIT_LOG, INPUT, Fault, Filter, Job, Scenario
 from tests.simulation.scheduler import START_MS
 
 _LASTS_MS: Final = 14_000
@@ -99,6 +101,21 @@ def _reads_of_paused(rng: random.Random, scenario: Scenario) -> Iterator[Job]:
             yield Job(at_ms, "read", {"subscribe": INPUT}, ())
 
 
+def _with_replaced_leader(rng: random.Random, scenario: Scenario) -> Scenario:
+    """The scenario with a broker that others replace, and a read that asks it first as it goes on.
+
+    For a moment it knows neither the new leaders nor what they have written.
+    """
+    node = rng.randint(1, scenario.nodes)
+    at_ms, lasts_ms = rng.uniform(200, 3_000), rng.uniform(1.1, 1.5) * BrokerSettings.session_ms
+    pause = Fault(round(at_ms, 1), "pause broker", round(lasts_ms, 1), {"node": node})
+    host, port = address_of(node)
+    options = {"subscribe": INPUT, "kafka.bootstrap.servers": f"{host}:{port}"}
+    read = Job(round(at_ms + lasts_ms - rng.uniform(1, 500), 1), "read", options, ())
+    faults = sorted((*scenario.faults, pause), key=lambda each: each.at_ms)
+    return replace(scenario, faults=tuple(faults), jobs=(*scenario.jobs, read))
+
+
 def _read(rng: random.Random) -> tuple[dict[str, str], tuple[Filter, ...]]:
     options = {name: rng.choice(values) for p, name, values in _READ_OPTIONS if rng.random() < p}
     for choices in (_STRATEGIES, _STARTS, _ENDS):
@@ -123,5 +140,7 @@ def _write(rng: random.Random, scenario: Scenario, at_ms: float) -> Job:
 def with_jobs(rng: random.Random, scenario: Scenario) -> Scenario:
     """The scenario with its batch queries, in the order of their times."""
     drawn = [*draw_jobs(rng, scenario), *_reads_of_paused(rng, scenario)]
-    jobs = sorted(drawn, key=lambda each: each.at_ms)
-    return replace(scenario, jobs=tuple(jobs))
+    scenario = replace(scenario, jobs=tuple(drawn))
+    if parse_release(scenario.release) >= (2, 1) and rng.random() < 0.1:
+        scenario = _with_replaced_leader(rng, scenario)
+    return replace(scenario, jobs=tuple(sorted(scenario.jobs, key=lambda each: each.at_ms)))

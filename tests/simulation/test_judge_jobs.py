@@ -142,6 +142,13 @@ def test_an_old_leader_may_tell_an_old_end_where_no_epochs_are_told() -> None:
         assert bool(problems(outcome)) == is_wrong
 
 
+def test_a_broker_that_stood_still_may_not_know_partitions_that_were_added() -> None:
+    outcome = read([rows(0, 1, 3)], {"kafka.bootstrap.servers": "broker-1.sim:9092"})
+    assert "missing" in problems(outcome)
+    outcome.scenario = Scenario(1, topics=(Topic(INPUT, 0, 1),))
+    assert problems(outcome) == ""
+
+
 def test_markers_have_timestamps_too() -> None:
     outcome = read([rows(*range(5, 8))], {"startingTimestamp": "1006"})
     assert problems(outcome)
