@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from kafka_protocol.releases import parse_release
-from tests.simulation.scenario import GROUP, INPUT, MORE, Part, Scenario, Send, Topic
+from tests.simulation.scenario import GROUP, INPUT, MORE, Fault, Part, Scenario, Send, Topic
 from tests.simulation.scheduler import START_MS
 
 _LATE_MS: Final = (2_000.0, 5_000.0, 8_000.0)
@@ -92,6 +92,12 @@ def with_query(rng: random.Random, scenario: Scenario) -> Scenario:
     source = scenario.source
     scenario = _with_brokers(rng, replace(scenario, source=source))
     scenario = _with_topics(rng, scenario)
+    if (
+        scenario.sink == "files"
+        and parse_release(scenario.release) >= (2, 8)
+        and rng.random() < 0.08
+    ):
+        return _with_another_topic(rng, scenario)
     can_start_later = not scenario.loses_records and "assign" not in scenario.source
     if can_start_later and rng.random() < 0.35:
         return _starting_later(rng, scenario)
@@ -144,6 +150,19 @@ def _sends(rng: random.Random) -> list[Send]:
         )
         for number in range(4)
     ]
+
+
+def _with_another_topic(rng: random.Random, scenario: Scenario) -> Scenario:
+    """The scenario with a topic that takes the place of the input, and with little else.
+
+    The query has not come far, so that the topic soon has the offsets where it goes on.
+    """
+    at_ms = round(rng.uniform(3_500, 7_000), 1)
+    fault = Fault(at_ms, "recreate topic", 0.0, {"partitions": scenario.topics[0].partitions})
+    others = ("failOnDataLoss", "minOffsetsPerTrigger", "maxBytesPerTrigger")
+    source = {k: v for k, v in scenario.source.items() if k not in others}
+    source |= {"startingOffsets": "earliest", "maxOffsetsPerTrigger": "60"}
+    return replace(scenario, trigger="default", source=source, faults=(fault,), pause_ms=3_000.0)
 
 
 def _starting_later(rng: random.Random, scenario: Scenario) -> Scenario:

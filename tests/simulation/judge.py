@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Final
 
+from tests.simulation.judge_incarnations import incarnation_violations
 from tests.simulation.judge_jobs import job_violations
 from tests.simulation.outcome import LogRecord, Outcome
 from tests.simulation.producers import key_of, value_of
@@ -339,6 +340,7 @@ _CHECKS: Final[tuple[Callable[[Outcome], Iterator[str]], ...]] = (
 _CHECKS_AFTER_REWRITES: Final[tuple[Callable[[Outcome], Iterator[str]], ...]] = (
     _errors,
     _invented,
+    incarnation_violations,
     _decoders,
     _waits,
     job_violations,

@@ -26,6 +26,7 @@ class Losses:
     def __init__(self, world: World) -> None:
         self._world = world
         self.deleted: dict[TopicPartition, list[LogRecord]] = defaultdict(list)
+        self._incarnations: list[frozenset[bytes]] = []
 
     def delete_records(self, partition: TopicPartition, share: float) -> None:
         """Delete a share of the records of a partition."""
@@ -81,8 +82,20 @@ class Losses:
         for partition in self._world.partitions(INPUT):
             with suppress(NoLeaderError):
                 self.deleted[partition] += self._world.log(partition)
+        self._incarnations.append(self._values())
         cluster.delete_topic(INPUT)
         cluster.create_topic(INPUT, partitions, topic.replication, dict(topic.config))
+
+    def incarnations(self) -> list[frozenset[bytes]]:
+        """The values in each incarnation of the input, at its end or now."""
+        return [*self._incarnations, self._values()]
+
+    def _values(self) -> frozenset[bytes]:
+        values: set[bytes] = set()
+        for partition in self._world.partitions(INPUT):
+            with suppress(NoLeaderError):
+                values.update(each.value for each in self._world.log(partition) if each.value)
+        return frozenset(values)
 
     def _is_decided(self, partition: TopicPartition) -> bool:
         """Whether the outcome of all records is known, so that the judge can be told."""

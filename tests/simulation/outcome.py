@@ -79,6 +79,7 @@ class Outcome:
         logs: Input and output, by topic and partition, with what was deleted.
         starts: Where each log begins now.
         compacted: Offsets of records that are in a log no more.
+        incarnations: The values in each topic that had the name of the input, one after the other.
         is_stuck: Whether records were lost, and the query fails with that at each start.
         group: What the stream has committed to its consumer group.
         first, first_again: Where the query began, at the first and at the last plan of its first
@@ -101,6 +102,7 @@ class Outcome:
     logs: dict[tuple[str, int], Sequence[LogRecord]] = field(default_factory=dict)
     starts: dict[tuple[str, int], int] = field(default_factory=dict)
     compacted: dict[tuple[str, int], frozenset[int]] = field(default_factory=dict)
+    incarnations: Sequence[frozenset[bytes]] = ()
     group: dict[tuple[str, int], int] = field(default_factory=dict)
     first: dict[tuple[str, int], int] = field(default_factory=dict)
     first_again: dict[tuple[str, int], int] = field(default_factory=dict)

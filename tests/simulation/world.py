@@ -295,6 +295,7 @@ class World:
                 outcome.compacted[partition] = frozenset(records.keys() - now.keys())
                 records |= now
                 outcome.logs[partition] = [records[offset] for offset in sorted(records)]
+        outcome.incarnations = self.losses.incarnations()
         outcome.batches = {batch: self.disk.rows_of(batch) for batch in self.disk.manifest}
         outcome.attempts = dict(self.disk.files)
         outcome.plans = self.history.plans

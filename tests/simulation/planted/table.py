@@ -137,6 +137,12 @@ FAULTS: Final = (
     ),
     # --- Streams
     Planted(
+        "tasks do not know the id of their topic",
+        f"{_SOURCE}/reading/range_reader.py",
+        "[PlannedRange(each, ids.get(each.topic_partition.topic)) for each in task]",
+        "[PlannedRange(each, None) for each in task]",
+    ),
+    Planted(
         "the pinned start is forgotten",
         f"{_SOURCE}/streaming/micro_batches.py",
         "        end = {**end, **pinned, **restarted}\n",
