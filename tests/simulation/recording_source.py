@@ -1,7 +1,7 @@
 """A data source that writes down each call of Spark, for the comparison with the simulated engine.
 
-Its rows are numbers, three in each micro-batch. Each call appends a line to a file: calls come from
-several processes, one after the other.
+Its rows are numbers. Each call appends a line to a file: calls come from several processes, one
+after the other. Here is what PySpark 4.0 calls; `recording_source_42` has the rest.
 """
 
 from __future__ import annotations
@@ -16,14 +16,7 @@ from pyspark.sql.datasource import (
     InputPartition,
     WriterCommitMessage,
 )
-from pyspark.sql.streaming.datasource import (
-    ReadLimit,
-    ReadMaxRows,
-    SupportsTriggerAvailableNow,
-)
 from pyspark.sql.types import StructType
-
-_ROWS = 3
 
 
 class Recorder:
@@ -31,34 +24,19 @@ class Recorder:
 
     def __init__(self, options: dict[str, str]) -> None:
         self._file = Path(options["calls"])
-        self._end = int(options.get("end", "0"))
+        self.end = int(options.get("end", "0"))
 
     def note(self, name: str) -> None:
         with self._file.open("a") as file:
             file.write(f"{name}\n")
 
 
-class RecordingReader(Recorder, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Has rows up to the option `end`."""
-
-    def getDefaultReadLimit(self) -> ReadLimit:
-        self.note("getDefaultReadLimit")
-        return ReadMaxRows(_ROWS)
-
-    def prepareForTriggerAvailableNow(self) -> None:
-        self.note("prepare")
+class RecordingReader(Recorder, DataSourceStreamReader):
+    """Has rows up to the option `end`. Which of them come next is for the subclasses."""
 
     def initialOffset(self) -> dict[str, int]:
         self.note("initialOffset")
         return {"at": 0}
-
-    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
-        self.note("latestOffset")
-        return {"at": min(start["at"] + _ROWS, self._end)}
-
-    def reportLatestOffset(self) -> dict[str, int]:
-        self.note("reportLatestOffset")
-        return {"at": self._end}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
         self.note("partitions")
@@ -73,6 +51,14 @@ class RecordingReader(Recorder, DataSourceStreamReader, SupportsTriggerAvailable
 
     def stop(self) -> None:
         self.note("stop")
+
+
+class RecordingReader40(RecordingReader):
+    """Has all rows in one micro-batch."""
+
+    def latestOffset(self) -> dict[str, int]:  # type: ignore[override]  # as in 4.0
+        self.note("latestOffset")
+        return {"at": self.end}
 
 
 class RecordingWriter(Recorder, DataSourceStreamWriter):
@@ -95,7 +81,7 @@ class RecordingWriter(Recorder, DataSourceStreamWriter):
         self.note("abort")
 
 
-class RecordingSource(DataSource):
+class RecordingSource40(DataSource):
     """Reader and writer that write down what Spark calls."""
 
     @classmethod
@@ -106,7 +92,7 @@ class RecordingSource(DataSource):
         return "number int"
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        reader = RecordingReader(dict(self.options))
+        reader = RecordingReader40(dict(self.options))
         reader.note("streamReader")
         return reader
 
