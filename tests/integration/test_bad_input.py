@@ -184,6 +184,7 @@ def test_fault_44_a_record_that_is_too_large(
     assert "MESSAGE_TOO_LARGE" in line
 
 
+@pytest.mark.slow
 def test_fault_31_flipped_byte_in_the_log(
     spark: SparkSession,
     kafka_cluster: KafkaCluster,

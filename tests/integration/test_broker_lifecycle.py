@@ -85,6 +85,7 @@ def test_records_go_in_and_come_out(kafka_cluster: KafkaCluster) -> None:
     assert "INFO" in broker.log_file.read_text()
 
 
+@pytest.mark.slow
 def test_the_factory_gives_the_same_cluster(
     kafka_cluster: KafkaCluster, kafka_cluster_factory: ClusterFactory
 ) -> None:
@@ -172,6 +173,7 @@ def test_a_sasl_ssl_listener_checks_passwords(version: str, own_clusters: Cluste
         assert_refused(options | wrong, KafkaError._AUTHENTICATION)
 
 
+@pytest.mark.slow
 def test_a_tls_listener_has_the_clusters_certificate(own_clusters: ClusterFactory) -> None:
     cluster = own_clusters(security="SSL")
     assert cluster.username is cluster.password is None
@@ -305,14 +307,9 @@ def test_a_cluster_does_not_outlive_its_parent(number: signal.Signals, tmp_path:
         parent.kill()
 
 
-USUAL = "0.10.2.2"
-
-
-@pytest.mark.parametrize(
-    "version",
-    [pytest.param(each, marks=() if each == USUAL else pytest.mark.slow) for each in RELEASES],
-)
-@pytest.mark.parametrize("nodes", [1, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("version", RELEASES)
+@pytest.mark.parametrize("nodes", [1, 3])
 def test_every_release_starts_restarts_and_stops(version: str, nodes: int) -> None:
     release = RELEASES[version]
     with KafkaCluster(version, nodes) as cluster:

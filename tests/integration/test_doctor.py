@@ -66,6 +66,7 @@ def test_rights_are_told_without_using_them(guarded: KafkaCluster) -> None:
     assert "TOPIC_AUTHORIZATION_FAILED" in found["topic"].detail
 
 
+@pytest.mark.slow
 def test_a_stopped_broker_is_named(three_brokers: KafkaCluster) -> None:
     with connected(three_brokers.client_options) as cluster:
         create_topic(cluster, NewTopic("seen-by-the-doctor", 3, 3), soon())
@@ -146,6 +147,7 @@ def test_an_executor_that_cannot_reach_a_broker(
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_a_write(spark: SparkSession, kafka_cluster: KafkaCluster, make_topic: MakeTopic) -> None:
     options = {
         "kafka.bootstrap.servers": kafka_cluster.bootstrap_servers,

@@ -194,9 +194,8 @@ def test_reads_older_and_newer_versions(
     }
 
 
-@pytest.mark.parametrize(
-    "guarantee", [pytest.param("at_least_once", marks=pytest.mark.slow), "exactly_once"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once"])
 def test_confluents_deserializer_reads_what_is_written(
     spark: SparkSession,
     kafka_cluster: KafkaCluster,
@@ -277,6 +276,7 @@ def test_fault_64_broken_payloads_of_protobuf(
     assert [row["offset"] for row in kept] == [0, 4]
 
 
+@pytest.mark.slow
 def test_without_a_registry(
     kafka_cluster: KafkaCluster, read: Read, make_topic: MakeTopic, tmp_path: Any
 ) -> None:

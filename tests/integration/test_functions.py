@@ -197,6 +197,7 @@ def test_protobuf_there_and_back_without_a_registry(spark: SparkSession, tmp_pat
     assert encoded.select(decoded).collect() == orders(spark).collect()
 
 
+@pytest.mark.slow
 def test_broken_payloads_of_protobuf(spark: SparkSession) -> None:
     frame = spark.createDataFrame(
         [(bytearray(b"\x08\x02"),), (bytearray(b"\x12\x05a"),)], "v binary"

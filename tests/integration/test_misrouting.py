@@ -47,6 +47,7 @@ def latest(client: Cluster, within_ms: float) -> int:
     return list_offsets(client, {TOPIC: LATEST_TIMESTAMP}, Deadline.after(within_ms))[TOPIC]
 
 
+@pytest.mark.slow
 def test_fault_65_an_address_that_leads_to_another_cluster(
     own_clusters: ClusterFactory, kafka_cluster: KafkaCluster, spark: SparkSession
 ) -> None:

@@ -52,6 +52,7 @@ def connections_to(port: int) -> list[str]:
     return [row[3] for row in rows if row[2].endswith(f":{port:04X}")]
 
 
+@pytest.mark.slow
 def test_fault_07_the_broker_closed_idle_connections(caplog: pytest.LogCaptureFixture) -> None:
     """A worker finds them closed at its next task, connects again, and logs nothing."""
     with KafkaCluster(config={"connections.max.idle.ms": "1000"}) as kafka:

@@ -37,6 +37,7 @@ def in_order(rows: list[Row]) -> list[tuple[int, int, bytes]]:
     return sorted((partition, offset, bytes(value)) for partition, offset, value in rows)
 
 
+@pytest.mark.slow
 def test_fault_25_a_partition_is_added_during_a_query(
     cluster: Cluster, read: Read, make_topic: MakeTopic
 ) -> None:

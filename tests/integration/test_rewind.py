@@ -80,6 +80,7 @@ def test_a_query_reads_from_there_on(
     assert files(spark, out) == sorted([*ALL, "a3", "a4", "b3"])
 
 
+@pytest.mark.slow
 def test_a_sink_that_knows_the_unfinished_micro_batch_skips_nothing(
     spark: SparkSession, kafka_cluster: KafkaCluster, pykafka: Command, topic: str, tmp_path: Path
 ) -> None:
@@ -123,6 +124,7 @@ def test_an_exactly_once_write_skips_nothing(
     assert sorted(values_of(servers, copy, 0)) == sorted([*ALL, "a5", "a4", "a5", "b1", "b2"])
 
 
+@pytest.mark.slow
 def test_a_query_that_failed_in_a_micro_batch(
     spark: SparkSession, kafka_cluster: KafkaCluster, pykafka: Command, topic: str, tmp_path: Path
 ) -> None:

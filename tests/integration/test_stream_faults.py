@@ -107,6 +107,7 @@ def test_fault_19_the_only_broker_restarts_under_a_query(
         expect_each_once(stream.records(), stream.journal, {})
 
 
+@pytest.mark.slow
 def test_fault_16_and_19_leaders_die_and_move_under_a_query(
     spark: SparkSession, three_brokers: KafkaCluster, tmp_path: Path
 ) -> None:
@@ -140,7 +141,14 @@ def recreate(cluster: Cluster, topic: str) -> None:
     create_topic(cluster, NewTopic(topic), soon())
 
 
-@pytest.mark.parametrize("count", [3, 10, 15], ids=["fewer", "as many", "more"])
+@pytest.mark.parametrize(
+    "count",
+    [
+        pytest.param(3, marks=pytest.mark.slow, id="fewer"),
+        pytest.param(10, marks=pytest.mark.slow, id="as many"),
+        pytest.param(15, id="more"),
+    ],
+)
 def test_fault_24_a_topic_is_recreated_under_a_query(
     stream: Stream, cluster: Cluster, count: int
 ) -> None:
@@ -166,6 +174,7 @@ def test_fault_24_or_the_query_fails_before_it_logs_a_batch(
     assert stream.folder.batches() == [0]
 
 
+@pytest.mark.slow
 def test_fault_23_a_topic_of_a_pattern_is_deleted_under_a_query(
     stream: Stream, cluster: Cluster, make_topic: MakeTopic
 ) -> None:
@@ -225,6 +234,7 @@ def test_fault_25_partitions_are_added_under_a_query(stream: Stream) -> None:
 # --- Deleted and uncommitted records ------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_fault_27_records_expire_under_a_query(stream: Stream, cluster: Cluster) -> None:
     """Each start fails; with failOnDataLoss=false the query goes on with the remaining records."""
     stream.journal.write(stream.topic, [0], 5)
@@ -242,6 +252,7 @@ def test_fault_27_records_expire_under_a_query(stream: Stream, cluster: Cluster)
 
 
 @pytest.mark.parametrize("commits", [True, False], ids=["commits", "aborts"])
+@pytest.mark.slow
 def test_fault_36_an_open_transaction_under_a_query(
     stream: Stream, cluster: Cluster, *, commits: bool
 ) -> None:

@@ -98,6 +98,7 @@ def counts(sink: Sink) -> DataFrame:
     return sink.stream().groupBy("key").agg(F.count("*").cast("string").alias("value"))
 
 
+@pytest.mark.slow
 def test_complete_mode_appends_all_results(
     spark: SparkSession, sink: Sink, read: Read, write: Write
 ) -> None:
@@ -108,6 +109,7 @@ def test_complete_mode_appends_all_results(
     assert {bytes(row["value"]): row["count"] for row in came} == {b"1": 7, b"2": 7}
 
 
+@pytest.mark.slow
 def test_spark_refuses_update_mode_for_a_python_sink(
     spark: SparkSession, sink: Sink, read: Read, write: Write
 ) -> None:
@@ -132,6 +134,7 @@ def test_a_missing_value_column_fails_at_the_start(sink: Sink) -> None:
         run(sink.writer(sink.stream().select("key")))
 
 
+@pytest.mark.slow
 def test_a_row_without_a_topic_fails_the_query(
     spark: SparkSession, sink: Sink, write: Write
 ) -> None:

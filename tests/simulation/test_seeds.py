@@ -21,7 +21,8 @@ def simulate(*arguments: object) -> list[str]:
     """The lines of `python -m tests.simulation`; fails with all of them if it finds something."""
     command = [sys.executable, "-m", "tests.simulation", *map(str, arguments)]
     path = os.pathsep.join(map(str, (ROOT, ROOT / "protocol")))
-    return run_command(ROOT, command, PYTHONPATH=path).splitlines()
+    # Else the command begins again with it, and imports everything twice.
+    return run_command(ROOT, command, PYTHONPATH=path, PYTHONHASHSEED="0").splitlines()
 
 
 @pytest.mark.no_cover

@@ -37,6 +37,7 @@ class _Reader(DataSourceReader):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc only")
 @pytest.mark.spark
+@pytest.mark.slow
 def test_workers_of_spark_have_the_poison(spark: SparkSession) -> None:
     spark.dataSource.register(FreedMemory)
     (row,) = spark.read.format("freed-memory").load().collect()

@@ -55,6 +55,7 @@ def test_start_status_stop(pykafka: Pykafka) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.slow
 def test_several_brokers_need_a_name(pykafka: Pykafka) -> None:
     port = free_port()
     first = pykafka("broker", "start", "--version", FAST, "--quiet", "--port", str(port))
@@ -76,6 +77,7 @@ def test_several_brokers_need_a_name(pykafka: Pykafka) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.slow
 def test_start_prints_the_sasl_password(pykafka: Pykafka) -> None:
     started = pykafka("broker", "start", "--security", "SASL_PLAINTEXT")
     assert started.returncode == 0, started.stderr
@@ -84,6 +86,7 @@ def test_start_prints_the_sasl_password(pykafka: Pykafka) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.slow
 def test_status_shows_a_dead_broker(pykafka: Pykafka) -> None:
     assert pykafka("broker", "start", "--version", FAST).returncode == 0
     (record,) = running()
@@ -109,7 +112,14 @@ def test_failed_start_prints_the_log_and_leaves_nothing(pykafka: Pykafka) -> Non
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
+        pytest.param(signal.SIGKILL, marks=pytest.mark.slow),
+    ],
+)
 def test_foreground_broker_runs_until_a_signal(number: signal.Signals) -> None:
     with _in_the_foreground() as command:
         (record,) = running()
@@ -123,6 +133,7 @@ def test_foreground_broker_runs_until_a_signal(number: signal.Signals) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.slow
 def test_foreground_reports_a_dead_broker() -> None:
     with _in_the_foreground() as command:
         (record,) = running()

@@ -138,6 +138,7 @@ class Cutting:
         return handle
 
 
+@pytest.mark.slow
 @EACH_API
 def test_fault_04_a_response_is_cut_at_any_byte(kind: type[Request]) -> None:
     """On the driver or in the task, whichever sends the first request."""
