@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from kafka_protocol.client.clock import Deadline, sleep_ms
-from kafka_protocol.client.consumer import topic_identity
+from kafka_protocol.client.config.times import Times
 from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -26,6 +26,7 @@ from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.stream_loss import with_topic_id
+from tests.times import shorten
 
 T0, T1, U0 = (TopicPartition(t, p) for t, p in [("t", 0), ("t", 1), ("u", 0)])
 ANY = SubscribePattern(".")
@@ -109,7 +110,7 @@ def test_new_topics_are_found_after_a_second() -> None:
 
 
 def test_a_named_topic_must_exist_when_a_query_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 20)
+    shorten(monkeypatch, topic_grace_ms=20)
     with logs_of(Subscribe(("t", "u"))) as (_, logs):
         with pytest.raises(BrokerError, match="Cannot read topic 'u' of the option 'subscribe'"):
             logs.initial_assignment(soon())
@@ -220,7 +221,7 @@ def test_fault_23_a_topic_that_stays_unknown_is_deleted(known: set[TopicPartitio
 def test_fault_23_a_topic_that_every_broker_lacks_is_deleted(strategy: Strategy) -> None:
     """Its id was known, so no broker can lack it because the topic is new."""
     with (
-        logs_of(strategy, nodes=3, **PATIENT) as (cluster, logs),
+        logs_of(strategy, nodes=3, times=Times(), **PATIENT) as (cluster, logs),
         sleeps_take_no_time(),
     ):
         cluster.add_topic("u")
@@ -294,7 +295,7 @@ def test_fault_23_a_deleted_topic_is_not_waited_for_again() -> None:
 
 
 def test_fault_23_an_unread_topic_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_protocol.client.consumer.list_offsets.TOPIC_GRACE_MS", 50)
+    shorten(monkeypatch, topic_grace_ms=50)
     with logs_of(topic_propagation_max_ms=60_000) as (cluster, logs):
         cluster.add_topic("u")
         ends(logs, T0)
@@ -304,7 +305,7 @@ def test_fault_23_an_unread_topic_is_not_waited_for(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.usefixtures("partitions_are_never_fresh")
 def test_fault_23_a_named_topic_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 50)
+    shorten(monkeypatch, topic_grace_ms=50)
     with logs_of(Subscribe(("t", "u"))) as (cluster, logs):
         cluster.add_topic("u")
         assert ends(logs, T0, T1, U0)[0].keys() == {T0, T1, U0}
@@ -370,7 +371,7 @@ def test_fault_24_a_deleted_topic_is_recreated_later() -> None:
 
 @pytest.mark.usefixtures("partitions_are_never_fresh")
 def test_fault_24_a_replaced_id_is_never_believed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topic_identity, "_RECREATED_AFTER_MS", 0)
+    shorten(monkeypatch, topic_changed_ms=0)
     with logs_of() as (cluster, logs):
         ends(logs, T0, T1)
         replaced = cluster.topics["t"].topic_id
@@ -384,7 +385,7 @@ def test_fault_24_a_replaced_id_is_never_believed_again(monkeypatch: pytest.Monk
 @pytest.mark.usefixtures("partitions_are_never_fresh")
 def test_fault_24_an_old_id_of_a_stale_broker_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     """Metadata that is older than the query contains the id of the old topic."""
-    monkeypatch.setattr(topic_identity, "_RECREATED_AFTER_MS", 0)
+    shorten(monkeypatch, topic_changed_ms=0)
     with logs_of() as (cluster, logs):
         older = cluster.topics["t"].topic_id
         cluster.add_topic("t", 2)

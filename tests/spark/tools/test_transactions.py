@@ -27,13 +27,14 @@ from kafka_spark_source.writing.decisions import Decision, MicroBatch, TaskWrite
 from tests.fakes.reading import PARTITION
 from tests.fakes.transactions import TransactionalCluster, opened, soon
 from tests.spark.writing.test_commit_log import LOG, config_of
+from tests.times import shorten
 
 NO_LOG = "no-such-log"
 
 
 @pytest.fixture(autouse=True)
 def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 10)
+    shorten(monkeypatch, topic_grace_ms=10)
 
 
 @pytest.fixture

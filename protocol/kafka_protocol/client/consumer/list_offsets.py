@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from kafka_protocol.client.broker.broker import Broker, SentRequest
 from kafka_protocol.client.clock import Deadline, Retry
-from kafka_protocol.client.cluster.cluster import TOPIC_GRACE_MS, Cluster
+from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.exchange import Leaders, exchange, group_by_leader
 from kafka_protocol.client.consumer.stale_leaders import is_lower_than_before, superseded
 from kafka_protocol.client.consumer.topic_identity import is_unknown_topic
@@ -59,14 +59,15 @@ def list_offsets(
         is the last stable offset under isolation.level=read_committed.
 
     Raises:
-        BrokerError: A partition is unknown for TOPIC_GRACE_MS, the principal may not read it, or it
+        BrokerError: A partition stays unknown, the principal may not read it, or it
             stays without a leader.
         BrokerConnectionError, KafkaTimeoutError: A leader cannot be reached.
         UnsupportedVersionError: A leader is too old for such a position.
     """
     found: dict[TopicPartition, int] = {}
     retry = Retry(cluster.config, deadline, cluster.config.connection_setup_timeout_ms)
-    grace = Retry(cluster.config, deadline.capped_at(TOPIC_GRACE_MS), TOPIC_GRACE_MS)
+    grace_ms = cluster.config.times.topic_grace_ms
+    grace = Retry(cluster.config, deadline.capped_at(grace_ms), grace_ms)
     last = retry
     while missing := {tp: position for tp, position in positions.items() if tp not in found}:
         failures: dict[TopicPartition, KafkaError] = {}
