@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import Enum
 
-from kafka_protocol.client.consumer import topic_watch
+from kafka_protocol.client.consumer import fetch_position, topic_watch
 
 BEGINS, ENDS = "<!-- states -->\n", "<!-- /states -->\n"
 
@@ -19,19 +19,30 @@ def state_tables() -> str:
 
 {_transitions(topic_watch.NEXT, topic_watch.Event)}
 {_beliefs()}
-"""
+
+### The position of a read
+
+`client/consumer/fetch_position.py`: a loss is believed when a second response confirms it.
+A dash is for what must not happen.
+
+{_transitions(fetch_position.NEXT, fetch_position.Event)}"""
 
 
 def _transitions(table: Mapping[Enum, Mapping[Enum, Enum]], events: Iterable[Enum]) -> str:
     """A row for each state, with the next one for each event; empty where it stays."""
     columns = [*events]
     rows = [
-        [f"**{state.name}**: {state.value}"]
-        + ["" if row[event] is state else row[event].name for event in columns]
+        [f"**{state.name}**: {state.value}", *(_next(row.get(event), state) for event in columns)]
         for state, row in table.items()
     ]
     head = ["state", *(f"{event.name}: {event.value}" for event in columns)]
     return "".join(map(_row, [head, ["---"] * len(head), *rows]))
+
+
+def _next(state: Enum | None, before: Enum) -> str:
+    if state is None:
+        return "-"
+    return "" if state is before else state.name
 
 
 def _beliefs() -> str:

@@ -107,9 +107,9 @@ FAULTS: Final = (
     ),
     Planted(
         "the position moves to the end of the range after any batch",
-        f"{_CLIENT}/consumer/fetch.py",
-        "self._position, self._epoch = found.position, found.epoch",
-        "self._position, self._epoch = self._wanted.until_offset, found.epoch",
+        f"{_CLIENT}/consumer/fetch_position.py",
+        "self.rest = self.rest._replace(from_offset=found.position)",
+        "self.rest = self.rest._replace(from_offset=self.rest.until_offset)",
     ),
     Planted(
         "a range of several is done after its first response",
