@@ -24,7 +24,7 @@ from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.planning.strategies import Strategy, names_of
-from kafka_spark_source.planning.stream import LogEndOffsets
+from kafka_spark_source.planning.stream import LogSnapshot
 from kafka_spark_source.reading.assignment import Assignment, assignment_of, request_topics
 
 
@@ -48,6 +48,8 @@ class StreamLogs:
         self._replaced_ids: set[uuid.UUID] = set()  # of topics that were re-created since
         self._poll: OffsetsPoll | None = None
         self._polled: Assignment | None = None
+        self._polled_version: int | None = None
+        self._version = 0
         self._known: AbstractSet[TopicPartition] = frozenset()  # that were all found then
 
     def __repr__(self) -> str:
@@ -103,7 +105,7 @@ class StreamLogs:
         known: AbstractSet[TopicPartition],
         deadline: Deadline,
         gone: AbstractSet[TopicPartition] = frozenset(),
-    ) -> LogEndOffsets:
+    ) -> LogSnapshot:
         """The ends of the logs now.
 
         Args:
@@ -127,7 +129,7 @@ class StreamLogs:
         while True:
             try:
                 found = self.assignment(deadline)
-                if found is self._polled and known is self._known:
+                if found is self._polled and (known is self._known or known == self._known):
                     return self._list_latest(found, (), deadline)
                 verdicts = {
                     topic: watches[topic].note(event, monotonic_ms())
@@ -180,14 +182,17 @@ class StreamLogs:
 
     def _list_latest(
         self, found: Assignment, recreated: Collection[str], deadline: Deadline
-    ) -> LogEndOffsets:
+    ) -> LogSnapshot:
         if self._poll is None or self._polled is not found:
             self._poll = OffsetsPoll(self._cluster, dict.fromkeys(found.existing, LATEST))
-            self._polled = found
-        latest = self._poll.poll(deadline)
+            self._polled, self._polled_version = found, None
+        polled = self._poll.poll(deadline)
+        if polled.version != self._polled_version:
+            self._polled_version = polled.version
+            self._version += 1
         self._replaced_ids.update(self._ids[topic] for topic in recreated)
         self._ids |= found.topic_ids
-        return LogEndOffsets(latest, recreated)
+        return LogSnapshot(self._version, polled.offsets, recreated)
 
 
 def _stale_metadata(what: str) -> BrokerError:

@@ -54,7 +54,7 @@ def logs_of(
 
 def ends(logs: StreamLogs, *known: TopicPartition) -> tuple[Offsets, set[str]]:
     """The ends of the logs, and the re-created topics."""
-    latest, recreated = logs.latest_offsets({*known}, soon())
+    _, latest, recreated = logs.latest_offsets({*known}, soon())
     return latest, {*recreated}
 
 
@@ -67,6 +67,34 @@ def test_the_ends_are_requested_each_time() -> None:
         assert ends(logs) == ({T0: 2, T1: 0}, set())
         cluster.append(T0, b"c")
         assert ends(logs, T0, T1) == ({T0: 3, T1: 0}, set())
+
+
+def test_the_version_changes_with_the_ends_only() -> None:
+    with logs_of() as (cluster, logs):
+        known = {T0, T1}
+
+        def version() -> int:
+            return logs.latest_offsets({*known}, soon()).version  # each time another set
+
+        first = version()
+        assert version() == first
+        cluster.append(T0, b"c")
+        second = version()
+        logs.invalidate_partitions()
+        assert first < second == version()
+        cluster.add_topic("u")
+        logs.invalidate_partitions()
+        assert version() > second
+
+
+def test_the_version_changes_when_all_partitions_go() -> None:
+    with logs_of(SubscribePattern("t"), topic_propagation_max_ms=0) as (cluster, logs):
+        before = logs.latest_offsets(frozenset(), soon())
+        del cluster.topics["t"]
+        logs.invalidate_partitions()
+        after = logs.latest_offsets(frozenset(), soon())
+        assert (before.ends, after.ends) == ({T0: 2, T1: 0}, {})
+        assert after.version > before.version
 
 
 def test_fault_36_read_committed_ends_at_the_last_stable_offset() -> None:
@@ -267,7 +295,7 @@ def test_fault_22_waiting_for_metadata_uses_up_no_deadline() -> None:
         sleeps_take_no_time(),
     ):
         unseen = TopicPartition("t", 7)
-        latest, _ = logs.latest_offsets({T0, T1, unseen}, Deadline.after(3_000))
+        latest = logs.latest_offsets({T0, T1, unseen}, Deadline.after(3_000)).ends
         assert latest == {T0: 2, T1: 0}
 
 
@@ -287,11 +315,11 @@ def test_fault_22_a_topic_is_missing_while_one_is_recreated() -> None:
 
 def test_fault_23_a_deleted_topic_is_not_waited_for_again() -> None:
     with logs_of(topic_propagation_max_ms=60_000) as (cluster, logs):
-        latest, recreated = logs.latest_offsets({T0, T1, U0}, soon(), gone={U0})
+        _, latest, recreated = logs.latest_offsets({T0, T1, U0}, soon(), gone={U0})
         assert (latest, [*recreated]) == ({T0: 2, T1: 0}, [])
         cluster.add_topic("u")
         logs.invalidate_partitions()
-        assert logs.latest_offsets({T0, T1, U0}, soon(), gone={U0}).latest == {T0: 2, T1: 0, U0: 0}
+        assert logs.latest_offsets({T0, T1, U0}, soon(), gone={U0}).ends == {T0: 2, T1: 0, U0: 0}
 
 
 def test_fault_23_an_unread_topic_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -365,7 +393,7 @@ def test_fault_24_a_deleted_topic_is_recreated_later() -> None:
         del cluster.topics["t"]
         assert ends(logs, T0, T1) == ({}, set())
         cluster.add_topic("t")
-        latest, recreated = logs.latest_offsets({T0, T1}, soon(), gone={T0, T1})
+        _, latest, recreated = logs.latest_offsets({T0, T1}, soon(), gone={T0, T1})
         assert (latest, [*recreated]) == ({T0: 0}, ["t"])
 
 
