@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 
 from kafka_protocol.client.consumer import fetch_position, topic_watch
+from kafka_spark_source.writing import claimed_prefix
 
 BEGINS, ENDS = "<!-- states -->\n", "<!-- /states -->\n"
 
@@ -25,7 +26,13 @@ def state_tables() -> str:
 `client/consumer/fetch_position.py`: a loss is believed when a second response confirms it.
 A dash is for what must not happen.
 
-{_transitions(fetch_position.NEXT, fetch_position.Event)}"""
+{_transitions(fetch_position.NEXT, fetch_position.Event)}
+### A task of an exactly-once write
+
+`writing/claimed_prefix.py`: what a task does, by the micro-batch of the last
+decision and by its records there.
+
+{_transitions(claimed_prefix.ACTIONS, claimed_prefix.Records)}"""
 
 
 def _transitions(table: Mapping[Enum, Mapping[Enum, Enum]], events: Iterable[Enum]) -> str:

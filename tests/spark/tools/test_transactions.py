@@ -55,7 +55,7 @@ def client(cluster: TransactionalCluster) -> Iterator[Cluster]:
 def decide(cluster: TransactionalCluster, prefix: str) -> tuple[CommitLog, Decision]:
     """A decision that is not carried out."""
     log = CommitLog(config_of(cluster), Identity(prefix, LOG))
-    decision = Decision(log.claim(), MicroBatch("q", 1), (TaskWrite(0, 1),))
+    decision = Decision(log.take_over(), MicroBatch("q", 1), (TaskWrite(0, 1),))
     log.decide(decision)
     return log, decision
 
