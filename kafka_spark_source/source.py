@@ -177,9 +177,9 @@ class KafkaDataSource(DataSource):
         rows = RowWriter(columns, options.topic, options.partitioner, config, encoder)
         if options.exactly_once is None:
             return AtLeastOnce(rows)
-        from kafka_spark_source.writing.exactly_once import ExactlyOnce, claim  # noqa: PLC0415
+        from kafka_spark_source.writing.exactly_once import ExactlyOnce, claim_prefix  # noqa: PLC0415
 
-        claimed = claim(config, options.exactly_once) if claims_prefix else None
+        claimed = claim_prefix(config, options.exactly_once) if claims_prefix else None
         return ExactlyOnce(rows, options.exactly_once, claimed)
 
     def _batch_options(self) -> tuple[BatchReadOptions, ClientConfig]:

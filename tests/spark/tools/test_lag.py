@@ -11,13 +11,14 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.tools.checkpoints import Checkpoint, MicroBatch
 from kafka_spark_source.tools.lag import PartitionLag, QueryLag, lag_of
 from tests.fakes.cluster import ScriptedCluster
+from tests.times import shorten
 
 FIRST, SECOND, THIRD = (TopicPartition("t", number) for number in range(3))
 
 
 @pytest.fixture(autouse=True)
 def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 10)
+    shorten(monkeypatch, topic_grace_ms=10)
 
 
 def lag(cluster: ScriptedCluster, *batches: MicroBatch) -> QueryLag:
