@@ -20,10 +20,10 @@ from pyspark.sql import types as T
 
 from kafka_formats.columns import ColumnDecoder
 from kafka_formats.encoder import encode_column
+from kafka_formats.options.settings import Format
 from kafka_formats.query.decoder import QueryFormats
 from kafka_formats.query.encoder import WrittenColumn, encoder_for
 from kafka_formats.schema_text import descriptor_set_text
-from kafka_formats.settings import Format
 from kafka_spark_source.arrow_types import to_spark
 from kafka_spark_source.errors import hide_traceback
 from kafka_spark_source.options.functions import (

@@ -8,8 +8,8 @@ from typing import Protocol, TypeAlias
 
 import pyarrow as pa
 
-from kafka_formats.framing import SchemaId
 from kafka_formats.payloads import ReaderOf
+from kafka_formats.schema_ids.frames import SchemaId
 from kafka_formats.schema_text import SchemaFile, SchemaText
 
 # The schema with an id; raises SchemaError if there is none.

@@ -8,8 +8,8 @@ from typing import Final
 from kafka_formats.avro.codec import AVRO
 from kafka_formats.codec import Codec
 from kafka_formats.json.codec import JSON
+from kafka_formats.options.settings import Format
 from kafka_formats.protobuf.codec import PROTOBUF
-from kafka_formats.settings import Format
 
 CODECS: Final[Mapping[Format, Codec]] = {
     Format.AVRO: AVRO,

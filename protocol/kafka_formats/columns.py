@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from kafka_formats.arrays import null_where, with_type
+from kafka_formats.arrow.arrays import null_where, with_type
 from kafka_formats.errors import MalformedRecordError
-from kafka_formats.framings import FRAMES
+from kafka_formats.options.settings import Mode
 from kafka_formats.payloads import PayloadFormat, decode_column
-from kafka_formats.settings import Mode
+from kafka_formats.schema_ids.framings import FRAMES
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_formats.arrays import in_rows, is_valid
+from kafka_formats.arrow.arrays import in_rows, is_valid
 from kafka_formats.errors import PayloadError, SchemaError
 
 # Values without nulls -> payloads. Raises PayloadError and SchemaError.

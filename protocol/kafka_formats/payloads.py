@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_formats.arrays import in_rows, is_valid
+from kafka_formats.arrow.arrays import in_rows, is_valid
 from kafka_formats.errors import PayloadError, SchemaError
-from kafka_formats.framing import Frames, Group, SchemaId
-from kafka_formats.settings import Framing
+from kafka_formats.options.settings import Framing
+from kafka_formats.schema_ids.frames import Frames, Group, SchemaId
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 

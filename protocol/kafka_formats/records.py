@@ -17,10 +17,9 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from kafka_formats.arrays import null_where, with_type
+from kafka_formats.arrow.arrays import null_where, with_type
 from kafka_formats.errors import MalformedRecordError, SchemaError
-from kafka_formats.framing import SchemaId
-from kafka_formats.framings import FRAMES, PARTS
+from kafka_formats.options.settings import ERROR_COLUMN, RAW_COLUMNS, Framing, Mode
 from kafka_formats.payloads import (
     Bools,
     DecodedColumn,
@@ -29,7 +28,8 @@ from kafka_formats.payloads import (
     ReaderOf,
     decode_column,
 )
-from kafka_formats.settings import ERROR_COLUMN, RAW_COLUMNS, Framing, Mode
+from kafka_formats.schema_ids.frames import SchemaId
+from kafka_formats.schema_ids.framings import FRAMES, SPLITS
 
 _log = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ class _Run:
         """The batch, in parts if compressed payloads may become too large together."""
         places = {0, batch.num_rows}
         for name in self._readers:
-            places.update(PARTS[self._decoder.formats[name].framing](batch.column(name)))
+            places.update(SPLITS[self._decoder.formats[name].framing](batch.column(name)))
         for start, end in pairwise(sorted(places)):
             yield batch.slice(start, end - start)
 

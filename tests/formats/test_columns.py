@@ -10,9 +10,9 @@ import pytest
 from kafka_formats.avro.reader import AvroReaders
 from kafka_formats.columns import ColumnDecoder
 from kafka_formats.errors import MalformedRecordError
+from kafka_formats.options.settings import Framing, Mode
 from kafka_formats.payloads import PayloadFormat
 from kafka_formats.schema_text import SchemaText
-from kafka_formats.settings import Framing, Mode
 
 ORDER = SchemaText(
     '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'

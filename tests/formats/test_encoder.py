@@ -10,7 +10,7 @@ import pytest
 from kafka_formats.avro.writer import AvroWriter
 from kafka_formats.encoder import PayloadWriter, RecordEncoder
 from kafka_formats.errors import PayloadError, SchemaError
-from kafka_formats.framing import id_frame
+from kafka_formats.schema_ids.confluent import id_frame
 from kafka_formats.schema_text import SchemaText
 from tests.formats.avro.payloads import varint, with_length
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_formats.errors import PayloadError, SchemaError
-from kafka_formats.framing import Frames, Group, SchemaId
 from kafka_formats.payloads import Decoded, PayloadReader, decode_column
+from kafka_formats.schema_ids.frames import Frames, Group, SchemaId
 
 ROWS = st.lists(st.sampled_from([None, 1, 2, 3, "unframed", "broken"]), max_size=30)
 

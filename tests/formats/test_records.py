@@ -13,11 +13,11 @@ import pytest
 
 from kafka_formats.avro.reader import AvroReaders
 from kafka_formats.errors import MalformedRecordError, SchemaError
-from kafka_formats.framing import SchemaId
+from kafka_formats.options.settings import Framing, Mode
 from kafka_formats.payloads import PayloadFormat
 from kafka_formats.records import RecordDecoder
+from kafka_formats.schema_ids.frames import SchemaId
 from kafka_formats.schema_text import SchemaText
-from kafka_formats.settings import Framing, Mode
 from kafka_protocol.columnar.schema import HEADERS_TYPE, RECORD_SCHEMA
 from tests.formats.avro.payloads import varint, with_length
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 from kafka_formats.avro.plan import resolve
 from kafka_formats.avro.schema import parse_schema
 from kafka_formats.errors import SchemaError
-from kafka_formats.framings import FRAMES
-from kafka_formats.settings import Framing
+from kafka_formats.options.settings import Framing
+from kafka_formats.schema_ids.framings import FRAMES
 from kafka_protocol.auth.jaas import credentials_of, parse_jaas
 from kafka_protocol.auth.oauthbearer import OAuthBearer
 from kafka_protocol.auth.scram import Scram

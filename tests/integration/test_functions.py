@@ -17,9 +17,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_formats.codecs import CODECS
 from kafka_formats.errors import SchemaError
+from kafka_formats.options.settings import Format
 from kafka_formats.protobuf.descriptors import files_of
 from kafka_formats.schema_text import SchemaText
-from kafka_formats.settings import Format
 from kafka_spark_source.arrow_types import to_arrow
 from kafka_spark_source.functions import from_avro, from_protobuf, to_avro, to_protobuf
 from kafka_spark_source.testing import SchemaRegistry

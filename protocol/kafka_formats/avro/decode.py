@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from kafka_formats.arrays import bounds_of, data_of, in_rows, is_valid
+from kafka_formats.arrow.arrays import bounds_of, data_of, in_rows, is_valid
+from kafka_formats.arrow.bytes_cursor import Cursor
 from kafka_formats.avro.plan import Plan
 from kafka_formats.avro.vectorised import read
-from kafka_formats.cursor import Cursor
 from kafka_formats.payloads import Decoded
 
 

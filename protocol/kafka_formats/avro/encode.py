@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_formats.arrays import bounds_of, is_valid
+from kafka_formats.arrow.arrays import bounds_of, is_valid
 from kafka_formats.avro.schema import (
     Array,
     Enum,

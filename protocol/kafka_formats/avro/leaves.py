@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_formats.arrays import texts_of
+from kafka_formats.arrow.arrays import texts_of
+from kafka_formats.arrow.bytes_cursor import MAX_INT_BYTES, Bools, Cursor, Longs
 from kafka_formats.avro.limits import MAX_MILLIS
 from kafka_formats.avro.plan import Boolean, Bytes, Decimal, Null, Number, Symbol
-from kafka_formats.cursor import MAX_INT_BYTES, Bools, Cursor, Longs
 from kafka_protocol.columnar.arrow_memory import array_of, buffer_of
 from kafka_protocol.columnar.slices import take_slices
 

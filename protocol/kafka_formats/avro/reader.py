@@ -14,8 +14,8 @@ from kafka_formats.avro.scalar import read_payload
 from kafka_formats.avro.schema import Schema, parse_schema
 from kafka_formats.codec import WriterOf
 from kafka_formats.errors import PayloadError
-from kafka_formats.framing import SchemaId
 from kafka_formats.payloads import Decoded
+from kafka_formats.schema_ids.frames import SchemaId
 from kafka_formats.schema_text import SchemaText
 
 

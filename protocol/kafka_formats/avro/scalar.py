@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from kafka_formats.arrow.bytes_cursor import MAX_INT_BYTES, MAX_LONG_BYTES
 from kafka_formats.avro.limits import MAX_EMPTY_ITEMS, MAX_MILLIS, min_bytes
 from kafka_formats.avro.plan import (
     Boolean,
@@ -26,7 +27,6 @@ from kafka_formats.avro.plan import (
     Struct,
     Symbol,
 )
-from kafka_formats.cursor import MAX_INT_BYTES, MAX_LONG_BYTES
 from kafka_formats.errors import PayloadError
 
 _FLOAT: Final = struct.Struct("<f")

@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from kafka_formats.arrays import in_rows
+from kafka_formats.arrow.arrays import in_rows
+from kafka_formats.arrow.bytes_cursor import Bools, Cursor, Longs
 from kafka_formats.avro.leaves import (
     read_boolean,
     read_bytes,
@@ -41,7 +42,6 @@ from kafka_formats.avro.plan import (
     Symbol,
 )
 from kafka_formats.avro.scalar import PayloadReader
-from kafka_formats.cursor import Bools, Cursor, Longs
 from kafka_formats.errors import PayloadError
 from kafka_protocol.columnar.arrow_memory import array_of
 

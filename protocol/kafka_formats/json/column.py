@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from kafka_formats.arrays import with_type
+from kafka_formats.arrow.arrays import with_type
 from kafka_formats.json.ddl import to_ddl
 from kafka_formats.json.encode import encode
 from kafka_formats.json.reader import reader_for

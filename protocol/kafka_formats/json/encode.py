@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_formats.arrays import without_first
+from kafka_formats.arrow.arrays import without_first
 from kafka_formats.errors import SchemaError
 from kafka_formats.json.texts import double_text, shortest_text, string_text
 

@@ -11,12 +11,12 @@ from functools import lru_cache
 
 import pyarrow as pa
 
-from kafka_formats.arrays import without_first
+from kafka_formats.arrow.arrays import without_first
 from kafka_formats.errors import PayloadError
-from kafka_formats.framing import SchemaId
 from kafka_formats.json.documents import root_converter
 from kafka_formats.json.vectorised import JsonDecoder, has_arrow_form
 from kafka_formats.payloads import Decoded, decode_present
+from kafka_formats.schema_ids.frames import SchemaId
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kafka_formats.options.option import Option, Use
+from kafka_formats.options.settings import (
+    ERROR_COLUMN,
+    RAW_COLUMNS,
+    Format,
+    Framing,
+    Mode,
+    SubjectNameStrategy,
+)
 from kafka_formats.options.table import (
     AUTO_REGISTER,
     KEY,
@@ -19,14 +27,6 @@ from kafka_formats.options.table import (
     REGISTRY_PREFIX,
     VALUE,
     PayloadRows,
-)
-from kafka_formats.settings import (
-    ERROR_COLUMN,
-    RAW_COLUMNS,
-    Format,
-    Framing,
-    Mode,
-    SubjectNameStrategy,
 )
 from kafka_protocol.errors import KafkaConfigError
 

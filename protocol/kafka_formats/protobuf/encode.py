@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 from google.protobuf.message import EncodeError, Message
 
-from kafka_formats.arrays import with_type
+from kafka_formats.arrow.arrays import with_type
 from kafka_formats.errors import PayloadError
 from kafka_formats.protobuf.plan import Enum, Member, Plan, Scalar, Struct, Time, Unsigned
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_formats.arrays import data_of
-from kafka_formats.cursor import Bools, Cursor, Longs, mask_of
+from kafka_formats.arrow.arrays import data_of
+from kafka_formats.arrow.bytes_cursor import Bools, Cursor, Longs, mask_of
 from kafka_formats.protobuf.layout import FIXED32, NUMBERS, VARINT, Field, Leaf
 from kafka_protocol.columnar.slices import take_slices
 

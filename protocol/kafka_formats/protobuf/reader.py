@@ -16,11 +16,10 @@ import pyarrow as pa
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
-from kafka_formats.arrays import bounds_of, data_of
+from kafka_formats.arrow.arrays import bounds_of, data_of
+from kafka_formats.arrow.bytes_cursor import Cursor
 from kafka_formats.codec import WriterOf
-from kafka_formats.cursor import Cursor
 from kafka_formats.errors import PayloadError, SchemaError
-from kafka_formats.framing import GlueVersion, InHeader, SchemaId
 from kafka_formats.payloads import Decoded, decode_present
 from kafka_formats.protobuf.collect import collect
 from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
@@ -29,6 +28,7 @@ from kafka_formats.protobuf.layout import Layout, layout_for
 from kafka_formats.protobuf.outline import messages_of
 from kafka_formats.protobuf.plan import Struct, plan_for
 from kafka_formats.protobuf.vectorised import read
+from kafka_formats.schema_ids.frames import GlueVersion, InHeader, SchemaId
 from kafka_formats.schema_text import SchemaText
 
 # Fewer payloads are parsed faster one by one.

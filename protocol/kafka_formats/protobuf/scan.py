@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_formats.cursor import MAX_INT_BYTES, Bools, Cursor, Longs
+from kafka_formats.arrow.bytes_cursor import MAX_INT_BYTES, Bools, Cursor, Longs
 from kafka_formats.protobuf.layout import BYTES, FIXED32, FIXED64, VARINT, Layout, Tag
 from kafka_formats.protobuf.parts import Part, numbers
 

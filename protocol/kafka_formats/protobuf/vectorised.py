@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from google.protobuf.descriptor import FieldDescriptor
 
-from kafka_formats.arrays import in_rows, texts_of
-from kafka_formats.cursor import Bools, Cursor, Longs, mask_of
+from kafka_formats.arrow.arrays import in_rows, texts_of
+from kafka_formats.arrow.bytes_cursor import Bools, Cursor, Longs, mask_of
 from kafka_formats.protobuf.assemble import list_of, map_of, struct_of
 from kafka_formats.protobuf.layout import Field, Inner, Layout, Leaf
 from kafka_formats.protobuf.parts import Part, Raw, items_of, last_of

@@ -8,17 +8,17 @@ from itertools import chain
 
 import pyarrow as pa
 
+from kafka_formats.arrow.types import as_nullable
 from kafka_formats.codecs import CODECS
 from kafka_formats.errors import SchemaError
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
+from kafka_formats.options.settings import Framing, Mode
 from kafka_formats.payloads import PayloadFormat
 from kafka_formats.query.registries import Registries
 from kafka_formats.query.schemas import ColumnSchemas, KnownSchema
 from kafka_formats.records import RecordDecoder
 from kafka_formats.registry.writers import WriterSchemas
 from kafka_formats.schema_text import SchemaText
-from kafka_formats.settings import Framing, Mode
-from kafka_formats.types import as_nullable
 from kafka_protocol.errors import KafkaConfigError
 
 _log = logging.getLogger(__name__)

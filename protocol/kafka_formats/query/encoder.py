@@ -12,13 +12,14 @@ from kafka_formats.codec import SchemaWriter
 from kafka_formats.codecs import CODECS
 from kafka_formats.encoder import PayloadWriter, RecordEncoder
 from kafka_formats.errors import SchemaError
-from kafka_formats.framing import NO_FRAME, id_frame
 from kafka_formats.options.formats import PayloadOptions, WriteFormatOptions
+from kafka_formats.options.settings import Framing
 from kafka_formats.query.registration import Registration
 from kafka_formats.query.schemas import ColumnSchemas, KnownSchema
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
-from kafka_formats.settings import Framing
+from kafka_formats.schema_ids.confluent import id_frame
+from kafka_formats.schema_ids.frames import NO_FRAME
 from kafka_protocol.errors import KafkaConfigError
 
 _log = logging.getLogger(__name__)

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kafka_formats.codecs import CODECS
+from kafka_formats.options.settings import Format
 from kafka_formats.query.schemas import KnownSchema
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.schemas import NewSchema, Reference
 from kafka_formats.registry.writers import KINDS
 from kafka_formats.schema_text import SchemaFile
-from kafka_formats.settings import Format
 from kafka_protocol.errors import KafkaConfigError
 
 

@@ -16,10 +16,10 @@ from kafka_formats.codecs import CODECS
 from kafka_formats.errors import NotFoundError, SchemaError
 from kafka_formats.json.ddl import is_ddl
 from kafka_formats.options.formats import ID_PREFIX, PayloadOptions
+from kafka_formats.options.settings import Format, Framing, SubjectNameStrategy
 from kafka_formats.registry.schemas import SchemaSource, SubjectVersion
 from kafka_formats.registry.writers import schema_text_of
 from kafka_formats.schema_text import DESCRIPTOR_SET, SchemaText, descriptor_set_text
-from kafka_formats.settings import Format, Framing, SubjectNameStrategy
 from kafka_protocol.errors import KafkaConfigError
 
 # The newest versions of a subject that the driver fetches; executors ask for older ones.

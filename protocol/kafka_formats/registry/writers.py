@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_formats.errors import NotFoundError, SchemaError
-from kafka_formats.framing import GlueVersion, InHeader, SchemaId
+from kafka_formats.options.settings import Format
 from kafka_formats.registry.schemas import Kind, RegisteredSchema
 from kafka_formats.registry.sources import SourceConfig, source_with
+from kafka_formats.schema_ids.frames import GlueVersion, InHeader, SchemaId
 from kafka_formats.schema_text import SchemaText
-from kafka_formats.settings import Format
 
 # The names of formats in a registry.
 KINDS: Final[Mapping[Format, Kind]] = {

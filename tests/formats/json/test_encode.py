@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from kafka_formats.arrays import without_first
+from kafka_formats.arrow.arrays import without_first
 from kafka_formats.errors import SchemaError
 from kafka_formats.json.ddl import parse_ddl
 from kafka_formats.json.encode import encode

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_formats.errors import PayloadError
-from kafka_formats.framing import GlueVersion
 from kafka_formats.protobuf.codec import PROTOBUF
 from kafka_formats.protobuf.compiler import compiled
 from kafka_formats.protobuf.indexes import GLUE, read_index, write_index
 from kafka_formats.protobuf.names import messages_in
+from kafka_formats.schema_ids.frames import GlueVersion
 from kafka_formats.schema_text import SchemaText
 
 

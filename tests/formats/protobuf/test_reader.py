@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from kafka_formats.codecs import CODECS
 from kafka_formats.errors import PayloadError, SchemaError
-from kafka_formats.framing import InHeader
+from kafka_formats.options.settings import Format
 from kafka_formats.payloads import Decoded
 from kafka_formats.protobuf import reader as protobuf_reader
+from kafka_formats.schema_ids.frames import InHeader
 from kafka_formats.schema_text import SchemaText
-from kafka_formats.settings import Format
 from tests.formats.protobuf.messages import message_class
 
 PROTOBUF = CODECS[Format.PROTOBUF]

@@ -10,8 +10,8 @@ from hypothesis import given
 
 from kafka_formats.codecs import CODECS
 from kafka_formats.errors import PayloadError, SchemaError
+from kafka_formats.options.settings import Format
 from kafka_formats.schema_text import SchemaText
-from kafka_formats.settings import Format
 from tests.formats.protobuf.messages import message_class
 from tests.formats.protobuf.test_reader import (
     ALL,

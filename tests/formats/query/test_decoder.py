@@ -14,9 +14,9 @@ import pytest
 
 from kafka_formats.errors import NotFoundError, SchemaError
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
+from kafka_formats.options.settings import Format, Framing, Mode, SubjectNameStrategy
 from kafka_formats.query.decoder import QueryFormats
 from kafka_formats.registry import client as client_module
-from kafka_formats.settings import Format, Framing, Mode, SubjectNameStrategy
 from tests.config_error import config_error
 from tests.fakes.registry import FakeRegistry, registry, subjects
 from tests.formats.protobuf.messages import descriptor_set

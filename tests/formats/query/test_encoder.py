@@ -12,9 +12,9 @@ import pytest
 
 from kafka_formats.errors import NotFoundError
 from kafka_formats.options.formats import PayloadOptions, WriteFormatOptions
+from kafka_formats.options.settings import Format, Framing, SubjectNameStrategy
 from kafka_formats.query.encoder import WrittenColumn, encoder_for
 from kafka_formats.registry import client as client_module
-from kafka_formats.settings import Format, Framing, SubjectNameStrategy
 from tests.config_error import config_error
 from tests.fakes.registry import FakeRegistry, Received, Reply, registry, subjects
 

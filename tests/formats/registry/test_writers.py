@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_formats.errors import RegistryError, SchemaError
+from kafka_formats.options.settings import Format
 from kafka_formats.registry import client as client_module
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.writers import WriterSchemas
 from kafka_formats.schema_text import SchemaText
-from kafka_formats.settings import Format
 from tests.fakes.registry import Reply, registry, subjects
 
 KNOWN: dict[int | uuid.UUID, SchemaText] = {7: SchemaText('"string"')}

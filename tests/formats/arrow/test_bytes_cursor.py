@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_formats.cursor import MAX_INT_BYTES, Cursor
+from kafka_formats.arrow.bytes_cursor import MAX_INT_BYTES, Cursor
 
 NUMBERS = st.one_of(st.integers(0, 300), st.integers(0, 2**64 - 1))
 

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_formats.arrays import bounds_of, data_of, is_valid
+from kafka_formats.arrow.arrays import bounds_of, data_of, is_valid
 from kafka_formats.errors import PayloadError
-from kafka_formats.framing import Frames, GlueVersion, Group, Longs
+from kafka_formats.schema_ids.frames import Frames, GlueVersion, Group, Longs
 from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 
 HEADER_BYTES: Final = 18
@@ -84,7 +84,7 @@ def unpack(data: bytes, max_bytes: int) -> bytes:
     return found
 
 
-def glue_parts(payloads: pa.BinaryArray) -> Sequence[int]:
+def glue_splits(payloads: pa.BinaryArray) -> Sequence[int]:
     """Where to split payloads, so that a part of several unpacks to a limited size."""
     rows = np.flatnonzero(is_valid(payloads))
     _, compression, length = _header_bytes(payloads, rows)

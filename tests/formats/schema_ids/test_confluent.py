@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_formats.framing import Frames, InHeader, SchemaId, confluent_frames
-from kafka_formats.framings import FRAMES
-from kafka_formats.settings import Framing
+from kafka_formats.options.settings import Framing
+from kafka_formats.schema_ids.confluent import confluent_frames
+from kafka_formats.schema_ids.frames import Frames, InHeader, SchemaId
+from kafka_formats.schema_ids.framings import FRAMES
 from kafka_protocol.columnar.schema import HEADERS_TYPE
 
 GUID = uuid.UUID("12345678-1234-5678-1234-567812345678")

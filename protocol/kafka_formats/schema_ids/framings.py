@@ -7,9 +7,10 @@ from typing import Final
 
 import pyarrow as pa
 
-from kafka_formats.framing import Frames, confluent_frames, no_frames
-from kafka_formats.glue_framing import glue_frames, glue_parts
-from kafka_formats.settings import Framing
+from kafka_formats.options.settings import Framing
+from kafka_formats.schema_ids.confluent import confluent_frames
+from kafka_formats.schema_ids.frames import Frames, no_frames
+from kafka_formats.schema_ids.glue import glue_frames, glue_splits
 
 # (payloads, headers of the records, name of the header for these payloads) -> frames
 FRAMES: Final[Mapping[Framing, Callable[[pa.BinaryArray, pa.ListArray | None, str], Frames]]] = {
@@ -18,8 +19,8 @@ FRAMES: Final[Mapping[Framing, Callable[[pa.BinaryArray, pa.ListArray | None, st
     Framing.GLUE: glue_frames,
 }
 # Where to split payloads, so that those of a part unpack to a limited size.
-PARTS: Final[Mapping[Framing, Callable[[pa.BinaryArray], Sequence[int]]]] = {
+SPLITS: Final[Mapping[Framing, Callable[[pa.BinaryArray], Sequence[int]]]] = {
     Framing.NONE: lambda _: (),
     Framing.CONFLUENT: lambda _: (),
-    Framing.GLUE: glue_parts,
+    Framing.GLUE: glue_splits,
 }

@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_formats.arrays import null_where, with_type
+from kafka_formats.arrow.arrays import null_where, with_type
 
 
 @given(st.lists(st.tuples(st.one_of(st.none(), st.text()), st.booleans())))

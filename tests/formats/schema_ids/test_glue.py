@@ -14,18 +14,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_formats import glue_framing
 from kafka_formats.errors import PayloadError
-from kafka_formats.framing import Frames, GlueVersion
-from kafka_formats.framings import FRAMES, PARTS
-from kafka_formats.glue_framing import (
+from kafka_formats.options.settings import Framing
+from kafka_formats.schema_ids import glue
+from kafka_formats.schema_ids.frames import Frames, GlueVersion
+from kafka_formats.schema_ids.framings import FRAMES, SPLITS
+from kafka_formats.schema_ids.glue import (
     HEADER_BYTES,
     glue_frames,
-    glue_parts,
+    glue_splits,
     unpack,
     why_no_glue_frame,
 )
-from kafka_formats.settings import Framing
 from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 
 VERSION_ID = uuid.UUID("b7b4a7f0-9c96-4e4a-a687-fb5de9ef0c63")
@@ -147,8 +147,8 @@ def test_no_more_is_unpacked_than_the_limit(data: bytes, limit: int) -> None:
 
 
 def test_a_bomb_is_a_broken_payload(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert glue_framing.MAX_UNPACKED_BYTES == DEFAULT_MAX_DECOMPRESSED_BYTES
-    monkeypatch.setattr(glue_framing, "MAX_UNPACKED_BYTES", 1_000_000)
+    assert glue.MAX_UNPACKED_BYTES == DEFAULT_MAX_DECOMPRESSED_BYTES
+    monkeypatch.setattr(glue, "MAX_UNPACKED_BYTES", 1_000_000)
     bomb = HEADER + zlib.compress(bytes(1_000_001), 9)
     assert len(bomb) < 1_100
     frames = glue_frames(pa.array([OF_AWS["zlib"], bomb], pa.binary()), None, "")
@@ -171,8 +171,8 @@ def test_a_small_limit_bounds_the_memory_of_a_bomb() -> None:
 def test_the_parts_of_payloads_unpack_to_a_limited_size(
     rows: list[bytes | None], limit: int
 ) -> None:
-    with mock.patch.object(glue_framing, "MAX_UNPACKED_BYTES", limit):
-        cuts = [0, *glue_parts(pa.array(rows, pa.binary())), len(rows)]
+    with mock.patch.object(glue, "MAX_UNPACKED_BYTES", limit):
+        cuts = [0, *glue_splits(pa.array(rows, pa.binary())), len(rows)]
     assert cuts == sorted(set(cuts)) or not rows
     for start, end in pairwise(cuts):
         frames = glue_frames(pa.array(rows[start:end], pa.binary()), None, "")
@@ -182,8 +182,8 @@ def test_the_parts_of_payloads_unpack_to_a_limited_size(
 
 def test_few_payloads_are_one_part() -> None:
     payloads = pa.array([OF_AWS["zlib"], None, b""] * 10, pa.binary())
-    assert glue_parts(payloads) == []
-    assert [*PARTS[Framing.CONFLUENT](payloads)] == []
+    assert glue_splits(payloads) == []
+    assert [*SPLITS[Framing.CONFLUENT](payloads)] == []
     packed = pa.array([HEADER + bytes(1000)] * 300, pa.binary())
-    parts = glue_parts(packed)
+    parts = glue_splits(packed)
     assert np.diff([0, *parts, 300]).max() <= DEFAULT_MAX_DECOMPRESSED_BYTES // (1018 * 1032)

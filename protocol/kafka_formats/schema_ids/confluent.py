@@ -1,7 +1,7 @@
-"""The frames of payloads, which name the schema of each: payloads -> groups of one schema.
+"""The frames of Confluent's serializers: payloads and headers -> groups of one schema.
 
-Confluent's frames are before the payload (magic byte 0 and an id of 4 bytes, or magic byte 1 and a
-GUID), or in a header of the record. No schema is read here.
+They are before the payload (magic byte 0 and an id of 4 bytes, or magic byte 1 and a GUID), or in a
+header of the record.
 
 Source: Confluent's `SchemaId`, `DualSchemaIdDeserializer` and "Wire format".
 """
@@ -9,19 +9,16 @@ Source: Confluent's `SchemaId`, `DualSchemaIdDeserializer` and "Wire format".
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_formats.arrays import bounds_of, is_valid
-
-Longs: TypeAlias = npt.NDArray[np.int64]
-# None: payloads without frames have one schema.
-SchemaId: TypeAlias = "int | uuid.UUID | InHeader | GlueVersion | None"
+from kafka_formats.arrow.arrays import bounds_of, is_valid
+from kafka_formats.schema_ids.frames import Frames, Group, InHeader, Longs, SchemaId
 
 _ID_MAGIC: Final = 0
 _GUID_MAGIC: Final = 1
@@ -30,79 +27,9 @@ _GUID_BYTES: Final = 17
 _ID_WEIGHTS: Final = np.array([1 << 24, 1 << 16, 1 << 8, 1], dtype=np.int64)
 
 
-NO_FRAME: Final = b""
-
-
 def id_frame(schema_id: int) -> bytes:
     """The frame of Confluent's serializers: a magic byte and the id of the schema."""
     return bytes([_ID_MAGIC]) + schema_id.to_bytes(4, "big")
-
-
-class InHeader(NamedTuple):
-    """An id in a header, with what is after it: the message index of Protobuf.
-
-    Attributes:
-        schema_id: A number or a GUID.
-        suffix: Not empty.
-    """
-
-    schema_id: int | uuid.UUID
-    suffix: bytes
-
-    def __str__(self) -> str:
-        """The id alone."""
-        return str(self.schema_id)
-
-
-class GlueVersion(NamedTuple):
-    """The id of a version of a schema in AWS Glue."""
-
-    version_id: uuid.UUID
-
-    def __str__(self) -> str:
-        """The id alone."""
-        return str(self.version_id)
-
-
-class Group(NamedTuple):
-    """Rows whose payloads have one schema, after frames of one size.
-
-    Attributes:
-        schema_id: Names the schema.
-        frame_bytes: The size of the frame before each payload.
-        rows: In order.
-    """
-
-    schema_id: SchemaId
-    frame_bytes: int
-    rows: Longs
-
-
-def why_unframed(payload: bytes) -> str:
-    """Why a payload has no frame of Confluent's."""
-    begin = f"begins with the bytes {payload[:5].hex(' ')}" if payload else "is empty"
-    return f"it has no schema id: it {begin}, and has {len(payload)} in all"
-
-
-class Frames(NamedTuple):
-    """The groups of payloads, and rows without a frame. Null payloads are in neither.
-
-    Attributes:
-        groups: Of rows.
-        unframed: Rows, in order.
-        unpacked: All payloads with their frames, where some were compressed; else None.
-        why_unframed: Why a payload has no frame.
-    """
-
-    groups: Sequence[Group]
-    unframed: Longs
-    unpacked: pa.BinaryArray | None = None
-    why_unframed: Callable[[bytes], str] = why_unframed
-
-
-def no_frames(payloads: pa.BinaryArray, _headers: pa.ListArray | None, _header: str) -> Frames:
-    """One group with all payloads."""
-    return Frames([Group(None, 0, np.flatnonzero(is_valid(payloads)))], _NO_ROWS)
 
 
 def confluent_frames(payloads: pa.BinaryArray, headers: pa.ListArray | None, header: str) -> Frames:
@@ -123,9 +50,6 @@ def confluent_frames(payloads: pa.BinaryArray, headers: pa.ListArray | None, hea
         valid = valid & ~has_header
     prefixed, without = _in_prefixes(payloads, np.flatnonzero(valid))
     return Frames([*groups, *prefixed], np.sort(np.concatenate([without, _rows(unframed)])))
-
-
-_NO_ROWS: Final[Longs] = np.empty(0, dtype=np.int64)
 
 
 def _rows(rows: Sequence[int]) -> Longs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from kafka_formats.types import as_nullable
+from kafka_formats.arrow.types import as_nullable
 
 
 def test_all_parts_but_the_keys_of_maps_are_nullable() -> None:
