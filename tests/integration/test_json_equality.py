@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType, _parse_datatype_string
 
 from kafka_formats.json.ddl import parse_ddl
 from kafka_formats.json.encode import encode
-from kafka_formats.json.reader import reader_for
+from kafka_formats.json.reader import decoder_for
 from kafka_spark_source.arrow_types import to_arrow, to_spark
 from tests.formats.times import as_numbers
 
@@ -83,7 +83,7 @@ def compare(spark: SparkSession, documents: Sequence[str], types: Sequence[str] 
     payloads = pa.array([each.encode("utf-8", "surrogatepass") for each in documents])
     for name in types:
         data_type = parse_ddl(f"a {name}")
-        reader = reader_for(data_type)
+        reader = decoder_for(data_type)
         # Again and again, so that Arrow's reader gets blocks of the same.
         found = reader.decode(payloads, 0)
         values, is_broken = expected[name]

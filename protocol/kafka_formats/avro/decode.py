@@ -9,7 +9,7 @@ from kafka_formats.arrow.arrays import bounds_of, data_of, in_rows, is_valid
 from kafka_formats.arrow.bytes_cursor import Cursor
 from kafka_formats.avro.plan import Plan
 from kafka_formats.avro.vectorised import read
-from kafka_formats.payloads import Decoded
+from kafka_formats.payload.format import Decoded
 
 
 def decode(payloads: pa.BinaryArray, plan: Plan, skipped_bytes: int = 0) -> Decoded:

@@ -12,16 +12,15 @@ from kafka_formats.avro.plan import Plan, Struct, resolve
 from kafka_formats.avro.projection import project
 from kafka_formats.avro.scalar import read_payload
 from kafka_formats.avro.schema import Schema, parse_schema
-from kafka_formats.codec import WriterOf
 from kafka_formats.errors import PayloadError
-from kafka_formats.payloads import Decoded
+from kafka_formats.payload.format import Decoded, SchemaById
+from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.schema_ids.frames import SchemaId
-from kafka_formats.schema_text import SchemaText
 
 
 @dataclass(frozen=True, slots=True)
-class AvroReader:
-    """Reads payloads with a plan; a `PayloadReader`."""
+class AvroDecoder:
+    """Reads payloads with a plan; a `PayloadDecoder`."""
 
     plan: Plan
 
@@ -48,7 +47,7 @@ def parsed(schema: SchemaText) -> Schema:
 
 
 @lru_cache(maxsize=1_000)
-def reader_for(writer: SchemaText, reader: SchemaText, wanted: pa.DataType) -> AvroReader:
+def decoder_for(writer: SchemaText, reader: SchemaText, wanted: pa.DataType) -> AvroDecoder:
     """The reader of what was written with one schema, as the wanted part of another.
 
     It reads no further than the last field that is wanted, so it finds no damage after that.
@@ -56,7 +55,7 @@ def reader_for(writer: SchemaText, reader: SchemaText, wanted: pa.DataType) -> A
     Raises:
         SchemaError: A schema is invalid, or they do not fit each other.
     """
-    return AvroReader(_without_rest(resolve(parsed(writer), project(parsed(reader), wanted))))
+    return AvroDecoder(_without_rest(resolve(parsed(writer), project(parsed(reader), wanted))))
 
 
 def _without_rest(plan: Plan) -> Plan:
@@ -68,25 +67,25 @@ def _without_rest(plan: Plan) -> Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class AvroReaders:
+class AvroDecoders:
     """The readers of payloads of several writers, as one type. It is pickled with tasks.
 
     Attributes:
         reader: The schema to read as.
         wanted: The type to read as: all of the schema, or a part.
-        writer_of: The schema with an id; raises SchemaError if there is none. None where payloads
-            have no frames, and all have the reader's schema.
+        schema_by_id: Finds the schemas of writers. None where payloads have no frames, and all have
+            the schema to read as.
     """
 
     reader: SchemaText
     wanted: pa.DataType
-    writer_of: WriterOf | None
+    schema_by_id: SchemaById | None
 
-    def __call__(self, schema_id: SchemaId) -> AvroReader:
+    def __call__(self, schema_id: SchemaId) -> AvroDecoder:
         """The reader of the payloads of a schema.
 
         Raises:
             SchemaError: There is no such schema, or it does not fit the reader's.
         """
-        writer = self.reader if self.writer_of is None else self.writer_of(schema_id)
-        return reader_for(writer, self.reader, self.wanted)
+        writer = self.reader if self.schema_by_id is None else self.schema_by_id(schema_id)
+        return decoder_for(writer, self.reader, self.wanted)

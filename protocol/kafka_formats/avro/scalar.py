@@ -39,10 +39,10 @@ def read_payload(plan: Plan, payload: bytes | memoryview) -> Any:
     Raises:
         PayloadError: The payload does not have the schema. Names the field.
     """
-    return PayloadReader(payload, 0).read(plan, "")
+    return PayloadCursor(payload, 0).read(plan, "")
 
 
-class PayloadReader:
+class PayloadCursor:
     """A position in one payload."""
 
     def __init__(self, payload: bytes | memoryview, at: int) -> None:
@@ -193,15 +193,15 @@ class PayloadReader:
 
 _EXACT: Final = decimal.Context(prec=38)
 _FLOATS: Final[Mapping[str, struct.Struct]] = {"float": _FLOAT, "double": _DOUBLE}
-_READERS: Final[Mapping[type, Callable[[PayloadReader, Any, str], Any]]] = {
-    Null: PayloadReader.null,
-    Number: PayloadReader.number,
-    Boolean: PayloadReader.boolean,
-    Bytes: PayloadReader.bytes_,
-    Symbol: PayloadReader.symbol,
-    Decimal: PayloadReader.decimal,
-    Struct: PayloadReader.struct,
-    Items: PayloadReader.items,
-    Choice: PayloadReader.choice,
-    Member: PayloadReader.member,
+_READERS: Final[Mapping[type, Callable[[PayloadCursor, Any, str], Any]]] = {
+    Null: PayloadCursor.null,
+    Number: PayloadCursor.number,
+    Boolean: PayloadCursor.boolean,
+    Bytes: PayloadCursor.bytes_,
+    Symbol: PayloadCursor.symbol,
+    Decimal: PayloadCursor.decimal,
+    Struct: PayloadCursor.struct,
+    Items: PayloadCursor.items,
+    Choice: PayloadCursor.choice,
+    Member: PayloadCursor.member,
 }

@@ -41,7 +41,7 @@ from kafka_formats.avro.plan import (
     Struct,
     Symbol,
 )
-from kafka_formats.avro.scalar import PayloadReader
+from kafka_formats.avro.scalar import PayloadCursor
 from kafka_formats.errors import PayloadError
 from kafka_protocol.columnar.arrow_memory import array_of
 
@@ -179,7 +179,7 @@ def _skip_items(plan: Items, cursor: Cursor) -> None:
 
 def _one_by_one(plan: Items, part: Cursor, count: int) -> list[Any]:
     """The next items of the only slot; none if one of them is broken."""
-    reader = PayloadReader(part.data.data[: part.end[0]], int(part.at[0]))
+    reader = PayloadCursor(part.data.data[: part.end[0]], int(part.at[0]))
     try:
         values = [reader.read(plan.item, "") for _ in range(count)]
     except PayloadError:

@@ -10,16 +10,16 @@ import pyarrow as pa
 from kafka_formats.avro.encode import encode
 from kafka_formats.avro.reader import parsed
 from kafka_formats.avro.schema import Schema
-from kafka_formats.schema_text import SchemaText
+from kafka_formats.payload.schema_text import SchemaText
 
 
 @dataclass(frozen=True, slots=True)
-class AvroWriter:
+class AvroEncoder:
     """Encodes values with a schema. It is pickled with tasks."""
 
     schema: SchemaText
 
-    def __call__(self, values: pa.Array) -> pa.BinaryArray:
+    def encode(self, values: pa.Array) -> pa.BinaryArray:
         """Encode values without nulls, one payload each.
 
         Raises:
@@ -34,7 +34,7 @@ class AvroWriter:
         Raises:
             SchemaError: They cannot. Names the field.
         """
-        self(pa.array([], data_type))
+        self.encode(pa.array([], data_type))
 
 
 @lru_cache(maxsize=100)

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 import pyarrow as pa
 
 from kafka_formats.errors import SchemaError
-from kafka_formats.schema_text import SchemaText
+from kafka_formats.payload.schema_text import SchemaText
 
 Node: TypeAlias = "dict[str, Any]"
 

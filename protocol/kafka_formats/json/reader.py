@@ -14,16 +14,17 @@ import pyarrow as pa
 from kafka_formats.arrow.arrays import without_first
 from kafka_formats.errors import PayloadError
 from kafka_formats.json.documents import root_converter
-from kafka_formats.json.vectorised import JsonDecoder, has_arrow_form
-from kafka_formats.payloads import Decoded, decode_present
+from kafka_formats.json.vectorised import TypeDecoder, has_arrow_form
+from kafka_formats.payload.columns import decode_present
+from kafka_formats.payload.format import Decoded
 from kafka_formats.schema_ids.frames import SchemaId
 
 
 @dataclass(frozen=True, slots=True)
-class JsonReader:
+class JsonDecoder:
     """Reads payloads as one type."""
 
-    decoder: JsonDecoder
+    decoder: TypeDecoder
 
     def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
         """Decode payloads after frames of one size."""
@@ -41,15 +42,15 @@ class JsonReader:
 
 
 @lru_cache(maxsize=100)
-def reader_for(wanted: pa.DataType) -> JsonReader:
+def decoder_for(wanted: pa.DataType) -> JsonDecoder:
     """The reader of payloads as a type."""
     is_objects = pa.types.is_list(wanted) and pa.types.is_struct(wanted.value_type)
     by_arrow = has_arrow_form(wanted) and not is_objects
-    return JsonReader(JsonDecoder(wanted, root_converter(wanted), by_arrow))
+    return JsonDecoder(TypeDecoder(wanted, root_converter(wanted), by_arrow))
 
 
 @dataclass(frozen=True, slots=True)
-class JsonReaders:
+class JsonDecoders:
     """The readers of payloads of any schema, as one type. It is pickled with tasks.
 
     Attributes:
@@ -58,6 +59,6 @@ class JsonReaders:
 
     wanted: pa.DataType
 
-    def __call__(self, _schema_id: SchemaId) -> JsonReader:
+    def __call__(self, _schema_id: SchemaId) -> JsonDecoder:
         """The reader of the payloads of a schema: the same for all."""
-        return reader_for(self.wanted)
+        return decoder_for(self.wanted)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from kafka_formats.errors import SchemaError
 from kafka_formats.json.ddl import parse_ddl
 from kafka_formats.json.json_schema import arrow_type, title_of
-from kafka_formats.schema_text import SchemaText
+from kafka_formats.payload.schema_text import SchemaText
 
 
 def _is_json_schema(schema: SchemaText) -> bool:

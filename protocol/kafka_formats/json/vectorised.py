@@ -20,7 +20,7 @@ import pyarrow.json as pj
 
 from kafka_formats.errors import PayloadError
 from kafka_formats.json.documents import Convert, parse
-from kafka_formats.payloads import Decoded
+from kafka_formats.payload.format import Decoded
 
 _ROW: Final = secrets.token_hex(8)
 _VALUE: Final = "v"
@@ -46,7 +46,7 @@ def has_arrow_form(data_type: pa.DataType) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class JsonDecoder:
+class TypeDecoder:
     """Decodes payloads to a type.
 
     Attributes:

@@ -8,16 +8,16 @@ import pyarrow as pa
 
 from kafka_formats.json.encode import check_type, encode
 from kafka_formats.json.schema import check_written
-from kafka_formats.schema_text import SchemaText
+from kafka_formats.payload.schema_text import SchemaText
 
 
 @dataclass(frozen=True, slots=True)
-class JsonWriter:
+class JsonEncoder:
     """Encodes values with a schema. It is pickled with tasks."""
 
     schema: SchemaText
 
-    def __call__(self, values: pa.Array) -> pa.BinaryArray:
+    def encode(self, values: pa.Array) -> pa.BinaryArray:
         """Encode values without nulls, one payload each.
 
         Raises:

@@ -9,9 +9,9 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 
 from kafka_formats.errors import SchemaError
+from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf.compiler import compiled
 from kafka_formats.protobuf.names import messages_in, name_meant
-from kafka_formats.schema_text import SchemaText
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor

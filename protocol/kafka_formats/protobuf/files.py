@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 
+from kafka_formats.payload.schema_text import DESCRIPTOR_SET, SchemaFile, SchemaText
 from kafka_formats.protobuf.compiler import compiled, is_built_in
-from kafka_formats.schema_text import DESCRIPTOR_SET, SchemaFile, SchemaText
 
 
 def files_to_register(schema: SchemaText) -> Sequence[SchemaFile]:

@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from kafka_formats.errors import SchemaError
+from kafka_formats.payload.schema_text import DESCRIPTOR_SET, SchemaText
 from kafka_formats.protobuf.compiler import compiled, serialised
 from kafka_formats.protobuf.names import messages_in
-from kafka_formats.schema_text import DESCRIPTOR_SET, SchemaText
 
 if TYPE_CHECKING:
     from kafka_formats.protobuf.indexes import Index

@@ -18,9 +18,10 @@ from google.protobuf.message_factory import GetMessageClass
 
 from kafka_formats.arrow.arrays import bounds_of, data_of
 from kafka_formats.arrow.bytes_cursor import Cursor
-from kafka_formats.codec import WriterOf
 from kafka_formats.errors import PayloadError, SchemaError
-from kafka_formats.payloads import Decoded, decode_present
+from kafka_formats.payload.columns import decode_present
+from kafka_formats.payload.format import Decoded, SchemaById
+from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf.collect import collect
 from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
 from kafka_formats.protobuf.indexes import CONFLUENT, GLUE, Index, IndexStyle, read_index
@@ -29,7 +30,6 @@ from kafka_formats.protobuf.outline import messages_of
 from kafka_formats.protobuf.plan import Struct, plan_for
 from kafka_formats.protobuf.vectorised import read
 from kafka_formats.schema_ids.frames import GlueVersion, InHeader, SchemaId
-from kafka_formats.schema_text import SchemaText
 
 # Fewer payloads are parsed faster one by one.
 _MANY: Final = 64
@@ -38,7 +38,7 @@ _FIRST: Final[Index] = (0,)
 
 
 @dataclass(frozen=True, slots=True)
-class MessageReader:
+class MessageDecoder:
     """Parses payloads without frames as one message.
 
     Attributes:
@@ -90,8 +90,8 @@ class MessageReader:
 
 
 @dataclass(frozen=True, slots=True)
-class ProtobufReader:
-    """Reads the payloads of one writer's schema; a `PayloadReader`.
+class ProtobufDecoder:
+    """Reads the payloads of one writer's schema; a `PayloadDecoder`.
 
     Attributes:
         reader: Reads the message that a query wants.
@@ -101,7 +101,7 @@ class ProtobufReader:
         style: How indexes are written.
     """
 
-    reader: MessageReader
+    reader: MessageDecoder
     writer: Mapping[Index, str] | None
     index: Index | None = None
     style: IndexStyle = CONFLUENT
@@ -196,7 +196,7 @@ class ProtobufReader:
 
 
 @lru_cache(maxsize=100)
-def message_reader(files: bytes, name: str, wanted: pa.DataType) -> MessageReader:
+def message_decoder(files: bytes, name: str, wanted: pa.DataType) -> MessageDecoder:
     """The reader of a message, made once for a process.
 
     Raises:
@@ -205,42 +205,42 @@ def message_reader(files: bytes, name: str, wanted: pa.DataType) -> MessageReade
     message = message_of(files, name)
     found: Any = GetMessageClass(message)
     plan = plan_for(message, wanted)
-    return MessageReader(found, name, plan, layout_for(message, plan))
+    return MessageDecoder(found, name, plan, layout_for(message, plan))
 
 
 @dataclass(frozen=True, slots=True)
-class ProtobufReaders:
+class ProtobufDecoders:
     """The readers of payloads of several writers, as one type. It is pickled with tasks.
 
     Attributes:
         files: The compiled files of the schema to read as.
         name: The message to read as.
         wanted: The type to read as: all of the message, or a part.
-        writer_of: The schema with an id; raises SchemaError if there is none. None where payloads
-            have no frames, and all have the reader's schema.
+        schema_by_id: Finds the schemas of writers. None where payloads have no frames, and all have
+            the schema to read as.
     """
 
     files: bytes
     name: str
     wanted: pa.DataType
-    writer_of: WriterOf | None
+    schema_by_id: SchemaById | None
 
-    def __call__(self, schema_id: SchemaId) -> ProtobufReader:
+    def __call__(self, schema_id: SchemaId) -> ProtobufDecoder:
         """The reader of the payloads of a schema.
 
         Raises:
             SchemaError: There is no such schema.
         """
-        reader = message_reader(self.files, self.name, self.wanted)
-        if self.writer_of is None:
-            return ProtobufReader(reader, None)
+        reader = message_decoder(self.files, self.name, self.wanted)
+        if self.schema_by_id is None:
+            return ProtobufDecoder(reader, None)
         if isinstance(schema_id, InHeader):
-            writer = messages_of(self.writer_of(schema_id.schema_id))
-            return ProtobufReader(reader, writer, _index_in_header(schema_id.suffix))
+            writer = messages_of(self.schema_by_id(schema_id.schema_id))
+            return ProtobufDecoder(reader, writer, _index_in_header(schema_id.suffix))
         if isinstance(schema_id, GlueVersion):
-            writer = GLUE.by_index(messages_of(self.writer_of(schema_id)))
-            return ProtobufReader(reader, writer, style=GLUE)
-        return ProtobufReader(reader, messages_of(self.writer_of(schema_id)))
+            writer = GLUE.by_index(messages_of(self.schema_by_id(schema_id)))
+            return ProtobufDecoder(reader, writer, style=GLUE)
+        return ProtobufDecoder(reader, messages_of(self.schema_by_id(schema_id)))
 
 
 def _index_in_header(suffix: bytes) -> Index:
@@ -253,12 +253,12 @@ def _index_in_header(suffix: bytes) -> Index:
     return index
 
 
-def readers_of(
-    schema: SchemaText, wanted: pa.DataType, writer_of: WriterOf | None
-) -> ProtobufReaders:
+def decoders_of(
+    schema: SchemaText, wanted: pa.DataType, schema_by_id: SchemaById | None
+) -> ProtobufDecoders:
     """The readers of a schema's payloads, compiled on the driver.
 
     Raises:
         SchemaError: The schema is invalid, or does not have what is wanted.
     """
-    return ProtobufReaders(files_of(schema), name_in(schema), wanted, writer_of)
+    return ProtobufDecoders(files_of(schema), name_in(schema), wanted, schema_by_id)

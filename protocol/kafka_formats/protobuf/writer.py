@@ -9,14 +9,14 @@ from typing import Any
 import pyarrow as pa
 from google.protobuf.message_factory import GetMessageClass
 
+from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
 from kafka_formats.protobuf.encode import encode
 from kafka_formats.protobuf.plan import Struct, plan_to_write
-from kafka_formats.schema_text import SchemaText
 
 
 @dataclass(frozen=True, slots=True)
-class ProtobufWriter:
+class ProtobufEncoder:
     """Encodes structs as a message. It is pickled with tasks.
 
     Attributes:
@@ -27,7 +27,7 @@ class ProtobufWriter:
     files: bytes
     name: str
 
-    def __call__(self, values: pa.Array) -> pa.BinaryArray:
+    def encode(self, values: pa.Array) -> pa.BinaryArray:
         """Encode values without nulls, one payload each.
 
         Raises:
@@ -52,10 +52,10 @@ def _parts(files: bytes, name: str, data_type: pa.DataType) -> tuple[Struct, Any
     return plan_to_write(message, data_type), GetMessageClass(message)
 
 
-def writer_of(schema: SchemaText) -> ProtobufWriter:
+def encoder_of(schema: SchemaText) -> ProtobufEncoder:
     """The writer of a schema, compiled on the driver.
 
     Raises:
         SchemaError: The schema is invalid.
     """
-    return ProtobufWriter(files_of(schema), name_in(schema))
+    return ProtobufEncoder(files_of(schema), name_in(schema))

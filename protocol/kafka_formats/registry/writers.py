@@ -9,10 +9,10 @@ from typing import Final
 
 from kafka_formats.errors import NotFoundError, SchemaError
 from kafka_formats.options.settings import Format
+from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.registry.schemas import Kind, RegisteredSchema
 from kafka_formats.registry.sources import SourceConfig, source_with
 from kafka_formats.schema_ids.frames import GlueVersion, InHeader, SchemaId
-from kafka_formats.schema_text import SchemaText
 
 # The names of formats in a registry.
 KINDS: Final[Mapping[Format, Kind]] = {
@@ -34,7 +34,7 @@ def schema_text_of(schema: RegisteredSchema, format_: Format, what: str) -> Sche
 
 
 @dataclass(frozen=True, slots=True)
-class WriterSchemas:
+class SchemasById:
     """Finds the schema with an id. It is pickled with tasks.
 
     Attributes:

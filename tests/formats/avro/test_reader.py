@@ -8,10 +8,10 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from kafka_formats.avro.reader import AvroReaders, parsed, reader_for
+from kafka_formats.avro.reader import AvroDecoders, decoder_for, parsed
 from kafka_formats.avro.types import arrow_type
 from kafka_formats.errors import SchemaError
-from kafka_formats.schema_text import SchemaText
+from kafka_formats.payload.schema_text import SchemaText
 from tests.formats.avro.payloads import varint, with_length
 
 LINE = '{"type": "record", "name": "Line", "fields": [{"name": "sku", "type": "string"}]}'
@@ -35,38 +35,38 @@ ID = pa.struct([pa.field("id", pa.int64())])
 
 
 def test_a_schema_may_refer_to_others() -> None:
-    found = reader_for(ORDER, ORDER, WHOLE).decode(pa.array([PAYLOAD], pa.binary()), 0)
+    found = decoder_for(ORDER, ORDER, WHOLE).decode(pa.array([PAYLOAD], pa.binary()), 0)
     assert found.values.to_pylist() == [{"id": 5, "line": {"sku": "abc"}, "note": "note"}]
     with pytest.raises(SchemaError, match="Line"):
         parsed(SchemaText(ORDER.text))
 
 
 def test_readers_are_made_once() -> None:
-    again = pickle.loads(pickle.dumps(AvroReaders(ORDER, WHOLE, None)))
-    assert again(None) is reader_for(ORDER, ORDER, WHOLE)
+    again = pickle.loads(pickle.dumps(AvroDecoders(ORDER, WHOLE, None)))
+    assert again(None) is decoder_for(ORDER, ORDER, WHOLE)
 
 
 def test_the_writer_follows_from_the_id() -> None:
     old = SchemaText(
         '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}'
     )
-    readers = AvroReaders(ORDER, ID, {1: ORDER, 2: old}.__getitem__)  # type: ignore[arg-type]
-    assert readers(1) is reader_for(ORDER, ORDER, ID)
+    readers = AvroDecoders(ORDER, ID, {1: ORDER, 2: old}.__getitem__)  # type: ignore[arg-type]
+    assert readers(1) is decoder_for(ORDER, ORDER, ID)
     found = readers(2).decode(pa.array([varint(7)], pa.binary()), 0)
     assert found.values.to_pylist() == [{"id": 7}]
 
 
 def test_nothing_is_read_after_the_last_wanted_field() -> None:
     rows = pa.array([PAYLOAD, varint(5), varint(5) + b"\xff", b""], pa.binary())
-    found = reader_for(ORDER, ORDER, ID).decode(rows, 0)
+    found = decoder_for(ORDER, ORDER, ID).decode(rows, 0)
     assert found.is_broken.tolist() == [False, False, False, True]
     assert found.values.slice(0, 3).to_pylist() == [{"id": 5}] * 3
     note = pa.struct([pa.field("note", pa.string())])
-    assert reader_for(ORDER, ORDER, note).decode(rows, 0).is_broken.tolist()[1:] == [True] * 3
-    none = reader_for(ORDER, ORDER, pa.struct([])).decode(rows, 0)
+    assert decoder_for(ORDER, ORDER, note).decode(rows, 0).is_broken.tolist()[1:] == [True] * 3
+    none = decoder_for(ORDER, ORDER, pa.struct([])).decode(rows, 0)
     assert none.values.to_pylist() == [{}] * 4
 
 
 def test_a_broken_payload_is_explained() -> None:
-    error = reader_for(ORDER, ORDER, WHOLE).explain(PAYLOAD[:-1])
+    error = decoder_for(ORDER, ORDER, WHOLE).explain(PAYLOAD[:-1])
     assert error.field == "note"

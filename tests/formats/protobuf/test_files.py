@@ -9,8 +9,8 @@ import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from kafka_formats.errors import SchemaError
+from kafka_formats.payload.schema_text import DESCRIPTOR_SET, SchemaText, descriptor_set_text
 from kafka_formats.protobuf.files import files_to_register
-from kafka_formats.schema_text import DESCRIPTOR_SET, SchemaText, descriptor_set_text
 from tests.formats.protobuf.messages import descriptor_set
 
 FILES = {

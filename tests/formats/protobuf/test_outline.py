@@ -8,10 +8,10 @@ import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from kafka_formats.errors import SchemaError
+from kafka_formats.payload.schema_text import DESCRIPTOR_SET, SchemaText
 from kafka_formats.protobuf.compiler import compiled
 from kafka_formats.protobuf.names import messages_in
 from kafka_formats.protobuf.outline import messages_of
-from kafka_formats.schema_text import DESCRIPTOR_SET, SchemaText
 
 PLAIN = 'syntax = "proto3"; message A { int32 x = 1; } message B { message C {} message D {} }'
 TANGLED = """

@@ -16,16 +16,16 @@ from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_formats.codecs import CODECS
 from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.options.settings import Format
-from kafka_formats.payloads import Decoded
+from kafka_formats.payload.format import Decoded
+from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf import reader as protobuf_reader
+from kafka_formats.query.formats import FORMATS
 from kafka_formats.schema_ids.frames import InHeader
-from kafka_formats.schema_text import SchemaText
 from tests.formats.protobuf.messages import message_class
 
-PROTOBUF = CODECS[Format.PROTOBUF]
+PROTOBUF = FORMATS[Format.PROTOBUF]
 SCALARS = {
     "double": st.floats(),
     "float": st.floats(width=32),
@@ -144,7 +144,7 @@ def in_order(row: dict[str, Any] | None) -> Any:
 def decode(payloads: Sequence[bytes | None], many: int = protobuf_reader._MANY) -> Decoded:
     """Decode payloads, all at once if there are as many."""
     with mock.patch.object(protobuf_reader, "_MANY", many):
-        found = PROTOBUF.readers(ALL, TYPE, None)(None).decode(pa.array(payloads, pa.binary()), 0)
+        found = PROTOBUF.decoders(ALL, TYPE, None)(None).decode(pa.array(payloads, pa.binary()), 0)
     found.values.validate(full=True)
     assert found.values.type == TYPE
     assert len(found.values) == len(payloads)
@@ -163,7 +163,7 @@ def check(payloads: Sequence[bytes | None]) -> None:
 
 
 def check_values(payloads: Sequence[bytes | None], found: Decoded) -> None:
-    reader = PROTOBUF.readers(ALL, TYPE, None)(None)
+    reader = PROTOBUF.decoders(ALL, TYPE, None)(None)
     for payload, value, is_broken in zip(
         payloads, found.values.to_pylist(), found.is_broken.tolist(), strict=True
     ):
@@ -218,7 +218,7 @@ def test_fault_64_hostile_payloads_are_broken_alone(payload: bytes) -> None:
 @pytest.mark.usefixtures("many")
 def test_a_slice_after_frames() -> None:
     payloads = pa.array([b"xx", b"frame" + All(one=4).SerializeToString(), None], pa.binary())
-    found = PROTOBUF.readers(ALL, TYPE, None)(None).decode(payloads.slice(1), 5)
+    found = PROTOBUF.decoders(ALL, TYPE, None)(None).decode(payloads.slice(1), 5)
     assert found.is_broken.tolist() == [False, False]
     assert found.values.field("one").to_pylist() == [4, None]
     assert found.values.is_valid().to_pylist() == [True, False]
@@ -251,7 +251,7 @@ def test_times(seconds: int, nanos: int, micros: int | None) -> None:
     found.took.add(seconds=seconds, nanos=nanos)
     to = PROTOBUF.type_of(TIMES)
     good = pa.array([b"", found.SerializeToString(), b""], pa.binary())
-    reader = PROTOBUF.readers(TIMES, to, None)(None)
+    reader = PROTOBUF.decoders(TIMES, to, None)(None)
     decoded = reader.decode(good, 0)
     assert decoded.is_broken.tolist() == [False, micros is None, False]
     assert decoded.values.type == to
@@ -285,7 +285,7 @@ def test_proto2() -> None:
         b"\x08\x01\x20\x09",
         b"\x08\x01\x4b\x4c",
     ]
-    reader = PROTOBUF.readers(OLD, to, None)(None)
+    reader = PROTOBUF.decoders(OLD, to, None)(None)
     found = reader.decode(pa.array(payloads, pa.binary()), 0)
     assert found.is_broken.tolist() == [False, False, True, False, True]
     assert reader.explain(payloads[2]).reason == "it lacks required fields: must"
@@ -315,7 +315,7 @@ def test_a_part_of_a_message_that_contains_itself() -> None:
         PROTOBUF.type_of(schema)
     to = pa.struct([("a", pa.struct([("x", pa.int32())])), ("x", pa.int32())])
     PROTOBUF.check_part(schema, to)
-    found = PROTOBUF.readers(schema, to, None)(None).decode(pa.array([b"\x12\x02\x08\x05"]), 0)
+    found = PROTOBUF.decoders(schema, to, None)(None).decode(pa.array([b"\x12\x02\x08\x05"]), 0)
     assert found.values.to_pylist() == [{"a": {"x": 5}, "x": None}]
 
 
@@ -344,7 +344,7 @@ WRITER = SchemaText('syntax = "proto3"; package p; message A { message All {} } 
 
 @pytest.mark.usefixtures("many")
 def test_the_message_index_is_that_of_the_writers_schema() -> None:
-    readers = PROTOBUF.readers(ALL, TYPE, lambda _: WRITER)
+    readers = PROTOBUF.decoders(ALL, TYPE, lambda _: WRITER)
     body = All(one=4).SerializeToString()
     frames = [b"\x02\x02", b"\x00", b"\x04\x00\x00", b"\x02\x0c", b"\x80", b""]
     payloads = pa.array([b"frame" + each + body for each in frames], pa.binary())
@@ -361,7 +361,7 @@ def test_the_message_index_is_that_of_the_writers_schema() -> None:
 
 @pytest.mark.usefixtures("many")
 def test_the_message_index_in_a_header() -> None:
-    readers = PROTOBUF.readers(ALL, TYPE, lambda _: WRITER)
+    readers = PROTOBUF.decoders(ALL, TYPE, lambda _: WRITER)
     body = pa.array([All(one=4).SerializeToString()], pa.binary())
     assert readers(InHeader(1, b"\x02\x02")).decode(body, 0).is_broken.tolist() == [False]
     assert readers(InHeader(1, b"\x00")).decode(body, 0).is_broken.tolist() == [True]
@@ -374,6 +374,6 @@ def test_the_message_index_in_a_header() -> None:
 
 
 def test_an_unnamed_reason_is_never_given() -> None:
-    error = PROTOBUF.readers(ALL, TYPE, None)(None).explain(b"\x08")
+    error = PROTOBUF.decoders(ALL, TYPE, None)(None).explain(b"\x08")
     assert isinstance(error, PayloadError)
     assert "Wire format was corrupt" in error.reason

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from kafka_formats.arrow.arrays import bounds_of, data_of
 from kafka_formats.arrow.bytes_cursor import Cursor
+from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf.descriptors import files_of, message_of
 from kafka_formats.protobuf.layout import layout_for
 from kafka_formats.protobuf.plan import plan_for
 from kafka_formats.protobuf.vectorised import read
-from kafka_formats.schema_text import SchemaText
 from tests.formats.arrow.test_bytes_cursor import varint
 from tests.formats.protobuf.messages import message_class
 from tests.formats.protobuf.test_reader import ALL, PROTOBUF, TIMES, TYPE, All, messages

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from kafka_formats.codecs import CODECS
 from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.options.settings import Format
-from kafka_formats.schema_text import SchemaText
+from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.query.formats import FORMATS
 from tests.formats.protobuf.messages import message_class
 from tests.formats.protobuf.test_reader import (
     ALL,
@@ -24,7 +24,7 @@ from tests.formats.protobuf.test_reader import (
     messages,
 )
 
-PROTOBUF = CODECS[Format.PROTOBUF]
+PROTOBUF = FORMATS[Format.PROTOBUF]
 
 
 @given(messages())
@@ -33,7 +33,7 @@ def test_there_and_back(found: Any) -> None:
         found.ClearField("e")
     found.es[:] = [each for each in found.es if each in {0, 1, -5}]
     row = expected(found)
-    payloads = PROTOBUF.writer(ALL)(pa.array([row, row], TYPE))
+    payloads = PROTOBUF.encoder(ALL).encode(pa.array([row, row], TYPE))
     again = All.FromString(payloads[1].as_py())
     # Not `==`: NaN is none.
     assert repr(in_order(expected(again))) == repr(in_order(row))
@@ -47,26 +47,26 @@ def test_times(micros: int) -> None:
     row = pa.StructArray.from_arrays(
         [numbers.view(pa.timestamp("us", tz="UTC")), took], names=["at", "took"]
     )
-    found = message_class(TIMES, "Times").FromString(PROTOBUF.writer(TIMES)(row)[0].as_py())
+    found = message_class(TIMES, "Times").FromString(PROTOBUF.encoder(TIMES).encode(row)[0].as_py())
     assert found.at.seconds * 1_000_000 + found.at.nanos // 1_000 == micros
     assert found.at.nanos >= 0
     (duration,) = found.took
     assert duration.seconds * 1_000_000 + int(duration.nanos / 1_000) == micros
     assert duration.seconds * duration.nanos >= 0
-    again = PROTOBUF.readers(TIMES, to, None)(None).decode(PROTOBUF.writer(TIMES)(row), 0)
+    again = PROTOBUF.decoders(TIMES, to, None)(None).decode(PROTOBUF.encoder(TIMES).encode(row), 0)
     assert again.values.field("at").equals(row.field("at"))
 
 
 def test_fields_that_a_column_lacks_are_absent() -> None:
-    writer = PROTOBUF.writer(OLD)
+    encoder = PROTOBUF.encoder(OLD)
     values = pa.array([{"must": 4}], pa.struct([("must", pa.int32())]))
-    assert writer(values)[0].as_py() == b"\x08\x04"
-    writer.check(pa.struct([pa.field("must", pa.int32(), nullable=False)]))
+    assert encoder.encode(values)[0].as_py() == b"\x08\x04"
+    encoder.check(pa.struct([pa.field("must", pa.int32(), nullable=False)]))
     with pytest.raises(SchemaError, match="lacks the required fields must"):
-        writer.check(pa.struct([("may", pa.int32())]))
+        encoder.check(pa.struct([("may", pa.int32())]))
     inner = pa.struct([("must", pa.int32()), ("rows", pa.list_(pa.struct([("y", pa.int32())])))])
     with pytest.raises(SchemaError, match=r"there is no field 'rows\[\]\.y'; there are x"):
-        writer.check(inner)
+        encoder.check(inner)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_value_that_does_not_fit(
 ) -> None:
     schema = OLD if "must" in row else ALL
     with pytest.raises(PayloadError) as caught:
-        PROTOBUF.writer(schema)(pa.array([row], kind))
+        PROTOBUF.encoder(schema).encode(pa.array([row], kind))
     assert caught.value.field == field
     assert reason in caught.value.reason
 

@@ -15,7 +15,7 @@ import pytest
 from kafka_formats.errors import MalformedRecordError
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import Format, Framing, Mode
-from kafka_formats.query.decoder import QueryFormats
+from kafka_formats.query.read import QueryFormats
 from tests.config_error import config_error
 from tests.fakes.glue import glue, version_id
 from tests.fakes.registry import FakeRegistry, registry

@@ -15,9 +15,9 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 
 from kafka_formats.options.formats import PayloadOptions, WriteFormatOptions
 from kafka_formats.options.settings import Format, Framing
-from kafka_formats.query.encoder import WrittenColumn, encoder_for
+from kafka_formats.payload.schema_text import SchemaText, descriptor_set_text
+from kafka_formats.query.write import WrittenColumn, encoder_for
 from kafka_formats.registry import client as client_module
-from kafka_formats.schema_text import SchemaText, descriptor_set_text
 from tests.config_error import config_error
 from tests.fakes.registry import FakeRegistry, Received, Reply, registry
 from tests.formats.protobuf.messages import descriptor_set, message_class

@@ -10,10 +10,10 @@ import pytest
 
 from kafka_formats.errors import RegistryError, SchemaError
 from kafka_formats.options.settings import Format
+from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.registry import client as client_module
 from kafka_formats.registry.config import RegistryConfig
-from kafka_formats.registry.writers import WriterSchemas
-from kafka_formats.schema_text import SchemaText
+from kafka_formats.registry.writers import SchemasById
 from tests.fakes.registry import Reply, registry, subjects
 
 KNOWN: dict[int | uuid.UUID, SchemaText] = {7: SchemaText('"string"')}
@@ -25,10 +25,10 @@ def _no_cache() -> Iterator[None]:
     client_module._known_with.cache_clear()
 
 
-def writers(url: str) -> WriterSchemas:
+def writers(url: str) -> SchemasById:
     config = RegistryConfig.from_options({"url": url, "max.retries": "0"})
-    found = pickle.loads(pickle.dumps(WriterSchemas(KNOWN, Format.AVRO, config)))
-    assert isinstance(found, WriterSchemas)
+    found = pickle.loads(pickle.dumps(SchemasById(KNOWN, Format.AVRO, config)))
+    assert isinstance(found, SchemasById)
     return found
 
 

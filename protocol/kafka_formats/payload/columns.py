@@ -1,66 +1,38 @@
 """A column of payloads -> a column of values: each group is decoded with its own schema.
 
-What decodes a schema's payloads is a `PayloadReader`, one for each format. No mode enters here.
+What decodes a schema's payloads is a `PayloadDecoder`. No mode enters here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_formats.arrow.arrays import in_rows, is_valid
-from kafka_formats.errors import PayloadError, SchemaError
+from kafka_formats.errors import SchemaError
 from kafka_formats.options.settings import Framing
+from kafka_formats.payload.format import Decoded, DecoderOf, PayloadDecoder
 from kafka_formats.schema_ids.frames import Frames, Group, SchemaId
-
-Bools: TypeAlias = npt.NDArray[np.bool_]
-
-
-class Decoded(NamedTuple):
-    """The values of payloads.
-
-    Attributes:
-        values: Null where a payload is null, any value where it is broken.
-        is_broken: Whether each payload does not have its schema.
-    """
-
-    values: pa.Array
-    is_broken: Bools
-
-
-class PayloadReader(Protocol):
-    """Reads the payloads of one schema."""
-
-    def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
-        """Decode payloads after frames of one size."""
-
-    def explain(self, payload: bytes) -> PayloadError:
-        """What is wrong with a broken payload, without its frame."""
-
-
-# Raises SchemaError for a schema that does not exist, or that cannot be read as wanted.
-ReaderOf: TypeAlias = Callable[[SchemaId], PayloadReader]
 
 
 @dataclass(frozen=True, slots=True)
-class PayloadFormat:
+class ColumnFormat:
     """How to decode a column of payloads. It is pickled with tasks.
 
     Attributes:
         framing: Where the id of a payload's schema is.
         type: The type of the values.
-        reader_of: The reader of a schema, by its id. Its values have the type, but for what can be
-            null.
+        decoder_of: The decoder of a schema, by its id. Its values have the type, but for what can
+            be null.
     """
 
     framing: Framing
     type: pa.DataType
-    reader_of: ReaderOf
+    decoder_of: DecoderOf
 
 
 class Fault(NamedTuple):
@@ -83,7 +55,7 @@ class DecodedColumn:
         self,
         decoded: Decoded,
         payloads: pa.BinaryArray,
-        groups: Sequence[tuple[Group, PayloadReader | SchemaError]],
+        groups: Sequence[tuple[Group, PayloadDecoder | SchemaError]],
         why_unframed: Callable[[bytes], str],
     ) -> None:
         self.values, self.is_broken = decoded
@@ -94,12 +66,12 @@ class DecodedColumn:
     def fault(self, row: int) -> Fault:
         """What is wrong with a broken payload."""
         payload: bytes = self._payloads[row].as_py()
-        for group, reader in self._groups:
+        for group, decoder in self._groups:
             place = int(np.searchsorted(group.rows, row))
             if place < len(group.rows) and group.rows[place] == row:
-                if isinstance(reader, SchemaError):
-                    return Fault(group.schema_id, "", str(reader))
-                error = reader.explain(payload[group.frame_bytes :])
+                if isinstance(decoder, SchemaError):
+                    return Fault(group.schema_id, "", str(decoder))
+                error = decoder.explain(payload[group.frame_bytes :])
                 return Fault(group.schema_id, error.field, error.reason)
         return Fault(None, "", self._why_unframed(payload))
 
@@ -118,29 +90,29 @@ def decode_present(
 
 
 def decode_column(
-    payloads: pa.BinaryArray, frames: Frames, reader_of: ReaderOf, to: pa.DataType
+    payloads: pa.BinaryArray, frames: Frames, decoder_of: DecoderOf, to: pa.DataType
 ) -> DecodedColumn:
     """Decode payloads of several schemas.
 
     Args:
         payloads: Keys or values; null for a tombstone.
         frames: Those of the payloads.
-        reader_of: The reader of a schema. All payloads of a schema that raises SchemaError are
+        decoder_of: The decoder of a schema. All payloads of a schema that raises SchemaError are
             broken.
-        to: The type of the values that readers give.
+        to: The type of the values that decoders give.
     """
     payloads = payloads if frames.unpacked is None else frames.unpacked
-    groups = [(group, _reader_or_error(reader_of, group.schema_id)) for group in frames.groups]
+    groups = [(group, _decoder_or_error(decoder_of, group.schema_id)) for group in frames.groups]
     is_broken = np.zeros(len(payloads), dtype=np.bool_)
     is_broken[frames.unframed] = True
     decoded: list[tuple[Group, pa.Array]] = []
-    for group, reader in groups:
-        if isinstance(reader, SchemaError):
+    for group, decoder in groups:
+        if isinstance(decoder, SchemaError):
             is_broken[group.rows] = True
             continue
         is_all = len(group.rows) == len(payloads)
         own = payloads if is_all else payloads.take(pa.array(group.rows))
-        values, is_broken[group.rows] = reader.decode(own, group.frame_bytes)
+        values, is_broken[group.rows] = decoder.decode(own, group.frame_bytes)
         decoded.append((group, values))
     return DecodedColumn(
         Decoded(_in_order(decoded, len(payloads), to), is_broken),
@@ -150,9 +122,9 @@ def decode_column(
     )
 
 
-def _reader_or_error(reader_of: ReaderOf, schema_id: SchemaId) -> PayloadReader | SchemaError:
+def _decoder_or_error(decoder_of: DecoderOf, schema_id: SchemaId) -> PayloadDecoder | SchemaError:
     try:
-        return reader_of(schema_id)
+        return decoder_of(schema_id)
     except SchemaError as error:
         return error
 

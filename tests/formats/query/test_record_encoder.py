@@ -7,11 +7,12 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from kafka_formats.avro.writer import AvroWriter
-from kafka_formats.encoder import PayloadWriter, RecordEncoder
+from kafka_formats.avro.writer import AvroEncoder
 from kafka_formats.errors import PayloadError, SchemaError
+from kafka_formats.payload.column_encoder import ColumnEncoder
+from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.query.record_encoder import RecordEncoder
 from kafka_formats.schema_ids.confluent import id_frame
-from kafka_formats.schema_text import SchemaText
 from tests.formats.avro.payloads import varint, with_length
 
 ORDER = SchemaText(
@@ -19,11 +20,11 @@ ORDER = SchemaText(
     '{"name": "id", "type": "long"}, {"name": "who", "type": "string"}]}'
 )
 TYPE = pa.struct({"who": pa.string(), "id": pa.int64()})
-VALUE = PayloadWriter(id_frame(258), AvroWriter(ORDER))
-KEY = PayloadWriter(b"", AvroWriter(SchemaText('"string"')))
+VALUE = ColumnEncoder(id_frame(258), AvroEncoder(ORDER))
+KEY = ColumnEncoder(b"", AvroEncoder(SchemaText('"string"')))
 
 
-def encoded(rows: pa.RecordBatch, *writers: tuple[int, PayloadWriter]) -> pa.RecordBatch:
+def encoded(rows: pa.RecordBatch, *writers: tuple[int, ColumnEncoder]) -> pa.RecordBatch:
     found = pickle.loads(pickle.dumps(RecordEncoder(dict(writers)))).encode(rows)
     found.validate(full=True)
     assert isinstance(found, pa.RecordBatch)
@@ -69,6 +70,6 @@ def test_errors_name_the_column_and_the_field() -> None:
 
 
 def test_types_are_checked_without_values() -> None:
-    AvroWriter(ORDER).check(TYPE)
+    AvroEncoder(ORDER).check(TYPE)
     with pytest.raises(SchemaError, match="the field 'id': string cannot be written as long"):
-        AvroWriter(ORDER).check(pa.struct({"who": pa.string(), "id": pa.string()}))
+        AvroEncoder(ORDER).check(pa.struct({"who": pa.string(), "id": pa.string()}))

@@ -12,14 +12,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from kafka_formats.codecs import CODECS
 from kafka_formats.errors import NotFoundError, SchemaError
 from kafka_formats.json.ddl import is_ddl
 from kafka_formats.options.formats import ID_PREFIX, PayloadOptions
 from kafka_formats.options.settings import Format, Framing, SubjectNameStrategy
+from kafka_formats.payload.schema_text import DESCRIPTOR_SET, SchemaText, descriptor_set_text
+from kafka_formats.query.formats import FORMATS
 from kafka_formats.registry.schemas import SchemaSource, SubjectVersion
 from kafka_formats.registry.writers import schema_text_of
-from kafka_formats.schema_text import DESCRIPTOR_SET, SchemaText, descriptor_set_text
 from kafka_protocol.errors import KafkaConfigError
 
 # The newest versions of a subject that the driver fetches; executors ask for older ones.
@@ -151,7 +151,7 @@ class ColumnSchemas:
         payload = self._payload
         if written is None and payload.has_schema:
             written = self.latest[0].schema
-        name = written and CODECS[payload.format].name_of(written)
+        name = written and FORMATS[payload.format].name_of(written)
         if not name:
             raise KafkaConfigError(
                 f"The subject of the {payload.column}s follows from the name of their schema "
@@ -191,7 +191,7 @@ class ColumnSchemas:
         option = f"{self._payload.column}.protobuf.descriptor"
         try:
             schema = self._named(SchemaText(descriptor_set_text(Path(path).read_bytes())))
-            CODECS[self._payload.format].name_of(schema)
+            FORMATS[self._payload.format].name_of(schema)
         except (OSError, ValueError) as error:
             raise KafkaConfigError(
                 f"Option '{option}' must be the path on the driver of a descriptor set. It cannot "

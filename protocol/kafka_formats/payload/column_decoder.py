@@ -13,7 +13,7 @@ import pyarrow as pa
 from kafka_formats.arrow.arrays import null_where, with_type
 from kafka_formats.errors import MalformedRecordError
 from kafka_formats.options.settings import Mode
-from kafka_formats.payloads import PayloadFormat, decode_column
+from kafka_formats.payload.columns import ColumnFormat, decode_column
 from kafka_formats.schema_ids.framings import FRAMES
 
 
@@ -26,7 +26,7 @@ class ColumnDecoder:
         mode: FAILFAST or PERMISSIVE, which gives null for a broken payload.
     """
 
-    format: PayloadFormat
+    format: ColumnFormat
     mode: Mode
 
     def __call__(self, payloads: pa.Array) -> pa.Array:
@@ -37,7 +37,7 @@ class ColumnDecoder:
         """
         payloads = payloads.cast(pa.binary())
         frames = FRAMES[self.format.framing](payloads, None, "")
-        found = decode_column(payloads, frames, self.format.reader_of, self.format.type)
+        found = decode_column(payloads, frames, self.format.decoder_of, self.format.type)
         values = found.values
         if found.is_broken.any():
             if self.mode is Mode.FAILFAST:

@@ -1,24 +1,23 @@
-"""The decoder of a query: the types of its columns, and how tasks decode payloads to them."""
+"""A read: the types of its columns, and the decoder by which tasks make them of payloads."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
 import pyarrow as pa
 
 from kafka_formats.arrow.types import as_nullable
-from kafka_formats.codecs import CODECS
 from kafka_formats.errors import SchemaError
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import Framing, Mode
-from kafka_formats.payloads import PayloadFormat
+from kafka_formats.payload.columns import ColumnFormat
+from kafka_formats.query.formats import FORMATS
+from kafka_formats.query.record_decoder import RecordDecoder
 from kafka_formats.query.registries import Registries
-from kafka_formats.query.schemas import ColumnSchemas, KnownSchema
-from kafka_formats.records import RecordDecoder
-from kafka_formats.registry.writers import WriterSchemas
-from kafka_formats.schema_text import SchemaText
+from kafka_formats.query.schema_choice import ColumnSchemas, KnownSchema
+from kafka_formats.registry.writers import SchemasById
 from kafka_protocol.errors import KafkaConfigError
 
 _log = logging.getLogger(__name__)
@@ -70,33 +69,34 @@ class QueryFormats:
         }
         return RecordDecoder(wanted, formats, options.mode)
 
-    def _format_of(self, payload: PayloadOptions, wanted: pa.Schema) -> PayloadFormat:
+    def _format_of(self, payload: PayloadOptions, wanted: pa.Schema) -> ColumnFormat:
         schemas = self._schemas[payload.column]
         if payload.column in wanted.names:
             to = wanted.field(payload.column).type
         else:
             to = self._type_of(payload)
-        reader = _reader_of(payload, schemas, to)
-        codec = CODECS[payload.format]
-        writer_of = None
+        known = _schema_to_read(payload, schemas, to)
+        format_ = FORMATS[payload.format]
+        schema_by_id = None
         config = self._registries.config(payload.framing)
-        if payload.framing is not Framing.NONE and config is not None and codec.needs_writer:
-            writer_of = WriterSchemas(schemas.written(), payload.format, config)
-        return PayloadFormat(payload.framing, to, codec.readers(reader.schema, to, writer_of))
+        is_framed = payload.framing is not Framing.NONE
+        if is_framed and config is not None and format_.needs_written_schema:
+            schema_by_id = SchemasById(schemas.written(), payload.format, config)
+        return ColumnFormat(payload.framing, to, format_.decoders(known.schema, to, schema_by_id))
 
     def _type_of(self, payload: PayloadOptions) -> pa.DataType:
-        reader = _only(payload, self._schemas[payload.column].latest)
-        found = CODECS[payload.format].type_of(reader.schema)
-        return as_nullable(found) if self._options.mode is Mode.PERMISSIVE else found
+        known = _only(payload, self._schemas[payload.column].latest)
+        type_ = FORMATS[payload.format].type_of(known.schema)
+        return as_nullable(type_) if self._options.mode is Mode.PERMISSIVE else type_
 
 
 def _only(payload: PayloadOptions, found: Sequence[KnownSchema]) -> KnownSchema:
     """The schema of all topics: one name and one type."""
-    codec = CODECS[payload.format]
+    format_ = FORMATS[payload.format]
     first = found[0].schema
     for other in found[1:]:
-        is_same_name = codec.name_of(other.schema) == codec.name_of(first)
-        if not is_same_name or codec.type_of(other.schema) != codec.type_of(first):
+        is_same_name = format_.name_of(other.schema) == format_.name_of(first)
+        if not is_same_name or format_.type_of(other.schema) != format_.type_of(first):
             column = payload.column
             raise KafkaConfigError(
                 f"The {column}s of the topics have different schemas, {found[0].origin} and "
@@ -106,19 +106,20 @@ def _only(payload: PayloadOptions, found: Sequence[KnownSchema]) -> KnownSchema:
     return found[0]
 
 
-def _reader_of(payload: PayloadOptions, schemas: ColumnSchemas, wanted: pa.DataType) -> KnownSchema:
-    """The newest schema that has what is wanted.
+def _schema_to_read(
+    payload: PayloadOptions, schemas: ColumnSchemas, wanted: pa.DataType
+) -> KnownSchema:
+    """The newest schema that has what is wanted, or the wanted type as a schema.
 
     A schema may have changed since the query's columns were determined.
     """
-    schema_of = CODECS[payload.format].schema_of
-    if schema_of is not None and not schemas.are_known:
-        return _as_wanted(payload, schema_of, wanted)
+    if not schemas.are_known and (known := _type_as_schema(payload, wanted)) is not None:
+        return known
     latest = _only(payload, schemas.latest)
     refusal = None
     for known in chain([latest], schemas.older()):
         try:
-            CODECS[payload.format].check_part(known.schema, wanted)
+            FORMATS[payload.format].check_part(known.schema, wanted)
         except SchemaError as error:
             refusal = refusal or error
             continue
@@ -135,13 +136,14 @@ def _reader_of(payload: PayloadOptions, schemas: ColumnSchemas, wanted: pa.DataT
     ) from refusal
 
 
-def _as_wanted(
-    payload: PayloadOptions, schema_of: Callable[[pa.DataType], SchemaText], wanted: pa.DataType
-) -> KnownSchema:
-    """The schema of a read that has only the type that it wants."""
+def _type_as_schema(payload: PayloadOptions, wanted: pa.DataType) -> KnownSchema | None:
+    """The schema of a read that has only the type that it wants; None if that is not enough."""
+    format_ = FORMATS[payload.format]
     try:
-        schema = schema_of(wanted)
-        CODECS[payload.format].check_part(schema, wanted)
+        schema = format_.schema_to_read(wanted)
+        if schema is None:
+            return None
+        format_.check_part(schema, wanted)
     except SchemaError as error:
         raise KafkaConfigError(
             f"Column '{payload.column}' cannot be read as {wanted} from {payload.format.value}: "

@@ -13,7 +13,7 @@ import pytest
 from kafka_formats.errors import NotFoundError
 from kafka_formats.options.formats import PayloadOptions, WriteFormatOptions
 from kafka_formats.options.settings import Format, Framing, SubjectNameStrategy
-from kafka_formats.query.encoder import WrittenColumn, encoder_for
+from kafka_formats.query.write import WrittenColumn, encoder_for
 from kafka_formats.registry import client as client_module
 from tests.config_error import config_error
 from tests.fakes.registry import FakeRegistry, Received, Reply, registry, subjects
@@ -169,5 +169,5 @@ def test_a_subject_that_does_not_exist() -> None:
 def test_a_column_that_rows_do_not_have_is_left_out() -> None:
     with registry(subjects()) as fake:
         options = WriteFormatOptions((replace(VALUE, column="key"),), False, {"url": fake.url})
-        assert encoder_for(options, "orders", {}).writers == {}
+        assert encoder_for(options, "orders", {}).encoders == {}
         assert fake.paths == []

@@ -15,7 +15,7 @@ import pytest
 from kafka_formats.errors import NotFoundError, SchemaError
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import Format, Framing, Mode, SubjectNameStrategy
-from kafka_formats.query.decoder import QueryFormats
+from kafka_formats.query.read import QueryFormats
 from kafka_formats.registry import client as client_module
 from tests.config_error import config_error
 from tests.fakes.registry import FakeRegistry, registry, subjects
@@ -81,7 +81,7 @@ def test_tasks_get_all_schemas_of_the_subject() -> None:
         asked = len(fake.paths)
         rows = pa.array([b"\x0a"], pa.binary())
         for schema_id in (1, 2):
-            assert found.reader_of(schema_id).decode(rows, 0).values.type == found.type
+            assert found.decoder_of(schema_id).decode(rows, 0).values.type == found.type
         assert len(fake.paths) == asked
 
 
@@ -128,9 +128,9 @@ def test_topics_of_one_schema_are_read_together() -> None:
     with registry(subjects(a__value=TWO, b__value=again)) as fake:
         both = formats(fake, topics=["a", "b"])
         assert both.columns() == {"value": pa.struct([ID, WHO])}
-        reader_of = both.decoder(wanted(ID)).formats["value"].reader_of
+        decoder_of = both.decoder(wanted(ID)).formats["value"].decoder_of
         asked = len(fake.paths)
-        reader_of(5)
+        decoder_of(5)
         assert len(fake.paths) == asked
 
 
@@ -156,9 +156,9 @@ def test_the_subject_follows_from_the_name_of_the_schema() -> None:
     by_name = replace(VALUE, strategy=SubjectNameStrategy.RECORD)
     with registry(subjects(Order=TWO)) as fake:
         given = formats(fake, replace(by_name, schema=SECOND), topics=())
-        reader_of = given.decoder(wanted(ID)).formats["value"].reader_of
+        decoder_of = given.decoder(wanted(ID)).formats["value"].decoder_of
         asked = len(fake.paths)
-        reader_of(1)
+        decoder_of(1)
         assert len(fake.paths) == asked > 0
         error = config_error(formats(fake, by_name).columns)
     assert "follows from the name of their schema (RecordNameStrategy), and there is none" in error
@@ -168,7 +168,7 @@ def test_json_is_read_as_wanted_without_a_schema() -> None:
     json_value = replace(VALUE, format=Format.JSON, framing=Framing.NONE)
     found = formats(None, json_value).decoder(wanted(WHO)).formats["value"]
     rows = pa.array([b'{"id": 1, "who": "x"}'], pa.binary())
-    assert found.reader_of(None).decode(rows, 0).values.to_pylist() == [{"who": "x"}]
+    assert found.decoder_of(None).decode(rows, 0).values.to_pylist() == [{"who": "x"}]
     assert "set value.schema, or give .schema('value struct<...>')" in config_error(
         formats(None, json_value).columns
     )
@@ -182,7 +182,7 @@ def test_a_schema_of_the_user_without_a_registry(tmp_path: Path) -> None:
     for schema in (SECOND, str(file)):
         plain = replace(VALUE, framing=Framing.NONE, schema=schema)
         found = formats(None, plain).decoder(wanted(ID)).formats["value"]
-        assert found.reader_of(None).decode(pa.array([b"\x0a"]), 0).values.to_pylist() == [
+        assert found.decoder_of(None).decode(pa.array([b"\x0a"]), 0).values.to_pylist() == [
             {"id": 5}
         ]
     error = config_error(formats(None, replace(plain, schema="no.avsc")).columns)
@@ -196,7 +196,7 @@ def test_a_schema_of_the_user_for_framed_payloads() -> None:
     with registry(subjects(other=TWO)) as fake:
         found = formats(fake, own).decoder(wanted(ID)).formats["value"]
         rows = pa.array([b"\x00\x00\x00\x00\x02\x0a\x00"], pa.binary())
-        assert found.reader_of(2).decode(rows, 5).values.to_pylist() == [{"id": 5}]
+        assert found.decoder_of(2).decode(rows, 5).values.to_pylist() == [{"id": 5}]
 
 
 def test_a_schema_by_its_id() -> None:
@@ -235,7 +235,7 @@ def test_a_message_of_a_descriptor_set(tmp_path: Path) -> None:
     found = formats(None, replace(DESCRIBED, descriptor=str(file)))
     assert found.columns() == {"value": pa.struct({"id": pa.int64()})}
     decoder = found.decoder(wanted(pa.field("id", pa.int64())))
-    decoded = decoder.formats["value"].reader_of(None).decode(pa.array([b"\x08\x05"]), 0)
+    decoded = decoder.formats["value"].decoder_of(None).decode(pa.array([b"\x08\x05"]), 0)
     assert decoded.values.to_pylist() == [{"id": 5}]
 
 
@@ -272,5 +272,5 @@ def test_a_message_of_a_registered_schema_without_message_indexes() -> None:
     )
     with registry(subjects(orders__value=versions)) as fake:
         decoder = formats(fake, chosen).decoder(wanted(pa.field("id", pa.int64())))
-    decoded = decoder.formats["value"].reader_of(None).decode(pa.array([b"\x08\x05"]), 0)
+    decoded = decoder.formats["value"].decoder_of(None).decode(pa.array([b"\x08\x05"]), 0)
     assert decoded.values.to_pylist() == [{"id": 5}]

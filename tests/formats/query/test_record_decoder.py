@@ -11,13 +11,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kafka_formats.avro.reader import AvroReaders
+from kafka_formats.avro.reader import AvroDecoders
 from kafka_formats.errors import MalformedRecordError, SchemaError
 from kafka_formats.options.settings import Framing, Mode
-from kafka_formats.payloads import PayloadFormat
-from kafka_formats.records import RecordDecoder
+from kafka_formats.payload.columns import ColumnFormat
+from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.query.record_decoder import RecordDecoder
 from kafka_formats.schema_ids.frames import SchemaId
-from kafka_formats.schema_text import SchemaText
 from kafka_protocol.columnar.schema import HEADERS_TYPE, RECORD_SCHEMA
 from tests.formats.avro.payloads import varint, with_length
 
@@ -34,17 +34,17 @@ TYPE = pa.struct([pa.field("id", pa.int64()), pa.field("customer", pa.string())]
 COLUMNS = ("value", "topic", "partition", "offset")
 
 
-def writer_of(schema_id: SchemaId) -> SchemaText:
+def schema_by_id(schema_id: SchemaId) -> SchemaText:
     if schema_id not in WRITERS:
         raise SchemaError(f"there is no schema {schema_id}")
     return SchemaText(json.dumps(WRITERS[schema_id]))
 
 
-VALUE = PayloadFormat(
-    Framing.CONFLUENT, TYPE, AvroReaders(SchemaText(json.dumps(SECOND)), TYPE, writer_of)
+VALUE = ColumnFormat(
+    Framing.CONFLUENT, TYPE, AvroDecoders(SchemaText(json.dumps(SECOND)), TYPE, schema_by_id)
 )
 TEXT = SchemaText('"string"')
-KEY = PayloadFormat(Framing.NONE, pa.string(), AvroReaders(TEXT, pa.string(), None))
+KEY = ColumnFormat(Framing.NONE, pa.string(), AvroDecoders(TEXT, pa.string(), None))
 
 
 def frame(schema_id: int, payload: bytes) -> bytes:
@@ -74,7 +74,7 @@ def records(values: list[bytes | None], keys: list[bytes | None] | None = None) 
 def decoder(
     mode: Mode,
     columns: Mapping[str, pa.DataType] | None = None,
-    formats: Mapping[str, PayloadFormat] | None = None,
+    formats: Mapping[str, ColumnFormat] | None = None,
 ) -> RecordDecoder:
     schema = pa.schema({"value": TYPE, "offset": pa.int64()} | dict(columns or {}))
     return RecordDecoder(schema, formats or {"value": VALUE}, mode)
@@ -180,13 +180,13 @@ def test_keys_and_values_have_formats_of_their_own() -> None:
 def test_a_schema_that_does_not_exist_is_asked_for_once_in_a_task() -> None:
     asked = []
 
-    def reader_of(schema_id: SchemaId) -> Any:
+    def decoder_of(schema_id: SchemaId) -> Any:
         asked.append(schema_id)
         raise SchemaError("gone")
 
     none = RecordDecoder(
         pa.schema({"value": TYPE}),
-        {"value": PayloadFormat(Framing.CONFLUENT, TYPE, reader_of)},
+        {"value": ColumnFormat(Framing.CONFLUENT, TYPE, decoder_of)},
         Mode.PERMISSIVE,
     )
     batches = [records([OLD, NEW]).select(none.source_columns)] * 3

@@ -1,4 +1,4 @@
-"""The encoder of a query: the schema of each column that it writes, found or registered."""
+"""A write: the schema of each column, found or registered, and the encoder of its rows."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kafka_formats.codec import SchemaWriter
-from kafka_formats.codecs import CODECS
-from kafka_formats.encoder import PayloadWriter, RecordEncoder
 from kafka_formats.errors import SchemaError
 from kafka_formats.options.formats import PayloadOptions, WriteFormatOptions
 from kafka_formats.options.settings import Framing
+from kafka_formats.payload.column_encoder import ColumnEncoder
+from kafka_formats.payload.format import PayloadEncoder
+from kafka_formats.query.formats import FORMATS
+from kafka_formats.query.record_encoder import RecordEncoder
 from kafka_formats.query.registration import Registration
-from kafka_formats.query.schemas import ColumnSchemas, KnownSchema
+from kafka_formats.query.schema_choice import ColumnSchemas, KnownSchema
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.schema_ids.confluent import id_frame
@@ -48,22 +49,22 @@ def encoder_for(
     config = RegistryConfig.from_options(options.registry) if options.registry else None
     client = None if config is None else RegistryClient(config)
     topics = [] if topic is None else [topic]
-    writers = {}
+    encoders = {}
     for payload in options.payloads:
         if payload.column in columns:
             column = columns[payload.column]
             schemas = ColumnSchemas(payload, topics, client)
             known = _schema_of(payload, schemas, column.type, options)
-            writer = CODECS[payload.format].writer(known.schema)
+            encoder = FORMATS[payload.format].encoder(known.schema)
             if column.type is not None:
-                _check(writer, column.type, payload.column, known)
+                _check(encoder, column.type, payload.column, known)
             frame = NO_FRAME
             if payload.framing is Framing.CONFLUENT and client is not None:
                 frame = id_frame(_id_of(payload, schemas, known, client, options))
-                frame += CODECS[payload.format].frame_suffix(known.schema)
+                frame += FORMATS[payload.format].frame_suffix(known.schema)
             _log.info("The %ss are written with %s.", payload.column, known.origin)
-            writers[column.place] = PayloadWriter(frame, writer)
-    return RecordEncoder(writers)
+            encoders[column.place] = ColumnEncoder(frame, encoder)
+    return RecordEncoder(encoders)
 
 
 def _schema_of(
@@ -74,14 +75,16 @@ def _schema_of(
 ) -> KnownSchema:
     is_made = not payload.has_schema and (options.auto_register or not schemas.are_known)
     if is_made and data_type is not None:
-        derived = CODECS[payload.format].derive(data_type)
+        derived = FORMATS[payload.format].derive(data_type)
         return KnownSchema("the schema of the column", derived)
     return schemas.latest[0]
 
 
-def _check(writer: SchemaWriter, data_type: pa.DataType, column: str, known: KnownSchema) -> None:
+def _check(
+    encoder: PayloadEncoder, data_type: pa.DataType, column: str, known: KnownSchema
+) -> None:
     try:
-        writer.check(data_type)
+        encoder.check(data_type)
     except SchemaError as error:
         raise KafkaConfigError(
             f"Column '{column}' cannot be written with {known.origin}: {error}"

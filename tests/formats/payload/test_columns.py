@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_formats.errors import PayloadError, SchemaError
-from kafka_formats.payloads import Decoded, PayloadReader, decode_column
+from kafka_formats.payload.columns import decode_column
+from kafka_formats.payload.format import Decoded, PayloadDecoder
 from kafka_formats.schema_ids.frames import Frames, Group, SchemaId
 
 ROWS = st.lists(st.sampled_from([None, 1, 2, 3, "unframed", "broken"]), max_size=30)
@@ -37,7 +38,7 @@ class Reader:
         return PayloadError("a", f"{payload!r} has a mark")
 
 
-def reader_of(schema_id: SchemaId) -> PayloadReader:
+def decoder_of(schema_id: SchemaId) -> PayloadDecoder:
     assert isinstance(schema_id, int)
     if schema_id == 3:
         raise SchemaError("there is no schema 3")
@@ -63,7 +64,7 @@ def test_each_payload_is_read_with_the_schema_of_its_group(rows: list[int | str 
             unframed.append(number)
     framed = [Group(schema_id, 1, np.array(each)) for schema_id, each in groups.items()]
     frames = Frames(framed, np.array(unframed, dtype=np.int64))
-    found = decode_column(pa.array(payloads, pa.binary()), frames, reader_of, pa.int64())
+    found = decode_column(pa.array(payloads, pa.binary()), frames, decoder_of, pa.int64())
     assert found.is_broken.tolist() == [each == "broken" for each in expected]
     whole = [each for each in expected if each != "broken"]
     assert found.values.filter(pa.array(~found.is_broken)).to_pylist() == whole
@@ -81,6 +82,6 @@ def test_each_payload_is_read_with_the_schema_of_its_group(rows: list[int | str 
 def test_what_is_wrong_with_a_payload(row: int, fault: tuple[SchemaId, str, str]) -> None:
     payloads = pa.array([b"ff", b"f!b", b"f", b"x", b""], pa.binary())
     groups = [Group(1, 1, np.array([0, 1])), Group(3, 1, np.array([2]))]
-    found = decode_column(payloads, Frames(groups, np.array([3, 4])), reader_of, pa.int64())
+    found = decode_column(payloads, Frames(groups, np.array([3, 4])), decoder_of, pa.int64())
     assert found.is_broken.tolist() == [False, True, True, True, True]
     assert tuple(found.fault(row)) == fault

@@ -1,7 +1,7 @@
 """Records with keys and values as bytes -> records with decoded ones; broken payloads by mode.
 
 The columns are those of `kafka_protocol.columnar.schema`, and where the mode is PERMISSIVE
-`_error`, `_raw` and `_raw_key`. Knows no format and no registry: readers come from the caller.
+`_error`, `_raw` and `_raw_key`. Knows no format and no registry: decoders come from the caller.
 
 Source: the modes are those of Spark's `from_avro`.
 """
@@ -20,14 +20,8 @@ import pyarrow as pa
 from kafka_formats.arrow.arrays import null_where, with_type
 from kafka_formats.errors import MalformedRecordError, SchemaError
 from kafka_formats.options.settings import ERROR_COLUMN, RAW_COLUMNS, Framing, Mode
-from kafka_formats.payloads import (
-    Bools,
-    DecodedColumn,
-    PayloadFormat,
-    PayloadReader,
-    ReaderOf,
-    decode_column,
-)
+from kafka_formats.payload.columns import ColumnFormat, DecodedColumn, decode_column
+from kafka_formats.payload.format import Bools, DecoderOf, PayloadDecoder
 from kafka_formats.schema_ids.frames import SchemaId
 from kafka_formats.schema_ids.framings import FRAMES, SPLITS
 
@@ -49,7 +43,7 @@ class RecordDecoder:
     """
 
     schema: pa.Schema
-    formats: Mapping[str, PayloadFormat]
+    formats: Mapping[str, ColumnFormat]
     mode: Mode
 
     @property
@@ -83,15 +77,15 @@ class _Run:
 
     def __init__(self, decoder: RecordDecoder) -> None:
         self._decoder = decoder
-        self._readers = {
-            name: _remembering_errors(decoder.formats[name].reader_of)
+        self._decoders = {
+            name: _remembering_errors(decoder.formats[name].decoder_of)
             for name in decoder.decoded_columns
         }
         self._dropped = 0
 
     def decode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in (part for whole in batches for part in self._parts(whole)):
-            columns = {name: self._column(batch, name) for name in self._readers}
+        for batch in (piece for whole in batches for piece in self._split(whole)):
+            columns = {name: self._column(batch, name) for name in self._decoders}
             is_broken = _any([column.is_broken for column in columns.values()], batch.num_rows)
             found = _BY_MODE[self._decoder.mode](self, batch, columns, is_broken)
             if found.num_rows:
@@ -99,10 +93,10 @@ class _Run:
         if self._dropped:
             _log.warning("%d records were dropped, as they could not be decoded.", self._dropped)
 
-    def _parts(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """The batch, in parts if compressed payloads may become too large together."""
+    def _split(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The batch, in pieces if compressed payloads may become too large together."""
         places = {0, batch.num_rows}
-        for name in self._readers:
+        for name in self._decoders:
             places.update(SPLITS[self._decoder.formats[name].framing](batch.column(name)))
         for start, end in pairwise(sorted(places)):
             yield batch.slice(start, end - start)
@@ -112,7 +106,7 @@ class _Run:
         payloads = batch.column(name)
         headers = batch.column("headers") if format_.framing is Framing.CONFLUENT else None
         frames = FRAMES[format_.framing](payloads, headers, _HEADER_OF[name])
-        return decode_column(payloads, frames, self._readers[name], format_.type)
+        return decode_column(payloads, frames, self._decoders[name], format_.type)
 
     def fail_fast(
         self, batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], is_broken: Bools
@@ -178,15 +172,15 @@ def _any(masks: Sequence[Bools], count: int) -> Bools:
     return found
 
 
-def _remembering_errors(reader_of: ReaderOf) -> ReaderOf:
+def _remembering_errors(decoder_of: DecoderOf) -> DecoderOf:
     """Ask once in a task for a schema that does not exist, however many payloads name it."""
     errors: dict[SchemaId, SchemaError] = {}
 
-    def found(schema_id: SchemaId) -> PayloadReader:
+    def found(schema_id: SchemaId) -> PayloadDecoder:
         if schema_id in errors:
             raise errors[schema_id]
         try:
-            return reader_of(schema_id)
+            return decoder_of(schema_id)
         except SchemaError as error:
             errors[schema_id] = error
             raise

@@ -7,18 +7,18 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from kafka_formats.avro.reader import AvroReaders
-from kafka_formats.columns import ColumnDecoder
+from kafka_formats.avro.reader import AvroDecoders
 from kafka_formats.errors import MalformedRecordError
 from kafka_formats.options.settings import Framing, Mode
-from kafka_formats.payloads import PayloadFormat
-from kafka_formats.schema_text import SchemaText
+from kafka_formats.payload.column_decoder import ColumnDecoder
+from kafka_formats.payload.columns import ColumnFormat
+from kafka_formats.payload.schema_text import SchemaText
 
 ORDER = SchemaText(
     '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
 )
 TYPE = pa.struct([pa.field("id", pa.int64())])
-FORMAT = PayloadFormat(Framing.NONE, TYPE, AvroReaders(ORDER, TYPE, None))
+FORMAT = ColumnFormat(Framing.NONE, TYPE, AvroDecoders(ORDER, TYPE, None))
 
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view()])
