@@ -12,14 +12,15 @@ import fastavro
 import pyarrow as pa
 import pytest
 
-from kafka_formats.avro.reader import AvroDecoders, parsed
+from kafka_formats.avro.decoder import AvroDecoders
+from kafka_formats.avro.schema import parsed
 from kafka_formats.avro.types import arrow_type
 from kafka_formats.json.ddl import parse_ddl
-from kafka_formats.json.reader import decoder_for
+from kafka_formats.json.decoder import decoder_for
 from kafka_formats.payload.format import PayloadDecoder
 from kafka_formats.payload.schema_text import SchemaText
 from tests.arrow_owners import borrowed_bytes
-from tests.formats.protobuf.test_reader import ALL, PROTOBUF, SCALARS, TYPE, All
+from tests.formats.protobuf.test_decoder import ALL, PROTOBUF, SCALARS, TYPE, All
 
 ROWS = 5_000
 
@@ -80,6 +81,6 @@ def json_documents() -> tuple[PayloadDecoder, bytes]:
 @pytest.mark.parametrize("with_null", [False, True])
 @pytest.mark.parametrize("make", [avro, protobuf, json_documents])
 def test_arrow_owns_decoded_values(make: Any, with_null: bool) -> None:
-    reader, payload = make()
+    decoder, payload = make()
     payloads = pa.array([payload] * ROWS + [None] * with_null, pa.binary())
-    assert borrowed_bytes(lambda: reader.decode(payloads, 0).values) == 0
+    assert borrowed_bytes(lambda: decoder.decode(payloads, 0).values) == 0

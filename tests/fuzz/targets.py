@@ -1,7 +1,7 @@
 """The functions to fuzz: for any bytes, each returns or raises a `KafkaError`.
 
 Any other exception is a finding, and so is too much memory, which the fuzzer measures. Two codecs
-must read the same bytes in the same way, and so must two readers of Avro, and two of Protobuf.
+must read the same bytes in the same way, and so must two decoders of Avro, and two of Protobuf.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from kafka_protocol.records.transactions import AbortedTransaction, AbortedTrans
 from kafka_protocol.schema import Message, Request, Response
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from tests.formats.avro.checks import check, plan_of
-from tests.formats.protobuf.test_reader import check_values, decode
+from tests.formats.protobuf.test_decoder import check_values, decode
 from tests.protocol.catalogue import EVERY_VERSION
 
 EVERYTHING = OffsetRange(TopicPartition("t", 0), 0, 2**63 - 1)

@@ -15,8 +15,8 @@ import pyarrow as pa
 import kafka_formats
 import kafka_protocol
 from kafka_formats.json.ddl import parse_ddl
+from kafka_formats.json.decoder import decoder_for
 from kafka_formats.json.encode import encode
-from kafka_formats.json.reader import decoder_for
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic
 from kafka_protocol.client.cluster.cluster import Cluster

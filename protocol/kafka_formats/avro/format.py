@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from kafka_formats.avro.decoder import AvroDecoders
 from kafka_formats.avro.derive import derive_schema
+from kafka_formats.avro.encoder import AvroEncoder
 from kafka_formats.avro.projection import project
-from kafka_formats.avro.reader import AvroDecoders, parsed
+from kafka_formats.avro.schema import parsed
 from kafka_formats.avro.types import arrow_type
-from kafka_formats.avro.writer import AvroEncoder
 from kafka_formats.payload.format import PayloadFormat, SchemaById
 from kafka_formats.payload.schema_text import SchemaText
 

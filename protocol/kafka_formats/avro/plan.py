@@ -1,6 +1,6 @@
 """How to read the payloads of one schema as the type of another: a tree, made once for both.
 
-`vectorised` and `scalar` read with it. Types are those of Spark's `from_avro`.
+`decode` and `decode_one` read with it. Types are those of Spark's `from_avro`.
 
 Source: Apache Avro 1.12, "Schema Resolution"; Spark's `SchemaConverters`.
 """
@@ -134,6 +134,29 @@ _PROMOTIONS: Final[Mapping[str, frozenset[str]]] = {
     "bytes": frozenset({"bytes", "string"}),
 }
 _MILLIS: Final = frozenset({"timestamp-millis", "local-timestamp-millis"})
+# Limits that both ways to decode keep: the largest timestamp in ms that 64 bits hold in us.
+MAX_MILLIS: Final = (2**63 - 1) // 1_000
+# The most items without bytes, such as nulls, of one list: nothing else limits them.
+MAX_EMPTY_ITEMS: Final = 1_000
+
+_NUMBER_BYTES: Final = {"int": 1, "long": 1, "float": 4, "double": 8}
+
+
+def min_bytes(plan: Plan) -> int:
+    """The least bytes of a value."""
+    match plan:
+        case Null():
+            return 0
+        case Number():
+            return _NUMBER_BYTES[plan.written]
+        case Bytes() | Decimal():
+            return 1 if plan.size is None else plan.size
+        case Struct():
+            return sum(min_bytes(step.plan) for step in plan.steps)
+        case Member():
+            return min_bytes(plan.plan)
+        case _:
+            return 1
 
 
 def resolve(writer: Schema, reader: Schema) -> Plan:

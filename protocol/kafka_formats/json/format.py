@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from kafka_formats.json import schema as schemas
 from kafka_formats.json.ddl import to_ddl
+from kafka_formats.json.decoder import JsonDecoders
 from kafka_formats.json.derive import derive_schema
-from kafka_formats.json.reader import JsonDecoders
-from kafka_formats.json.writer import JsonEncoder
+from kafka_formats.json.encoder import JsonEncoder
 from kafka_formats.payload.format import PayloadFormat, SchemaById
 from kafka_formats.payload.schema_text import SchemaText
 

@@ -55,14 +55,14 @@ class ProtobufFormat(PayloadFormat):
     ) -> DecoderOf:
         """With the message that is named, or the first one."""
         _require()
-        from kafka_formats.protobuf.reader import decoders_of
+        from kafka_formats.protobuf.decoder import decoders_of
 
         return decoders_of(schema, wanted, schema_by_id)
 
     def encoder(self, schema: SchemaText) -> PayloadEncoder:
         """With the message that is named, or the first one."""
         _require()
-        from kafka_formats.protobuf.writer import encoder_of
+        from kafka_formats.protobuf.encoder import encoder_of
 
         return encoder_of(schema)
 
@@ -84,6 +84,6 @@ class ProtobufFormat(PayloadFormat):
     def files(self, schema: SchemaText) -> Sequence[SchemaFile]:
         """The files of a descriptor set, but for those that every registry knows."""
         _require()
-        from kafka_formats.protobuf.files import files_to_register
+        from kafka_formats.protobuf.descriptors import files_to_register
 
         return files_to_register(schema)

@@ -17,7 +17,7 @@ from kafka_formats.query.formats import FORMATS
 from kafka_formats.query.record_decoder import RecordDecoder
 from kafka_formats.query.registries import Registries
 from kafka_formats.query.schema_choice import ColumnSchemas, KnownSchema
-from kafka_formats.registry.writers import SchemasById
+from kafka_formats.registry.schemas_by_id import SchemasById
 from kafka_protocol.errors import KafkaConfigError
 
 _log = logging.getLogger(__name__)

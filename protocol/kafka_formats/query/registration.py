@@ -15,7 +15,7 @@ from kafka_formats.query.formats import FORMATS
 from kafka_formats.query.schema_choice import KnownSchema
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.schemas import NewSchema, Reference
-from kafka_formats.registry.writers import KINDS
+from kafka_formats.registry.schemas_by_id import KINDS
 from kafka_protocol.errors import KafkaConfigError
 
 

@@ -19,7 +19,7 @@ from kafka_formats.options.settings import Format, Framing, SubjectNameStrategy
 from kafka_formats.payload.schema_text import DESCRIPTOR_SET, SchemaText, descriptor_set_text
 from kafka_formats.query.formats import FORMATS
 from kafka_formats.registry.schemas import SchemaSource, SubjectVersion
-from kafka_formats.registry.writers import schema_text_of
+from kafka_formats.registry.schemas_by_id import schema_text_of
 from kafka_protocol.errors import KafkaConfigError
 
 # The newest versions of a subject that the driver fetches; executors ask for older ones.

@@ -8,8 +8,8 @@ import pytest
 from kafka_formats.arrow.arrays import without_first
 from kafka_formats.errors import SchemaError
 from kafka_formats.json.ddl import parse_ddl
+from kafka_formats.json.decoder import decoder_for
 from kafka_formats.json.encode import encode
-from kafka_formats.json.reader import decoder_for
 
 TYPE = parse_ddl("a int, s string, m map<string,double>, t timestamp, l array<struct<x int>>")
 

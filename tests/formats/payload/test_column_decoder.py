@@ -7,7 +7,7 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from kafka_formats.avro.reader import AvroDecoders
+from kafka_formats.avro.decoder import AvroDecoders
 from kafka_formats.errors import MalformedRecordError
 from kafka_formats.options.settings import Framing, Mode
 from kafka_formats.payload.column_decoder import ColumnDecoder

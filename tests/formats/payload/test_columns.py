@@ -18,8 +18,8 @@ from kafka_formats.schema_ids.frames import Frames, Group, SchemaId
 ROWS = st.lists(st.sampled_from([None, 1, 2, 3, "unframed", "broken"]), max_size=30)
 
 
-class Reader:
-    """Reads a payload as its length after the frame, and adds 1,000 times the schema's id."""
+class Decoder:
+    """Decodes a payload as its length after the frame, and adds 1,000 times the schema's id."""
 
     def __init__(self, schema_id: int) -> None:
         self._schema_id = schema_id
@@ -42,7 +42,7 @@ def decoder_of(schema_id: SchemaId) -> PayloadDecoder:
     assert isinstance(schema_id, int)
     if schema_id == 3:
         raise SchemaError("there is no schema 3")
-    return Reader(schema_id)
+    return Decoder(schema_id)
 
 
 @given(ROWS)

@@ -96,14 +96,14 @@ def test_messages_of_awss_serializer(name: str, count: int) -> None:
     schema = SchemaText(SHOP, message=name)
     wanted = pa.struct({"id": pa.int64()})
     decoders = ProtobufFormat().decoders(schema, wanted, lambda _: SchemaText(SHOP))
-    reader = decoders(GlueVersion(uuid.UUID(int=1)))
+    decoder = decoders(GlueVersion(uuid.UUID(int=1)))
     payloads = [b"frame" + bytes.fromhex(each) for each in OF_AWS.values()] * count
-    found = reader.decode(pa.array(payloads, pa.binary()), 5)
+    found = decoder.decode(pa.array(payloads, pa.binary()), 5)
     assert found.is_broken.tolist() == [each != name for each in OF_AWS] * count
     place = [*OF_AWS].index(name)
     assert found.values[place].as_py() == {"id": 5}
     other = next(each for each in OF_AWS if each != name)
-    assert str(reader.explain(bytes.fromhex(OF_AWS[other]))) == f"it is a {other}, not a {name}"
+    assert str(decoder.explain(bytes.fromhex(OF_AWS[other]))) == f"it is a {other}, not a {name}"
 
 
 @given(st.integers(0, 2**31 - 1), st.binary(max_size=3))

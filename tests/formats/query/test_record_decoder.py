@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kafka_formats.avro.reader import AvroDecoders
+from kafka_formats.avro.decoder import AvroDecoders
 from kafka_formats.errors import MalformedRecordError, SchemaError
 from kafka_formats.options.settings import Framing, Mode
 from kafka_formats.payload.columns import ColumnFormat

@@ -7,7 +7,7 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from kafka_formats.avro.writer import AvroEncoder
+from kafka_formats.avro.encoder import AvroEncoder
 from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.payload.column_encoder import ColumnEncoder
 from kafka_formats.payload.schema_text import SchemaText
@@ -24,8 +24,8 @@ VALUE = ColumnEncoder(id_frame(258), AvroEncoder(ORDER))
 KEY = ColumnEncoder(b"", AvroEncoder(SchemaText('"string"')))
 
 
-def encoded(rows: pa.RecordBatch, *writers: tuple[int, ColumnEncoder]) -> pa.RecordBatch:
-    found = pickle.loads(pickle.dumps(RecordEncoder(dict(writers)))).encode(rows)
+def encoded(rows: pa.RecordBatch, *encoders: tuple[int, ColumnEncoder]) -> pa.RecordBatch:
+    found = pickle.loads(pickle.dumps(RecordEncoder(dict(encoders)))).encode(rows)
     found.validate(full=True)
     assert isinstance(found, pa.RecordBatch)
     return found

@@ -21,7 +21,7 @@ from kafka_formats.registry import client as client_module
 from tests.config_error import config_error
 from tests.fakes.registry import FakeRegistry, Received, Reply, registry
 from tests.formats.protobuf.messages import descriptor_set, message_class
-from tests.formats.protobuf.test_files import FILES
+from tests.formats.protobuf.test_descriptors import FILES
 
 VALUE = pa.array([{"id": 5}], pa.struct({"id": pa.int64()}))
 ROWS = pa.RecordBatch.from_arrays([VALUE], ["value"])

@@ -15,20 +15,20 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_formats.errors import PayloadError
-from kafka_formats.protobuf.assemble import list_of, map_of, struct_of
+from kafka_formats.protobuf.decode import list_of, map_of, struct_of
 from kafka_formats.protobuf.plan import Enum, Member, Plan, Scalar, Struct, Time, Unsigned
 from kafka_protocol.columnar.arrow_memory import array_of
 
 _MAX_LONG: Final = 2**63
 
 
-def collect(plan: Plan, values: Sequence[Any]) -> pa.Array:
+def decode_parsed(plan: Plan, values: Sequence[Any]) -> pa.Array:
     """The array of some messages; None for null.
 
     Raises:
         PayloadError: A time is beyond the range of its type. Names the field.
     """
-    return _COLLECTORS[type(plan)](plan, values)
+    return _DECODE[type(plan)](plan, values)
 
 
 def _scalars(plan: Scalar, values: Sequence[Any]) -> pa.Array:
@@ -85,10 +85,10 @@ def _member(member: Member, messages: Sequence[Any]) -> pa.Array:
         return _containers(member, [getattr(each, name) for each in messages])
     if not member.has_presence:
         values = [getattr(each, name) for each in messages]
-        return collect(member.plan, _without_zeros(values))
+        return decode_parsed(member.plan, _without_zeros(values))
     if member.has_default:
-        return collect(member.plan, [getattr(each, name) for each in messages])
-    return collect(
+        return decode_parsed(member.plan, [getattr(each, name) for each in messages])
+    return decode_parsed(
         member.plan,
         [getattr(each, name) if each.HasField(name) else None for each in messages],
     )
@@ -104,13 +104,15 @@ def _without_zeros(values: Sequence[Any]) -> Sequence[Any]:
 def _containers(member: Member, values: Sequence[Any]) -> pa.Array:
     offsets = array_of(np.cumsum([0, *map(len, values)]), pa.int32())
     if member.keys is None:
-        return list_of(member, offsets, collect(member.plan, list(chain.from_iterable(values))))
-    keys = collect(member.keys, list(chain.from_iterable(values)))
-    items = collect(member.plan, [each[key] for each in values for key in each])
+        return list_of(
+            member, offsets, decode_parsed(member.plan, list(chain.from_iterable(values)))
+        )
+    keys = decode_parsed(member.keys, list(chain.from_iterable(values)))
+    items = decode_parsed(member.plan, [each[key] for each in values for key in each])
     return map_of(member, offsets, keys, items)
 
 
-_COLLECTORS: Final[Mapping[type[Plan], Callable[[Any, Sequence[Any]], pa.Array]]] = {
+_DECODE: Final[Mapping[type[Plan], Callable[[Any, Sequence[Any]], pa.Array]]] = {
     Scalar: _scalars,
     Unsigned: _unsigned,
     Enum: _enums,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_formats.avro.scalar import read_payload
+from kafka_formats.avro.decode_one import read_payload
 from kafka_formats.errors import PayloadError
 from tests.formats.avro.checks import check, plan_of
 from tests.formats.avro.payloads import Json, varint, with_length

@@ -1,4 +1,4 @@
-"""The readers of payloads of JSON. Documents have the names of their fields in them.
+"""The decoders of payloads of JSON. Documents have the names of their fields in them.
 
 So payloads of all schemas are read as the query's, whatever their id is, and nobody asks the
 registry for it.
@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from kafka_formats.arrow.arrays import without_first
 from kafka_formats.errors import PayloadError
-from kafka_formats.json.documents import root_converter
-from kafka_formats.json.vectorised import TypeDecoder, has_arrow_form
+from kafka_formats.json.decode import TypeDecoder, has_arrow_form
+from kafka_formats.json.decode_one import root_converter
 from kafka_formats.payload.columns import decode_present
 from kafka_formats.payload.format import Decoded
 from kafka_formats.schema_ids.frames import SchemaId
@@ -43,7 +43,7 @@ class JsonDecoder:
 
 @lru_cache(maxsize=100)
 def decoder_for(wanted: pa.DataType) -> JsonDecoder:
-    """The reader of payloads as a type."""
+    """The decoder of payloads as a type."""
     is_objects = pa.types.is_list(wanted) and pa.types.is_struct(wanted.value_type)
     by_arrow = has_arrow_form(wanted) and not is_objects
     return JsonDecoder(TypeDecoder(wanted, root_converter(wanted), by_arrow))
@@ -51,7 +51,7 @@ def decoder_for(wanted: pa.DataType) -> JsonDecoder:
 
 @dataclass(frozen=True, slots=True)
 class JsonDecoders:
-    """The readers of payloads of any schema, as one type. It is pickled with tasks.
+    """The decoders of payloads of any schema, as one type. It is pickled with tasks.
 
     Attributes:
         wanted: The type to read as: all of the query's schema, or a part.
@@ -60,5 +60,5 @@ class JsonDecoders:
     wanted: pa.DataType
 
     def __call__(self, _schema_id: SchemaId) -> JsonDecoder:
-        """The reader of the payloads of a schema: the same for all."""
+        """The decoder of the payloads of a schema: the same for all."""
         return decoder_for(self.wanted)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_formats.json.ddl import parse_ddl
-from kafka_formats.json.reader import decoder_for
+from kafka_formats.json.decoder import decoder_for
 
 TYPE = parse_ddl("id bigint, s string, d double, t timestamp, l array<struct<x int>>")
 READER = decoder_for(TYPE)

@@ -20,7 +20,7 @@ from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.options.settings import Format
 from kafka_formats.payload.format import Decoded
 from kafka_formats.payload.schema_text import SchemaText
-from kafka_formats.protobuf import reader as protobuf_reader
+from kafka_formats.protobuf import decoder as protobuf_decoder
 from kafka_formats.query.formats import FORMATS
 from kafka_formats.schema_ids.frames import InHeader
 from tests.formats.protobuf.messages import message_class
@@ -141,9 +141,9 @@ def in_order(row: dict[str, Any] | None) -> Any:
     }
 
 
-def decode(payloads: Sequence[bytes | None], many: int = protobuf_reader._MANY) -> Decoded:
+def decode(payloads: Sequence[bytes | None], many: int = protobuf_decoder._MANY) -> Decoded:
     """Decode payloads, all at once if there are as many."""
-    with mock.patch.object(protobuf_reader, "_MANY", many):
+    with mock.patch.object(protobuf_decoder, "_MANY", many):
         found = PROTOBUF.decoders(ALL, TYPE, None)(None).decode(pa.array(payloads, pa.binary()), 0)
     found.values.validate(full=True)
     assert found.values.type == TYPE
@@ -151,10 +151,10 @@ def decode(payloads: Sequence[bytes | None], many: int = protobuf_reader._MANY) 
     return found
 
 
-@pytest.fixture(params=[0, protobuf_reader._MANY], ids=["at once", "one by one"])
+@pytest.fixture(params=[0, protobuf_decoder._MANY], ids=["at once", "one by one"])
 def many(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of a few payloads: both ways to read them."""
-    monkeypatch.setattr(protobuf_reader, "_MANY", request.param)
+    monkeypatch.setattr(protobuf_decoder, "_MANY", request.param)
 
 
 def check(payloads: Sequence[bytes | None]) -> None:
@@ -163,7 +163,7 @@ def check(payloads: Sequence[bytes | None]) -> None:
 
 
 def check_values(payloads: Sequence[bytes | None], found: Decoded) -> None:
-    reader = PROTOBUF.decoders(ALL, TYPE, None)(None)
+    decoder = PROTOBUF.decoders(ALL, TYPE, None)(None)
     for payload, value, is_broken in zip(
         payloads, found.values.to_pylist(), found.is_broken.tolist(), strict=True
     ):
@@ -172,7 +172,7 @@ def check_values(payloads: Sequence[bytes | None], found: Decoded) -> None:
         except DecodeError:
             assert is_broken
             assert payload is not None
-            assert reader.explain(payload).reason.startswith("it is no p.All: ")
+            assert decoder.explain(payload).reason.startswith("it is no p.All: ")
             continue
         assert not is_broken
         # Not `==`: NaN is none.
@@ -251,12 +251,12 @@ def test_times(seconds: int, nanos: int, micros: int | None) -> None:
     found.took.add(seconds=seconds, nanos=nanos)
     to = PROTOBUF.type_of(TIMES)
     good = pa.array([b"", found.SerializeToString(), b""], pa.binary())
-    reader = PROTOBUF.decoders(TIMES, to, None)(None)
-    decoded = reader.decode(good, 0)
+    decoder = PROTOBUF.decoders(TIMES, to, None)(None)
+    decoded = decoder.decode(good, 0)
     assert decoded.is_broken.tolist() == [False, micros is None, False]
     assert decoded.values.type == to
     if micros is None:
-        error = reader.explain(good[1].as_py())
+        error = decoder.explain(good[1].as_py())
         assert (error.field, error.reason) == ("at", f"{seconds} seconds are out of range")
     else:
         at, took = decoded.values.field("at"), decoded.values.field("took").values
@@ -285,11 +285,11 @@ def test_proto2() -> None:
         b"\x08\x01\x20\x09",
         b"\x08\x01\x4b\x4c",
     ]
-    reader = PROTOBUF.decoders(OLD, to, None)(None)
-    found = reader.decode(pa.array(payloads, pa.binary()), 0)
+    decoder = PROTOBUF.decoders(OLD, to, None)(None)
+    found = decoder.decode(pa.array(payloads, pa.binary()), 0)
     assert found.is_broken.tolist() == [False, False, True, False, True]
-    assert reader.explain(payloads[2]).reason == "it lacks required fields: must"
-    assert reader.explain(payloads[4]).reason == "it lacks required fields: rows[0].x"
+    assert decoder.explain(payloads[2]).reason == "it lacks required fields: must"
+    assert decoder.explain(payloads[4]).reason == "it lacks required fields: rows[0].x"
     rows = found.values.to_pylist()
     absent: dict[str, Any] = {
         "may": None,
@@ -344,14 +344,14 @@ WRITER = SchemaText('syntax = "proto3"; package p; message A { message All {} } 
 
 @pytest.mark.usefixtures("many")
 def test_the_message_index_is_that_of_the_writers_schema() -> None:
-    readers = PROTOBUF.decoders(ALL, TYPE, lambda _: WRITER)
+    decoders = PROTOBUF.decoders(ALL, TYPE, lambda _: WRITER)
     body = All(one=4).SerializeToString()
     frames = [b"\x02\x02", b"\x00", b"\x04\x00\x00", b"\x02\x0c", b"\x80", b""]
     payloads = pa.array([b"frame" + each + body for each in frames], pa.binary())
-    found = readers(1).decode(payloads, 5)
+    found = decoders(1).decode(payloads, 5)
     assert found.is_broken.tolist() == [False, True, True, True, True, True]
     assert found.values[0].as_py()["one"] == 4
-    reasons = [readers(1).explain(frames[row] + body).reason for row in range(1, 4)]
+    reasons = [decoders(1).explain(frames[row] + body).reason for row in range(1, 4)]
     assert reasons == [
         "it is a p.A, not a p.All",
         "it is a p.A.All, not a p.All",
@@ -361,14 +361,14 @@ def test_the_message_index_is_that_of_the_writers_schema() -> None:
 
 @pytest.mark.usefixtures("many")
 def test_the_message_index_in_a_header() -> None:
-    readers = PROTOBUF.decoders(ALL, TYPE, lambda _: WRITER)
+    decoders = PROTOBUF.decoders(ALL, TYPE, lambda _: WRITER)
     body = pa.array([All(one=4).SerializeToString()], pa.binary())
-    assert readers(InHeader(1, b"\x02\x02")).decode(body, 0).is_broken.tolist() == [False]
-    assert readers(InHeader(1, b"\x00")).decode(body, 0).is_broken.tolist() == [True]
+    assert decoders(InHeader(1, b"\x02\x02")).decode(body, 0).is_broken.tolist() == [False]
+    assert decoders(InHeader(1, b"\x00")).decode(body, 0).is_broken.tolist() == [True]
     for suffix in (b"\x02", b"\x00\x00"):
         with pytest.raises(SchemaError, match="the header of the schema"):
-            readers(InHeader(1, suffix))
-    without = readers(1)
+            decoders(InHeader(1, suffix))
+    without = decoders(1)
     assert without.decode(body, 0).is_broken.tolist() == [True]
     assert "message index" in without.explain(b"\x02\x02").reason
 

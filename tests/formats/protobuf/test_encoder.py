@@ -13,7 +13,7 @@ from kafka_formats.options.settings import Format
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.query.formats import FORMATS
 from tests.formats.protobuf.messages import message_class
-from tests.formats.protobuf.test_reader import (
+from tests.formats.protobuf.test_decoder import (
     ALL,
     OLD,
     TIMES,

@@ -1,4 +1,4 @@
-"""The writer of one schema's payloads."""
+"""The encoder of one schema's payloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the messages of many payloads at once, field by field, as `collect` shows them.
+"""Reads the messages of many payloads at once, field by field, as `decode_parsed` does.
 
 Messages that are unusual or damaged are only marked; the runtime of protobuf parses those.
 """
@@ -14,9 +14,8 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from kafka_formats.arrow.arrays import in_rows, texts_of
 from kafka_formats.arrow.bytes_cursor import Bools, Cursor, Longs, mask_of
-from kafka_formats.protobuf.assemble import list_of, map_of, struct_of
+from kafka_formats.protobuf.field_values import FieldValues, Raw, items_of, last_of
 from kafka_formats.protobuf.layout import Field, Inner, Layout, Leaf
-from kafka_formats.protobuf.parts import Part, Raw, items_of, last_of
 from kafka_formats.protobuf.plan import Enum, Member, Struct
 from kafka_formats.protobuf.scan import locate
 from kafka_protocol.columnar.arrow_memory import array_of
@@ -33,18 +32,18 @@ def read(plan: Struct, layout: Layout, cursor: Cursor) -> pa.StructArray:
     return struct_of(
         plan,
         [
-            _member(member, field, parts, begin, cursor)
-            for member, field, parts in zip(plan.members, layout.fields, found, strict=True)
+            _member(member, field, pieces, begin, cursor)
+            for member, field, pieces in zip(plan.members, layout.fields, found, strict=True)
         ],
     )
 
 
 def _member(
-    member: Member, field: Field, parts: Sequence[Part], begin: Longs, cursor: Cursor
+    member: Member, field: Field, pieces: Sequence[FieldValues], begin: Longs, cursor: Cursor
 ) -> pa.Array:
     if member.is_list or member.keys is not None:
-        return _container(member, field, items_of(field, parts, cursor), cursor)
-    values, is_given = last_of(field, parts, begin, cursor)
+        return _container(member, field, items_of(field, pieces, cursor), cursor)
+    values, is_given = last_of(field, pieces, begin, cursor)
     if isinstance(field, Inner):
         if is_given.all():
             return _messages(field, values, cursor)
@@ -56,7 +55,7 @@ def _member(
     return _leaves(field, values, is_null, cursor)
 
 
-def _container(member: Member, field: Field, items: Part, cursor: Cursor) -> pa.Array:
+def _container(member: Member, field: Field, items: FieldValues, cursor: Cursor) -> pa.Array:
     """Lists or maps."""
     counts = np.bincount(items.slots, minlength=len(cursor))
     offsets = array_of(np.cumsum([0, *counts]), pa.int32())
@@ -65,7 +64,7 @@ def _container(member: Member, field: Field, items: Part, cursor: Cursor) -> pa.
     return map_of(member, offsets, *_entries(field, items, cursor))
 
 
-def _dense(field: Field, values: Part, cursor: Cursor) -> pa.Array:
+def _dense(field: Field, values: FieldValues, cursor: Cursor) -> pa.Array:
     """The array of values, none of them null."""
     if isinstance(field, Inner):
         return _messages(field, values, cursor)
@@ -75,7 +74,7 @@ def _dense(field: Field, values: Part, cursor: Cursor) -> pa.Array:
 # --- Messages within messages --------------------------------------------------------------------
 
 
-def _messages(field: Inner, values: Part, cursor: Cursor) -> pa.Array:
+def _messages(field: Inner, values: FieldValues, cursor: Cursor) -> pa.Array:
     inner = _cursor_of(values, cursor)
     if isinstance(field.plan, Struct):
         found = read(field.plan, field.layout, inner)
@@ -85,7 +84,7 @@ def _messages(field: Inner, values: Part, cursor: Cursor) -> pa.Array:
     return found
 
 
-def _entries(field: Field, values: Part, cursor: Cursor) -> tuple[pa.Array, pa.Array]:
+def _entries(field: Field, values: FieldValues, cursor: Cursor) -> tuple[pa.Array, pa.Array]:
     """The keys and the values of entries of maps; an absent one is zero."""
     inner = _cursor_of(values, cursor)
     keys, items = (
@@ -107,22 +106,22 @@ def _times(field: Inner, cursor: Cursor) -> pa.Array:
     return array_of(micros, field.plan.type)
 
 
-def _both(layout: Layout, cursor: Cursor) -> list[tuple[Field, Part]]:
+def _both(layout: Layout, cursor: Cursor) -> list[tuple[Field, FieldValues]]:
     """The values of the two fields of a message, zero where one is absent."""
     begin = cursor.at
     found = locate(layout, cursor)
     return [
-        (field, last_of(field, parts, begin, cursor)[0])
-        for field, parts in zip(layout.fields, found, strict=True)
+        (field, last_of(field, pieces, begin, cursor)[0])
+        for field, pieces in zip(layout.fields, found, strict=True)
     ]
 
 
-def _cursor_of(values: Part, cursor: Cursor) -> Cursor:
+def _cursor_of(values: FieldValues, cursor: Cursor) -> Cursor:
     is_broken = np.zeros(len(values.slots), dtype=np.bool_)
     return Cursor(cursor.data, values.raw, values.raw + values.lengths, is_broken)
 
 
-def _fail_owners(values: Part, inner: Cursor, cursor: Cursor) -> None:
+def _fail_owners(values: FieldValues, inner: Cursor, cursor: Cursor) -> None:
     """Mark the messages with an inner one that is marked."""
     if inner.is_broken.any():
         cursor.fail(mask_of(len(cursor), values.slots[inner.is_broken]))
@@ -142,7 +141,7 @@ def _is_repeated(slots: Longs, keys: pa.Array) -> Bools:
 # --- Numbers, texts and bytes --------------------------------------------------------------------
 
 
-def _leaves(field: Leaf, values: Part, is_null: Bools, cursor: Cursor) -> pa.Array:
+def _leaves(field: Leaf, values: FieldValues, is_null: Bools, cursor: Cursor) -> pa.Array:
     if field.is_number:
         numbers = _NUMBERS[field.kind](values.raw)
         if isinstance(field.plan, Enum):
@@ -158,7 +157,7 @@ def _leaves(field: Leaf, values: Part, is_null: Bools, cursor: Cursor) -> pa.Arr
     return texts
 
 
-def _is_zero(field: Leaf, values: Part) -> Bools:
+def _is_zero(field: Leaf, values: FieldValues) -> Bools:
     if not field.is_number:
         is_empty: Bools = values.lengths == 0
         return is_empty
@@ -208,3 +207,27 @@ _NUMBERS: Final[Mapping[int, Callable[[Raw], Raw]]] = {
     FieldDescriptor.TYPE_SFIXED32: lambda raw: raw.view(np.int32),
     FieldDescriptor.TYPE_FLOAT: lambda raw: raw.view(np.float32),
 }
+
+
+# --- Arrays of parts -> arrays of structs, lists and maps ----------------------------------------
+
+
+def struct_of(plan: Struct, members: Sequence[pa.Array]) -> pa.StructArray:
+    """Structs without nulls."""
+    fields = [
+        pa.field(member.name, array.type, member.nullable)
+        for member, array in zip(plan.members, members, strict=True)
+    ]
+    return pa.StructArray.from_arrays(members, fields=fields)
+
+
+def list_of(member: Member, offsets: pa.Array, items: pa.Array) -> pa.ListArray:
+    """Lists without nulls; `offsets` as Arrow has them."""
+    field = pa.field("element", items.type, member.type.value_field.nullable)
+    return pa.ListArray.from_arrays(offsets, items, pa.list_(field))
+
+
+def map_of(member: Member, offsets: pa.Array, keys: pa.Array, items: pa.Array) -> pa.MapArray:
+    """Maps without nulls."""
+    field = pa.field("value", items.type, member.type.item_field.nullable)
+    return pa.MapArray.from_arrays(offsets, keys, items, pa.map_(keys.type, field))

@@ -1,6 +1,6 @@
 """One payload -> its value, with the rules of Spark's `from_json`. It says why one is broken.
 
-It is the reference of `vectorised`, and reads what that one does not.
+It is the reference of `decode`, and reads what that one does not.
 
 Source: Spark's `JacksonParser`.
 """
@@ -18,8 +18,8 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 
 from kafka_formats.errors import PayloadError
-from kafka_formats.json.moments import to_date, to_timestamp, to_timestamp_ntz
-from kafka_formats.json.texts import NumberText, json_text, utf8
+from kafka_formats.json.java_text import NumberText, json_text, utf8
+from kafka_formats.json.timestamps import to_date, to_timestamp, to_timestamp_ntz
 
 # A value of a document and the path of its field -> the value of the type; never for null.
 Convert: TypeAlias = Callable[[Any, str], Any]

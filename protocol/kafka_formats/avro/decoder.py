@@ -1,4 +1,4 @@
-"""The reader of one Avro schema's payloads, as the type that a query wants."""
+"""The decoder of one Avro schema's payloads, as the type that a query wants."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import lru_cache
 import pyarrow as pa
 
 from kafka_formats.avro.decode import decode
+from kafka_formats.avro.decode_one import read_payload
 from kafka_formats.avro.plan import Plan, Struct, resolve
 from kafka_formats.avro.projection import project
-from kafka_formats.avro.scalar import read_payload
-from kafka_formats.avro.schema import Schema, parse_schema
+from kafka_formats.avro.schema import parsed
 from kafka_formats.errors import PayloadError
 from kafka_formats.payload.format import Decoded, SchemaById
 from kafka_formats.payload.schema_text import SchemaText
@@ -20,7 +20,7 @@ from kafka_formats.schema_ids.frames import SchemaId
 
 @dataclass(frozen=True, slots=True)
 class AvroDecoder:
-    """Reads payloads with a plan; a `PayloadDecoder`."""
+    """Decodes payloads with a plan; a `PayloadDecoder`."""
 
     plan: Plan
 
@@ -37,18 +37,9 @@ class AvroDecoder:
         raise AssertionError("the payload is not broken")
 
 
-def parsed(schema: SchemaText) -> Schema:
-    """The tree of a schema.
-
-    Raises:
-        SchemaError: The text is no valid schema.
-    """
-    return parse_schema(schema.text, [text for _, text in schema.dependencies])
-
-
 @lru_cache(maxsize=1_000)
 def decoder_for(writer: SchemaText, reader: SchemaText, wanted: pa.DataType) -> AvroDecoder:
-    """The reader of what was written with one schema, as the wanted part of another.
+    """The decoder of what was written with one schema, as the wanted part of another.
 
     It reads no further than the last field that is wanted, so it finds no damage after that.
 
@@ -68,13 +59,13 @@ def _without_rest(plan: Plan) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class AvroDecoders:
-    """The readers of payloads of several writers, as one type. It is pickled with tasks.
+    """The decoders of payloads of several writers, as one type. It is pickled with tasks.
 
     Attributes:
-        reader: The schema to read as.
+        reader: The reader's schema.
         wanted: The type to read as: all of the schema, or a part.
         schema_by_id: Finds the schemas of writers. None where payloads have no frames, and all have
-            the schema to read as.
+            the reader's schema.
     """
 
     reader: SchemaText
@@ -82,7 +73,7 @@ class AvroDecoders:
     schema_by_id: SchemaById | None
 
     def __call__(self, schema_id: SchemaId) -> AvroDecoder:
-        """The reader of the payloads of a schema.
+        """The decoder of the payloads of a schema.
 
         Raises:
             SchemaError: There is no such schema, or it does not fit the reader's.

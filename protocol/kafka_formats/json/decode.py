@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from kafka_formats.errors import PayloadError
-from kafka_formats.json.documents import Convert, parse
+from kafka_formats.json.decode_one import Convert, parse
 from kafka_formats.payload.format import Decoded
 
 _ROW: Final = secrets.token_hex(8)
@@ -61,11 +61,11 @@ class TypeDecoder:
 
     def __call__(self, payloads: pa.BinaryArray) -> Decoded:
         """Decode payloads without nulls."""
-        parts = self._parts(payloads)
-        if not parts:
+        pieces = self._pieces(payloads)
+        if not pieces:
             return Decoded(pa.nulls(0, self.type), np.zeros(0, dtype=np.bool_))
-        values = pa.concat_arrays([values for values, _ in parts])
-        return Decoded(values, np.concatenate([is_broken for _, is_broken in parts]))
+        values = pa.concat_arrays([values for values, _ in pieces])
+        return Decoded(values, np.concatenate([is_broken for _, is_broken in pieces]))
 
     def one(self, payload: bytes) -> object:
         """Decode one payload.
@@ -76,7 +76,7 @@ class TypeDecoder:
         found = parse(payload)
         return None if found is None else self.convert(found, "")
 
-    def _parts(self, payloads: pa.BinaryArray) -> list[Decoded]:
+    def _pieces(self, payloads: pa.BinaryArray) -> list[Decoded]:
         found: list[Decoded] = []
         # Not by recursion, in order.
         rest = [payloads]

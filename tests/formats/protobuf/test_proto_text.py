@@ -11,7 +11,7 @@ from kafka_formats.errors import SchemaError
 from kafka_formats.payload.schema_text import DESCRIPTOR_SET, SchemaText
 from kafka_formats.protobuf.compiler import compiled
 from kafka_formats.protobuf.names import messages_in
-from kafka_formats.protobuf.outline import messages_of
+from kafka_formats.protobuf.proto_text import messages_of
 
 PLAIN = 'syntax = "proto3"; message A { int32 x = 1; } message B { message C {} message D {} }'
 TANGLED = """

@@ -1,4 +1,4 @@
-"""The writer of one Avro schema's payloads."""
+"""The encoder of one Avro schema's payloads."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from functools import lru_cache
 import pyarrow as pa
 
 from kafka_formats.avro.encode import encode
-from kafka_formats.avro.reader import parsed
-from kafka_formats.avro.schema import Schema
+from kafka_formats.avro.schema import Schema, parsed
 from kafka_formats.payload.schema_text import SchemaText
 
 

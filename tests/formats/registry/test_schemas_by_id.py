@@ -13,7 +13,7 @@ from kafka_formats.options.settings import Format
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.registry import client as client_module
 from kafka_formats.registry.config import RegistryConfig
-from kafka_formats.registry.writers import SchemasById
+from kafka_formats.registry.schemas_by_id import SchemasById
 from tests.fakes.registry import Reply, registry, subjects
 
 KNOWN: dict[int | uuid.UUID, SchemaText] = {7: SchemaText('"string"')}

@@ -1,6 +1,6 @@
-"""Reads one payload, value by value: it names what is wrong with it, and reads long lists.
+"""Decodes one payload, value by value: it names what is wrong with it, and reads long lists.
 
-`vectorised` reads many payloads at once with the same plans, and gives the same values.
+`decode` reads many payloads at once with the same plans, and gives the same values.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from kafka_formats.arrow.bytes_cursor import MAX_INT_BYTES, MAX_LONG_BYTES
-from kafka_formats.avro.limits import MAX_EMPTY_ITEMS, MAX_MILLIS, min_bytes
 from kafka_formats.avro.plan import (
+    MAX_EMPTY_ITEMS,
+    MAX_MILLIS,
     Boolean,
     Bytes,
     Choice,
@@ -26,6 +27,7 @@ from kafka_formats.avro.plan import (
     Plan,
     Struct,
     Symbol,
+    min_bytes,
 )
 from kafka_formats.errors import PayloadError
 
@@ -55,7 +57,7 @@ class PayloadCursor:
         Raises:
             PayloadError: There is none.
         """
-        return _READERS[type(plan)](self, plan, path)
+        return _READ[type(plan)](self, plan, path)
 
     def null(self, _plan: Null, _path: str) -> None:
         """No bytes."""
@@ -193,7 +195,7 @@ class PayloadCursor:
 
 _EXACT: Final = decimal.Context(prec=38)
 _FLOATS: Final[Mapping[str, struct.Struct]] = {"float": _FLOAT, "double": _DOUBLE}
-_READERS: Final[Mapping[type, Callable[[PayloadCursor, Any, str], Any]]] = {
+_READ: Final[Mapping[type, Callable[[PayloadCursor, Any, str], Any]]] = {
     Null: PayloadCursor.null,
     Number: PayloadCursor.number,
     Boolean: PayloadCursor.boolean,

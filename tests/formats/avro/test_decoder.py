@@ -8,7 +8,8 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from kafka_formats.avro.reader import AvroDecoders, decoder_for, parsed
+from kafka_formats.avro.decoder import AvroDecoders, decoder_for
+from kafka_formats.avro.schema import parsed
 from kafka_formats.avro.types import arrow_type
 from kafka_formats.errors import SchemaError
 from kafka_formats.payload.schema_text import SchemaText

@@ -1,6 +1,6 @@
 """Many messages are read at once; only unusual and damaged ones are left to the runtime.
 
-That the values are right is tested in test_reader.py.
+That the values are right is tested in test_decoder.py.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from kafka_formats.arrow.arrays import bounds_of, data_of
 from kafka_formats.arrow.bytes_cursor import Cursor
 from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.protobuf.decode import read
 from kafka_formats.protobuf.descriptors import files_of, message_of
 from kafka_formats.protobuf.layout import layout_for
 from kafka_formats.protobuf.plan import plan_for
-from kafka_formats.protobuf.vectorised import read
 from tests.formats.arrow.test_bytes_cursor import varint
 from tests.formats.protobuf.messages import message_class
-from tests.formats.protobuf.test_reader import ALL, PROTOBUF, TIMES, TYPE, All, messages
+from tests.formats.protobuf.test_decoder import ALL, PROTOBUF, TIMES, TYPE, All, messages
 
 
 def marked(

@@ -10,7 +10,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from kafka_formats.errors import SchemaError
 from kafka_formats.payload.schema_text import DESCRIPTOR_SET, SchemaText, descriptor_set_text
-from kafka_formats.protobuf.files import files_to_register
+from kafka_formats.protobuf.descriptors import files_to_register
 from tests.formats.protobuf.messages import descriptor_set
 
 FILES = {

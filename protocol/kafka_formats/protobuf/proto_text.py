@@ -1,4 +1,4 @@
-"""The messages of a schema by their place, without a compiler: executors need no more of a writer.
+"""The messages of a schema by their place, without a compiler: executors need no more of it.
 
 A message's place counts all messages beside it, as in descriptors: also those of map fields and
 groups.

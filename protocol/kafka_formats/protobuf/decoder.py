@@ -1,7 +1,8 @@
-"""The reader of Protobuf payloads, as the type that a query wants.
+"""The decoder of Protobuf payloads, as the type that a query wants.
 
-Payloads are parsed with the reader's message, as Protobuf intends: fields are matched by their
-numbers, and unknown ones are skipped. Of a writer's schema only the message's name is compared.
+Payloads are parsed as the query's message, as Protobuf intends: fields are matched by their
+numbers, and unknown ones are skipped. Of the schema that a payload was written with, only the
+message's name is compared.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.payload.columns import decode_present
 from kafka_formats.payload.format import Decoded, SchemaById
 from kafka_formats.payload.schema_text import SchemaText
-from kafka_formats.protobuf.collect import collect
+from kafka_formats.protobuf.decode import read
+from kafka_formats.protobuf.decode_parsed import decode_parsed
 from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
 from kafka_formats.protobuf.indexes import CONFLUENT, GLUE, Index, IndexStyle, read_index
 from kafka_formats.protobuf.layout import Layout, layout_for
-from kafka_formats.protobuf.outline import messages_of
 from kafka_formats.protobuf.plan import Struct, plan_for
-from kafka_formats.protobuf.vectorised import read
+from kafka_formats.protobuf.proto_text import messages_of
 from kafka_formats.schema_ids.frames import GlueVersion, InHeader, SchemaId
 
 # Fewer payloads are parsed faster one by one.
@@ -73,17 +74,17 @@ class MessageDecoder:
         """The values of parsed messages; None is broken."""
         is_broken = np.array([each is None for each in messages], dtype=np.bool_)
         try:
-            return Decoded(collect(self.plan, messages), is_broken)
+            return Decoded(decode_parsed(self.plan, messages), is_broken)
         except PayloadError:
             # Some message has a value that its type has not: look at each.
             kept = [None if self.fault_in(each) else each for each in messages]
             is_broken = np.array([each is None for each in kept], dtype=np.bool_)
-            return Decoded(collect(self.plan, kept), is_broken)
+            return Decoded(decode_parsed(self.plan, kept), is_broken)
 
     def fault_in(self, message: Message | None) -> PayloadError | None:
         """Why a parsed message cannot be shown; None if it can."""
         try:
-            collect(self.plan, [message])
+            decode_parsed(self.plan, [message])
         except PayloadError as error:
             return error
         return None
@@ -91,18 +92,18 @@ class MessageDecoder:
 
 @dataclass(frozen=True, slots=True)
 class ProtobufDecoder:
-    """Reads the payloads of one writer's schema; a `PayloadDecoder`.
+    """Decodes the payloads that were written with one schema; a `PayloadDecoder`.
 
     Attributes:
-        reader: Reads the message that a query wants.
-        writer: Index -> name of the messages of the writer's schema. None where no message index
+        message: Decodes the message that a query wants.
+        names: Index -> name of the messages of the schema. None where no message index
             is before payloads.
         index: The message index where a header has it; None where it is before each payload.
         style: How indexes are written.
     """
 
-    reader: MessageDecoder
-    writer: Mapping[Index, str] | None
+    message: MessageDecoder
+    names: Mapping[Index, str] | None
     index: Index | None = None
     style: IndexStyle = CONFLUENT
 
@@ -112,11 +113,11 @@ class ProtobufDecoder:
 
     def _decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
         """Read many payloads at once, and parse those that are unusual or damaged."""
-        layout = self.reader.layout
+        layout = self.message.layout
         if layout is None or len(payloads) < _MANY:
             return self._one_by_one(payloads, skipped_bytes)
         cursor = self._cursor(payloads, skipped_bytes)
-        values = read(self.reader.plan, layout, cursor)
+        values = read(self.message.plan, layout, cursor)
         others = np.flatnonzero(cursor.is_broken)
         if not others.size:
             return Decoded(values, cursor.is_broken)
@@ -142,9 +143,9 @@ class ProtobufDecoder:
 
     def _prefix(self, skipped_bytes: int) -> bytes | None:
         """What is between a frame and the message; None if no payload has the message."""
-        if self.writer is None:
+        if self.names is None:
             return b""
-        place = next((each for each in self.writer if self.writer[each] == self.reader.name), None)
+        place = next((each for each in self.names if self.names[each] == self.message.name), None)
         if place is None:
             return None
         if self.index is not None:
@@ -154,18 +155,18 @@ class ProtobufDecoder:
 
     def _one_by_one(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
         messages = [self._parsed_or_none(each, skipped_bytes) for each in payloads.to_pylist()]
-        return self.reader.decode(messages)
+        return self.message.decode(messages)
 
     def explain(self, payload: bytes) -> PayloadError:
         """What is wrong with a broken payload."""
         try:
-            found = self.reader.fault_in(self._parsed(payload, 0))
+            found = self.message.fault_in(self._parsed(payload, 0))
         except PayloadError as error:
             return error
         return found or PayloadError("", "the header of its schema has no message index")
 
     def _parsed_or_none(self, payload: bytes, start: int) -> Message | None:
-        if self.writer is not None and self.index is None and not start:
+        if self.names is not None and self.index is None and not start:
             # The id is in a header, without an index.
             return None
         try:
@@ -174,7 +175,7 @@ class ProtobufDecoder:
             return None
 
     def _parsed(self, payload: bytes, start: int) -> Message:
-        if self.writer is not None:
+        if self.names is not None:
             if self.index is None:
                 # Nearly all payloads have the short index of the first message.
                 if payload[start : start + 1] == b"\x00":
@@ -184,20 +185,20 @@ class ProtobufDecoder:
             else:
                 index = self.index
             self._check(index)
-        return self.reader.parse(payload[start:] if start else payload)
+        return self.message.parse(payload[start:] if start else payload)
 
     def _check(self, index: Index) -> None:
-        name = (self.writer or {}).get(index)
-        if name == self.reader.name:
+        name = (self.names or {}).get(index)
+        if name == self.message.name:
             return
         if name is None:
             raise PayloadError("", f"its schema has no message with the index {list(index)}")
-        raise PayloadError("", f"it is a {name}, not a {self.reader.name}")
+        raise PayloadError("", f"it is a {name}, not a {self.message.name}")
 
 
 @lru_cache(maxsize=100)
 def message_decoder(files: bytes, name: str, wanted: pa.DataType) -> MessageDecoder:
-    """The reader of a message, made once for a process.
+    """The decoder of a message, made once for a process.
 
     Raises:
         SchemaError: The message does not have what is wanted.
@@ -210,13 +211,13 @@ def message_decoder(files: bytes, name: str, wanted: pa.DataType) -> MessageDeco
 
 @dataclass(frozen=True, slots=True)
 class ProtobufDecoders:
-    """The readers of payloads of several writers, as one type. It is pickled with tasks.
+    """The decoders of payloads of several schemas, as one type. It is pickled with tasks.
 
     Attributes:
         files: The compiled files of the schema to read as.
         name: The message to read as.
         wanted: The type to read as: all of the message, or a part.
-        schema_by_id: Finds the schemas of writers. None where payloads have no frames, and all have
+        schema_by_id: Finds those schemas. None where payloads have no frames, and all have
             the schema to read as.
     """
 
@@ -226,21 +227,21 @@ class ProtobufDecoders:
     schema_by_id: SchemaById | None
 
     def __call__(self, schema_id: SchemaId) -> ProtobufDecoder:
-        """The reader of the payloads of a schema.
+        """The decoder of the payloads of a schema.
 
         Raises:
             SchemaError: There is no such schema.
         """
-        reader = message_decoder(self.files, self.name, self.wanted)
+        message = message_decoder(self.files, self.name, self.wanted)
         if self.schema_by_id is None:
-            return ProtobufDecoder(reader, None)
+            return ProtobufDecoder(message, None)
         if isinstance(schema_id, InHeader):
-            writer = messages_of(self.schema_by_id(schema_id.schema_id))
-            return ProtobufDecoder(reader, writer, _index_in_header(schema_id.suffix))
+            names = messages_of(self.schema_by_id(schema_id.schema_id))
+            return ProtobufDecoder(message, names, _index_in_header(schema_id.suffix))
         if isinstance(schema_id, GlueVersion):
-            writer = GLUE.by_index(messages_of(self.schema_by_id(schema_id)))
-            return ProtobufDecoder(reader, writer, style=GLUE)
-        return ProtobufDecoder(reader, messages_of(self.schema_by_id(schema_id)))
+            names = GLUE.by_index(messages_of(self.schema_by_id(schema_id)))
+            return ProtobufDecoder(message, names, style=GLUE)
+        return ProtobufDecoder(message, messages_of(self.schema_by_id(schema_id)))
 
 
 def _index_in_header(suffix: bytes) -> Index:
@@ -256,7 +257,7 @@ def _index_in_header(suffix: bytes) -> Index:
 def decoders_of(
     schema: SchemaText, wanted: pa.DataType, schema_by_id: SchemaById | None
 ) -> ProtobufDecoders:
-    """The readers of a schema's payloads, compiled on the driver.
+    """The decoders of a schema's payloads, compiled on the driver.
 
     Raises:
         SchemaError: The schema is invalid, or does not have what is wanted.

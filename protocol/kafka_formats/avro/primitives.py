@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from kafka_formats.arrow.arrays import texts_of
 from kafka_formats.arrow.bytes_cursor import MAX_INT_BYTES, Bools, Cursor, Longs
-from kafka_formats.avro.limits import MAX_MILLIS
-from kafka_formats.avro.plan import Boolean, Bytes, Decimal, Null, Number, Symbol
+from kafka_formats.avro.plan import MAX_MILLIS, Boolean, Bytes, Decimal, Null, Number, Symbol
 from kafka_protocol.columnar.arrow_memory import array_of, buffer_of
 from kafka_protocol.columnar.slices import take_slices
 
@@ -75,11 +74,11 @@ def read_bytes(plan: Bytes, cursor: Cursor) -> pa.Array:
 
 def read_some_bytes(plan: Bytes, cursor: Cursor, slots: Longs) -> pa.Array:
     """Bytes, or strings, of some slots; null for the others."""
-    part = cursor.select(slots)
+    selected = cursor.select(slots)
     # Slices ascend and are in the buffer, those of null too; a broken payload may be read beyond.
     start, length = np.minimum(cursor.at, cursor.end), np.full(len(cursor), -1)
-    start[slots], length[slots] = _slices(part, plan.size)
-    cursor.update(slots, part)
+    start[slots], length[slots] = _slices(selected, plan.size)
+    cursor.update(slots, selected)
     return _taken(plan, cursor, start, length)
 
 

@@ -1,4 +1,4 @@
-"""The writer of one message's payloads."""
+"""The encoder of one message's payloads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ProtobufEncoder:
             PayloadError: A value does not fit.
             SchemaError: The type does not fit the message.
         """
-        plan, parsed = _parts(self.files, self.name, values.type)
+        plan, parsed = _plan_and_class(self.files, self.name, values.type)
         return encode(plan, parsed, values)
 
     def check(self, data_type: pa.DataType) -> None:
@@ -43,17 +43,17 @@ class ProtobufEncoder:
         Raises:
             SchemaError: They cannot. Names the field.
         """
-        _parts(self.files, self.name, data_type)
+        _plan_and_class(self.files, self.name, data_type)
 
 
 @lru_cache(maxsize=100)
-def _parts(files: bytes, name: str, data_type: pa.DataType) -> tuple[Struct, Any]:
+def _plan_and_class(files: bytes, name: str, data_type: pa.DataType) -> tuple[Struct, Any]:
     message = message_of(files, name)
     return plan_to_write(message, data_type), GetMessageClass(message)
 
 
 def encoder_of(schema: SchemaText) -> ProtobufEncoder:
-    """The writer of a schema, compiled on the driver.
+    """The encoder of a schema, compiled on the driver.
 
     Raises:
         SchemaError: The schema is invalid.
