@@ -205,7 +205,7 @@ def _one_by_one(plan: Items, selected: Cursor, count: int) -> list[Any]:
     """The next items of the only slot; none if one of them is broken."""
     cursor = PayloadCursor(selected.data.data[: selected.end[0]], int(selected.at[0]))
     try:
-        values = [cursor.read(plan.item, "") for _ in range(count)]
+        values = [cursor.read(plan.item) for _ in range(count)]
     except PayloadError:
         selected.fail(np.array([True]))
         return []

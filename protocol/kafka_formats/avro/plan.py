@@ -27,7 +27,7 @@ from kafka_formats.avro.schema import (
 )
 from kafka_formats.avro.types import arrow_type, members_of
 from kafka_formats.avro.values import default_of
-from kafka_formats.errors import SchemaError
+from kafka_formats.errors import ITEMS, VALUES, SchemaError, about, named, path_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +179,7 @@ def _required(writer: Schema, reader: Schema, path: str) -> Plan:
 
 
 def _mismatch(writer: Schema, reader: Schema, path: str) -> SchemaError:
-    where = f"the field {path!r}: " if path else ""
-    return SchemaError(f"{where}{kind_of(writer)} was written, {kind_of(reader)} is expected")
+    return SchemaError(about(path, f"{kind_of(writer)} was written, {kind_of(reader)} is expected"))
 
 
 def _resolve(writer: Schema, reader: Schema, path: str) -> Plan | None:
@@ -234,12 +233,12 @@ def _enum(writer: Enum, reader: Enum, _path: str) -> Plan | None:
 
 
 def _array(writer: Array, reader: Array, path: str) -> Plan:
-    return Items(arrow_type(reader), _required(writer.items, reader.items, f"{path}[]"))
+    return Items(arrow_type(reader), _required(writer.items, reader.items, path_of(path, ITEMS)))
 
 
 def _map(writer: Map, reader: Map, path: str) -> Plan:
     to = arrow_type(reader)
-    value = _required(writer.values, reader.values, f"{path}{{}}")
+    value = _required(writer.values, reader.values, path_of(path, VALUES))
     steps = [Step("key", Bytes(pa.string()), 0), Step("value", value, 1)]
     entry = pa.struct([to.key_field, to.item_field])
     return Items(to, Struct(entry, steps, {}))
@@ -254,7 +253,7 @@ def _record(writer: Record, reader: Record, path: str) -> Plan | None:
     left = dict(enumerate(reader.fields))
     for field in writer.fields:
         place = places.get(field.name)
-        inner = f"{path}.{field.name}" if path else field.name
+        inner = path_of(path, field.name)
         if place is None or place not in left:
             unread = _unread(field.schema)
             steps.append(Step(field.name, _required(unread, unread, inner), None))
@@ -295,9 +294,9 @@ _SAME_BYTES: Final[Mapping[str, Schema]] = {
 
 
 def _default(field: Field, path: str) -> Any:
-    inner = f"{path}.{field.name}" if path else field.name
+    inner = path_of(path, field.name)
     if not field.has_default:
-        raise SchemaError(f"the field {inner!r} was not written and has no default")
+        raise SchemaError(f"{named(inner)} was not written and has no default")
     return default_of(field.schema, field.default, inner)
 
 

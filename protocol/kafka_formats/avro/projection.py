@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kafka_formats.avro.schema import Array, Field, Map, Record, Schema, Union, kind_of
 from kafka_formats.avro.types import arrow_type, is_nullable, members_of
-from kafka_formats.errors import SchemaError
+from kafka_formats.errors import ITEMS, VALUES, SchemaError, named, path_of
 
 
 def project(schema: Schema, wanted: pa.DataType) -> Schema:
@@ -31,9 +31,9 @@ def _project(schema: Schema, wanted: pa.DataType, path: str) -> Schema:
         case Record() if pa.types.is_struct(wanted):
             return replace(schema, fields=_fields(schema, wanted, path))
         case Array(items) if pa.types.is_list(wanted):
-            return Array(_part(items, wanted.value_field, f"{path}[]"))
+            return Array(_part(items, wanted.value_field, path_of(path, ITEMS)))
         case Map(values) if pa.types.is_map(wanted) and wanted.key_type == pa.string():
-            return Map(_part(values, wanted.item_field, f"{path}{{}}"))
+            return Map(_part(values, wanted.item_field, path_of(path, VALUES)))
         case Union(branches) if not members_of(schema):
             return _nullable(branches, wanted, path) or _whole(schema, wanted, path)
     return _whole(schema, wanted, path)
@@ -43,7 +43,7 @@ def _fields(record: Record, wanted: pa.StructType, path: str) -> list[Field]:
     known = {field.name: field for field in record.fields}
     found = []
     for each in wanted:
-        inner = f"{path}.{each.name}" if path else each.name
+        inner = path_of(path, each.name)
         if each.name not in known:
             raise SchemaError(f"there is no field {inner!r}; there are {', '.join(known)}")
         field = known[each.name]
@@ -53,7 +53,7 @@ def _fields(record: Record, wanted: pa.StructType, path: str) -> list[Field]:
 
 def _part(schema: Schema, wanted: pa.Field, path: str) -> Schema:
     if is_nullable(schema) and not wanted.nullable:
-        raise SchemaError(f"the field {path!r} can be null: leave NOT NULL out of its type")
+        raise SchemaError(f"{named(path)} can be null: leave NOT NULL out of its type")
     return _project(schema, wanted.type, path)
 
 
@@ -69,8 +69,7 @@ def _nullable(branches: Sequence[Schema], wanted: pa.DataType, path: str) -> Sch
 def _whole(schema: Schema, wanted: pa.DataType, path: str) -> Schema:
     found = arrow_type(schema)
     if not _is_same(found, wanted):
-        where = f"the field {path!r}" if path else "the payload"
-        raise SchemaError(f"{where} has the type {found}, not {wanted}")
+        raise SchemaError(f"{named(path)} has the type {found}, not {wanted}")
     return schema
 
 

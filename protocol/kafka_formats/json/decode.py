@@ -74,7 +74,7 @@ class TypeDecoder:
             PayloadError: It does not have the type.
         """
         found = parse(payload)
-        return None if found is None else self.convert(found, "")
+        return None if found is None else self.convert(found)
 
     def _pieces(self, payloads: pa.BinaryArray) -> list[Decoded]:
         found: list[Decoded] = []

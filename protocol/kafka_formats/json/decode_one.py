@@ -17,12 +17,12 @@ from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from kafka_formats.errors import PayloadError
+from kafka_formats.errors import ITEMS, VALUES, PayloadError
 from kafka_formats.json.java_text import NumberText, json_text, utf8
 from kafka_formats.json.timestamps import to_date, to_timestamp, to_timestamp_ntz
 
-# A value of a document and the path of its field -> the value of the type; never for null.
-Convert: TypeAlias = Callable[[Any, str], Any]
+# A value of a document -> the value of the type; never for null. Raises PayloadError.
+Convert: TypeAlias = Callable[[Any], Any]
 
 _DECODER: Final = json.JSONDecoder(parse_float=NumberText, parse_constant=NumberText)
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
@@ -69,7 +69,7 @@ def root_converter(data_type: pa.DataType) -> Convert:
     convert = converter(data_type)
     if pa.types.is_list(data_type) and pa.types.is_struct(data_type.value_type):
         # One object is an array of one.
-        return lambda value, path: convert([value] if isinstance(value, dict) else value, path)
+        return lambda value: convert([value] if isinstance(value, dict) else value)
     return convert
 
 
@@ -84,14 +84,17 @@ def converter(data_type: pa.DataType) -> Convert:
 def _struct(data_type: pa.StructType) -> Convert:
     fields = {field.name: converter(field.type) for field in data_type}
 
-    def convert(value: Any, path: str) -> Any:
+    def convert(value: Any) -> Any:
         if not isinstance(value, dict):
-            raise _misfit(path, value, "an object")
+            raise _misfit(value, "an object")
         found = {}
-        for name, inner in fields.items():
-            part = value.get(name)
-            if part is not None:
-                found[name] = inner(part, f"{path}.{name}" if path else name)
+        try:
+            for name, inner in fields.items():
+                part = value.get(name)
+                if part is not None:
+                    found[name] = inner(part)
+        except PayloadError as error:
+            raise error.within(name) from error.__cause__
         return found
 
     return convert
@@ -100,10 +103,13 @@ def _struct(data_type: pa.StructType) -> Convert:
 def _list(data_type: pa.ListType) -> Convert:
     inner = converter(data_type.value_type)
 
-    def convert(value: Any, path: str) -> Any:
+    def convert(value: Any) -> Any:
         if not isinstance(value, list):
-            raise _misfit(path, value, "an array")
-        return [None if each is None else inner(each, f"{path}[]") for each in value]
+            raise _misfit(value, "an array")
+        try:
+            return [None if each is None else inner(each) for each in value]
+        except PayloadError as error:
+            raise error.within(ITEMS) from error.__cause__
 
     return convert
 
@@ -111,19 +117,21 @@ def _list(data_type: pa.ListType) -> Convert:
 def _map(data_type: pa.MapType) -> Convert:
     inner = converter(data_type.item_type)
 
-    def convert(value: Any, path: str) -> Any:
+    def convert(value: Any) -> Any:
         if not isinstance(value, dict):
-            raise _misfit(path, value, "an object")
-        return [
-            (utf8(key), None if each is None else inner(each, f"{path}{{}}"))
-            for key, each in value.items()
-        ]
+            raise _misfit(value, "an object")
+        try:
+            return [
+                (utf8(key), None if each is None else inner(each)) for key, each in value.items()
+            ]
+        except PayloadError as error:
+            raise error.within(VALUES) from error.__cause__
 
     return convert
 
 
 def _string(_data_type: pa.DataType) -> Convert:
-    def convert(value: Any, _path: str) -> Any:
+    def convert(value: Any) -> Any:
         is_text = isinstance(value, str) and not isinstance(value, NumberText)
         return utf8(value) if is_text else json_text(value)
 
@@ -131,9 +139,9 @@ def _string(_data_type: pa.DataType) -> Convert:
 
 
 def _boolean(_data_type: pa.DataType) -> Convert:
-    def convert(value: Any, path: str) -> Any:
+    def convert(value: Any) -> Any:
         if not isinstance(value, bool):
-            raise _misfit(path, value, "true or false")
+            raise _misfit(value, "true or false")
         return value
 
     return convert
@@ -142,24 +150,24 @@ def _boolean(_data_type: pa.DataType) -> Convert:
 def _integer(data_type: pa.DataType) -> Convert:
     largest = 2 ** (data_type.bit_width - 1)
 
-    def convert(value: Any, path: str) -> Any:
+    def convert(value: Any) -> Any:
         if not isinstance(value, int) or isinstance(value, bool):
-            raise _misfit(path, value, "a whole number")
+            raise _misfit(value, "a whole number")
         if not -largest <= value < largest:
-            raise PayloadError(path, f"the number does not fit {data_type.bit_width} bits")
+            raise PayloadError("", f"the number does not fit {data_type.bit_width} bits")
         return value
 
     return convert
 
 
 def _double(_data_type: pa.DataType) -> Convert:
-    def convert(value: Any, path: str) -> Any:
+    def convert(value: Any) -> Any:
         if isinstance(value, NumberText):
             return float(value)
         if isinstance(value, str) and value in _NOT_FINITE:
             return float(_NOT_FINITE[value])
         if not isinstance(value, int) or isinstance(value, bool):
-            raise _misfit(path, value, "a number")
+            raise _misfit(value, "a number")
         try:
             return float(value)
         except OverflowError:
@@ -171,18 +179,18 @@ def _double(_data_type: pa.DataType) -> Convert:
 def _decimal(data_type: pa.Decimal128Type) -> Convert:
     step = Decimal(1).scaleb(-data_type.scale)
 
-    def convert(value: Any, path: str) -> Any:
+    def convert(value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, (str, int)):
-            raise _misfit(path, value, "a number")
+            raise _misfit(value, "a number")
         text = str(value).replace(",", "")
         if not _NUMBER.fullmatch(text):
-            raise PayloadError(path, "it is no number")
+            raise PayloadError("", "it is no number")
         try:
             found = Decimal(text).quantize(step, context=_CONTEXT)
         except InvalidOperation:
             found = None
         if found is None or len(found.as_tuple().digits) > data_type.precision:
-            raise PayloadError(path, f"the number does not fit {data_type}")
+            raise PayloadError("", f"the number does not fit {data_type}")
         return found
 
     return convert
@@ -197,14 +205,14 @@ _BASE64_BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
 
 
 def _binary(_data_type: pa.DataType) -> Convert:
-    def convert(value: Any, path: str) -> Any:
+    def convert(value: Any) -> Any:
         if not isinstance(value, str) or isinstance(value, NumberText):
-            raise _misfit(path, value, "a string of base64")
+            raise _misfit(value, "a string of base64")
         try:
             return base64.b64decode(value.encode("ascii"), validate=True)
         except (binascii.Error, ValueError):
             if _BASE64_GROUP.sub("", value).strip(_BASE64_BLANKS):
-                raise PayloadError(path, "it is no base64") from None
+                raise PayloadError("", "it is no base64") from None
             found = bytearray()
             for group in _BASE64_GROUP.finditer(value):
                 found += base64.b64decode(group[0])
@@ -214,13 +222,13 @@ def _binary(_data_type: pa.DataType) -> Convert:
 
 
 def _moment(read: Callable[[str], Any]) -> Convert:
-    def convert(value: Any, path: str) -> Any:
+    def convert(value: Any) -> Any:
         if not isinstance(value, str) or isinstance(value, NumberText):
-            raise _misfit(path, value, "a string")
+            raise _misfit(value, "a string")
         try:
             return read(value)
         except (ValueError, OverflowError) as error:
-            raise PayloadError(path, f"the text {error}") from error
+            raise PayloadError("", f"the text {error}") from error
 
     return convert
 
@@ -234,13 +242,13 @@ def _timestamp(data_type: pa.TimestampType) -> Convert:
         return _moment(to_timestamp_ntz)
     text = _moment(to_timestamp)
 
-    def convert(value: Any, path: str) -> Any:
+    def convert(value: Any) -> Any:
         if isinstance(value, int) and not isinstance(value, bool):
             # Seconds.
             if abs(value) > _MAX_SECONDS:
-                raise PayloadError(path, "there is no such moment")
+                raise PayloadError("", "there is no such moment")
             return value * 1_000_000
-        return text(value, path)
+        return text(value)
 
     return convert
 
@@ -260,8 +268,8 @@ _CONVERTERS: Final[Mapping[Callable[[pa.DataType], bool], Callable[[Any], Conver
 }
 
 
-def _misfit(path: str, value: Any, wanted: str) -> PayloadError:
-    return PayloadError(path, f"it is {_kind_of(value)}, not {wanted}")
+def _misfit(value: Any, wanted: str) -> PayloadError:
+    return PayloadError("", f"it is {_kind_of(value)}, not {wanted}")
 
 
 def _kind_of(value: Any) -> str:

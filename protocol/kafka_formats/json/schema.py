@@ -8,7 +8,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from kafka_formats.errors import SchemaError
+from kafka_formats.errors import ITEMS, VALUES, SchemaError, named, path_of
 from kafka_formats.json.ddl import parse_ddl
 from kafka_formats.json.json_schema import arrow_type, title_of
 from kafka_formats.payload.schema_text import SchemaText
@@ -58,35 +58,31 @@ def _check(known: pa.DataType, wanted: pa.DataType, path: str, leaf: _CheckLeaf)
     if pa.types.is_struct(known) and pa.types.is_struct(wanted):
         fields = {field.name: field.type for field in known}
         for field in wanted:
-            inner = f"{path}.{field.name}" if path else field.name
+            inner = path_of(path, field.name)
             if field.name not in fields:
                 raise SchemaError(f"there is no field {inner!r}; there are {', '.join(fields)}")
             _check_null(field, inner, leaf)
             _check(fields[field.name], field.type, inner, leaf)
     elif pa.types.is_list(known) and pa.types.is_list(wanted):
-        _check_null(wanted.value_field, f"{path}[]", leaf)
-        _check(known.value_type, wanted.value_type, f"{path}[]", leaf)
+        _check_null(wanted.value_field, path_of(path, ITEMS), leaf)
+        _check(known.value_type, wanted.value_type, path_of(path, ITEMS), leaf)
     elif pa.types.is_map(known) and pa.types.is_map(wanted):
         if wanted.key_type != known.key_type:
-            raise SchemaError(f"{_where(path)} must have keys of type string")
-        _check_null(wanted.item_field, f"{path}{{}}", leaf)
-        _check(known.item_type, wanted.item_type, f"{path}{{}}", leaf)
+            raise SchemaError(f"{named(path)} must have keys of type string")
+        _check_null(wanted.item_field, path_of(path, VALUES), leaf)
+        _check(known.item_type, wanted.item_type, path_of(path, VALUES), leaf)
     else:
         leaf(known, wanted, path)
 
 
 def _check_null(wanted: pa.Field, path: str, leaf: _CheckLeaf) -> None:
     if leaf is _check_read and not wanted.nullable:
-        raise SchemaError(f"the field {path!r} can be null: leave NOT NULL out of its type")
-
-
-def _where(path: str) -> str:
-    return f"the field {path!r}" if path else "the payload"
+        raise SchemaError(f"{named(path)} can be null: leave NOT NULL out of its type")
 
 
 def _check_read(known: pa.DataType, wanted: pa.DataType, path: str) -> None:
     if known != wanted:
-        raise SchemaError(f"{_where(path)} has the type {known}, not {wanted}")
+        raise SchemaError(f"{named(path)} has the type {known}, not {wanted}")
 
 
 def _check_written(known: pa.DataType, written: pa.DataType, path: str) -> None:
@@ -95,7 +91,7 @@ def _check_written(known: pa.DataType, written: pa.DataType, path: str) -> None:
     for matches, fits in _WRITTEN:
         if matches(written) and fits(known, written):
             return
-    raise SchemaError(f"{_where(path)} has the type {known} in the schema, and {written} here")
+    raise SchemaError(f"{named(path)} has the type {known} in the schema, and {written} here")
 
 
 def _holds_number(known: pa.DataType, written: pa.DataType) -> bool:

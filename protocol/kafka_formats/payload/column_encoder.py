@@ -36,8 +36,7 @@ def encode_column(values: pa.Array, encoder: ColumnEncoder, name: str) -> pa.Bin
     try:
         payloads = encoder.payloads.encode(given)
     except PayloadError as error:
-        path = f"{name}.{error.field}" if error.field else name
-        raise PayloadError(path, error.reason) from error
+        raise error.within(name) from error
     except SchemaError as error:
         raise SchemaError(f"column {name!r}: {error}") from error
     if encoder.frame:

@@ -75,8 +75,7 @@ def _named(member: Member, messages: Sequence[Any]) -> pa.Array:
     try:
         return _member(member, messages)
     except PayloadError as error:
-        path = f"{member.name}.{error.field}" if error.field else member.name
-        raise PayloadError(path, error.reason) from error
+        raise error.within(member.name) from error
 
 
 def _member(member: Member, messages: Sequence[Any]) -> pa.Array:

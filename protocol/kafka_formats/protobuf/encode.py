@@ -44,8 +44,7 @@ def _fill(plan: Struct, message: Any, row: dict[str, Any]) -> None:
             try:
                 _set(member, message, value)
             except PayloadError as error:
-                path = f"{member.name}.{error.field}" if error.field else member.name
-                raise PayloadError(path, error.reason) from error
+                raise error.within(member.name) from error
             except (TypeError, ValueError) as error:
                 raise PayloadError(member.name, str(error)) from error
 
