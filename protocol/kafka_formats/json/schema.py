@@ -12,6 +12,7 @@ from kafka_formats.errors import ITEMS, VALUES, SchemaError, named, path_of
 from kafka_formats.json.ddl import parse_ddl
 from kafka_formats.json.json_schema import arrow_type, title_of
 from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.payload.type_match import check_type, refuse_not_null, wanted_fields
 
 
 def _is_json_schema(schema: SchemaText) -> bool:
@@ -39,7 +40,7 @@ def check_part(schema: SchemaText, wanted: pa.DataType) -> None:
     Raises:
         SchemaError: It is another one. Names the field.
     """
-    _check(type_of(schema), wanted, "", _check_read)
+    _check(type_of(schema), wanted, "", check_type)
 
 
 def check_written(schema: SchemaText, data_type: pa.DataType) -> None:
@@ -57,32 +58,25 @@ _CheckLeaf = Callable[[pa.DataType, pa.DataType, str], None]
 def _check(known: pa.DataType, wanted: pa.DataType, path: str, leaf: _CheckLeaf) -> None:
     if pa.types.is_struct(known) and pa.types.is_struct(wanted):
         fields = {field.name: field.type for field in known}
-        for field in wanted:
-            inner = path_of(path, field.name)
-            if field.name not in fields:
-                raise SchemaError(f"there is no field {inner!r}; there are {', '.join(fields)}")
-            _check_null(field, inner, leaf)
-            _check(fields[field.name], field.type, inner, leaf)
+        for field, type_, inner in wanted_fields(fields, wanted, path):
+            _check_part(type_, field, inner, leaf)
     elif pa.types.is_list(known) and pa.types.is_list(wanted):
-        _check_null(wanted.value_field, path_of(path, ITEMS), leaf)
-        _check(known.value_type, wanted.value_type, path_of(path, ITEMS), leaf)
-    elif pa.types.is_map(known) and pa.types.is_map(wanted):
-        if wanted.key_type != known.key_type:
-            raise SchemaError(f"{named(path)} must have keys of type string")
-        _check_null(wanted.item_field, path_of(path, VALUES), leaf)
-        _check(known.item_type, wanted.item_type, path_of(path, VALUES), leaf)
+        _check_part(known.value_type, wanted.value_field, path_of(path, ITEMS), leaf)
+    elif _have_same_keys(known, wanted):
+        _check_part(known.item_type, wanted.item_field, path_of(path, VALUES), leaf)
     else:
         leaf(known, wanted, path)
 
 
-def _check_null(wanted: pa.Field, path: str, leaf: _CheckLeaf) -> None:
-    if leaf is _check_read and not wanted.nullable:
-        raise SchemaError(f"{named(path)} can be null: leave NOT NULL out of its type")
+def _check_part(known: pa.DataType, wanted: pa.Field, path: str, leaf: _CheckLeaf) -> None:
+    if leaf is check_type:
+        refuse_not_null(path, nullable=wanted.nullable)
+    _check(known, wanted.type, path, leaf)
 
 
-def _check_read(known: pa.DataType, wanted: pa.DataType, path: str) -> None:
-    if known != wanted:
-        raise SchemaError(f"{named(path)} has the type {known}, not {wanted}")
+def _have_same_keys(known: pa.DataType, wanted: pa.DataType) -> bool:
+    are_maps = pa.types.is_map(known) and pa.types.is_map(wanted)
+    return are_maps and bool(known.key_type == wanted.key_type)
 
 
 def _check_written(known: pa.DataType, written: pa.DataType, path: str) -> None:
