@@ -16,7 +16,7 @@ from kafka_formats.errors import NotFoundError, SchemaError
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import Format, Framing, Mode, SubjectNameStrategy
 from kafka_formats.query.read import QueryFormats
-from kafka_formats.registry import client as client_module
+from kafka_formats.registry.cache import cache_of
 from tests.config_error import config_error
 from tests.fakes.registry import FakeRegistry, registry, subjects
 from tests.formats.protobuf.messages import descriptor_set
@@ -41,7 +41,7 @@ VALUE = PayloadOptions("value", Format.AVRO, Framing.CONFLUENT, None, None, None
 @pytest.fixture(autouse=True)
 def _no_cache() -> Iterator[None]:
     yield
-    client_module._known_with.cache_clear()
+    cache_of.cache_clear()
 
 
 def formats(

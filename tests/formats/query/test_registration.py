@@ -17,7 +17,7 @@ from kafka_formats.options.formats import PayloadOptions, WriteFormatOptions
 from kafka_formats.options.settings import Format, Framing
 from kafka_formats.payload.schema_text import SchemaText, descriptor_set_text
 from kafka_formats.query.write import WrittenColumn, encoder_for
-from kafka_formats.registry import client as client_module
+from kafka_formats.registry.cache import cache_of
 from tests.config_error import config_error
 from tests.fakes.registry import FakeRegistry, Received, Reply, registry
 from tests.formats.protobuf.messages import descriptor_set, message_class
@@ -59,7 +59,7 @@ class Subjects:
 @pytest.fixture(autouse=True)
 def _no_cache() -> Iterator[None]:
     yield
-    client_module._known_with.cache_clear()
+    cache_of.cache_clear()
 
 
 @pytest.fixture

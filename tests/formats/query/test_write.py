@@ -14,7 +14,7 @@ from kafka_formats.errors import NotFoundError
 from kafka_formats.options.formats import PayloadOptions, WriteFormatOptions
 from kafka_formats.options.settings import Format, Framing, SubjectNameStrategy
 from kafka_formats.query.write import WrittenColumn, encoder_for
-from kafka_formats.registry import client as client_module
+from kafka_formats.registry.cache import cache_of
 from tests.config_error import config_error
 from tests.fakes.registry import FakeRegistry, Received, Reply, registry, subjects
 
@@ -31,7 +31,7 @@ ROWS = pa.RecordBatch.from_pydict(
 @pytest.fixture(autouse=True)
 def _no_cache() -> Iterator[None]:
     yield
-    client_module._known_with.cache_clear()
+    cache_of.cache_clear()
 
 
 def payload_of(
