@@ -1,9 +1,9 @@
 """Positions in many payloads at once, and how numbers, lengths and bytes are read there.
 
-A cursor has a slot for each value that is read next: one for each payload, or for each part of one.
+A cursor has a slot for each value that is read next: one for each payload, or for each item in one.
 Nothing is read outside of the buffer, and positions only grow, so a payload that is too short is
-found in the end, if not before. A broken payload is only marked: readers of one payload say what is
-wrong with it.
+found in the end, if not before. A broken payload is only marked: what decodes one payload says what
+is wrong with it.
 
 Source: Apache Avro 1.12, "Binary Encoding"; Protocol Buffers, "Encoding", whose varints are alike.
 """
@@ -65,10 +65,10 @@ class Cursor:
         """A cursor of some slots. `update` takes over where it was left."""
         return Cursor(self.data, self.at[slots], self.end[slots], self.is_broken[slots])
 
-    def update(self, slots: Longs, part: Cursor) -> None:
+    def update(self, slots: Longs, selected: Cursor) -> None:
         """Go on where the cursor of some slots was left."""
-        self.at[slots] = part.at
-        self.is_broken[slots] |= part.is_broken
+        self.at[slots] = selected.at
+        self.is_broken[slots] |= selected.is_broken
 
     def fail(self, broken: Bools) -> None:
         """Mark the payloads of some slots as broken; nothing more is read of them."""

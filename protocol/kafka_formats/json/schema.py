@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
@@ -40,7 +40,7 @@ def check_part(schema: SchemaText, wanted: pa.DataType) -> None:
     Raises:
         SchemaError: It is another one. Names the field.
     """
-    _check(type_of(schema), wanted, "", check_type)
+    _check(type_of(schema), wanted, "", _READ)
 
 
 def check_written(schema: SchemaText, data_type: pa.DataType) -> None:
@@ -49,29 +49,32 @@ def check_written(schema: SchemaText, data_type: pa.DataType) -> None:
     Raises:
         SchemaError: It has not. Names the field.
     """
-    _check(type_of(schema), data_type, "", _check_written)
+    _check(type_of(schema), data_type, "", _WRITE)
 
 
-_CheckLeaf = Callable[[pa.DataType, pa.DataType, str], None]
+class _Rules(NamedTuple):
+    """What is checked of a field with a path, and of two types without fields in common."""
+
+    field: Callable[[pa.Field, str], None]
+    leaf: Callable[[pa.DataType, pa.DataType, str], None]
 
 
-def _check(known: pa.DataType, wanted: pa.DataType, path: str, leaf: _CheckLeaf) -> None:
+def _check(known: pa.DataType, wanted: pa.DataType, path: str, rules: _Rules) -> None:
     if pa.types.is_struct(known) and pa.types.is_struct(wanted):
         fields = {field.name: field.type for field in known}
         for field, type_, inner in wanted_fields(fields, wanted, path):
-            _check_part(type_, field, inner, leaf)
+            _check_part(type_, field, inner, rules)
     elif pa.types.is_list(known) and pa.types.is_list(wanted):
-        _check_part(known.value_type, wanted.value_field, path_of(path, ITEMS), leaf)
+        _check_part(known.value_type, wanted.value_field, path_of(path, ITEMS), rules)
     elif _have_same_keys(known, wanted):
-        _check_part(known.item_type, wanted.item_field, path_of(path, VALUES), leaf)
+        _check_part(known.item_type, wanted.item_field, path_of(path, VALUES), rules)
     else:
-        leaf(known, wanted, path)
+        rules.leaf(known, wanted, path)
 
 
-def _check_part(known: pa.DataType, wanted: pa.Field, path: str, leaf: _CheckLeaf) -> None:
-    if leaf is check_type:
-        refuse_not_null(path, nullable=wanted.nullable)
-    _check(known, wanted.type, path, leaf)
+def _check_part(known: pa.DataType, wanted: pa.Field, path: str, rules: _Rules) -> None:
+    rules.field(wanted, path)
+    _check(known, wanted.type, path, rules)
 
 
 def _have_same_keys(known: pa.DataType, wanted: pa.DataType) -> bool:
@@ -107,3 +110,9 @@ _WRITTEN: Final[
     ),
     *((matches, lambda known, _: pa.types.is_string(known)) for matches in _TEXTS),
 )
+
+# JSON can lack any field; what is written may well have all of them.
+_READ: Final = _Rules(
+    lambda wanted, path: refuse_not_null(path, nullable=wanted.nullable), check_type
+)
+_WRITE: Final = _Rules(lambda _wanted, _path: None, _check_written)

@@ -85,7 +85,7 @@ def unpack(data: bytes, max_bytes: int) -> bytes:
 
 
 def glue_splits(payloads: pa.BinaryArray) -> Sequence[int]:
-    """Where to split payloads, so that a part of several unpacks to a limited size."""
+    """Where to split payloads, so that a piece of several unpacks to a limited size."""
     rows = np.flatnonzero(is_valid(payloads))
     _, compression, length = _header_bytes(payloads, rows)
     size = np.zeros(len(payloads), dtype=np.int64)
