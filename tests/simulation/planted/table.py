@@ -179,7 +179,7 @@ FAULTS: Final = (
         "lost records are passed over without a word",
         f"{_SOURCE}/reading/data_loss.py",
         "    if fail_on_data_loss:\n        return loss\n",
-        "    if loss.reason:\n        return None\n    if fail_on_data_loss:\n        return loss\n",
+        "    if fail_on_data_loss and not loss.reason:\n        return loss\n",
     ),
     # --- Writing
     Planted(
