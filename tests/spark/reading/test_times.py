@@ -25,7 +25,7 @@ def finds_none(handler: Handler) -> Handler:
     """As Kafka, where the first segment that is late enough has no such record any more."""
 
     def handle(request: Any, version: int) -> Any:
-        response = handler(request, version)
+        response: Any = handler(request, version)
         if request.topics[0].partitions[0].timestamp >= 0:
             found = response.topics[0].partitions[0]
             found.timestamp, found.offset = -1, -1
