@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from kafka_protocol.client.clock import Deadline
@@ -10,6 +12,7 @@ from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import BrokerConnectionError, KafkaConfigError, KafkaError
 from kafka_spark_source.options.read import parse_batch_options
 from kafka_spark_source.reading import retries
+from tests.fakes.skipping_time import sleeps_take_no_time
 
 AWAY = BrokerConnectionError("broker 1 is away")
 OPTIONS = parse_batch_options(
@@ -23,10 +26,9 @@ OPTIONS = parse_batch_options(
 
 
 @pytest.fixture
-def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    waited: list[float] = []
-    monkeypatch.setattr(retries, "sleep_ms", waited.append)
-    return waited
+def pauses() -> Iterator[list[float]]:
+    with sleeps_take_no_time() as time:
+        yield time.pauses_ms
 
 
 def plan_after(*errors: KafkaError, is_running: bool = False) -> str:

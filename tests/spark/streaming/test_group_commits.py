@@ -14,6 +14,7 @@ from kafka_spark_source.streaming.group_commits import GroupCommits
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.reading import one_partition
+from tests.fakes.skipping_time import sleeps_take_no_time
 
 T0, T1, U0 = (TopicPartition(t, p) for t, p in [("t", 0), ("t", 1), ("u", 0)])
 
@@ -79,15 +80,13 @@ def test_a_commit_that_fails_warns_once_and_pauses(
         assert len(commits_asked(cluster)) == 1
 
 
-def test_after_the_pause_all_that_changed_is_committed(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(group_commits, "_PAUSE_AFTER_FAILURE_MS", 0)
-    with one_partition() as (cluster, client):
+def test_after_the_pause_all_that_changed_is_committed(caplog: pytest.LogCaptureFixture) -> None:
+    with one_partition() as (cluster, client), sleeps_take_no_time() as let_pass:
         commits = GroupCommits(client, "g")
         commits.commit({T0: 1, T1: 1})
         cluster.push_errors(OffsetCommitRequest, ErrorCode.GROUP_AUTHORIZATION_FAILED)
         commits.commit({T0: 2, T1: 1})
+        let_pass(31)
         commits.commit({T0: 2, T1: 2})
         assert len(warnings_in(caplog)) == 1
         assert commits_asked(cluster) == [{T0: 1, T1: 1}, {T0: 2}, {T0: 2, T1: 2}]

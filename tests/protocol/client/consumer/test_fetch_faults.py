@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from kafka_protocol.client.broker import broker
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.fetch import OffsetOutOfRangeError, fetch_range
@@ -363,28 +362,28 @@ def throttling(ms: int) -> faults.Fault:
     return faults.changed(change)
 
 
-def test_fault_41_a_throttled_read_waits_and_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fault_41_a_throttled_read_waits_and_is_complete() -> None:
     """On the same connection, before each request but the first."""
-    pauses: list[float] = []
-    monkeypatch.setattr(broker, "sleep_ms", pauses.append)
-    with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
+    with (
+        one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client),
+        sleeps_take_no_time() as time,
+    ):
         cluster.spoil(FetchRequest, throttling(5_000))
         assert read(client, 0, 3, idle_ms=10_000) == ABC
-        assert [round(ms, -3) for ms in pauses] == [5_000, 5_000]
+        assert [round(ms, -3) for ms in time.pauses_ms] == [5_000, 5_000]
         assert cluster.nodes[1].broker.connections == 2  # the first contact, and the leader
 
 
 @pytest.mark.parametrize(("version", "waits"), [(7, False), (8, True)])
-def test_fault_41_below_2_0_the_broker_waits_itself(
-    version: int, waits: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pauses: list[float] = []
-    monkeypatch.setattr(broker, "sleep_ms", pauses.append)
-    with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
+def test_fault_41_below_2_0_the_broker_waits_itself(version: int, waits: bool) -> None:
+    with (
+        one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client),
+        sleeps_take_no_time() as time,
+    ):
         cluster.offer(FetchRequest, VersionRange(0, version))
         cluster.spoil(FetchRequest, throttling(5_000))
         assert read(client, 0, 3, idle_ms=10_000) == ABC
-        assert bool(pauses) is waits
+        assert bool(time.pauses_ms) is waits
 
 
 def over_quota(ms: int) -> faults.Fault:
@@ -398,18 +397,17 @@ def over_quota(ms: int) -> faults.Fault:
 
 
 @pytest.mark.parametrize("rack", ["", "here"])
-def test_fault_41_a_response_with_only_a_throttle_time(
-    rack: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pauses: list[float] = []
-    monkeypatch.setattr(broker, "sleep_ms", pauses.append)
-    with one_partition(*IN_THREE, nodes=2, client_rack=rack) as (cluster, client):
+def test_fault_41_a_response_with_only_a_throttle_time(rack: str) -> None:
+    with (
+        one_partition(*IN_THREE, nodes=2, client_rack=rack) as (cluster, client),
+        sleeps_take_no_time() as time,
+    ):
         partition = cluster.partition(PARTITION)
         partition.preferred, partition.followers[2] = 2, partition.log
         node = 2 if rack else 1
         cluster.spoil(FetchRequest, faults.only(3, over_quota(5_000)), node)
-        assert read(client, 0, 3, idle_ms=10_000) == ABC
-        assert [round(ms, -3) for ms in pauses] == [5_000] * 3
+        assert read(client, 0, 3, idle_ms=60_000) == ABC
+        assert [round(ms, -3) for ms in time.pauses_ms] == [5_000] * 3
         # No other replica, and no new metadata.
         assert [n for n, _, _ in cluster.asked(FetchRequest)].count(node) == 4
         assert len(cluster.asked(MetadataRequest)) == 1

@@ -9,7 +9,6 @@ import pytest
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.consumer import replica
 from kafka_protocol.client.consumer.fetch import OffsetOutOfRangeError
 from kafka_protocol.client.consumer.replica import ReadReplica
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaTimeoutError
@@ -82,13 +81,16 @@ def test_below_v11_the_leader_is_read() -> None:
         assert [*fetched(cluster)] == [LEADER]
 
 
-def test_after_the_lease_the_leader_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replica, "_LEASE_MS", 0)
-    choice = ReadReplica(PARTITION, "here")
-    assert choice.follow(FOLLOWER, LEADER)
-    assert choice.choose(LEADER) == LEADER
-    assert choice.is_leader
-    assert choice.rack == "here"
+def test_after_the_lease_the_leader_is_read() -> None:
+    with sleeps_take_no_time() as let_pass:
+        choice = ReadReplica(PARTITION, "here")
+        assert choice.follow(FOLLOWER, LEADER)
+        let_pass(299)
+        assert choice.choose(LEADER) == FOLLOWER
+        let_pass(1)
+        assert choice.choose(LEADER) == LEADER
+        assert choice.is_leader
+        assert choice.rack == "here"
 
 
 def test_the_preferred_replica_becomes_the_leader() -> None:
