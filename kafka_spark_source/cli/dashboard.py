@@ -34,7 +34,7 @@ def add_dashboard(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from kafka_spark_source.tools.dashboards import (  # noqa: PLC0415 - only here
+    from kafka_spark_source.lag.dashboard import (  # noqa: PLC0415 - only here
         alert_rules,
         dashboard,
     )

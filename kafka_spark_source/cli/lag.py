@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kafka_spark_source.cli.servers import Commands
-    from kafka_spark_source.tools.lag import GroupLag, PartitionLag, QueryLag
+    from kafka_spark_source.lag.checkpoint import QueryLag
+    from kafka_spark_source.lag.group import GroupLag
+    from kafka_spark_source.lag.measured import MeasuredLag
 
 BEHIND = 4
 
@@ -95,24 +97,25 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _look(arguments: argparse.Namespace) -> list[QueryLag | GroupLag]:
+    from kafka_spark_source.lag.checkpoint import checkpoint_lag  # noqa: PLC0415 - PyArrow
+    from kafka_spark_source.lag.group import group_lag  # noqa: PLC0415 - PyArrow
     from kafka_spark_source.tools.checkpoints import read_checkpoint  # noqa: PLC0415 - PyArrow
-    from kafka_spark_source.tools.lag import group_lag, lag_of  # noqa: PLC0415 - PyArrow
 
     checkpoints = [read_checkpoint(location) for location in arguments.checkpoints]
     with connected(arguments) as (cluster, deadline):
         return [
-            *(lag_of(each, cluster, deadline) for each in checkpoints),
+            *(checkpoint_lag(each, cluster, deadline) for each in checkpoints),
             *(group_lag(each, cluster, deadline) for each in arguments.group),
         ]
 
 
 def _print(arguments: argparse.Namespace, found: list[QueryLag | GroupLag]) -> None:
     from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
-    from kafka_spark_source.prometheus import render  # noqa: PLC0415 - only here
-    from kafka_spark_source.tools.lag import gauges_of  # noqa: PLC0415 - PyArrow
+    from kafka_spark_source.lag.gauges import measured  # noqa: PLC0415 - only here
+    from kafka_spark_source.lag.prometheus import render  # noqa: PLC0415 - only here
 
     if arguments.prometheus:
-        console.print_text(render(gauges_of(found)).rstrip("\n"))
+        console.print_text(render(measured(found)).rstrip("\n"))
     elif arguments.output == "json":
         print_rows(arguments, [row for each in found for row in _rows(each)], _COLUMNS)
     else:
@@ -143,7 +146,7 @@ def _print_tables(arguments: argparse.Namespace, found: list[QueryLag | GroupLag
 
 
 def _heading(lag: QueryLag | GroupLag) -> str:
-    from kafka_spark_source.tools.lag import GroupLag  # noqa: PLC0415 - PyArrow
+    from kafka_spark_source.lag.group import GroupLag  # noqa: PLC0415 - PyArrow
 
     if isinstance(lag, GroupLag):
         return f"group {lag.group}"
@@ -155,5 +158,7 @@ def _is_behind(found: list[QueryLag | GroupLag], arguments: argparse.Namespace) 
     return any(_is_worse(each, arguments.fail_above) for lag in found for each in lag.partitions)
 
 
-def _is_worse(lag: PartitionLag, seconds: float) -> bool:
-    return bool(lag.lost) or lag.is_beyond or (lag.behind_ms or 0) > 1000 * seconds
+def _is_worse(lag: MeasuredLag, seconds: float) -> bool:
+    from kafka_spark_source.lag.gauges import lag_seconds  # noqa: PLC0415 - only here
+
+    return bool(lag.lost) or lag.is_beyond or (lag_seconds(lag) or 0) > seconds

@@ -16,8 +16,8 @@ from kafka_protocol.messages.describe_log_dirs import (
 )
 from kafka_protocol.messages.metadata import MetadataResponse
 from kafka_protocol.topic_partition import LogBounds, OffsetRange, TopicPartition
-from kafka_spark_source.tools.lag import record_times
 from kafka_spark_source.tools.positions import bounds_of_logs
+from kafka_spark_source.tools.record_times import record_times
 
 _NO_LEADER: Final = -1
 

@@ -23,7 +23,7 @@ from kafka_spark_source import cli
 from kafka_spark_source.cli import lag, peek
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.transactions import opened, soon, transactional
-from tests.spark.prometheus_text import parse
+from tests.spark.lag.prometheus_text import parse
 from tests.spark.tools.test_checkpoints import write_batch
 
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
