@@ -166,7 +166,7 @@ class KafkaDataSource(DataSource):
 
     def _delivery(self, schema: StructType, *, claims_prefix: bool) -> Delivery:
         """Check the options. `claims_prefix`: an exactly-once write takes its prefix over now."""
-        from kafka_protocol.columnar.row_writer import RowWriter  # noqa: PLC0415
+        from kafka_protocol.arrow_io.row_writer import RowWriter  # noqa: PLC0415
         from kafka_spark_source.writing.delivery import AtLeastOnce  # noqa: PLC0415
 
         options = parse_write_options(self.options)
