@@ -2,7 +2,8 @@
 
 `pykafka lag | checkpoint | offsets | peek | topics` print what `tools` finds. `pykafka broker
 start` returns when the broker is ready and leaves it running; `pykafka registry` does the same with
-schema registries. This room has only arguments, output and exit codes.
+schema registries. This room has only arguments, output and exit codes. `parsers` is imported
+at once, and the module of a command when it runs (`command`).
 """
 
 from kafka_spark_source.cli.command import main

@@ -1,6 +1,6 @@
 """The output of the command line: tables, progress and errors. No decisions here.
 
-The only module that imports rich, from the extra `cli`; so it is imported late.
+The only module that imports rich, from the extra `cli`.
 """
 
 from __future__ import annotations
