@@ -51,13 +51,15 @@ def _run(arguments: argparse.Namespace) -> int:
     elif copy:
         console.print_text(f"The query continues from there. Its checkpoint was copied to {copy}")
     if not is_wanted and not arguments.dry_run:
-        console.print_error("nothing was changed: nobody said yes")
+        console.print_error("nothing was changed: not confirmed (use --yes)")
         return ERROR
     return SUCCESS
 
 
 def _is_wanted(arguments: argparse.Namespace) -> bool:
-    return bool(arguments.yes) or is_sure("Is the query stopped, and is it to go there?", "yes")
+    return bool(arguments.yes) or is_sure(
+        "Is the query stopped, and do you want to move it to these offsets?", "yes"
+    )
 
 
 def _print_plan(arguments: argparse.Namespace, planned: Rewind) -> None:
@@ -72,7 +74,7 @@ def _print_plan(arguments: argparse.Namespace, planned: Rewind) -> None:
         )
     cut = [f"{each.topic}-{each.partition}" for each in planned.moves if each.is_at_start]
     if cut:
-        console.print_text(f"Retention may have taken records before those of {', '.join(cut)}.")
+        console.print_text(f"Retention may have taken earlier records of {', '.join(cut)}.")
 
 
 def _rows(planned: Rewind) -> list[dict[str, Any]]:

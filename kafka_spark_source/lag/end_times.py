@@ -1,4 +1,4 @@
-"""When the end of a log was seen where: how long ago the first unread record was written, nearly.
+"""Estimates how old the first unread record is, from the log ends in progress reports.
 
 Needs no broker: the points are those of progress reports. A few points for each partition suffice,
 as in other exporters of lag.

@@ -56,9 +56,11 @@ def partitions_of(topic: str, mapped: object) -> Iterable[tuple[TopicPartition, 
     Raises:
         ValueError: `mapped` is no object, or a key is no partition.
     """
-    for number, value in _as_object(mapped, f"what topic {json.dumps(topic)} maps to").items():
+    for number, value in _as_object(mapped, f"the value of topic {json.dumps(topic)}").items():
         if not _PARTITION_NUMBER.fullmatch(number) or int(number) > _MAX_PARTITION:
-            raise ValueError(f"{json.dumps(number)} of topic {json.dumps(topic)} is no partition")
+            raise ValueError(
+                f"{json.dumps(number)} of topic {json.dumps(topic)} is not a partition"
+            )
         yield TopicPartition(topic, int(number)), value
 
 
@@ -110,14 +112,16 @@ def offsets_from_log(logged: object) -> dict[TopicPartition, int]:
         }
     except ValueError as error:
         raise KafkaConfigError(
-            f"The checkpoint holds {_quote(json.dumps(logged))}, which are no offsets of Kafka "
+            f"The checkpoint holds {_quote(json.dumps(logged))}, which are not offsets of Kafka "
             f"({error}): use a checkpointLocation of this query's own."
         ) from error
 
 
 def _as_offset(value: object, topic_partition: TopicPartition) -> int:
     if not is_long(value, 0):
-        raise ValueError(f"for {topic_partition} it holds {json.dumps(value)}, which is no offset")
+        raise ValueError(
+            f"for {topic_partition} it holds {json.dumps(value)}, which is not an offset"
+        )
     return value
 
 
@@ -141,17 +145,19 @@ def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _as_object(value: object, what: str) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise ValueError(f"{what} is no JSON object")  # noqa: TRY004 -- the JSON's type
+        raise ValueError(f"{what} is not a JSON object")  # noqa: TRY004 -- the JSON's type
     return value
 
 
 def _read_partitions(topic: str, numbers: object) -> Iterable[tuple[TopicPartition, None]]:
     if not isinstance(numbers, list):
-        raise ValueError(f"what topic {json.dumps(topic)} maps to is no JSON array")  # noqa: TRY004
+        raise ValueError(f"the value of topic {json.dumps(topic)} is not a JSON array")  # noqa: TRY004
     seen = set()
     for number in numbers:
         if type(number) is not int or not 0 <= number <= _MAX_PARTITION:
-            raise ValueError(f"{json.dumps(number)} of topic {json.dumps(topic)} is no partition")
+            raise ValueError(
+                f"{json.dumps(number)} of topic {json.dumps(topic)} is not a partition"
+            )
         if number in seen:
             raise ValueError(f"partition {number} of topic {json.dumps(topic)} occurs twice")
         seen.add(number)

@@ -255,7 +255,7 @@ def _read_timestamps(topic: str, mapped: object) -> Iterable[tuple[TopicPartitio
     for topic_partition, value in partitions_of(topic, mapped):
         if not is_long(value, 0):
             raise ValueError(
-                f"for {topic_partition} it holds {json.dumps(value)}, which is no number of "
+                f"for {topic_partition} it holds {json.dumps(value)}, which is not a number of "
                 "milliseconds since 1970"
             )
         yield topic_partition, Timestamp(value)

@@ -19,7 +19,7 @@ _MAX_FILE_BYTES: Final = 64 * 1024 * 1024
 
 
 class CheckpointError(KafkaError):
-    """A folder is no checkpoint of a streaming query, or cannot be read or written."""
+    """A folder is not a checkpoint of a streaming query, or cannot be read or written."""
 
 
 class CheckpointFolder:

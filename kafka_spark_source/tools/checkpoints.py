@@ -126,7 +126,7 @@ def read_checkpoint(location: str) -> Checkpoint:
         raise CheckpointError(
             f"{location} has no micro-batch yet: the query has not read anything."
             if metadata
-            else f"{location} is no checkpoint of a streaming query: it has no folder 'offsets'."
+            else f"{location} is not a checkpoint of a streaming query: it has no folder 'offsets'."
         )
     batches = tuple(
         _micro_batch(location, number, folder.lines(f"{_OFFSETS}/{number}"), number in commits)

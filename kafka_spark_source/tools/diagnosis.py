@@ -46,7 +46,7 @@ class Job(NamedTuple):
     Attributes:
         reads: The topics that it reads.
         writes: Those that it writes to.
-        group: The consumer group whose offsets it reads or commits; None for none.
+        group: The consumer group whose offsets it reads or commits; None without a group.
         transactional_prefix: Of an exactly-once write; None for others.
         commit_log: The topic of its decisions.
         pattern: Of names of topics that it reads.
@@ -167,7 +167,7 @@ def _matching(cluster: Cluster, pattern: SubscribePattern) -> tuple[Finding, lis
     named = [each.name for each in response.topics if each.name and not each.is_internal]
     found = sorted(name for name in named if pattern.matches(name))
     if not found:
-        detail = f"none of {len(named)} topics that the principal may describe has such a name"
+        detail = f"no name of the {len(named)} topics that the principal may describe matches"
         return Finding("pattern", pattern.pattern, Result.COSTLY, detail), []
     tried_too = "" if len(found) <= _MOST_TOPICS else f", of which {_MOST_TOPICS} are tried"
     detail = f"topics: {len(found)}{tried_too}"
@@ -212,7 +212,7 @@ def _rights(
     except KafkaError as error:
         return Finding("rights", name, Result.BAD, str(error))
     if granted is None:
-        detail = "brokers do not tell them; those before 2.3 cannot"
+        detail = "brokers do not tell them; brokers before 2.3 cannot"
         return Finding("rights", name, Result.UNKNOWN, detail)
     lacking = [each.name for each in (Operation.DESCRIBE, *wanted) if each not in granted]
     if lacking:

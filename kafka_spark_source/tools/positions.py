@@ -59,7 +59,7 @@ def _word(text: str) -> Bound:
     except KafkaConfigError:
         position = None
     if not isinstance(position, Everywhere) or isinstance(position.bound, Committed):
-        raise KafkaConfigError(f"{text!r} is no position: write {_FORMS}.")
+        raise KafkaConfigError(f"{text!r} is not a position: write {_FORMS}.")
     return position.bound
 
 

@@ -258,8 +258,8 @@ def _bounds(
     unknown = [each for each in target.bounds if not _names_any(each, committed)]
     if unknown:
         raise CheckpointError(
-            f"The query has not read {', '.join(sorted(map(str, unknown)))} yet: name what "
-            "`pykafka checkpoint export` shows."
+            f"The query has not read {', '.join(sorted(map(str, unknown)))} yet: name "
+            "partitions that `pykafka checkpoint export` shows."
         )
     return {
         tp: target.bound_of(tp)

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from kafka_spark_source.cli.parsers.arguments import Commands
 
 _EPILOG = """\
-A checkpoint is a folder, or what PyArrow opens: s3://, gs://, abfs://, hdfs://. It may be that of a
-query with format("kafka"). Only rewind writes, and only rewind needs a broker. Spark keeps the last
-100 micro-batches.
+A checkpoint is a folder, or a URI that PyArrow opens: s3://, gs://, abfs://, hdfs://. It may be the
+checkpoint of a query with format("kafka"). Only rewind writes, and only rewind needs a broker.
+Spark keeps the last 100 micro-batches.
 
 examples:
   pykafka checkpoint show /checkpoints/orders
@@ -30,20 +30,24 @@ def add_checkpoint(commands: Commands) -> None:
     """Adds the command `checkpoint`."""
     checkpoint = commands.add_parser(
         "checkpoint",
-        help="what the micro-batches of a streaming query read",
+        help="the offsets that micro-batches of a streaming query read",
         description="Reads the checkpoint of a streaming query, or moves the query.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
     subcommands = checkpoint.add_subparsers(metavar="COMMAND", required=True)
-    show = subcommands.add_parser("show", help="the last micro-batches, and what they read")
+    show = subcommands.add_parser(
+        "show", help="the last micro-batches, and the offsets that they read"
+    )
     add_path(show, "checkpoint", metavar="CHECKPOINT")
     show.add_argument(
         "-n", type=number_between(1, 10_000), default=10, metavar="N", help="default: 10"
     )
     add_output(show)
     show.set_defaults(run=("checkpoint", "show"))
-    diff = subcommands.add_parser("diff", help="what was read between two micro-batches")
+    diff = subcommands.add_parser(
+        "diff", help="the offsets that were read between two micro-batches"
+    )
     add_path(diff, "checkpoint", metavar="CHECKPOINT")
     diff.add_argument("before", type=number_between(0, _MOST), metavar="BEFORE")
     diff.add_argument("after", type=number_between(0, _MOST), metavar="AFTER")

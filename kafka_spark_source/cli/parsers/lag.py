@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 _EPILOG = """\
-A checkpoint is a folder, or what PyArrow opens: s3://, gs://, abfs://, hdfs://. It may be that of a
-query with format("kafka"). Nothing is written, and the query needs not run.
+A checkpoint is a folder, or a URI that PyArrow opens: s3://, gs://, abfs://, hdfs://. It may be the
+checkpoint of a query with format("kafka"). Nothing is written, and the query need not run.
 
 examples:
   pykafka lag /checkpoints/orders -b localhost:9092

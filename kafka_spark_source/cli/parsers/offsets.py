@@ -26,7 +26,7 @@ def add_offsets(commands: Commands) -> None:
     """Adds the command `offsets`."""
     parser = commands.add_parser(
         "offsets",
-        help="earliest and latest offsets of topics, and those of a time",
+        help="earliest and latest offsets of topics, and the offsets of a time",
         description="Shows the offsets of each partition, and prints startingOffsets to paste.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,

@@ -20,7 +20,8 @@ examples:
   pykafka peek orders --follow
 
 Without --from the newest records are shown. Keys and values are shown as text; as hex, if they are
-no UTF-8. JSON has a line for each record, with key_base64 and value_base64 for what is no text.
+not UTF-8. JSON has a line for each record, with key_base64 and value_base64 for bytes that are not
+text.
 """
 
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 _EPILOG = """\
 Stop the query first. Its whole checkpoint is copied to a folder beside it, and then the offsets of
 its last micro-batch are replaced. The query goes on from there with the same code and checkpoint.
-What it reads again it writes again. Only a query without state, in a local or mounted folder.
+Records that it reads again are written again. The query must be without state, and its checkpoint
+in a local or mounted folder.
 
 examples:
   pykafka checkpoint rewind /checkpoints/orders --to -2h --dry-run
@@ -42,9 +43,9 @@ def add_rewind(commands: Commands) -> None:
     parser.add_argument("--to", required=True, metavar="POSITION", help="where to continue")
     parser.add_argument("--source", metavar="S", help="which of several, as `show` lists them")
     parser.add_argument(
-        "--skip", action="store_true", help="also forward: what is between is never read"
+        "--skip", action="store_true", help="also forward: the offsets between are never read"
     )
-    parser.add_argument("--dry-run", action="store_true", help="only show what would change")
+    parser.add_argument("--dry-run", action="store_true", help="only show the changes")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     add_output(parser)
     add_connection(parser)

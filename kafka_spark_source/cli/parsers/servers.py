@@ -42,7 +42,9 @@ def add_port(start: argparse.ArgumentParser, whose: str) -> None:
 
 def add_status_and_stop(subcommands: Commands, kind: Kind) -> None:
     """The commands `status` and `stop`."""
-    status = subcommands.add_parser("status", help="show the running ones (exit code 3 if none)")
+    status = subcommands.add_parser(
+        "status", help="show the running ones (exit code 3 if nothing runs)"
+    )
     status.set_defaults(run=(kind.value, "status"))
     stop = subcommands.add_parser("stop", help="stop one and wait until it has ended")
     which = stop.add_mutually_exclusive_group()

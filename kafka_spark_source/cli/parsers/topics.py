@@ -34,7 +34,9 @@ def add_topics(commands: Commands) -> None:
     )
     subcommands = topics.add_subparsers(metavar="COMMAND", required=True)
     listing = subcommands.add_parser("list", help="all topics that you may describe")
-    listing.add_argument("--internal", action="store_true", help="those of Kafka itself, too")
+    listing.add_argument(
+        "--internal", action="store_true", help="also the internal topics of Kafka itself"
+    )
     add_output(listing)
     describe = subcommands.add_parser("describe", help="partitions, times and configuration")
     add_output(describe)

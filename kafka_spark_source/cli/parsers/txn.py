@@ -30,7 +30,7 @@ def add_txn(commands: Commands) -> None:
     """Adds the command `txn`."""
     txn = commands.add_parser(
         "txn",
-        help="open transactions, and what readers wait for",
+        help="open transactions, which readers of committed records wait for",
         description="Shows open transactions, and aborts one.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
@@ -38,7 +38,7 @@ def add_txn(commands: Commands) -> None:
     subcommands = txn.add_subparsers(metavar="SUBCOMMAND", required=True)
     listed = subcommands.add_parser("list", help="open transactions")
     listed.add_argument("--prefix", default="", help="the beginning of their ids (default: all)")
-    abort = subcommands.add_parser("abort", help="abort one that nobody ends; asks")
+    abort = subcommands.add_parser("abort", help="abort one whose writer does not end it; asks")
     abort.add_argument("transactional_id", metavar="ID")
     abort.add_argument("--yes", action="store_true", help="do not ask")
     for name, parser in subcommands.choices.items():

@@ -162,7 +162,7 @@ def offsets_for_times(
 
 
 def _unseen(_done: int, _total: int) -> None:
-    """The progress that nobody asked for."""
+    """A progress callback that does nothing."""
 
 
 def _read(

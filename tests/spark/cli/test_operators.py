@@ -162,7 +162,7 @@ def test_rewind(servers: str, checkpoint: str, capsys: pytest.CaptureFixture[str
     assert cli.main([*given, "earliest"]) == 1
     printed = capsys.readouterr()
     assert "Micro-batch 1 has begun and not ended" in printed.out
-    assert "nobody said yes" in printed.err
+    assert "not confirmed (use --yes)" in printed.err
     assert cli.main([*given, "earliest", "--yes", "-o", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["micro_batches"], found["read_again"]) == ([0, 1], 1)
