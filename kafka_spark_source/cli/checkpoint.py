@@ -71,8 +71,8 @@ def _rows(before: MicroBatch | None, batch: MicroBatch) -> list[dict[str, Any]]:
 
 
 def _diff(arguments: argparse.Namespace) -> int:
-    found = read_checkpoint(arguments.checkpoint)
-    before, after = (micro_batch_of(found, n) for n in (arguments.before, arguments.after))
+    checkpoint = read_checkpoint(arguments.checkpoint)
+    before, after = (micro_batch_of(checkpoint, n) for n in (arguments.before, arguments.after))
     rows = [each._asdict() | {"records": each.records} for each in moved_between(before, after)]
     print_rows(arguments, rows, _MOVES)
     return SUCCESS

@@ -55,10 +55,10 @@ def _function_of(module: str, command: str) -> Run:
 
 def _joined(arguments: Sequence[str]) -> list[str]:
     """The arguments with `--at -2h` as `--at=-2h`: argparse takes `-2h` for an option."""
-    found: list[str] = []
+    joined: list[str] = []
     for each in arguments:
-        if found and found[-1].startswith("--") and _AGO.fullmatch(each):
-            found[-1] += f"={each}"
+        if joined and joined[-1].startswith("--") and _AGO.fullmatch(each):
+            joined[-1] += f"={each}"
         else:
-            found.append(each)
-    return found
+            joined.append(each)
+    return joined

@@ -53,19 +53,19 @@ def options_of(arguments: argparse.Namespace) -> dict[str, str]:
         KafkaConfigError: There are no bootstrap servers, or a file is no list of properties.
         OSError: A file cannot be read.
     """
-    found = dict(_DEFAULTS)
+    options = dict(_DEFAULTS)
     for file in (_context_file(arguments.context), arguments.properties):
         if file is not None:
-            found |= read_properties(file)
-    found |= _without_prefix(dict(arguments.kafka_options))
+            options |= read_properties(file)
+    options |= _without_prefix(dict(arguments.kafka_options))
     if arguments.bootstrap_servers:
-        found[_SERVERS] = arguments.bootstrap_servers
-    if _SERVERS not in found:
+        options[_SERVERS] = arguments.bootstrap_servers
+    if _SERVERS not in options:
         raise KafkaConfigError(
             "The brokers are missing: give -b HOST:PORT, --properties FILE, or write "
             f"{_SERVERS}=HOST:PORT into {SHOWN_FOLDER}/{DEFAULT_CONTEXT}.properties."
         )
-    return found
+    return options
 
 
 def read_properties(file: Path) -> dict[str, str]:
@@ -75,7 +75,7 @@ def read_properties(file: Path) -> dict[str, str]:
         KafkaConfigError: A line is no property. Names its number only.
         OSError: The file cannot be read.
     """
-    found = {}
+    options = {}
     text = re.sub(r"\\\r?\n[ \t]*", "", file.read_text("utf-8"))
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
@@ -83,8 +83,8 @@ def read_properties(file: Path) -> dict[str, str]:
             match = _PROPERTY.fullmatch(stripped)
             if match is None:
                 raise KafkaConfigError(f"Line {number} of {file} is not KEY=VALUE.")
-            found[_unescaped(match[1])] = _unescaped(match[2])
-    return _without_prefix(found)
+            options[_unescaped(match[1])] = _unescaped(match[2])
+    return _without_prefix(options)
 
 
 def _unescaped(text: str) -> str:

@@ -39,18 +39,17 @@ _COLUMNS: Final[Mapping[str, Show]] = {
 def _run(arguments: argparse.Namespace) -> int:
     if not arguments.checkpoints and not arguments.group:
         raise KafkaConfigError("Name a checkpoint, or a consumer group with --group.")
-    found = _look(arguments)
-    _print(arguments, found)
+    lags = _look(arguments)
+    _print(arguments, lags)
     while arguments.watch is not None:
         sleep_ms(arguments.watch * 1000)
-        found = _look(arguments)
+        lags = _look(arguments)
         console.clear()
-        _print(arguments, found)
-    return BEHIND if arguments.fail_above is not None and _is_behind(found, arguments) else SUCCESS
+        _print(arguments, lags)
+    return BEHIND if arguments.fail_above is not None and _is_behind(lags, arguments) else SUCCESS
 
 
 def _look(arguments: argparse.Namespace) -> list[QueryLag | GroupLag]:
-
     checkpoints = [read_checkpoint(location) for location in arguments.checkpoints]
     with connected(arguments) as (cluster, deadline):
         return [
@@ -59,25 +58,25 @@ def _look(arguments: argparse.Namespace) -> list[QueryLag | GroupLag]:
         ]
 
 
-def _print(arguments: argparse.Namespace, found: list[QueryLag | GroupLag]) -> None:
+def _print(arguments: argparse.Namespace, lags: list[QueryLag | GroupLag]) -> None:
     if arguments.prometheus:
-        console.print_text(render(measured(found)).rstrip("\n"))
+        console.print_text(render(measured(lags)).rstrip("\n"))
     elif arguments.output == "json":
-        print_rows(arguments, [row for each in found for row in _rows(each)], _COLUMNS)
+        print_rows(arguments, [row for each in lags for row in _rows(each)], _COLUMNS)
     else:
-        _print_tables(arguments, found)
+        _print_tables(arguments, lags)
 
 
 def _rows(lag: QueryLag | GroupLag) -> Iterator[dict[str, Any]]:
     facts = lag._asdict()
     facts.pop("partitions")
     for each in lag.partitions:
-        found = {"records": each.records, "lost": each.lost, "is_beyond": each.is_beyond}
-        yield facts | each._asdict() | found
+        derived = {"records": each.records, "lost": each.lost, "is_beyond": each.is_beyond}
+        yield facts | each._asdict() | derived
 
 
-def _print_tables(arguments: argparse.Namespace, found: list[QueryLag | GroupLag]) -> None:
-    for each in found:
+def _print_tables(arguments: argparse.Namespace, lags: list[QueryLag | GroupLag]) -> None:
+    for each in lags:
         records = sum(lag.records for lag in each.partitions)
         console.print_text(f"{_heading(each)}, {records:,} records behind")
         print_rows(arguments, _rows(each), _COLUMNS)
@@ -90,19 +89,17 @@ def _print_tables(arguments: argparse.Namespace, found: list[QueryLag | GroupLag
 
 
 def _heading(lag: QueryLag | GroupLag) -> str:
-
     if isinstance(lag, GroupLag):
         return f"group {lag.group}"
     state = "unfinished" if lag.is_unfinished else "ended"
     return f"{lag.checkpoint}: micro-batch {lag.micro_batch:,} ({state})"
 
 
-def _is_behind(found: list[QueryLag | GroupLag], arguments: argparse.Namespace) -> bool:
-    return any(_is_worse(each, arguments.fail_above) for lag in found for each in lag.partitions)
+def _is_behind(lags: list[QueryLag | GroupLag], arguments: argparse.Namespace) -> bool:
+    return any(_is_worse(each, arguments.fail_above) for lag in lags for each in lag.partitions)
 
 
 def _is_worse(lag: MeasuredLag, seconds: float) -> bool:
-
     return bool(lag.lost) or lag.is_beyond or (lag_seconds(lag) or 0) > seconds
 
 

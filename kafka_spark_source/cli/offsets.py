@@ -27,7 +27,7 @@ def _run(arguments: argparse.Namespace) -> int:
     bound = parse_position(arguments.at or "latest")
     with connected(arguments) as (cluster, deadline):
         partitions = partitions_of(cluster, arguments.topics, deadline)
-        found = locate(cluster, partitions, bound, deadline)
+        located = locate(cluster, partitions, bound, deadline)
     rows = [
         {
             "topic": tp.topic,
@@ -37,12 +37,12 @@ def _run(arguments: argparse.Namespace) -> int:
             "offsets": log.latest - log.earliest,
             "at": offset,
         }
-        for tp, (log, offset) in found.items()
+        for tp, (log, offset) in located.items()
     ]
     at: dict[str, Show] = {"at": count} if arguments.at else {}
     print_rows(arguments, rows, {**_COLUMNS, **at})
     if arguments.output == "table":
-        offsets = {tp: each.offset for tp, each in found.items()}
+        offsets = {tp: each.offset for tp, each in located.items()}
         text = json.dumps(offsets_to_log(offsets), separators=(",", ":"))
         console.print_text(f"\n.option(\"startingOffsets\", '{text}')")
     return SUCCESS

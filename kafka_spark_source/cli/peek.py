@@ -31,13 +31,14 @@ _SHOWN_CHARACTERS: Final = 500
 def _run(arguments: argparse.Namespace) -> int:
     show = _SHOWN[arguments.output]
     with connected(arguments) as (cluster, deadline):
-        for record in _found(cluster, arguments, deadline):
+        for record in _records(cluster, arguments, deadline):
             console.print_text(show(record))
     return SUCCESS
 
 
-def _found(cluster: Cluster, arguments: argparse.Namespace, deadline: Deadline) -> Iterator[Record]:
-
+def _records(
+    cluster: Cluster, arguments: argparse.Namespace, deadline: Deadline
+) -> Iterator[Record]:
     is_newest = arguments.start is None and arguments.where_key is None
     start = (
         BeforeLatest(arguments.n) if is_newest else parse_position(arguments.start or "earliest")
@@ -56,13 +57,12 @@ def _found(cluster: Cluster, arguments: argparse.Namespace, deadline: Deadline) 
 def _partitions(
     cluster: Cluster, arguments: argparse.Namespace, deadline: Deadline
 ) -> list[TopicPartition]:
-
-    found = partitions_of(cluster, [arguments.topic], deadline)
-    chosen = [each for each in found if arguments.partition in {None, each.partition}]
+    partitions = partitions_of(cluster, [arguments.topic], deadline)
+    chosen = [each for each in partitions if arguments.partition in {None, each.partition}]
     if not chosen:
         raise KafkaConfigError(
             f"There is no partition {arguments.partition} of {arguments.topic!r}; there are "
-            f"{join_partitions(found)}."
+            f"{join_partitions(partitions)}."
         )
     return chosen
 

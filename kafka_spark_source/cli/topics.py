@@ -54,8 +54,8 @@ _PARTITIONS: Final[Mapping[str, Show]] = {
 
 def _list(arguments: argparse.Namespace) -> int:
     with connected(arguments) as (cluster, deadline):
-        found = list_topics(cluster, None, deadline)
-    rows = [_row(each) for each in found if arguments.internal or not each.is_internal]
+        topics = list_topics(cluster, None, deadline)
+    rows = [_row(each) for each in topics if arguments.internal or not each.is_internal]
     print_rows(arguments, rows, _TOPICS)
     return SUCCESS
 

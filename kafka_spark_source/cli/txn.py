@@ -32,11 +32,11 @@ _DECIDED: Final[Mapping[bool | None, str | None]] = {True: "maybe", False: "no",
 
 def _list(arguments: argparse.Namespace) -> int:
     with connected(arguments) as (cluster, deadline):
-        found = list_transactions(cluster, arguments.prefix, arguments.commit_log, deadline)
-    print_rows(arguments, [_row(each) for each in found.transactions], _COLUMNS)
-    for error in found.errors:
+        listed = list_transactions(cluster, arguments.prefix, arguments.commit_log, deadline)
+    print_rows(arguments, [_row(each) for each in listed.transactions], _COLUMNS)
+    for error in listed.errors:
         console.print_error(str(error))
-    return ERROR if found.errors else SUCCESS
+    return ERROR if listed.errors else SUCCESS
 
 
 def _row(transaction: OpenTransaction) -> dict[str, Any]:

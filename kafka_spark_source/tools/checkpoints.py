@@ -155,7 +155,7 @@ def _micro_batch(location: str, number: int, lines: list[str], is_committed: boo
     ends = {name: _offsets(text) for name, text in named.items()}
     return MicroBatch(
         number,
-        {name: found for name, found in ends.items() if found is not None},
+        {name: offsets for name, offsets in ends.items() if offsets is not None},
         planned_at if isinstance(planned_at, int) else 0,
         is_committed,
     )

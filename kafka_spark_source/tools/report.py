@@ -35,19 +35,19 @@ def side_by_side(places: Sequence[Place]) -> str:
     rows = [*dict.fromkeys((each.step, each.subject) for p in places for each in p.findings)]
     results = [{(f.step, f.subject): f.result.mark for f in place.findings} for place in places]
     cells = [[str(number) for number, _ in enumerate(places, 1)] + ["step", "of"]]
-    cells += [[*(found.get(row, _NOT_TRIED) for found in results), *row] for row in rows]
+    cells += [[*(marks.get(row, _NOT_TRIED) for marks in results), *row] for row in rows]
     names = [f"{number}  {place.name}" for number, place in enumerate(places, 1)]
     return "\n".join([*names, "", *_aligned(cells), *_details(places)])
 
 
 def _details(places: Sequence[Place]) -> list[str]:
     """What is not good, once, with the places where it was found."""
-    found: dict[str, list[str]] = {}
+    places_of: dict[str, list[str]] = {}
     for number, place in enumerate(places, 1):
         for finding in place.findings:
             if finding.result is not Result.GOOD:
-                found.setdefault(str(finding), []).append(str(number))
-    return [f"\n[{', '.join(numbers)}] {text}" for text, numbers in found.items()]
+                places_of.setdefault(str(finding), []).append(str(number))
+    return [f"\n[{', '.join(numbers)}] {text}" for text, numbers in places_of.items()]
 
 
 def pasteable(places: Sequence[Place], options: Mapping[str, str]) -> str:

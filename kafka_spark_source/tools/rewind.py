@@ -120,10 +120,10 @@ def parse_target(text: str) -> Everywhere | SpecificOffsets:
     """
     if not text.strip().startswith("{"):
         return Everywhere(parse_position(text))
-    found = parse_option("--to", text)
-    if needs_group_offsets(found):
+    target = parse_option("--to", text)
+    if needs_group_offsets(target):
         raise KafkaConfigError("A query has no consumer group: write offsets instead of 'group'.")
-    return found
+    return target
 
 
 def plan_rewind(
@@ -278,7 +278,7 @@ def _moves(
     cluster: Cluster,
     deadline: Deadline,
 ) -> tuple[Move, ...]:
-    found: dict[TopicPartition, Move] = {}
+    moves: dict[TopicPartition, Move] = {}
     # A partition that stays needs no position, and its log is of interest.
     wanted = {tp: bounds.get(tp, offset) for tp, offset in committed.items()}
     for bound in set(wanted.values()):
@@ -288,8 +288,8 @@ def _moves(
             if not stays and isinstance(bound, int) and bound >= 0 and bound != offset:
                 raise _outside(tp, bound, log)
             at = committed[tp] if stays else offset
-            found[tp] = Move(*tp, committed[tp], at, log.earliest, log.latest)
-    return tuple(found[tp] for tp in sorted(found))
+            moves[tp] = Move(*tp, committed[tp], at, log.earliest, log.latest)
+    return tuple(moves[tp] for tp in sorted(moves))
 
 
 def _outside(tp: TopicPartition, offset: int, log: LogBounds) -> CheckpointError:

@@ -86,13 +86,13 @@ def list_topics(
     response = cluster.with_any_broker(
         lambda broker, setup: request_metadata(broker, names, setup), deadline
     )
-    found = [each for each in response.topics if names is None or each.name in names]
-    for each in found:
+    topics = [each for each in response.topics if names is None or each.name in names]
+    for each in topics:
         if each.error_code:
             raise BrokerError(each.error_code, f"Metadata of the topic {each.name!r}")
     led = [
         TopicPartition(topic.name or "", partition.partition_index)
-        for topic in found
+        for topic in topics
         for partition in topic.partitions
         if partition.leader_id != _NO_LEADER
     ]
@@ -102,7 +102,7 @@ def list_topics(
         _sizes(cluster, deadline),
         *(_times(cluster, logs, deadline) if with_times else ({}, {})),
     )
-    return sorted(_topic(each, facts) for each in found)
+    return sorted(_topic(each, facts) for each in topics)
 
 
 class _Facts(NamedTuple):
@@ -114,10 +114,10 @@ class _Facts(NamedTuple):
     last_ms: Mapping[TopicPartition, int]
 
 
-def _topic(found: MetadataResponse.MetadataResponseTopic, facts: _Facts) -> Topic:
-    name = found.name or ""
+def _topic(metadata: MetadataResponse.MetadataResponseTopic, facts: _Facts) -> Topic:
+    name = metadata.name or ""
     partitions = []
-    for each in sorted(found.partitions, key=lambda each: each.partition_index):
+    for each in sorted(metadata.partitions, key=lambda each: each.partition_index):
         tp = TopicPartition(name, each.partition_index)
         log = facts.logs.get(tp)
         partitions.append(
@@ -133,7 +133,7 @@ def _topic(found: MetadataResponse.MetadataResponseTopic, facts: _Facts) -> Topi
                 facts.last_ms.get(tp),
             )
         )
-    return Topic(name, found.is_internal, tuple(partitions))
+    return Topic(name, metadata.is_internal, tuple(partitions))
 
 
 def _logs(
@@ -162,7 +162,7 @@ def _times(
 def _sizes(cluster: Cluster, deadline: Deadline) -> dict[tuple[int | None, TopicPartition], int]:
     """Bytes by node and partition; of brokers from 1.0 that may be asked, those in reach."""
     brokers, _ = cluster.all_brokers(deadline)
-    found: dict[tuple[int | None, TopicPartition], int] = {}
+    sizes: dict[tuple[int | None, TopicPartition], int] = {}
     for broker in brokers:
         try:
             response = broker.request(
@@ -170,8 +170,8 @@ def _sizes(cluster: Cluster, deadline: Deadline) -> dict[tuple[int | None, Topic
             )
         except KafkaError:
             continue
-        found |= {(broker.node_id, tp): size for tp, size in _sizes_in(response).items()}
-    return found
+        sizes |= {(broker.node_id, tp): size for tp, size in _sizes_in(response).items()}
+    return sizes
 
 
 def _sizes_in(response: DescribeLogDirsResponse) -> dict[TopicPartition, int]:
@@ -195,11 +195,11 @@ def set_configs(cluster: Cluster, topic: str, deadline: Deadline) -> dict[str, s
         BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
     """
     try:
-        found = topic_configs(cluster, topic, None, deadline)
+        configs = topic_configs(cluster, topic, None, deadline)
     except UnsupportedVersionError:
         return None
     except BrokerError as error:
         if error.error is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             return None
         raise
-    return {each.name: each.value for each in found if each.is_set}
+    return {each.name: each.value for each in configs if each.is_set}
