@@ -1,7 +1,7 @@
 """How commands connect: `-b`, `-X`, a file of properties, or a context of the user's.
 
 Options have Kafka's names, as in `client.properties` of Kafka's own tools; "kafka." before them may
-stay, so that those of a Spark program can be pasted. Values are never printed.
+stay, so that options of a Spark program can be pasted. Values are never printed.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def connected(arguments: argparse.Namespace) -> Iterator[tuple[Cluster, Deadline
 
 
 def options_of(arguments: argparse.Namespace) -> dict[str, str]:
-    """The client's options: what is written on the command line goes before a file.
+    """The client's options: an option on the command line replaces one in a file.
 
     Raises:
-        KafkaConfigError: There are no bootstrap servers, or a file is no list of properties.
+        KafkaConfigError: There are no bootstrap servers, or a file is not a list of properties.
         OSError: A file cannot be read.
     """
     options = dict(_DEFAULTS)
@@ -72,7 +72,7 @@ def read_properties(file: Path) -> dict[str, str]:
     """The options in a file of properties.
 
     Raises:
-        KafkaConfigError: A line is no property. Names its number only.
+        KafkaConfigError: A line is not a property. Names its number only.
         OSError: The file cannot be read.
     """
     options = {}
@@ -96,7 +96,7 @@ def _without_prefix(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _context_file(name: str | None) -> Path | None:
-    """The file of a context; None for the default one if there is none."""
+    """The file of a context; None if no context is named and the default one has no file."""
     chosen = name or os.environ.get(CONTEXT_VARIABLE)
     file = _folder() / f"{chosen or DEFAULT_CONTEXT}.properties"
     if chosen is None and not file.is_file():

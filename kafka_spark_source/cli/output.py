@@ -30,7 +30,7 @@ def print_rows(
     """Print values: as a JSON array with all of them, or as a table.
 
     Args:
-        arguments: With those of `add_output`.
+        arguments: With the argument of `add_output`.
         rows: Values that JSON can have.
         columns: The columns of the table: name -> how to show a value that is known.
     """

@@ -75,7 +75,7 @@ def _selected(records: Iterable[Record], arguments: argparse.Namespace) -> Itera
 def _new_records(
     cluster: Cluster, read: dict[TopicPartition, int], timeout_ms: float
 ) -> Iterator[Record]:
-    """What is written from now on, without an end."""
+    """Records that are written from now on, without an end."""
     while True:
         sleep_ms(_FOLLOW_MS)
         deadline = Deadline.after(timeout_ms)

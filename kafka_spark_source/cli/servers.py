@@ -1,4 +1,4 @@
-"""What the commands of brokers and of registries share: start, status and stop of a server."""
+"""Start, status and stop of a server, for the commands of brokers and of registries."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def start(
     """Starts a server; leaves it running, or with `--foreground` waits for a signal.
 
     Args:
-        options: Those of `add_common_arguments`.
+        options: The arguments of `add_common_arguments`.
         make: Makes the server that `start` starts, from a function that shows progress.
-        facts_of: What to remember about a started server.
+        facts_of: Returns the facts to remember about a started server.
         show: Prints its properties.
     """
     if options.name is not None:

@@ -27,7 +27,7 @@ _WIDTH: Final = 12
 
 
 class _Panel(NamedTuple):
-    """A graph: its title, its gauge, what it draws of the gauge, and the legend of a line."""
+    """A graph: its title, its gauge, its expression of the gauge, and the legend of a line."""
 
     title: str
     gauge: LagGauge
@@ -71,7 +71,7 @@ _UNITS: Final = {
 
 
 class _Rule(NamedTuple):
-    """An alert: its name, when it is given, for how long that must hold, and what to do."""
+    """An alert: its name, its condition, how long that must hold, and a summary."""
 
     name: str
     expression: str

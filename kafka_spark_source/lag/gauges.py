@@ -31,7 +31,7 @@ class Lag(Protocol):
 
     @property
     def behind_ms(self) -> int | None:
-        """How long ago the first unread record was written; 0 if there is none; None: unknown."""
+        """How long ago the first unread record was written; 0 if all are read; None: unknown."""
 
 
 def lag_records(lag: Lag) -> int:
@@ -63,7 +63,7 @@ class LagGauge:
 
     Attributes:
         name: As Prometheus has it.
-        unit: Of its values.
+        unit: The unit of its values.
         help: One line, without a backslash.
         help_measured: The same of a measured lag, which may be that of a group: None for `help`.
         of_report: Takes the value from a partition of a progress report; None: not reported.

@@ -33,7 +33,7 @@ def group_lag(group: str, cluster: Cluster, deadline: Deadline) -> GroupLag:
     """Compare the offsets that a consumer group has committed with the logs of their topics.
 
     Raises:
-        KafkaError: The group has committed none, or as from `measure` and `committed_offsets`.
+        KafkaError: The group has no offsets, or as from `measure` and `committed_offsets`.
     """
     offsets = committed_offsets(cluster, group, None, deadline)
     if not offsets:

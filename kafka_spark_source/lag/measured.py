@@ -22,11 +22,11 @@ class MeasuredLag(NamedTuple):
     Attributes:
         source: The number of the source in the query, or its name.
         planned: The offset after the last record of the last micro-batch in the log.
-        committed: The same of the last micro-batch that has ended; None if none has.
+        committed: The same of the last micro-batch that has ended; None if no micro-batch has.
         earliest: The first offset of the log; None if the partition is gone.
         latest: The end of the log; None if the partition is gone.
-        behind_ms: The age of the first record that no committed micro-batch has read; 0 if there is
-            none; None if the record cannot be read.
+        behind_ms: The age of the first record that no committed micro-batch has read; 0 if all
+            are read; None if the record cannot be read.
     """
 
     source: str
@@ -52,7 +52,7 @@ class MeasuredLag(NamedTuple):
 
     @property
     def is_beyond(self) -> bool:
-        """Whether the position is behind the end of the log: the topic is another one, or cut."""
+        """Whether the position is beyond the end of the log: the topic was re-created, or cut."""
         return self.latest is not None and self.position > self.latest
 
     @property

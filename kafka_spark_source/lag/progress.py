@@ -25,7 +25,7 @@ class PartitionLag(NamedTuple):
         latest_offset: The end of the log when the batch was planned: the high watermark, or the
             last stable offset if the query reads committed records only.
         behind_ms: How long ago the first unread record was written, by the ends of the log in the
-            reports so far; 0 if there is none. None without reports.
+            reports so far; 0 if all records are read. None without reports.
     """
 
     topic: str
@@ -49,7 +49,7 @@ class QueryRun(NamedTuple):
         input_rate: Rows that arrive in a second, as Spark reports it.
         processed_rate: Rows that the query processes in a second.
         lags: By topic and partition.
-        end_times: Those of the reports before.
+        end_times: The ends of the logs in the reports so far.
     """
 
     query: str
@@ -102,8 +102,8 @@ def with_times(
     """The lags with `behind_ms`, from the ends of the logs in the reports up to this one.
 
     Args:
-        lags: Those of the newest report. `end_times` forgets all other partitions.
-        end_times: The ends in the reports before; takes those of this one.
+        lags: The lags in the newest report. `end_times` forgets all other partitions.
+        end_times: The ends in earlier reports; the ends in this one are added.
         now_ms: When the trigger of the newest report began.
     """
     end_times.keep_only({TopicPartition(lag.topic, lag.partition) for lag in lags})

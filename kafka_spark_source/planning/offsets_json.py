@@ -38,7 +38,7 @@ def parse_topics(
     error of a wrong text shows `example`, a correct one.
 
     Raises:
-        KafkaConfigError: The text is no such JSON, or has a name twice.
+        KafkaConfigError: The text is not such JSON, or has a name twice.
     """
     try:
         return {
@@ -54,7 +54,7 @@ def partitions_of(topic: str, mapped: object) -> Iterable[tuple[TopicPartition, 
     """The partitions of a topic and their values, from JSON such as `{"0":23,"1":-1}`.
 
     Raises:
-        ValueError: `mapped` is no object, or a key is no partition.
+        ValueError: `mapped` is not an object, or a key is not a partition.
     """
     for number, value in _as_object(mapped, f"the value of topic {json.dumps(topic)}").items():
         if not _PARTITION_NUMBER.fullmatch(number) or int(number) > _MAX_PARTITION:
@@ -74,7 +74,7 @@ def parse_assignment(option: str, text: str) -> tuple[TopicPartition, ...]:
     """Read `{"topicA":[0,1],"topicB":[0,1]}`: at least one partition, sorted by topic and number.
 
     Raises:
-        KafkaConfigError: The text is no such JSON, has a name twice, or has no partition.
+        KafkaConfigError: The text is not such JSON, has a name twice, or has no partition.
     """
     assigned: dict[TopicPartition, None] = {}
     if text.strip().startswith("{"):
@@ -102,7 +102,7 @@ def offsets_from_log(logged: object) -> dict[TopicPartition, int]:
     """Offsets from Spark's offset log, written by `offsets_to_log` or by Spark's own connector.
 
     Raises:
-        KafkaConfigError: They are no Kafka offsets: the checkpoint belongs to another source.
+        KafkaConfigError: They are not Kafka offsets: the checkpoint belongs to another source.
     """
     try:
         return {

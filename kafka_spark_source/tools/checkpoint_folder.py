@@ -77,7 +77,7 @@ class CheckpointFolder:
         return Path(self._path)
 
     def query_id(self) -> str:
-        """The id in the file `metadata`; empty if there is none."""
+        """The id in the file `metadata`; empty if it has no id."""
         if not self.has(_METADATA):
             return ""
         try:

@@ -41,15 +41,15 @@ _OWN_ID: Final = "doctor"
 
 
 class Job(NamedTuple):
-    """What a job needs.
+    """The needs of a job.
 
     Attributes:
         reads: The topics that it reads.
-        writes: Those that it writes to.
+        writes: The topics that it writes to.
         group: The consumer group whose offsets it reads or commits; None without a group.
-        transactional_prefix: Of an exactly-once write; None for others.
+        transactional_prefix: The prefix of an exactly-once write; None for other jobs.
         commit_log: The topic of its decisions.
-        pattern: Of names of topics that it reads.
+        pattern: Matches the names of topics that it reads.
     """
 
     reads: tuple[str, ...] = ()

@@ -32,7 +32,7 @@ def parse_position(text: str) -> Bound:
     """Read a position. A time without a zone is in UTC.
 
     Raises:
-        KafkaConfigError: The text is none.
+        KafkaConfigError: The text is not a position.
     """
     stripped = text.strip()
     if stripped.isascii() and stripped.isdigit() and len(stripped) <= _MOST_DIGITS:

@@ -16,7 +16,7 @@ class Place(NamedTuple):
 
     Attributes:
         name: The name of the place.
-        environment: What is installed there, as `environment` gives it.
+        environment: The releases installed there, as `environment` gives them.
         findings: The steps, in their order.
     """
 
@@ -31,7 +31,7 @@ class Place(NamedTuple):
 
 
 def side_by_side(places: Sequence[Place]) -> str:
-    """A table: a row for each step, a column for each place; below it what is not good, and why."""
+    """A table: a row for each step, a column for each place; below, the steps that are not good."""
     rows = [*dict.fromkeys((each.step, each.subject) for p in places for each in p.findings)]
     results = [{(f.step, f.subject): f.result.mark for f in place.findings} for place in places]
     cells = [[str(number) for number, _ in enumerate(places, 1)] + ["step", "of"]]
@@ -41,7 +41,7 @@ def side_by_side(places: Sequence[Place]) -> str:
 
 
 def _details(places: Sequence[Place]) -> list[str]:
-    """What is not good, once, with the places where it was found."""
+    """The findings that are not good, each once, with the places that have it."""
     places_of: dict[str, list[str]] = {}
     for number, place in enumerate(places, 1):
         for finding in place.findings:
@@ -51,9 +51,9 @@ def _details(places: Sequence[Place]) -> list[str]:
 
 
 def pasteable(places: Sequence[Place], options: Mapping[str, str]) -> str:
-    """A block for a report of a fault: what is installed, the options, and each step.
+    """A block for a report of a fault: the environment, the options, and each step.
 
-    `options` must be masked. What is installed alike in all places is named once.
+    `options` must be masked. Releases that are the same in all places are named once.
     """
     first, *others = places
     lines = [f"{name}: {value}" for name, value in first.environment.items()]

@@ -6,7 +6,7 @@ before. Then both get the new position, so Spark runs it without records, and co
 
 So no number of a micro-batch is used for other records. A sink that skips the numbers that it knows
 (a file sink, an exactly-once write, a `foreachBatch` that compares them) skips no record, and a
-file sink, which needs each number, misses none.
+file sink, which needs each number, misses no number.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Rewind(NamedTuple):
         checkpoint: As it was when the rewind was planned.
         source: The number of the source in the query, or its name.
         rewritten: The numbers of the micro-batches with new offsets: the last that has ended, and
-            those after it.
+            the later ones.
         moves: By topic and partition.
     """
 
@@ -136,7 +136,7 @@ def plan_rewind(
     """Find the new offsets of a query. Partitions that the target does not name stay.
 
     Args:
-        checkpoint: Of a query that has ended.
+        checkpoint: The checkpoint of a query that has ended.
         target: The position to continue at.
         cluster: The brokers of the topics.
         deadline: When the brokers must have responded.

@@ -1,6 +1,6 @@
-"""What the principal may do: as brokers tell it (KIP-430, from 2.3 on), without changing anything.
+"""The rights of the principal, as brokers tell them (KIP-430, from 2.3 on). Changes nothing.
 
-Where they do not tell it, only an attempt would.
+Where brokers do not tell them, only an attempt would show them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What brokers know of topics: replicas, sizes, offsets, times and configuration."""
+"""Facts about topics from brokers: replicas, sizes, offsets, times and configuration."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _NO_LEADER: Final = -1
 
 
 class Partition(NamedTuple):
-    """A partition. Node ids of its replicas; None for what is not known.
+    """A partition. Replicas are node ids; None is an unknown value.
 
     Attributes:
-        leader: None if there is none now.
+        leader: None if it has no leader now.
         in_sync: The replicas that have all committed records.
         size: Bytes on the disk of the leader.
         first_ms: The timestamp of its first record, in ms since 1970.
-        last_ms: That of its last one.
+        last_ms: The timestamp of its last record.
     """
 
     topic: str
@@ -106,7 +106,7 @@ def list_topics(
 
 
 class _Facts(NamedTuple):
-    """What is known of partitions beside metadata."""
+    """Facts about partitions that metadata lacks."""
 
     logs: Mapping[TopicPartition, LogBounds]
     sizes: Mapping[tuple[int | None, TopicPartition], int]
@@ -160,7 +160,7 @@ def _times(
 
 
 def _sizes(cluster: Cluster, deadline: Deadline) -> dict[tuple[int | None, TopicPartition], int]:
-    """Bytes by node and partition; of brokers from 1.0 that may be asked, those in reach."""
+    """Bytes by node and partition, from the brokers that respond (1.0 and newer)."""
     brokers, _ = cluster.all_brokers(deadline)
     sizes: dict[tuple[int | None, TopicPartition], int] = {}
     for broker in brokers:

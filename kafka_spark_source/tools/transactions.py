@@ -1,4 +1,4 @@
-"""Open transactions: how old they are, what readers wait for, and which may be aborted.
+"""Open transactions: their age, the records that readers wait for, and which may be aborted.
 
 A transaction of an exactly-once write that its driver has decided to commit must not be aborted:
 its records would be lost, or written again. The commit log says which prefixes have such ones.
@@ -77,7 +77,7 @@ class OpenTransaction(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """Open transactions, by id, and the errors of what could not be looked at."""
+    """Open transactions, by id, and the errors of transactions that could not be described."""
 
     transactions: tuple[OpenTransaction, ...]
     errors: tuple[KafkaError, ...]

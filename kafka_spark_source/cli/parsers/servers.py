@@ -20,7 +20,7 @@ def add_common_arguments(
 
     Args:
         start: The parser of the command.
-        kind: Of the server that it starts.
+        kind: The kind of server that it starts.
         names: The default names, as the help has them: "kafka-1, kafka-2, ...".
         shown: The only output of `--quiet`.
     """

@@ -66,10 +66,10 @@ def write_table(
 
     Args:
         data: A `pyarrow.Table` or `RecordBatchReader`, a data frame of pandas or Polars, a relation
-            of DuckDB, or record batches. Of its columns `value` is needed; `key`, `topic`,
+            of DuckDB, or record batches. The column `value` is required; `key`, `topic`,
             `partition`, `headers` and `timestamp` are written, too, and others are not. Keys and
-            values are strings or bytes. A timestamp without a zone is in UTC; where there is none,
-            the time of writing counts.
+            values are strings or bytes. A timestamp without a zone is in UTC; a null means
+            the time of writing.
         options: Kafka's names, for example `bootstrap.servers`; see `ClientConfig`.
         topic: The topic of all rows; None if the column `topic` names that of each.
         partitioner: The partition of rows without one, by a name of `PARTITIONERS`.

@@ -63,7 +63,7 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user, with a default
         end: The record to stop before.
         partitions: The partitions to read; by default all.
         columns: Names of `RECORD_SCHEMA`, in the wanted order. Other columns are not decoded.
-        progress: Is called after a Fetch with the offsets that are read, and those of the range.
+        progress: Is called after a Fetch with the number of offsets that are read, and of all.
 
     Returns:
         A reader of Arrow batches of about 2 MB, for one pass. `timestamp` is in UTC, and
@@ -95,7 +95,7 @@ def topics(options: Mapping[str, str], *, internal: bool = False) -> dict[str, i
 
     Args:
         options: Kafka's names, for example `bootstrap.servers`; see `ClientConfig`.
-        internal: Whether those of Kafka itself are among them.
+        internal: Whether to include the topics of Kafka itself.
 
     Raises:
         KafkaConfigError: An option is wrong.
@@ -141,7 +141,7 @@ def offsets_for_times(
     *,
     partitions: Collection[int] | None = None,
 ) -> dict[int, int]:
-    """The offset of the first record at or after a time, by partition; its end if there is none.
+    """The offset of the first record at or after a time, by partition; else its end.
 
     Args:
         topic: The topic's name.

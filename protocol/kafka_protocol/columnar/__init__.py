@@ -2,5 +2,6 @@
 
 Beside `arrow_io` the only package of the protocol half that imports numpy and pyarrow. It is
 optimised for speed; tests compare it with the simple code in `records`. It must never create an
-object per record. No I/O: `topic` and `table` here are the documented paths of those in `arrow_io`.
+object per record. No I/O: `topic` and `table` are the documented paths of two modules of
+`arrow_io`.
 """
