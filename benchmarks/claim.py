@@ -43,7 +43,7 @@ console = Console()
 
 def micro_batch(log: CommitLog, prefix: str, number: int) -> None:
     """Decide about a micro-batch, and note that it is done."""
-    claim = log.claim()
+    claim = log.take_over()
     log.last_decision()
     writes = tuple(
         TaskWrite(
@@ -90,7 +90,7 @@ def measure(logs: dict[str, CommitLog]) -> tuple[list[float], list[int]]:
         log = [*logs.values()][claim % QUERIES]
         with counted() as sizes:
             begun = time.process_time()
-            log.claim()
+            log.take_over()
             log.last_decision()
             cpu_ms.append((time.process_time() - begun) * 1_000)
         received.append(sum(sizes))

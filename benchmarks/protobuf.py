@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 from google.protobuf.message_factory import GetMessageClass
 
+from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.protobuf.decoder import ProtobufDecoder, message_decoder
 from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
-from kafka_formats.protobuf.reader import ProtobufReader, message_reader
 from kafka_formats.protobuf.types import message_type
-from kafka_formats.schema_text import SchemaText
 
 Json = dict[str, Any]
 
@@ -45,13 +45,13 @@ class Codec:
         message = message_of(files, name)
         self._class: Any = GetMessageClass(message)
         self._type = message_type(message)
-        self._reader = ProtobufReader(message_reader(files, name, self._type), None)
+        self._decoder = ProtobufDecoder(message_decoder(files, name, self._type), None)
         self._listed = [self._class(**row).SerializeToString() for row in rows]
         self.payloads = pa.array(self._listed, pa.binary())
 
     def decode(self) -> pa.Array:
         """As pykafka does."""
-        return self._reader.decode(self.payloads, 0).values
+        return self._decoder.decode(self.payloads, 0).values
 
     def decode_in_a_loop(self) -> pa.Array:
         """One message after the other, with protobuf's own classes."""

@@ -1,7 +1,8 @@
 """Writes the pages and tables that code and benchmarks determine: `make docs`.
 
 docs/options.md, docs/apis.md, docs/errors.md and docs/benchmarks.md, the README's table of speed,
-the gauges in docs/streaming.md, and the ten lines in docs/get-started.md. A test finds stale ones.
+the gauges in docs/streaming.md, the ten lines in docs/get-started.md, and the state machines in
+docs/design.md. A test finds stale ones.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from benchmarks import tables
+from docs import state_tables
 from docs.error_table import CONDITIONS
 from kafka_formats import errors as format_errors
 from kafka_formats.options.option import Use
@@ -334,6 +336,14 @@ def _labelled(gauge: LagGauge) -> str:
     return "a query" if gauge.of_query else "a partition"
 
 
+DESIGN = HERE / "design.md"
+
+
+def design() -> str:
+    """The text of docs/design.md, with the state machines."""
+    return _between(DESIGN, state_tables.BEGINS, state_tables.state_tables(), state_tables.ENDS)
+
+
 def _between(page: Path, begins: str, text: str, ends: str) -> str:
     before, _, rest = page.read_text().partition(begins)
     return "".join([before, begins, text, ends, rest.partition(ends)[2]])
@@ -346,6 +356,7 @@ PAGES = {
     HERE / "benchmarks.md": tables.page,
     README: readme,
     STREAMING: streaming,
+    DESIGN: design,
     GET_STARTED: get_started,
 }
 

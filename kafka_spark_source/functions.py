@@ -18,12 +18,12 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from kafka_formats.columns import ColumnDecoder
-from kafka_formats.encoder import encode_column
-from kafka_formats.query.decoder import QueryFormats
-from kafka_formats.query.encoder import WrittenColumn, encoder_for
-from kafka_formats.schema_text import descriptor_set_text
-from kafka_formats.settings import Format
+from kafka_formats.options.settings import Format
+from kafka_formats.payload.column_decoder import ColumnDecoder
+from kafka_formats.payload.column_encoder import encode_column
+from kafka_formats.payload.schema_text import descriptor_set_text
+from kafka_formats.query.read import QueryFormats
+from kafka_formats.query.write import WrittenColumn, encoder_for
 from kafka_spark_source.arrow_types import to_spark
 from kafka_spark_source.errors import hide_traceback
 from kafka_spark_source.options.functions import (
@@ -188,11 +188,11 @@ def _decoded(data: Column | str, arguments: Arguments) -> Column:
 
 def _encoded(data: Column | str, arguments: Arguments) -> Column:
     options = parse_encoding(arguments)
-    writer = encoder_for(options, None, {COLUMN: WrittenColumn(0, None)}).writers[0]
+    encoder = encoder_for(options, None, {COLUMN: WrittenColumn(0, None)}).encoders[0]
 
     def encoded(values: pa.Array) -> pa.Array:
         with hide_traceback():
-            return encode_column(values, writer, COLUMN)
+            return encode_column(values, encoder, COLUMN)
 
     if _arrow_udf is None:
         found: Column = functions_40.encoded(encoded, data)

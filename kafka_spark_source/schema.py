@@ -6,7 +6,6 @@ connector, which has no projection by schema.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping
 from typing import Final
 
@@ -15,6 +14,7 @@ from pyspark.sql import types as T
 from kafka_formats.options.formats import FormatOptions
 from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.nearest_name import did_you_mean
 
 _HEADER: Final = T.StructType(
     [T.StructField("key", T.StringType()), T.StructField("value", T.BinaryType())]
@@ -99,8 +99,7 @@ def check_projection(
 
 def _unknown_column(name: str, known: dict[str, T.StructField]) -> KafkaConfigError:
     by_lower = {column.lower(): column for column in known}
-    nearest = difflib.get_close_matches(name.lower(), by_lower, n=1)
-    hint = f"; did you mean '{by_lower[nearest[0]]}'?" if nearest else "."
+    hint = did_you_mean(name.lower(), by_lower, before="; ", otherwise=".")
     columns = ", ".join(
         f"{column.name} {column.dataType.simpleString()}" for column in known.values()
     )

@@ -43,9 +43,9 @@ from kafka_spark_source.schema import (
 )
 
 if TYPE_CHECKING:
-    from kafka_formats.encoder import RecordEncoder
-    from kafka_formats.query.decoder import QueryFormats
-    from kafka_formats.records import RecordDecoder
+    from kafka_formats.query.read import QueryFormats
+    from kafka_formats.query.record_decoder import RecordDecoder
+    from kafka_formats.query.record_encoder import RecordEncoder
     from kafka_spark_source.streaming.stream_reader import KafkaStreamReader
     from kafka_spark_source.writing.delivery import Delivery
 
@@ -177,9 +177,9 @@ class KafkaDataSource(DataSource):
         rows = RowWriter(columns, options.topic, options.partitioner, config, encoder)
         if options.exactly_once is None:
             return AtLeastOnce(rows)
-        from kafka_spark_source.writing.exactly_once import ExactlyOnce, claim  # noqa: PLC0415
+        from kafka_spark_source.writing.exactly_once import ExactlyOnce, claim_prefix  # noqa: PLC0415
 
-        claimed = claim(config, options.exactly_once) if claims_prefix else None
+        claimed = claim_prefix(config, options.exactly_once) if claims_prefix else None
         return ExactlyOnce(rows, options.exactly_once, claimed)
 
     def _batch_options(self) -> tuple[BatchReadOptions, ClientConfig]:
@@ -212,7 +212,7 @@ def _query_formats(options: ReadOptions) -> QueryFormats | None:
     """The formats of a read's keys and values; None if they stay bytes."""
     if options.formats is None:
         return None
-    from kafka_formats.query.decoder import QueryFormats  # noqa: PLC0415
+    from kafka_formats.query.read import QueryFormats  # noqa: PLC0415
 
     return QueryFormats(options.formats, topics_of(options.strategy))
 
@@ -242,7 +242,7 @@ def _encoder(
     """
     if options.formats is None:
         return None
-    from kafka_formats.query.encoder import WrittenColumn, encoder_for  # noqa: PLC0415
+    from kafka_formats.query.write import WrittenColumn, encoder_for  # noqa: PLC0415
     from kafka_spark_source.arrow_types import to_arrow  # noqa: PLC0415
 
     written = {

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
 from kafka_formats.registry import glue
+from kafka_formats.registry.cache import cache_of
 from tests import poison
 from tests.class_archives import use_class_archives
 from tests.secret_check import SecretCheck
@@ -86,4 +87,4 @@ def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     yield
     glue._connected.cache_clear()
-    glue._known_with.cache_clear()
+    cache_of.cache_clear()

@@ -5,13 +5,13 @@ Pure. Values are parsed in `table`.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Final
 
 from kafka_formats.options.option import Use
 from kafka_formats.options.table import REGISTRY_PREFIX
 from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.nearest_name import did_you_mean
 from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Table
 
 CLIENT_PREFIX: Final = "kafka."
@@ -86,14 +86,14 @@ IGNORED: Final[Mapping[Use, tuple[str, ...]]] = {
 def _unknown(key: str, use: Use) -> KafkaConfigError:
     usable = [option.name for option in OPTIONS if use in option.uses]
     spelled = {name.lower(): name for name in (*usable, *IGNORED[use])}
-    nearest = difflib.get_close_matches(key, spelled, n=1, cutoff=0.75)
-    advice = (
-        f"did you mean '{spelled[nearest[0]]}'?"
-        if nearest
-        else (
+    advice = did_you_mean(
+        key,
+        spelled,
+        cutoff=0.75,
+        otherwise=(
             f"{use.value} takes {', '.join(usable)}; an option of the Kafka client needs 'kafka.' "
             "before its name."
-        )
+        ),
     )
     return KafkaConfigError(f"Option '{key}' is not known to pykafka: {advice}")
 

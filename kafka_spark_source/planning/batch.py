@@ -253,7 +253,10 @@ def _narrow(
         first_in_time = start
         if predicates.since_ms is not None:
             found = listed[tp][predicates.since_ms]
-            first_in_time = found if found >= 0 else until
+            # Where records were deleted, "none" proves nothing: a broker looks into one segment
+            # only, the first whose largest timestamp is late enough, that of a deleted record too.
+            is_none = found < 0 and listed[tp][EARLIEST] == 0
+            first_in_time = until if is_none else found
         first = max(start, predicates.from_offset, first_in_time)
         last = min(until, predicates.until_offset)
         if first < last:

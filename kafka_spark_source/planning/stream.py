@@ -77,10 +77,17 @@ def _losses(start: Offsets, end: Offsets, earliest: Offsets) -> Iterator[DataLos
             yield offset_changed(tp, start[tp], end[tp])
 
 
-class LogEndOffsets(NamedTuple):
-    """The ends of the logs that exist, and the topics that were deleted and created again."""
+class LogSnapshot(NamedTuple):
+    """The logs of a query at one moment.
 
-    latest: Offsets
+    Attributes:
+        version: Two snapshots of a query with the same version have the same ends.
+        ends: The ends of the logs that exist.
+        recreated: The topics that were deleted and created again.
+    """
+
+    version: int
+    ends: Offsets
     recreated: Collection[str]
 
 
@@ -91,13 +98,13 @@ class AvailableNowError(KafkaError):
     """
 
 
-def check_available_now(end: Offsets, target: Offsets, now: LogEndOffsets) -> None:
+def check_available_now(end: Offsets, target: Offsets, now: LogSnapshot) -> None:
     """Check, before each micro-batch under Trigger.AvailableNow, that the run can reach its target.
 
     Args:
         end: The end of the micro-batch without rate limits.
         target: The ends of the logs when the query began.
-        now: The ends of the logs now.
+        now: The logs now.
 
     Raises:
         AvailableNowError: Partitions are gone, a log became shorter, or a topic was re-created.
@@ -109,7 +116,7 @@ def check_available_now(end: Offsets, target: Offsets, now: LogEndOffsets) -> No
             lost,
             f"the query began with {join_partitions(target)} and now has {join_partitions(end)}",
         )
-    if missing := end.keys() - now.latest.keys():
+    if missing := end.keys() - now.ends.keys():
         raise _lost(
             "LOST_TOPIC_PARTITIONS_IN_END_OFFSET_WITH_TRIGGER_AVAILABLENOW",
             lost,
@@ -124,7 +131,7 @@ def check_available_now(end: Offsets, target: Offsets, now: LogEndOffsets) -> No
     shorter = {
         "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_PREFETCHED": target,
         "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_LATEST_WITH_TRIGGER_AVAILABLENOW": (
-            now.latest
+            now.ends
         ),
     }
     for condition, known in shorter.items():

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.datasource import Filter
 
-    from kafka_formats.records import RecordDecoder
+    from kafka_formats.query.record_decoder import RecordDecoder
 
 _log = logging.getLogger(__name__)
 

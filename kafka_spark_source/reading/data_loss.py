@@ -1,4 +1,4 @@
-"""failOnDataLoss: the only module that raises a loss or logs it, and what is left to read then.
+"""failOnDataLoss: the only module that decides about a loss, and what is left to read then.
 
 Other modules find losses and build the errors; none of them logs one.
 """
@@ -6,6 +6,7 @@ Other modules find losses and build the errors; none of them logs one.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from kafka_protocol.client.consumer.errors import (
@@ -20,24 +21,40 @@ from kafka_spark_source.planning.stream import offset_changed
 
 _log = logging.getLogger(__name__)
 
+Loss: TypeAlias = DataLossError | MissingPartitionsError
 # The losses that a fetch reports.
 FetchLoss: TypeAlias = OffsetOutOfRangeError | LogTruncatedError | TopicGoneError
 
 
-def raise_or_warn(
-    error: DataLossError | MissingPartitionsError,
-    *,
-    fail_on_data_loss: bool,
-    cause: Exception | None = None,
-) -> None:
-    """Raise the error, or log it as a warning.
+def refusal(loss: Loss, *, fail_on_data_loss: bool) -> Loss | None:
+    """The loss, if it ends the query; else None, and it is logged as a warning."""
+    if fail_on_data_loss:
+        return loss
+    _log.warning("%s Going on without them, since failOnDataLoss is false.", loss.reason)
+    return None
+
+
+def raise_or_warn(loss: Loss, *, fail_on_data_loss: bool, cause: Exception | None = None) -> None:
+    """Raise the loss, or log it as a warning.
 
     Raises:
-        DataLossError, MissingPartitionsError: `error`, if `fail_on_data_loss` is set.
+        DataLossError, MissingPartitionsError: `loss`, if `fail_on_data_loss` is set.
+    """
+    if refused := refusal(loss, fail_on_data_loss=fail_on_data_loss):
+        raise refused from cause
+
+
+def raise_early(losses: Iterable[Loss], *, fail_on_data_loss: bool) -> None:
+    """Raise the first loss, before Spark logs a micro-batch that would fail again and again.
+
+    None of them is logged: that happens when the micro-batch is planned.
+
+    Raises:
+        DataLossError, MissingPartitionsError: There is one, and `fail_on_data_loss` is set.
     """
     if fail_on_data_loss:
-        raise error from cause
-    _log.warning("%s Going on without them, since failOnDataLoss is false.", error.reason)
+        for loss in losses:
+            raise loss
 
 
 def range_after_loss(

@@ -37,7 +37,7 @@ from kafka_spark_source.reading.data_loss import forward_range, range_after_loss
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kafka_formats.records import RecordDecoder
+    from kafka_formats.query.record_decoder import RecordDecoder
 
 _log = logging.getLogger(__name__)
 

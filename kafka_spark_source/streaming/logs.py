@@ -9,20 +9,22 @@ every broker lacks the topic: a single broker may be behind.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
-from kafka_protocol.client.clock import Deadline, Retry
+from kafka_protocol.client.clock import Deadline, monotonic_ms, pause_before_retry
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.metadata import Topic
-from kafka_protocol.client.consumer.deleted_topics import DeletedTopics
+from kafka_protocol.client.consumer.deleted_topics import unknown_to_all
 from kafka_protocol.client.consumer.list_offsets import OffsetsPoll, list_offsets
-from kafka_protocol.client.consumer.topic_identity import AnotherIdCounter, is_unknown_topic
-from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
+from kafka_protocol.client.consumer.topic_identity import is_unknown_topic, new_watch
+from kafka_protocol.client.consumer.topic_watch import Event, TopicWatch, Verdict
+from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST, join_partitions
+from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.planning.strategies import Strategy, names_of
-from kafka_spark_source.planning.stream import LogEndOffsets
+from kafka_spark_source.planning.stream import LogSnapshot
 from kafka_spark_source.reading.assignment import Assignment, assignment_of, request_topics
 
 
@@ -46,6 +48,8 @@ class StreamLogs:
         self._replaced_ids: set[uuid.UUID] = set()  # of topics that were re-created since
         self._poll: OffsetsPoll | None = None
         self._polled: Assignment | None = None
+        self._polled_version: int | None = None
+        self._version = 0
         self._known: AbstractSet[TopicPartition] = frozenset()  # that were all found then
 
     def __repr__(self) -> str:
@@ -101,7 +105,7 @@ class StreamLogs:
         known: AbstractSet[TopicPartition],
         deadline: Deadline,
         gone: AbstractSet[TopicPartition] = frozenset(),
-    ) -> LogEndOffsets:
+    ) -> LogSnapshot:
         """The ends of the logs now.
 
         Args:
@@ -111,48 +115,39 @@ class StreamLogs:
             gone: Those of them that may be missing: do not wait for them.
 
         Returns:
-            The ends of all partitions that exist. A known partition is missing only if brokers did
-            not know it for topic.metadata.propagation.max.ms, or if its topic is deleted according
-            to `DeletedTopics`. A topic counts as re-created after a second, and is reported so
-            once.
+            The ends of all partitions that exist. A known partition is missing only if its topic
+            is deleted, or if brokers did not know it for topic.metadata.propagation.max.ms
+            (`topic_watch`). A topic is reported once as re-created.
 
         Raises:
             KafkaError: The cluster cannot be reached, or a broker refuses.
         """
         config = self._cluster.config
-        retry: Retry | None = None
-        is_over = False  # metadata had time to spread
-        other_ids = AnotherIdCounter()
-        deleted = DeletedTopics(self._cluster)
+        watches: defaultdict[str, TopicWatch] = defaultdict(lambda: new_watch(config))
+        leaders = new_watch(config)
+        failures = 0
         while True:
             try:
                 found = self.assignment(deadline)
-                if found is self._polled and known is self._known:
+                if found is self._polled and (known is self._known or known == self._known):
                     return self._list_latest(found, (), deadline)
-                recreated = self._recreated_topics(found, known)
-                if not recreated:
-                    other_ids.reset()
-                if recreated and not other_ids.add():
-                    reason = _stale_metadata(f"topics {', '.join(recreated)} have other ids")
-                elif not is_over and (missing := self._missing(found, known - gone, deleted)):
-                    reason = _stale_metadata(f"partitions {join_partitions(missing)} are missing")
-                else:
+                verdicts = {
+                    topic: watches[topic].note(event, monotonic_ms())
+                    for topic, event in self._events(found, known, gone)
+                }
+                if Verdict.WAIT not in verdicts.values():
+                    recreated = sorted(t for t, v in verdicts.items() if v is Verdict.RECREATED)
                     ends = self._list_latest(found, recreated, deadline)
                     self._known = known
                     return ends
             except BrokerError as error:
-                if is_over or not is_unknown_topic(error):
+                if not is_unknown_topic(error):
                     raise
-                reason = error
+                if leaders.note(Event.UNKNOWN, monotonic_ms()) is not Verdict.WAIT:
+                    raise
             self.invalidate_partitions()
-            if retry is None:
-                propagation_ms = config.topic_propagation_max_ms
-                retry = Retry(config, Deadline.after(propagation_ms), propagation_ms)
-            try:
-                retry.wait(reason)
-            except KafkaError:
-                is_over = True
-                retry.pause()
+            pause_before_retry(config, failures)
+            failures += 1
             deadline = Deadline.after(config.api_timeout_ms)
 
     def earliest_offsets(
@@ -162,38 +157,42 @@ class StreamLogs:
         existing = set(partitions) & set(self.assignment(deadline).existing)
         return list_offsets(self._cluster, dict.fromkeys(existing, EARLIEST), deadline)
 
-    def _recreated_topics(self, found: Assignment, known: Iterable[TopicPartition]) -> list[str]:
-        if found.topic_ids.items() <= self._ids.items():
-            return []
-        read = {tp.topic for tp in known}
-        return sorted(
-            topic
-            for topic, topic_id in found.topic_ids.items()
-            if topic in read and self._ids[topic] != topic_id
-        )
+    def _events(
+        self,
+        found: Assignment,
+        known: AbstractSet[TopicPartition],
+        gone: AbstractSet[TopicPartition],
+    ) -> Iterator[tuple[str, Event]]:
+        """What metadata says about each topic that was read.
 
-    def _missing(
-        self, found: Assignment, known: AbstractSet[TopicPartition], deleted: DeletedTopics
-    ) -> set[TopicPartition]:
-        """The known partitions that one broker lacks, unless their topics are deleted.
-
-        A topic with another id than before is not missing, though it may have fewer partitions.
+        A topic with another id is not missing, though it may have fewer partitions.
         """
-        before = {tp: self._ids.get(tp.topic) for tp in known - set(found.existing)}
-        missing = {tp for tp, id_ in before.items() if found.topic_ids.get(tp.topic, id_) == id_}
-        gone = deleted.deleted_among({tp.topic for tp in missing} & self._ids.keys())
-        return {tp for tp in missing if tp.topic not in gone}
+        replaced = {
+            topic for topic, id_ in found.topic_ids.items() if self._ids.get(topic, id_) != id_
+        }
+        missing = {tp.topic for tp in known - gone - set(found.existing)} - replaced
+        deleted = unknown_to_all(self._cluster, missing & self._ids.keys())
+        for topic in sorted({tp.topic for tp in known}):
+            if topic in replaced:
+                yield topic, Event.ANOTHER_ID
+            elif topic in deleted:
+                yield topic, Event.UNKNOWN_TO_ALL
+            else:
+                yield topic, Event.UNKNOWN if topic in missing else Event.CONFIRMED
 
     def _list_latest(
         self, found: Assignment, recreated: Collection[str], deadline: Deadline
-    ) -> LogEndOffsets:
+    ) -> LogSnapshot:
         if self._poll is None or self._polled is not found:
             self._poll = OffsetsPoll(self._cluster, dict.fromkeys(found.existing, LATEST))
-            self._polled = found
-        latest = self._poll.poll(deadline)
+            self._polled, self._polled_version = found, None
+        polled = self._poll.poll(deadline)
+        if polled.version != self._polled_version:
+            self._polled_version = polled.version
+            self._version += 1
         self._replaced_ids.update(self._ids[topic] for topic in recreated)
         self._ids |= found.topic_ids
-        return LogEndOffsets(latest, recreated)
+        return LogSnapshot(self._version, polled.offsets, recreated)
 
 
 def _stale_metadata(what: str) -> BrokerError:

@@ -24,8 +24,8 @@ from kafka_spark_source.options.read import StreamReadOptions
 from kafka_spark_source.planning.batch import MissingPartitionsError
 from kafka_spark_source.planning.rate_limits import Offsets, within_bytes, within_offsets
 from kafka_spark_source.planning.splitting import split
-from kafka_spark_source.planning.stream import check_available_now, plan_stream
-from kafka_spark_source.reading.data_loss import raise_or_warn
+from kafka_spark_source.planning.stream import LogSnapshot, check_available_now, plan_stream
+from kafka_spark_source.reading import data_loss
 from kafka_spark_source.reading.range_reader import PlannedRange, with_topic_ids
 from kafka_spark_source.reading.retries import with_retries
 from kafka_spark_source.reading.size_hints import hints_for
@@ -96,8 +96,8 @@ class MicroBatches:
         return f"<MicroBatches of {self._logs!r}>"
 
     @property
-    def latest(self) -> Offsets | None:
-        """The ends of the logs at the last request for them; None before the first one."""
+    def latest(self) -> LogSnapshot | None:
+        """The logs at the last request for their ends; None before the first one."""
         return self._observed.latest
 
     def close(self) -> None:
@@ -191,13 +191,9 @@ class MicroBatches:
                 raise
             refusal, found = error, self._logs.assignment(deadline)
         if missing := set(found.assigned) - set(found.existing):
-            try:
-                raise_or_warn(
-                    MissingPartitionsError(missing),
-                    fail_on_data_loss=self._options.fail_on_data_loss,
-                )
-            except MissingPartitionsError as error:
-                refusal = refusal or error
+            loss = MissingPartitionsError(missing)
+            lost = data_loss.refusal(loss, fail_on_data_loss=self._options.fail_on_data_loss)
+            refusal = refusal or lost
         start = find_start(self._cluster, found, self._options, deadline)
         return replace(start, refusal=refusal or start.refusal)
 
@@ -226,9 +222,9 @@ class MicroBatches:
         if self._observed.are_read and not (is_new or self._target or recreated_topics):
             return start  # the usual case of an idle query
         if self._target and target is None:
-            self._target = Target(now.latest)
-        restarted = {} if target else self._observed.beginnings_of_recreated(now.latest, deadline)
-        available = target or now.latest
+            self._target = Target(now.ends)
+        restarted = {} if target else self._observed.beginnings_of_recreated(now.ends, deadline)
+        available = target or now.ends
         if is_new:
             # A partition that was added since the start was looked up is new to the next
             # micro-batch, as it would be if this one had to run again.
@@ -242,10 +238,8 @@ class MicroBatches:
             check_available_now(latest, target, now._replace(recreated=recreated_topics))
         end = self._limited(begin, latest, deadline) if is_limited else latest
         end = {**end, **pinned, **restarted}
-        if self._options.fail_on_data_loss:
-            # Raised before Spark logs the end, or every restart would meet the same failure again.
-            for loss in plan_stream(start, end, earliest).losses:
-                raise_or_warn(loss, fail_on_data_loss=True)
+        losses = plan_stream(start, end, earliest).losses
+        data_loss.raise_early(losses, fail_on_data_loss=self._options.fail_on_data_loss)
         self._observed.end_found()
         return end
 
@@ -289,7 +283,7 @@ class MicroBatches:
         earliest = self._observed.earliest_of_new(end.keys() - start.keys(), deadline)
         planned = plan_stream(start, end, earliest)
         for loss in planned.losses:
-            raise_or_warn(loss, fail_on_data_loss=self._options.fail_on_data_loss)
+            data_loss.raise_or_warn(loss, fail_on_data_loss=self._options.fail_on_data_loss)
         ranges, parts = [*planned.ranges], self._options.parts
         if parts.must_split(len(ranges)):
             ranges = split(ranges, parts.at_least, parts.max_records)

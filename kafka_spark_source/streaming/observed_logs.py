@@ -12,8 +12,8 @@ from kafka_protocol.client.clock import Deadline, sleep_ms
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.rate_limits import Offsets
-from kafka_spark_source.planning.stream import LogEndOffsets, deleted
-from kafka_spark_source.reading.data_loss import raise_or_warn
+from kafka_spark_source.planning.stream import LogSnapshot, deleted
+from kafka_spark_source.reading.data_loss import raise_early, raise_or_warn
 from kafka_spark_source.streaming.logs import StreamLogs
 
 # How often the end of a log that seems shorter is requested before it is believed: a broker that
@@ -33,8 +33,8 @@ class ObservedLogs:
         self._earliest: dict[TopicPartition, int] = {}  # of new partitions
         self._start: Offsets | None = None  # of the last observation
         self._known: AbstractSet[TopicPartition] = frozenset()  # its partitions
-        self.latest: Offsets | None = None
-        """The ends of the logs at the last observation; None before the first one."""
+        self.latest: LogSnapshot | None = None
+        """The logs at the last observation; None before the first one."""
         self.are_read = False
         """Whether the last observation started at all of these ends."""
 
@@ -43,7 +43,7 @@ class ObservedLogs:
         """The re-created topics that are not yet read from the beginning."""
         return {tp.topic for tp in self._recreated}
 
-    def observe(self, start: Offsets, *, to_target: bool) -> LogEndOffsets:
+    def observe(self, start: Offsets, *, to_target: bool) -> LogSnapshot:
         """Request the ends of the logs, and note which partitions were deleted or re-created.
 
         It may take longer than default.api.timeout.ms, as metadata may have to spread.
@@ -56,39 +56,46 @@ class ObservedLogs:
         """
         if to_target:
             self._logs.invalidate_partitions()  # a topic of the target may have been re-created
-        if start is not self._start:
+        if not self._is_same(start):
             self._known = start.keys()
         now = self._latest_offsets(start)
         if self._is_unchanged(now, start):
             return now
-        missing = start.keys() - self._deleted - now.latest.keys()
+        missing = start.keys() - self._deleted - now.ends.keys()
         if missing and not to_target:
             self._deleted |= missing
-            if self._fail_on_data_loss or not now.latest:
-                raise_or_warn(deleted(missing), fail_on_data_loss=self._fail_on_data_loss)
-        returned = self._deleted & now.latest.keys()
+            loss = deleted(missing)
+            raise_early([loss], fail_on_data_loss=self._fail_on_data_loss)
+            if not now.ends:  # no micro-batch will be planned, which would log it
+                raise_or_warn(loss, fail_on_data_loss=self._fail_on_data_loss)
+        returned = self._deleted & now.ends.keys()
         self._deleted -= returned
         ids = self._logs.topic_ids(returned, self._new_deadline())
         # Without topic ids a topic that was missing for a while counts as re-created.
         self._recreated.update(tp for tp in returned if tp.topic not in ids)
-        self._start, self.latest = start, now.latest
-        self.are_read = now.latest == start
+        self._start, self.latest = start, now
+        self.are_read = now.ends == start
         return now
 
     def _new_deadline(self) -> Deadline:
         return Deadline.after(self._config.api_timeout_ms)
 
-    def _is_unchanged(self, now: LogEndOffsets, start: Offsets) -> bool:
+    def _is_unchanged(self, now: LogSnapshot, start: Offsets) -> bool:
         """Whether this is the last observation again: the usual case of an idle query."""
-        return now.latest is self.latest and start is self._start and not now.recreated
+        is_known = self.latest is not None and now.version == self.latest.version
+        return is_known and self._is_same(start) and not now.recreated
 
-    def _latest_offsets(self, start: Offsets) -> LogEndOffsets:
+    def _is_same(self, start: Offsets) -> bool:
+        # An idle query passes the same object again and again.
+        return start is self._start or start == self._start
+
+    def _latest_offsets(self, start: Offsets) -> LogSnapshot:
         for _ in range(_CHECKS_OF_SHORTER_LOGS):
             now = self._logs.latest_offsets(self._known, self._new_deadline(), self._deleted)
             if self._is_unchanged(now, start):
                 break
-            self._recreated.update(tp for tp in now.latest if tp.topic in now.recreated)
-            if now.recreated or all(now.latest.get(tp, at) >= at for tp, at in start.items()):
+            self._recreated.update(tp for tp in now.ends if tp.topic in now.recreated)
+            if now.recreated or all(now.ends.get(tp, at) >= at for tp, at in start.items()):
                 break
             self._logs.invalidate_partitions()
             sleep_ms(self._config.retry_backoff_ms)

@@ -28,7 +28,7 @@ class KafkaStreamReader42(KafkaStreamReader, SupportsTriggerAvailableNow):
 
     _start: dict[str, Any] | None = None
     _parsed: Offsets = MappingProxyType({})
-    _latest: Offsets | None = None
+    _reported_version: int | None = None
     _reported: dict[str, dict[str, int]] | None = None
 
     def getDefaultReadLimit(self) -> ReadLimit:
@@ -55,9 +55,9 @@ class KafkaStreamReader42(KafkaStreamReader, SupportsTriggerAvailableNow):
 
     def reportLatestOffset(self) -> dict[str, dict[str, int]] | None:
         """The ends of the logs at the last `latestOffset`, for the query's progress."""
-        latest = self.batches.latest
-        if latest is not self._latest:
-            self._latest, self._reported = latest, offsets_to_log(latest or {}) or None
+        logs = self.batches.latest
+        if logs is not None and logs.version != self._reported_version:
+            self._reported_version, self._reported = logs.version, offsets_to_log(logs.ends) or None
         return self._reported
 
     def _parse(self, start: dict[str, Any]) -> Offsets:

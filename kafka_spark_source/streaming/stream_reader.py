@@ -32,7 +32,7 @@ from kafka_spark_source.worker import warn_of_tcp_sockets
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kafka_formats.records import RecordDecoder
+    from kafka_formats.query.record_decoder import RecordDecoder
 
 _log = logging.getLogger(__name__)
 

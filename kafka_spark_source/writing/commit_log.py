@@ -69,7 +69,7 @@ class CommitLog:
         self._partition = TopicPartition(identity.commit_log, 0)
         self._identity = identity
 
-    def claim(self) -> Transaction:
+    def take_over(self) -> Transaction:
         """Take the prefix over, and fence the driver that had it: it can decide nothing more.
 
         Returns:
@@ -81,7 +81,7 @@ class CommitLog:
         return begin(self._cluster, self._identity.driver_id, self._deadline())
 
     def last_decision(self) -> LoggedDecision | None:
-        """The last decision; None if there is none yet. Call `claim` first.
+        """The last decision; None if there is none yet. Call `take_over` first.
 
         Raises:
             CommitLogError: The record cannot be parsed, or brokers would delete decisions.
@@ -121,11 +121,11 @@ class CommitLog:
 
         Raises:
             TransactionFencedError: Another driver has claimed the prefix. Nothing is decided.
-            OutcomeUnknownError: It may be decided: read `last_decision` after the next `claim`.
+            OutcomeUnknownError: It may be decided: read `last_decision` after the next `take_over`.
             KafkaError: Nothing is decided.
         """
         *parts, head = decision.to_json()
-        producer = Producer(self._cluster, decision.claim)
+        producer = Producer(self._cluster, decision.driver_transaction)
         try:
             for number, part in enumerate(parts):
                 self._write(producer, part_key(self._identity.prefix, number), part)
@@ -133,7 +133,7 @@ class CommitLog:
         except BaseException:
             producer.abandon()
             raise
-        end(self._cluster, decision.claim, committed=True, deadline=self._deadline())
+        end(self._cluster, decision.driver_transaction, committed=True, deadline=self._deadline())
 
     def note_done(self, decision: Decision) -> None:
         """Write that a decision was carried out, so that no later run does it again.
@@ -141,9 +141,9 @@ class CommitLog:
         Raises:
             KafkaError: It may not be written.
         """
-        claim = to_json([decision.claim.producer_id, decision.claim.epoch])
+        producer_id = to_json([*decision.driver_transaction.producer])
         with shared_producer(self._cluster.config) as producer:
-            self._write(producer, done_key(self._identity.prefix), claim)
+            self._write(producer, done_key(self._identity.prefix), producer_id)
 
     @property
     def _key(self) -> bytes:
@@ -157,7 +157,7 @@ class CommitLog:
         return Deadline.after(self._cluster.config.max_block_ms)
 
     def _write_snapshot(self, view: LogView) -> None:
-        """Shorten the next read, of any prefix. It may fail: then another claim does it."""
+        """Shorten the next read, of any prefix. It may fail: then another driver does it."""
         try:
             snapshot = view.state.snapshot(view.until, now_ms(), self._identity.retention_ms)
             with shared_producer(self._cluster.config) as producer:

@@ -65,12 +65,12 @@ class Decision:
     """The transactions that commit.
 
     Attributes:
-        claim: The driver's transaction that contains this decision.
+        driver_transaction: The driver's transaction that contains this decision.
         micro_batch: The micro-batch that they wrote; None for a batch query.
         writes: One for each task.
     """
 
-    claim: Transaction
+    driver_transaction: Transaction
     micro_batch: MicroBatch | None
     writes: tuple[TaskWrite, ...]
 
@@ -82,7 +82,7 @@ class Decision:
     def to_json(self) -> list[bytes]:
         """The values of its records, the parts first. Named tuples become lists."""
         parts = [*_parts(self.writes)]
-        head: dict[str, Any] = {"claim": self.claim, "micro_batch": self.micro_batch}
+        head: dict[str, Any] = {"claim": self.driver_transaction, "micro_batch": self.micro_batch}
         if len(parts) <= 1:
             return [to_json({"version": _FORMAT, **head, "writes": self.writes})]
         version = {"version": _FORMAT_WITH_PARTS, "parts": len(parts), "tasks": len(self.writes)}
@@ -93,14 +93,14 @@ class DecisionHead(NamedTuple):
     """A decision without its writes where these are in parts.
 
     Attributes:
-        claim: The driver's transaction that contains the decision.
+        driver_transaction: The driver's transaction that contains the decision.
         micro_batch: The micro-batch, or None for a batch query.
         tasks: How many tasks it has.
         parts: How many records with writes precede it.
         writes: The writes, where there are no parts.
     """
 
-    claim: Transaction
+    driver_transaction: Transaction
     micro_batch: MicroBatch | None
     tasks: int
     parts: int
@@ -145,7 +145,7 @@ class DecisionHead(NamedTuple):
         writes = [*self.writes, *writes]
         if len(writes) != self.tasks:
             raise CommitLogError(f"{where} is of {self.tasks} tasks, and {len(writes)} were found")
-        return Decision(self.claim, self.micro_batch, tuple(writes))
+        return Decision(self.driver_transaction, self.micro_batch, tuple(writes))
 
 
 def to_json(value: object) -> bytes:

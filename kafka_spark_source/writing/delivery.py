@@ -47,12 +47,12 @@ class Written(NamedTuple):
     Attributes:
         write: What the task wrote.
         task: The attempt that wrote it.
-        claim: The driver's transaction when the task began; None for at-least-once.
+        driver_transaction: The driver's own one when the task began; None for at-least-once.
     """
 
     write: TaskWrite
     task: TaskAttempt
-    claim: Transaction | None = None
+    driver_transaction: Transaction | None = None
 
 
 class Delivery(Protocol):

@@ -6,14 +6,14 @@ run commits what was decided before any task begins. A task whose micro-batch is
 nothing. A transaction that was not decided is aborted by the next task with the same number.
 
 The driver claims the prefix, which fences an older driver. Spark plans and commits in different
-processes, so the claim travels with the tasks. The guarantees are in docs/exactly-once.md. Never
-imports pyspark, and stores nothing itself: that is `commit_log`.
+processes, so `ClaimedPrefix` travels with the tasks. The guarantees are in docs/exactly-once.md.
+Never imports pyspark, and stores nothing itself: that is `commit_log`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final
@@ -33,11 +33,11 @@ from kafka_protocol.client.producer.transactions import (
 )
 from kafka_protocol.errors import KafkaError
 from kafka_spark_source.options.write import Identity
+from kafka_spark_source.writing.claimed_prefix import EVERY_TASK, Action, ClaimedPrefix
 from kafka_spark_source.writing.commit_log import CommitLog
 from kafka_spark_source.writing.decisions import (
     CommitLogError,
     Decision,
-    MicroBatch,
     TaskWrite,
     transactions_of,
 )
@@ -53,43 +53,15 @@ _log = logging.getLogger(__name__)
 # How long a failed task tries to abort. If it cannot, the next task of its number does.
 _ABORT_MS: Final = 5_000
 
-# A value of `Claim.rewrite`: any task writes, also one that the decision does not know.
-EVERY_TASK: Final = range(2**31)
 
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """The driver's knowledge before its tasks begin. Travels to the tasks.
-
-    Attributes:
-        transaction: The driver's own transaction, which will contain its decision.
-        decided: The micro-batch of the last decision; None if there is none, or for a batch query.
-        rewrite: The numbers of its tasks that write again, because their transactions were aborted
-            before they could be committed. EVERY_TASK: none of its records is committed.
-    """
-
-    transaction: Transaction
-    decided: MicroBatch | None = None
-    rewrite: Container[int] = frozenset()
-
-    def is_done(self, task: TaskAttempt) -> bool:
-        """Whether the records of a task are committed already."""
-        current, decided = task.micro_batch, self.decided
-        if current is None or decided is None or current.query != decided.query:
-            return False
-        if current.number != decided.number:
-            return current.number < decided.number
-        return task.partition not in self.rewrite
-
-
-def claim(config: ClientConfig, identity: Identity) -> Claim:
+def claim_prefix(config: ClientConfig, identity: Identity) -> ClaimedPrefix:
     """Take a prefix over, and carry out its last decision. No task may write meanwhile.
 
     Raises:
         KafkaError: The log cannot be read or written, or the decision cannot be carried out.
     """
     decisions = CommitLog(config, identity)
-    transaction = decisions.claim()
+    transaction = decisions.take_over()
     last = decisions.last_decision()
     claimed = _carry_out(config, decisions, transaction, last)
     end_stale(config, identity, transaction, range(last.tasks if last else 0))
@@ -101,32 +73,32 @@ def _carry_out(
     decisions: CommitLog,
     transaction: Transaction,
     last: LoggedDecision | None,
-) -> Claim:
+) -> ClaimedPrefix:
     """Carry out the last decision, if that is not done."""
     if last is None:
-        return Claim(transaction)
+        return ClaimedPrefix(transaction)
     decided = last.micro_batch
     if last.is_done:
-        return Claim(transaction, decided)
+        return ClaimedPrefix(transaction, decided)
     decision = decisions.read(last)
     lost = _roll_forward(config, decision)
     if not lost or decided is None:  # nothing writes the rows of a batch query again
         decisions.note_done(decision)
-        return Claim(transaction, decided)
+        return ClaimedPrefix(transaction, decided)
     has_survivors = len(lost) < len(decision.transactions)
-    return Claim(transaction, decided, lost if has_survivors else EVERY_TASK)
+    return ClaimedPrefix(transaction, decided, lost if has_survivors else EVERY_TASK)
 
 
 @dataclass(frozen=True, slots=True)
 class ExactlyOnce:
     """Readers of committed records see each row once, and only when all rows are written.
 
-    `claim` is None on a driver that does not plan tasks: `commit` and `abort` do not need it.
+    `prefix` is None on a driver that does not plan tasks: `commit` and `abort` do not need it.
     """
 
     rows: RowWriter
     identity: Identity
-    claim: Claim | None
+    prefix: ClaimedPrefix | None
 
     def write(self, batches: Iterable[pa.RecordBatch], task: TaskAttempt) -> Written:
         """Write the rows of a task in a transaction, and leave it open.
@@ -136,16 +108,16 @@ class ExactlyOnce:
                 was open for too long.
             KafkaError: A row cannot be written, or a broker refused it.
         """
-        if self.claim is None or task.micro_batch == UNKNOWN_MICRO_BATCH:
+        if self.prefix is None or task.micro_batch == UNKNOWN_MICRO_BATCH:
             raise KafkaError(
                 "This Spark runs a streaming write in a way that pykafka does not know, so it "
                 "cannot be exactly once: remove the option 'deliveryGuarantee'"
             )
-        if self.claim.is_done(task):
+        if self.prefix.action(task) is Action.SKIP:
             write = TaskWrite(task.partition, sum(batch.num_rows for batch in batches))
         else:
             write = self._write(batches, task)
-        return Written(write, task, self.claim.transaction)
+        return Written(write, task, self.prefix.driver_transaction)
 
     def _write(self, batches: Iterable[pa.RecordBatch], task: TaskAttempt) -> TaskWrite:
         batches = (batch for batch in batches if batch.num_rows)
@@ -182,8 +154,8 @@ class ExactlyOnce:
                 is_checked = True
 
     def _check_undecided(self) -> None:
-        if self.claim is not None:
-            check_undecided(self.rows.config, self.claim.transaction)
+        if self.prefix is not None:
+            check_undecided(self.rows.config, self.prefix.driver_transaction)
 
     def commit(self, written: Sequence[Written]) -> None:
         """Decide that the transactions of all tasks commit, and commit them.
@@ -209,7 +181,7 @@ class ExactlyOnce:
         # Only the transactions of this run: the coordinator may not know those of earlier runs.
         _raise_first(_commit(config, transactions), decision)
         decisions.note_done(decision)
-        end_stale(config, self.identity, decision.claim, range(len(writes)))
+        end_stale(config, self.identity, decision.driver_transaction, range(len(writes)))
 
     def abort(self, written: Sequence[Written | None]) -> None:
         """Abort the transactions of tasks, unless they may be decided."""
@@ -220,21 +192,21 @@ class ExactlyOnce:
             return
         config = self.rows.config
         _abort(config, transactions_of(each.write for each in written if each))
-        claims = {each.claim for each in written if each and each.claim}
-        if self.claim is not None:
-            claims.add(self.claim.transaction)
-        for claim_of_tasks in claims:  # one at most
+        drivers = {each.driver_transaction for each in written if each} - {None}
+        if self.prefix is not None:
+            drivers.add(self.prefix.driver_transaction)
+        for transaction in filter(None, drivers):  # one at most
             # No tasks: brokers below 3.0 cannot tell whether another driver has the prefix.
-            end_stale(config, self.identity, claim_of_tasks, ())
+            end_stale(config, self.identity, transaction, ())
 
 
 def _decision(written: Sequence[Written], decisions: CommitLog) -> Decision:
     """The decision for all tasks, also for those that an earlier run has committed."""
-    (claim,) = {each.claim for each in written if each.claim is not None}
+    (driver_transaction,) = {each.driver_transaction for each in written if each.driver_transaction}
     writes = tuple(each.write for each in written)
     if any(write.records and not write.transaction for write in writes):
         writes = _completed(writes, decisions)
-    return Decision(claim, written[0].task.micro_batch, writes)
+    return Decision(driver_transaction, written[0].task.micro_batch, writes)
 
 
 def _completed(writes: Sequence[TaskWrite], decisions: CommitLog) -> tuple[TaskWrite, ...]:

@@ -26,16 +26,16 @@ class LoggedDecision(NamedTuple):
     """The last decision of a prefix. The fields and their order are a stored format.
 
     Attributes:
-        claim: Producer id and epoch of the driver's transaction that contains it.
+        producer: Producer id and epoch of the driver's transaction that contains it.
         micro_batch: What it decides about; None for a batch query.
         tasks: How many tasks it has.
         first_offset: The offset of its first record.
         last_offset: The offset of its last record.
         written_ms: When it was written, in ms since 1970.
-        done: The claim whose decision was carried out last.
+        done: The producer whose decision was carried out last.
     """
 
-    claim: tuple[int, int]
+    producer: tuple[int, int]
     micro_batch: MicroBatch | None
     tasks: int
     first_offset: int
@@ -46,7 +46,7 @@ class LoggedDecision(NamedTuple):
     @property
     def is_done(self) -> bool:
         """Whether the log says that it was carried out."""
-        return self.done == self.claim
+        return self.done == self.producer
 
 
 def decided_key(prefix: str) -> bytes:
@@ -128,7 +128,7 @@ class LogState:
             if record.value is not None:
                 head = DecisionHead.from_json(record.value, where)
                 self._known[prefix] = LoggedDecision(
-                    (head.claim.producer_id, head.claim.epoch),
+                    (head.driver_transaction.producer_id, head.driver_transaction.epoch),
                     head.micro_batch,
                     head.tasks,
                     first_offset,
@@ -165,10 +165,10 @@ def _identity(value: bytes | None) -> tuple[int, int] | None:
         return None
 
 
-def _logged(claim: list[int], micro_batch: list[Any] | None, *rest: Any) -> LoggedDecision:
+def _logged(producer: list[int], micro_batch: list[Any] | None, *rest: Any) -> LoggedDecision:
     tasks, first_offset, last_offset, written_ms, done = rest
     return LoggedDecision(
-        (int(claim[0]), int(claim[1])),
+        (int(producer[0]), int(producer[1])),
         MicroBatch(*micro_batch) if micro_batch else None,
         int(tasks),
         int(first_offset),

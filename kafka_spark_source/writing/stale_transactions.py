@@ -28,7 +28,7 @@ from kafka_spark_source.options.write import Identity
 
 _log = logging.getLogger(__name__)
 
-# How long the driver tries. What is left is ended at the next claim.
+# How long the driver tries. What is left is ended at the next driver.
 _END_MS: Final = 5_000
 
 # How many attempts of a task brokers below 3.0 are told to fence: the default of
@@ -37,7 +37,10 @@ _ATTEMPTS: Final = 4
 
 
 def end_stale(
-    config: ClientConfig, identity: Identity, claim: Transaction, tasks: Collection[int]
+    config: ClientConfig,
+    identity: Identity,
+    driver: Transaction,
+    tasks: Collection[int],
 ) -> None:
     """End every open transaction of the tasks of a prefix. No task may need its transaction now.
 
@@ -48,7 +51,7 @@ def end_stale(
     cluster = shared_cluster(config)
     deadline = Deadline.after(_END_MS)
     try:
-        ids = _open_ids(cluster, identity, claim, deadline)
+        ids = _open_ids(cluster, identity, driver, deadline)
     except UnsupportedVersionError:
         ids = {identity.task_id(task, each) for task in tasks for each in range(_ATTEMPTS)}
     except KafkaError as error:
@@ -62,18 +65,18 @@ def end_stale(
 
 
 def _open_ids(
-    cluster: Cluster, identity: Identity, claim: Transaction, deadline: Deadline
+    cluster: Cluster, identity: Identity, driver: Transaction, deadline: Deadline
 ) -> set[str]:
     pattern = rf"{re.escape(identity.prefix)}-[0-9]+-[0-9]+"
     found = list_open(cluster, pattern, deadline)
     for error in found.errors:
         _warn(identity, error)
     ids = {each for each in found.ids if re.fullmatch(pattern, each)}
-    if ids and transaction_state(cluster, claim.transactional_id, deadline).producer != (
-        claim.producer
-    ):
-        return set()  # they are those of another driver's tasks
-    return ids
+    if not ids:
+        return ids
+    state = transaction_state(cluster, driver.transactional_id, deadline)
+    # Otherwise they are those of another driver's tasks.
+    return ids if state.producer == driver.producer else set()
 
 
 def _warn(identity: Identity, error: KafkaError) -> None:
@@ -85,7 +88,7 @@ def _warn(identity: Identity, error: KafkaError) -> None:
     )
 
 
-def check_undecided(config: ClientConfig, claim: Transaction) -> None:
+def check_undecided(config: ClientConfig, driver: Transaction) -> None:
     """Check in a task that its transaction can still be of use.
 
     The driver ends what is open when it has decided, so a transaction that is begun later has to be
@@ -97,16 +100,16 @@ def check_undecided(config: ClientConfig, claim: Transaction) -> None:
     """
     deadline = Deadline.after(config.max_block_ms)
     try:
-        state = transaction_state(shared_cluster(config), claim.transactional_id, deadline)
+        state = transaction_state(shared_cluster(config), driver.transactional_id, deadline)
     except UnsupportedVersionError:
         return
-    if state.producer != claim.producer:
+    if state.producer != driver.producer:
         why = "another driver has claimed the prefix"
     elif state.name != EMPTY:
         why = "its driver has decided which transactions commit"
     else:
         return
     raise TransactionFencedError(
-        f"This attempt is too late: {why} ({claim}, {state.name}). Its rows are rolled back",
+        f"This attempt is too late: {why} ({driver}, {state.name}). Its rows are rolled back",
         may_have_timed_out=False,
     )

@@ -2,7 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from kafka_protocol.errors import KafkaError
+
+# In the path of a field: the items of a list, and the values of a map.
+ITEMS: Final = "[]"
+VALUES: Final = "{}"
+
+
+def path_of(outer: str, inner: str) -> str:
+    """The path of a part: `lines` and `price` are `lines.price`, `lines` and `[]` are `lines[]`.
+
+    Empty is the whole value.
+    """
+    dot = "." if outer and inner and not inner.startswith((ITEMS, VALUES)) else ""
+    return f"{outer}{dot}{inner}"
+
+
+def named(path: str, whole: str = "the payload") -> str:
+    """The field of a path as sentences name it; `whole` for an empty path."""
+    return f"the field {path!r}" if path else whole
+
+
+def about(path: str, reason: str) -> str:
+    """A reason, with the field that it is about before it."""
+    return f"{named(path)}: {reason}" if path else reason
 
 
 class FormatError(KafkaError):
@@ -36,6 +61,10 @@ class PayloadError(FormatError):
         super().__init__(f"{field}: {reason}" if field else reason)
         self.field = field
         self.reason = reason
+
+    def within(self, outer: str) -> PayloadError:
+        """The same error, with the path of what contains the field before that of the field."""
+        return PayloadError(path_of(outer, self.field), self.reason)
 
 
 class MalformedRecordError(FormatError):

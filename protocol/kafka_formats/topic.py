@@ -16,10 +16,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 import pyarrow as pa
 
+from kafka_formats.arrow.types import as_nullable
 from kafka_formats.options.formats import FormatOptions, parse_formats_alone
-from kafka_formats.query.decoder import QueryFormats
-from kafka_formats.settings import Mode
-from kafka_formats.types import as_nullable
+from kafka_formats.options.settings import Mode
+from kafka_formats.query.read import QueryFormats
 from kafka_protocol.columnar import topic as raw
 from kafka_protocol.columnar.schema import RECORD_SCHEMA
 from kafka_protocol.errors import KafkaConfigError

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.avro.functions import from_avro
 
+from kafka_formats.arrow.types import as_nullable
 from kafka_formats.avro.decode import decode
 from kafka_formats.avro.plan import resolve
 from kafka_formats.avro.schema import parse_schema
 from kafka_formats.avro.types import arrow_type
-from kafka_formats.types import as_nullable
 from kafka_spark_source.arrow_types import to_spark
 from tests.formats.avro.payloads import Json, payload, schemas, varint, with_length
 

@@ -12,14 +12,15 @@ import fastavro
 import pyarrow as pa
 import pytest
 
-from kafka_formats.avro.reader import AvroReaders, parsed
+from kafka_formats.avro.decoder import AvroDecoders
+from kafka_formats.avro.schema import parsed
 from kafka_formats.avro.types import arrow_type
 from kafka_formats.json.ddl import parse_ddl
-from kafka_formats.json.reader import reader_for
-from kafka_formats.payloads import PayloadReader
-from kafka_formats.schema_text import SchemaText
+from kafka_formats.json.decoder import decoder_for
+from kafka_formats.payload.format import PayloadDecoder
+from kafka_formats.payload.schema_text import SchemaText
 from tests.arrow_owners import borrowed_bytes
-from tests.formats.protobuf.test_reader import ALL, PROTOBUF, SCALARS, TYPE, All
+from tests.formats.protobuf.test_decoder import ALL, PROTOBUF, SCALARS, TYPE, All
 
 ROWS = 5_000
 
@@ -49,17 +50,17 @@ FIELDS: dict[str, tuple[Any, Any]] = {
 }
 
 
-def avro() -> tuple[PayloadReader, bytes]:
+def avro() -> tuple[PayloadDecoder, bytes]:
     fields = [{"name": name, "type": kind} for name, (kind, _) in FIELDS.items()]
     schema = {"type": "record", "name": "R", "fields": fields}
     out = io.BytesIO()
     values = {name: value for name, (_, value) in FIELDS.items()}
     fastavro.schemaless_writer(out, fastavro.parse_schema(schema), values)
     text = SchemaText(json.dumps(schema))
-    return AvroReaders(text, arrow_type(parsed(text)), None)(None), out.getvalue()
+    return AvroDecoders(text, arrow_type(parsed(text)), None)(None), out.getvalue()
 
 
-def protobuf() -> tuple[PayloadReader, bytes]:
+def protobuf() -> tuple[PayloadDecoder, bytes]:
     message = All(one=1, part={"x": 1, "y": "a", "zs": [1, 2]}, parts=[{"x": 1}], es=[1], e=1)
     message.places[3].x = 1
     for kind in SCALARS:
@@ -68,18 +69,18 @@ def protobuf() -> tuple[PayloadReader, bytes]:
         getattr(message, f"map_{kind}")["a"] = value
         for name in ("plain", "optional"):
             setattr(message, f"{name}_{kind}", value)
-    return PROTOBUF.readers(ALL, TYPE, None)(None), message.SerializeToString()
+    return PROTOBUF.decoders(ALL, TYPE, None)(None), message.SerializeToString()
 
 
-def json_documents() -> tuple[PayloadReader, bytes]:
+def json_documents() -> tuple[PayloadDecoder, bytes]:
     ddl = "i int, d double, s string, b boolean, t timestamp, l array<struct<x bigint>>"
     value = b'{"i":1,"d":0.5,"s":"a","b":true,"t":"2026-11-23T01:02:03Z","l":[{"x":1}]}'
-    return reader_for(parse_ddl(ddl)), value
+    return decoder_for(parse_ddl(ddl)), value
 
 
 @pytest.mark.parametrize("with_null", [False, True])
 @pytest.mark.parametrize("make", [avro, protobuf, json_documents])
 def test_arrow_owns_decoded_values(make: Any, with_null: bool) -> None:
-    reader, payload = make()
+    decoder, payload = make()
     payloads = pa.array([payload] * ROWS + [None] * with_null, pa.binary())
-    assert borrowed_bytes(lambda: reader.decode(payloads, 0).values) == 0
+    assert borrowed_bytes(lambda: decoder.decode(payloads, 0).values) == 0

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kafka_formats.arrays import with_type
+from kafka_formats.arrow.arrays import with_type
 
 
 def as_numbers(values: pa.Array) -> list[Any]:

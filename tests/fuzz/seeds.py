@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from kafka_formats.framing import id_frame
+from kafka_formats.schema_ids.confluent import id_frame
 from kafka_protocol.records.batch import BatchContents, Producer, build_batch
 from kafka_protocol.records.compression import CompressionCodec, compress
 from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.records.record import Header, Record, encode_records
 from tests.fakes.frames import encode_response
-from tests.formats.protobuf.test_reader import All
-from tests.formats.test_glue_framing import HEADER, OF_AWS, framed
+from tests.formats.protobuf.test_decoder import All
+from tests.formats.schema_ids.test_glue import HEADER, OF_AWS, framed
 from tests.fuzz.targets import RESPONSES, SENT, TARGETS
 from tests.protocol.strategies import encode, full
 

@@ -1,7 +1,7 @@
 """The functions to fuzz: for any bytes, each returns or raises a `KafkaError`.
 
 Any other exception is a finding, and so is too much memory, which the fuzzer measures. Two codecs
-must read the same bytes in the same way, and so must two readers of Avro, and two of Protobuf.
+must read the same bytes in the same way, and so must two decoders of Avro, and two of Protobuf.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import pyarrow as pa
 from kafka_formats.avro.plan import resolve
 from kafka_formats.avro.schema import parse_schema
 from kafka_formats.errors import SchemaError
-from kafka_formats.framings import FRAMES
-from kafka_formats.settings import Framing
+from kafka_formats.options.settings import Framing
+from kafka_formats.schema_ids.framings import FRAMES
 from kafka_protocol.auth.jaas import credentials_of, parse_jaas
 from kafka_protocol.auth.oauthbearer import OAuthBearer
 from kafka_protocol.auth.scram import Scram
@@ -36,7 +36,7 @@ from kafka_protocol.records.transactions import AbortedTransaction, AbortedTrans
 from kafka_protocol.schema import Message, Request, Response
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from tests.formats.avro.checks import check, plan_of
-from tests.formats.protobuf.test_reader import check_values, decode
+from tests.formats.protobuf.test_decoder import check_values, decode
 from tests.protocol.catalogue import EVERY_VERSION
 
 EVERYTHING = OffsetRange(TopicPartition("t", 0), 0, 2**63 - 1)

@@ -79,7 +79,7 @@ def test_a_decision_of_100_000_tasks(
     kafka = kafka_cluster_factory(release) if release else kafka_cluster
     log = log_of(kafka, "decisions-of-many")
     assert log.last_decision() is None
-    claim = log.claim()
+    claim = log.take_over()
     writes = tuple(
         TaskWrite(
             task,
@@ -92,7 +92,7 @@ def test_a_decision_of_100_000_tasks(
     )
     decision = Decision(claim, MicroBatch("q", 1), writes)
     log.decide(decision)
-    log.claim()  # the markers of the decision are written then
+    log.take_over()  # the markers of the decision are written then
     logged = log.last_decision()
     assert logged is not None
     assert logged.tasks == len(writes)

@@ -19,7 +19,7 @@ from pyspark.sql import Row, SparkSession
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from tests.fakes.glue import glue, version_id
 from tests.fakes.registry import registry
-from tests.formats.test_glue_framing import framed as framed_as_by_glue
+from tests.formats.schema_ids.test_glue import framed as framed_as_by_glue
 from tests.integration.conftest import Consume, MakeTopic, Read
 from tests.own_process import run_module
 from tests.witness import produce

@@ -14,8 +14,8 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
+from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
-from kafka_formats.schema_text import SchemaText
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from tests.formats.protobuf.messages import descriptor_set, message_class
 from tests.integration.conftest import Consume, MakeTopic, Read

@@ -15,11 +15,11 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_formats.codecs import CODECS
 from kafka_formats.errors import SchemaError
+from kafka_formats.options.settings import Format
+from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf.descriptors import files_of
-from kafka_formats.schema_text import SchemaText
-from kafka_formats.settings import Format
+from kafka_formats.query.formats import FORMATS
 from kafka_spark_source.arrow_types import to_arrow
 from kafka_spark_source.functions import from_avro, from_protobuf, to_avro, to_protobuf
 from kafka_spark_source.testing import SchemaRegistry
@@ -122,12 +122,12 @@ def test_all_types_there_and_back(spark: SparkSession) -> None:
         "if(id = 17, null, array(1, null)) AS numbers",
     )
     given = rows.selectExpr(f"{ALL_TYPES} AS value")
-    avro = CODECS[Format.AVRO]
+    avro = FORMATS[Format.AVRO]
     schema = avro.derive(to_arrow(given.schema["value"].dataType))
     encoded = given.select(to_avro("value", schema.text).alias("value"))
     values = given.toArrow().column("value").combine_chunks()
     payloads = encoded.toArrow().column("value").combine_chunks()
-    assert payloads.drop_null().equals(avro.writer(schema)(values.drop_null()))
+    assert payloads.drop_null().equals(avro.encoder(schema).encode(values.drop_null()))
     decoded = encoded.select(from_avro("value", schema.text).alias("value")).toArrow()
     assert repr(decoded.column("value").to_pylist()) == repr(values.to_pylist())
 

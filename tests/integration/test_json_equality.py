@@ -17,8 +17,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType, _parse_datatype_string
 
 from kafka_formats.json.ddl import parse_ddl
+from kafka_formats.json.decoder import decoder_for
 from kafka_formats.json.encode import encode
-from kafka_formats.json.reader import reader_for
 from kafka_spark_source.arrow_types import to_arrow, to_spark
 from tests.formats.times import as_numbers
 
@@ -83,9 +83,9 @@ def compare(spark: SparkSession, documents: Sequence[str], types: Sequence[str] 
     payloads = pa.array([each.encode("utf-8", "surrogatepass") for each in documents])
     for name in types:
         data_type = parse_ddl(f"a {name}")
-        reader = reader_for(data_type)
+        decoder = decoder_for(data_type)
         # Again and again, so that Arrow's reader gets blocks of the same.
-        found = reader.decode(payloads, 0)
+        found = decoder.decode(payloads, 0)
         values, is_broken = expected[name]
         assert to_spark(found.values.type) == to_spark(values.type)
         read, wanted = shown(found.values), shown(values)
@@ -98,7 +98,7 @@ def compare(spark: SparkSession, documents: Sequence[str], types: Sequence[str] 
                 assert read[row] == wanted[row], what
         # Alone with many others, each has the value that it has by itself.
         for row in np.flatnonzero(~found.is_broken).tolist():
-            many = reader.decode(payloads.take(pa.array([row] * 40)), 0)
+            many = decoder.decode(payloads.take(pa.array([row] * 40)), 0)
             assert not many.is_broken.any(), (name, documents[row])
             assert shown(many.values)[39] == read[row]
 

@@ -10,8 +10,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSourceReader
 
+from kafka_protocol.client.clock import now_ms
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.consumer.list_offsets import list_offsets
+from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
+from tests.integration.clients import soon
 from tests.integration.conftest import MakeTopic, Read
+from tests.integration.topics import delete_records
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -81,6 +87,27 @@ def test_filters_decide_what_is_read(
     # Spark runs one empty task if no partition is left.
     assert filtered.rdd.getNumPartitions() == max(1, tasks)
     assert kept(read(subscribe=topic, pushDownPredicate=True).where(condition)) == without
+
+
+@since_4_1
+@pytest.mark.usefixtures("switched_on")
+def test_rows_of_a_time_that_the_broker_does_not_find(
+    kafka_cluster: KafkaCluster, cluster: Cluster, make_topic: MakeTopic, read: Read
+) -> None:
+    """Kafka looks into one segment: that of the deleted record with a timestamp late enough."""
+    name = make_topic()
+    producer = Librdkafka({"bootstrap.servers": kafka_cluster.bootstrap_servers})
+    # The last record is so much later that its segment is another one.
+    for timestamp_ms in (START_MS + 9_000, START_MS, now_ms()):
+        producer.produce(name, b"", timestamp=timestamp_ms)
+        assert producer.flush(30) == 0
+    delete_records(cluster, name, 1)
+    since_ms = START_MS + 5_000
+    assert list_offsets(cluster, {TopicPartition(name, 0): since_ms}, soon()) == {
+        TopicPartition(name, 0): -1
+    }, "this Kafka finds it: the check of the log's start can be removed"
+    condition = f"timestamp >= timestamp_millis({since_ms})"
+    assert kept(read(subscribe=name, pushDownPredicate=True).where(condition)) == {(0, 2)}
 
 
 @since_4_1

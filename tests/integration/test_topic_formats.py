@@ -21,7 +21,7 @@ from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from tests.fakes.glue import glue, version_id
 from tests.fakes.registry import registry
 from tests.formats.protobuf.messages import descriptor_set
-from tests.formats.test_glue_framing import framed
+from tests.formats.schema_ids.test_glue import framed
 from tests.integration.conftest import MakeTopic
 from tests.witness import produce
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 import kafka_formats
 import kafka_protocol
 from kafka_formats.json.ddl import parse_ddl
+from kafka_formats.json.decoder import decoder_for
 from kafka_formats.json.encode import encode
-from kafka_formats.json.reader import reader_for
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic
 from kafka_protocol.client.cluster.cluster import Cluster
@@ -65,7 +65,7 @@ def main(servers: str) -> None:
     options = {"bootstrap.servers": servers}
     write(options, encode(pa.array(ROWS, TYPE)))
     payloads = read_topic(TOPIC, options, columns=["value"]).read_all()["value"].combine_chunks()
-    decoded = reader_for(TYPE).decode(payloads, 0).values
+    decoded = decoder_for(TYPE).decode(payloads, 0).values
     assert decoded.to_pylist() == ROWS
     print(f"{count} modules imported; {len(decoded)} records written, read and decoded")
 

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_protocol.client.cluster import cluster as cluster_module
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.client.consumer import list_offsets as offsets
-from kafka_protocol.client.consumer import topic_identity
 from kafka_spark_source.options.read import parse_stream_options
 from kafka_spark_source.streaming.micro_batches import MicroBatches
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.micro_batches import T0, T1, Query, append
+from tests.times import shorten
 
 
 def set_default_max_age(monkeypatch: pytest.MonkeyPatch, ms: int) -> None:
@@ -33,9 +31,9 @@ def cluster() -> Iterator[ScriptedCluster]:
 
 
 @pytest.fixture(autouse=True)
-def _recreated_topics_are_accepted_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another topic id is believed after 50 ms; normally after a second."""
-    monkeypatch.setattr(topic_identity, "_RECREATED_AFTER_MS", 50)
+def _changes_of_topics_are_believed_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deleted and re-created topics are believed after 50 ms; normally after a second."""
+    shorten(monkeypatch, topic_changed_ms=50)
 
 
 @pytest.fixture
@@ -47,8 +45,7 @@ def partitions_are_never_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def short_topic_grace(partitions_are_never_fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """An unknown topic counts as missing after 50 ms, not after three seconds."""
-    for module in (cluster_module, offsets):
-        monkeypatch.setattr(module, "TOPIC_GRACE_MS", 50)
+    shorten(monkeypatch, topic_grace_ms=50)
 
 
 @pytest.fixture
@@ -84,4 +81,4 @@ def query(cluster: ScriptedCluster, partitions_are_never_fresh: None) -> Iterato
 @pytest.fixture
 def short_metadata_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     """A named topic counts as missing after 20 ms."""
-    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 20)
+    shorten(monkeypatch, topic_grace_ms=20)

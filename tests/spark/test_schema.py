@@ -19,7 +19,7 @@ from pyspark.sql.types import (
 )
 
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
-from kafka_formats.settings import Format, Framing, Mode
+from kafka_formats.options.settings import Format, Framing, Mode
 from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.schema import (

@@ -168,7 +168,7 @@ def test_a_struct_is_written_with_its_schema() -> None:
     to = SERVERS | AVRO | {"topic": "t"}
     rows = StructType().add("value", StructType().add("id", "long"))
     writer = pickle.loads(pickle.dumps(KafkaDataSource(to).writer(rows, overwrite=False)))
-    assert writer._delivery.rows.encoder.writers[0].frame == b""
+    assert writer._delivery.rows.encoder.encoders[0].frame == b""
     with pytest.raises(KafkaConfigError, match="Column 'value' cannot be written with the option"):
         KafkaDataSource(to).writer(VALUE, overwrite=False)
     with pytest.raises(KafkaConfigError, match="value attribute unsupported type struct"):

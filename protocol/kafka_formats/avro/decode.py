@@ -1,19 +1,61 @@
-"""Payloads of Avro, as an Arrow array of bytes -> the values, and which of them are broken."""
+"""Payloads of Avro, an Arrow array of bytes -> the values, and which payloads are broken.
+
+Reads a field of all payloads at once, and lists item by item.
+
+Source: Apache Avro 1.12, "Binary Encoding".
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from kafka_formats.arrays import bounds_of, data_of, in_rows, is_valid
-from kafka_formats.avro.plan import Plan
-from kafka_formats.avro.vectorised import read
-from kafka_formats.cursor import Cursor
-from kafka_formats.payloads import Decoded
+from kafka_formats.arrow.arrays import bounds_of, data_of, in_rows, is_valid
+from kafka_formats.arrow.bytes_cursor import Bools, Cursor, Longs
+from kafka_formats.avro.decode_one import PayloadCursor
+from kafka_formats.avro.plan import (
+    MAX_EMPTY_ITEMS,
+    Boolean,
+    Bytes,
+    Choice,
+    Decimal,
+    Items,
+    Member,
+    Null,
+    Number,
+    Plan,
+    Struct,
+    Symbol,
+    min_bytes,
+)
+from kafka_formats.avro.primitives import (
+    read_boolean,
+    read_bytes,
+    read_decimal,
+    read_null,
+    read_number,
+    read_some_bytes,
+    read_symbol,
+    skip_boolean,
+    skip_bytes,
+    skip_null,
+    skip_number,
+    skip_symbol,
+)
+from kafka_formats.errors import PayloadError
+from kafka_formats.payload.format import Decoded
+from kafka_protocol.columnar.arrow_memory import array_of
+
+# With fewer lists than this, and more items left than this in one, value by value is faster.
+_FEW_LISTS: Final = 16
+_MANY_ITEMS: Final = 64
 
 
 def decode(payloads: pa.BinaryArray, plan: Plan, skipped_bytes: int = 0) -> Decoded:
-    """Decode payloads, all of one writer's schema; `scalar.read_payload` says why one is broken.
+    """Decode payloads, all of one writer's schema; `decode_one` says why one is broken.
 
     Args:
         payloads: Binary; null for a tombstone.
@@ -24,9 +66,257 @@ def decode(payloads: pa.BinaryArray, plan: Plan, skipped_bytes: int = 0) -> Deco
     at, end = bounds[:-1] + skipped_bytes, bounds[1:]
     slots = np.flatnonzero(has_payload)
     cursor = Cursor(data_of(payloads), at[slots], end[slots], at[slots] > end[slots])
-    found = read(plan, cursor)
+    values = read(plan, cursor)
     is_broken = np.zeros(len(payloads), dtype=np.bool_)
     is_broken[slots] = cursor.is_broken | (cursor.at > cursor.end)
     if len(slots) == len(payloads):
-        return Decoded(found, is_broken)
-    return Decoded(in_rows(has_payload, found), is_broken)
+        return Decoded(values, is_broken)
+    return Decoded(in_rows(has_payload, values), is_broken)
+
+
+def read(plan: Plan, cursor: Cursor) -> pa.Array:
+    """The next value of each slot, with the plan's type; any value where a payload is broken."""
+    return _READ[type(plan)](plan, cursor)
+
+
+def skip(plan: Plan, cursor: Cursor) -> None:
+    """Skip the next value of each slot."""
+    _SKIP[type(plan)](plan, cursor)
+
+
+# --- Records -------------------------------------------------------------------------------------
+
+
+def _read_struct(plan: Struct, cursor: Cursor) -> pa.Array:
+    columns: dict[int, pa.Array] = {}
+    for step in plan.steps:
+        if step.place is None:
+            skip(step.plan, cursor)
+        else:
+            columns[step.place] = read(step.plan, cursor)
+    for place, value in plan.constants.items():
+        columns[place] = _repeated(value, plan.type[place].type, len(cursor))
+    if not columns:
+        return pa.array([{}] * len(cursor), plan.type)
+    ordered = [columns[place] for place in range(plan.type.num_fields)]
+    return pa.StructArray.from_arrays(ordered, fields=[*plan.type])
+
+
+def _repeated(value: Any, to: pa.DataType, count: int) -> pa.Array:
+    one = pa.array([value], to)
+    return one.take(pa.array(np.zeros(count, dtype=np.int64)))
+
+
+def _skip_struct(plan: Struct, cursor: Cursor) -> None:
+    for step in plan.steps:
+        skip(step.plan, cursor)
+
+
+# --- Unions --------------------------------------------------------------------------------------
+
+
+def _read_choice(plan: Choice, cursor: Cursor) -> pa.Array:
+    chosen = [
+        (branch, slots)
+        for branch, slots in _choices(plan, cursor)
+        if branch is not None and not isinstance(branch, Null)
+    ]
+    if len(chosen) == 1:
+        branch, slots = chosen[0]
+        if len(slots) == len(cursor):
+            return read(branch, cursor)
+        if isinstance(branch, Bytes):
+            return read_some_bytes(branch, cursor, slots)
+    found = _Pieces(plan.type)
+    has_value = np.zeros(len(cursor), dtype=np.bool_)
+    for branch, slots in chosen:
+        selected = cursor.select(slots)
+        found.add(read(branch, selected), slots)
+        cursor.update(slots, selected)
+        has_value[slots] = True
+    return in_rows(has_value, found.joined())
+
+
+def _skip_choice(plan: Choice, cursor: Cursor) -> None:
+    for branch, slots in _choices(plan, cursor):
+        if branch is not None:
+            selected = cursor.select(slots)
+            skip(branch, selected)
+            cursor.update(slots, selected)
+
+
+def _choices(plan: Choice, cursor: Cursor) -> Iterator[tuple[Plan | None, Longs]]:
+    """Each branch with its slots; None with those whose payloads are broken."""
+    number = cursor.longs()
+    wrong = (number < 0) | (number >= len(plan.branches))
+    number[wrong] = 0
+    wrong |= np.array([branch is None for branch in plan.branches])[number]
+    cursor.fail(wrong)
+    number[wrong] = len(plan.branches)
+    for place, branch in enumerate([*plan.branches, None]):
+        slots = np.flatnonzero(number == place)
+        if slots.size:
+            yield branch, slots
+
+
+def _read_member(plan: Member, cursor: Cursor) -> pa.Array:
+    columns = [
+        read(plan.plan, cursor) if place == plan.member else pa.nulls(len(cursor), each.type)
+        for place, each in enumerate(plan.type)
+    ]
+    return pa.StructArray.from_arrays(columns, fields=[*plan.type])
+
+
+def _skip_member(plan: Member, cursor: Cursor) -> None:
+    skip(plan.plan, cursor)
+
+
+# --- Lists ---------------------------------------------------------------------------------------
+
+
+def _read_items(plan: Items, cursor: Cursor) -> pa.Array:
+    found = _Pieces(plan.item.type)
+    for slots, selected, count in _rounds(plan, cursor):
+        if count is None:
+            found.add(read(plan.item, selected), slots)
+        else:
+            values = _one_by_one(plan, selected, count)
+            found.add(pa.array(values, plan.item.type), np.repeat(slots, len(values)))
+    offsets = np.zeros(len(cursor) + 1, dtype=np.int32)
+    np.cumsum(np.bincount(found.slots(), minlength=len(cursor)), out=offsets[1:])
+    return _joined(plan.type, array_of(offsets, pa.int32()), found.joined())
+
+
+def _joined(to: pa.DataType, offsets: pa.Array, items: pa.Array) -> pa.Array:
+    if pa.types.is_map(to):
+        return pa.MapArray.from_arrays(offsets, items.field(0), items.field(1), type=to)
+    return pa.ListArray.from_arrays(offsets, items, type=to)
+
+
+def _skip_items(plan: Items, cursor: Cursor) -> None:
+    for _, selected, count in _rounds(plan, cursor):
+        if count is None:
+            skip(plan.item, selected)
+        else:
+            _one_by_one(plan, selected, count)
+
+
+def _one_by_one(plan: Items, selected: Cursor, count: int) -> list[Any]:
+    """The next items of the only slot; none if one of them is broken."""
+    cursor = PayloadCursor(selected.data.data[: selected.end[0]], int(selected.at[0]))
+    try:
+        values = [cursor.read(plan.item) for _ in range(count)]
+    except PayloadError:
+        selected.fail(np.array([True]))
+        return []
+    selected.at[0] = cursor.at
+    return values
+
+
+def _rounds(plan: Items, cursor: Cursor) -> Iterator[tuple[Longs, Cursor, int | None]]:
+    """Slots with a cursor of theirs before their next item; one slot if a count is given.
+
+    The caller reads an item of each, or as many as counted.
+    """
+    slots = np.arange(len(cursor))
+    left = np.zeros(len(cursor), dtype=np.int64)
+    total = np.zeros(len(cursor), dtype=np.int64)
+    while slots.size:
+        at_header = slots[left[slots] == 0]
+        if at_header.size:
+            selected = cursor.select(at_header)
+            count = _next_block(plan, selected, total[at_header])
+            cursor.update(at_header, selected)
+            left[at_header] = count
+            total[at_header] += count
+            slots = slots[left[slots] > 0]
+        if 0 < slots.size < _FEW_LISTS and left[slots].max() > _MANY_ITEMS:
+            groups: list[tuple[Longs, int | None]] = [
+                (slots[i : i + 1], int(left[slots[i]])) for i in range(slots.size)
+            ]
+        else:
+            groups = [(slots, None)] if slots.size else []
+        for chosen, many in groups:
+            selected = cursor.select(chosen)
+            yield chosen, selected, many
+            cursor.update(chosen, selected)
+            left[chosen] -= 1 if many is None else many
+        slots = slots[~cursor.is_broken[slots]]
+
+
+def _next_block(plan: Items, cursor: Cursor, before: Longs) -> Longs:
+    """The number of items of the next block; 0 at the end of a list, and where it is broken."""
+    count = cursor.longs()
+    has_size = np.flatnonzero(count < 0)
+    if has_size.size:
+        selected = cursor.select(has_size)
+        selected.lengths()
+        cursor.update(has_size, selected)
+        count[has_size] = -count[has_size]
+    wrong = _is_too_long(plan, cursor, count, before) | (count < 0) | cursor.is_broken
+    cursor.fail(wrong)
+    count[wrong] = 0
+    return count
+
+
+def _is_too_long(plan: Items, cursor: Cursor, count: Longs, before: Longs) -> Bools:
+    smallest = min_bytes(plan.item)
+    if smallest:
+        return (count > 0) & (count > (cursor.end - cursor.at) // smallest)
+    return count > MAX_EMPTY_ITEMS - before
+
+
+class _Piece(NamedTuple):
+    values: pa.Array
+    slots: Longs
+
+
+class _Pieces:
+    """Values of slots, in pieces."""
+
+    def __init__(self, to: pa.DataType) -> None:
+        self._type = to
+        self._pieces: list[_Piece] = []
+
+    def add(self, values: pa.Array, slots: Longs) -> None:
+        """Add a value of each of these slots, behind those that a slot has."""
+        self._pieces.append(_Piece(values, slots))
+
+    def slots(self) -> Longs:
+        """The slot of each value, in the order in which they were added."""
+        return np.concatenate([np.empty(0, np.int64), *(piece.slots for piece in self._pieces)])
+
+    def joined(self) -> pa.Array:
+        """All values by slot."""
+        if not self._pieces:
+            return pa.array([], self._type)
+        if len(self._pieces) == 1:
+            return self._pieces[0].values
+        order = np.argsort(self.slots(), kind="stable")
+        return pa.concat_arrays([piece.values for piece in self._pieces]).take(pa.array(order))
+
+
+_READ: Final[Mapping[type, Callable[[Any, Cursor], pa.Array]]] = {
+    Null: read_null,
+    Number: read_number,
+    Boolean: read_boolean,
+    Bytes: read_bytes,
+    Symbol: read_symbol,
+    Decimal: read_decimal,
+    Struct: _read_struct,
+    Items: _read_items,
+    Choice: _read_choice,
+    Member: _read_member,
+}
+_SKIP: Final[Mapping[type, Callable[[Any, Cursor], None]]] = {
+    Null: skip_null,
+    Number: skip_number,
+    Boolean: skip_boolean,
+    Bytes: skip_bytes,
+    Symbol: skip_symbol,
+    Decimal: skip_bytes,
+    Struct: _skip_struct,
+    Items: _skip_items,
+    Choice: _skip_choice,
+    Member: _skip_member,
+}

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_formats.arrays import bounds_of, is_valid
+from kafka_formats.arrow.arrays import bounds_of, is_valid
 from kafka_formats.avro.schema import (
     Array,
     Enum,
@@ -29,7 +29,7 @@ from kafka_formats.avro.schema import (
     kind_of,
 )
 from kafka_formats.avro.types import arrow_type, members_of
-from kafka_formats.errors import PayloadError, SchemaError
+from kafka_formats.errors import ITEMS, VALUES, PayloadError, SchemaError, about, path_of
 from kafka_protocol.columnar.slices import lengths, varint_array
 from kafka_protocol.columnar.writing import Field, join_fields
 
@@ -80,8 +80,7 @@ def _binary(offsets: npt.NDArray[Any], data: Any) -> pa.BinaryArray:
 
 def _refuse_unless(fits: bool, schema: Schema, values: pa.Array, path: str) -> None:
     if not fits:
-        where = f"the field {path!r}: " if path else ""
-        raise SchemaError(f"{where}{values.type} cannot be written as {kind_of(schema)}")
+        raise SchemaError(about(path, f"{values.type} cannot be written as {kind_of(schema)}"))
 
 
 # --- Values without parts ------------------------------------------------------------------------
@@ -228,7 +227,7 @@ def _record(schema: Record, values: pa.Array, path: str) -> pa.BinaryArray:
         raise SchemaError(f"the column has no field {missing[0]!r}{where}")
     columns = dict(zip(names, values.flatten(), strict=True))
     pieces = [
-        _encode(field.schema, columns[field.name], f"{path}.{field.name}" if path else field.name)
+        _encode(field.schema, columns[field.name], path_of(path, field.name))
         for field in schema.fields
     ]
     return _joined(pieces, len(values))
@@ -237,14 +236,16 @@ def _record(schema: Record, values: pa.Array, path: str) -> pa.BinaryArray:
 def _array(schema: Array, values: pa.Array, path: str) -> pa.BinaryArray:
     _refuse_unless(pa.types.is_list(values.type), schema, values, path)
     bounds = bounds_of(values)
-    return _blocks(bounds, _encode(schema.items, _within(bounds, values.values), f"{path}[]"))
+    return _blocks(
+        bounds, _encode(schema.items, _within(bounds, values.values), path_of(path, ITEMS))
+    )
 
 
 def _map(schema: Map, values: pa.Array, path: str) -> pa.BinaryArray:
     _refuse_unless(pa.types.is_map(values.type), schema, values, path)
     bounds = bounds_of(values)
-    keys = _encode(Primitive("string"), _within(bounds, values.keys), f"{path}{{}}")
-    items = _encode(schema.values, _within(bounds, values.items), f"{path}{{}}")
+    keys = _encode(Primitive("string"), _within(bounds, values.keys), path_of(path, VALUES))
+    items = _encode(schema.values, _within(bounds, values.items), path_of(path, VALUES))
     return _blocks(bounds, _joined([keys, items], len(keys)))
 
 

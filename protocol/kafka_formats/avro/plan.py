@@ -1,6 +1,6 @@
 """How to read the payloads of one schema as the type of another: a tree, made once for both.
 
-`vectorised` and `scalar` read with it. Types are those of Spark's `from_avro`.
+`decode` and `decode_one` read with it. Types are those of Spark's `from_avro`.
 
 Source: Apache Avro 1.12, "Schema Resolution"; Spark's `SchemaConverters`.
 """
@@ -27,7 +27,7 @@ from kafka_formats.avro.schema import (
 )
 from kafka_formats.avro.types import arrow_type, members_of
 from kafka_formats.avro.values import default_of
-from kafka_formats.errors import SchemaError
+from kafka_formats.errors import ITEMS, VALUES, SchemaError, about, named, path_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +134,29 @@ _PROMOTIONS: Final[Mapping[str, frozenset[str]]] = {
     "bytes": frozenset({"bytes", "string"}),
 }
 _MILLIS: Final = frozenset({"timestamp-millis", "local-timestamp-millis"})
+# Limits that both ways to decode keep: the largest timestamp in ms that 64 bits hold in us.
+MAX_MILLIS: Final = (2**63 - 1) // 1_000
+# The most items without bytes, such as nulls, of one list: nothing else limits them.
+MAX_EMPTY_ITEMS: Final = 1_000
+
+_NUMBER_BYTES: Final = {"int": 1, "long": 1, "float": 4, "double": 8}
+
+
+def min_bytes(plan: Plan) -> int:
+    """The least bytes of a value."""
+    match plan:
+        case Null():
+            return 0
+        case Number():
+            return _NUMBER_BYTES[plan.written]
+        case Bytes() | Decimal():
+            return 1 if plan.size is None else plan.size
+        case Struct():
+            return sum(min_bytes(step.plan) for step in plan.steps)
+        case Member():
+            return min_bytes(plan.plan)
+        case _:
+            return 1
 
 
 def resolve(writer: Schema, reader: Schema) -> Plan:
@@ -156,8 +179,7 @@ def _required(writer: Schema, reader: Schema, path: str) -> Plan:
 
 
 def _mismatch(writer: Schema, reader: Schema, path: str) -> SchemaError:
-    where = f"the field {path!r}: " if path else ""
-    return SchemaError(f"{where}{kind_of(writer)} was written, {kind_of(reader)} is expected")
+    return SchemaError(about(path, f"{kind_of(writer)} was written, {kind_of(reader)} is expected"))
 
 
 def _resolve(writer: Schema, reader: Schema, path: str) -> Plan | None:
@@ -211,12 +233,12 @@ def _enum(writer: Enum, reader: Enum, _path: str) -> Plan | None:
 
 
 def _array(writer: Array, reader: Array, path: str) -> Plan:
-    return Items(arrow_type(reader), _required(writer.items, reader.items, f"{path}[]"))
+    return Items(arrow_type(reader), _required(writer.items, reader.items, path_of(path, ITEMS)))
 
 
 def _map(writer: Map, reader: Map, path: str) -> Plan:
     to = arrow_type(reader)
-    value = _required(writer.values, reader.values, f"{path}{{}}")
+    value = _required(writer.values, reader.values, path_of(path, VALUES))
     steps = [Step("key", Bytes(pa.string()), 0), Step("value", value, 1)]
     entry = pa.struct([to.key_field, to.item_field])
     return Items(to, Struct(entry, steps, {}))
@@ -231,7 +253,7 @@ def _record(writer: Record, reader: Record, path: str) -> Plan | None:
     left = dict(enumerate(reader.fields))
     for field in writer.fields:
         place = places.get(field.name)
-        inner = f"{path}.{field.name}" if path else field.name
+        inner = path_of(path, field.name)
         if place is None or place not in left:
             unread = _unread(field.schema)
             steps.append(Step(field.name, _required(unread, unread, inner), None))
@@ -272,9 +294,9 @@ _SAME_BYTES: Final[Mapping[str, Schema]] = {
 
 
 def _default(field: Field, path: str) -> Any:
-    inner = f"{path}.{field.name}" if path else field.name
+    inner = path_of(path, field.name)
     if not field.has_default:
-        raise SchemaError(f"the field {inner!r} was not written and has no default")
+        raise SchemaError(f"{named(inner)} was not written and has no default")
     return default_of(field.schema, field.default, inner)
 
 

@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from kafka_formats.avro.schema import Array, Field, Map, Record, Schema, Union, kind_of
 from kafka_formats.avro.types import arrow_type, is_nullable, members_of
-from kafka_formats.errors import SchemaError
+from kafka_formats.errors import ITEMS, VALUES, path_of
+from kafka_formats.payload.type_match import check_type, refuse_not_null, wanted_fields
 
 
 def project(schema: Schema, wanted: pa.DataType) -> Schema:
@@ -31,9 +32,9 @@ def _project(schema: Schema, wanted: pa.DataType, path: str) -> Schema:
         case Record() if pa.types.is_struct(wanted):
             return replace(schema, fields=_fields(schema, wanted, path))
         case Array(items) if pa.types.is_list(wanted):
-            return Array(_part(items, wanted.value_field, f"{path}[]"))
+            return Array(_part(items, wanted.value_field, path_of(path, ITEMS)))
         case Map(values) if pa.types.is_map(wanted) and wanted.key_type == pa.string():
-            return Map(_part(values, wanted.item_field, f"{path}{{}}"))
+            return Map(_part(values, wanted.item_field, path_of(path, VALUES)))
         case Union(branches) if not members_of(schema):
             return _nullable(branches, wanted, path) or _whole(schema, wanted, path)
     return _whole(schema, wanted, path)
@@ -41,19 +42,15 @@ def _project(schema: Schema, wanted: pa.DataType, path: str) -> Schema:
 
 def _fields(record: Record, wanted: pa.StructType, path: str) -> list[Field]:
     known = {field.name: field for field in record.fields}
-    found = []
-    for each in wanted:
-        inner = f"{path}.{each.name}" if path else each.name
-        if each.name not in known:
-            raise SchemaError(f"there is no field {inner!r}; there are {', '.join(known)}")
-        field = known[each.name]
-        found.append(replace(field, schema=_part(field.schema, each, inner)))
-    return found
+    return [
+        replace(field, schema=_part(field.schema, each, inner))
+        for each, field, inner in wanted_fields(known, wanted, path)
+    ]
 
 
 def _part(schema: Schema, wanted: pa.Field, path: str) -> Schema:
-    if is_nullable(schema) and not wanted.nullable:
-        raise SchemaError(f"the field {path!r} can be null: leave NOT NULL out of its type")
+    if is_nullable(schema):
+        refuse_not_null(path, nullable=wanted.nullable)
     return _project(schema, wanted.type, path)
 
 
@@ -67,28 +64,5 @@ def _nullable(branches: Sequence[Schema], wanted: pa.DataType, path: str) -> Sch
 
 
 def _whole(schema: Schema, wanted: pa.DataType, path: str) -> Schema:
-    found = arrow_type(schema)
-    if not _is_same(found, wanted):
-        where = f"the field {path!r}" if path else "the payload"
-        raise SchemaError(f"{where} has the type {found}, not {wanted}")
+    check_type(arrow_type(schema), wanted, path)
     return schema
-
-
-def _is_same(found: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether types are the same but for null and the names of parts that Spark does not see."""
-    if pa.types.is_struct(found) and pa.types.is_struct(wanted):
-        pairs = zip(found, wanted, strict=False)
-        return found.num_fields == wanted.num_fields and all(
-            each.name == other.name and _is_same_field(each, other) for each, other in pairs
-        )
-    if pa.types.is_list(found) and pa.types.is_list(wanted):
-        return _is_same_field(found.value_field, wanted.value_field)
-    if pa.types.is_map(found) and pa.types.is_map(wanted):
-        return wanted.key_type == found.key_type and _is_same_field(
-            found.item_field, wanted.item_field
-        )
-    return bool(found == wanted)
-
-
-def _is_same_field(found: pa.Field, wanted: pa.Field) -> bool:
-    return (wanted.nullable or not found.nullable) and _is_same(found.type, wanted.type)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from kafka_formats.errors import SchemaError
+from kafka_formats.payload.schema_text import SchemaText
 
 # As Java's library reads them: the specification has letters of ASCII only.
 _NAME: Final = re.compile(r"[^\W\d]\w*")
@@ -110,6 +111,15 @@ class Record:
 
 Schema: TypeAlias = "Primitive | Fixed | Enum | Array | Map | Union | Record"
 Named: TypeAlias = "Fixed | Enum | Record"
+
+
+def parsed(schema: SchemaText) -> Schema:
+    """The tree of a schema.
+
+    Raises:
+        SchemaError: The text is no valid schema.
+    """
+    return parse_schema(schema.text, [text for _, text in schema.dependencies])
 
 
 def parse_schema(text: str, references: Sequence[str] = ()) -> Schema:

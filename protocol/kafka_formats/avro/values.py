@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kafka_formats.avro.schema import Array, Enum, Fixed, Map, Primitive, Record, Schema, Union
 from kafka_formats.avro.types import members_of
-from kafka_formats.errors import SchemaError
+from kafka_formats.errors import SchemaError, named, path_of
 
 _MILLIS: Final = frozenset({"timestamp-millis", "local-timestamp-millis"})
 _RANGES: Final[Mapping[str, int]] = {"int": 2**31, "long": 2**63}
@@ -26,7 +26,7 @@ def default_of(schema: Schema, value: Any, path: str) -> Any:
     try:
         return _VALUES[type(schema)](schema, value, path)
     except _MismatchError:
-        raise SchemaError(f"the default of the field {path!r} does not have its type") from None
+        raise SchemaError(f"the default of {named(path)} does not have its type") from None
 
 
 class _MismatchError(Exception):
@@ -94,13 +94,13 @@ def _of_record(schema: Record, value: Any, path: str) -> dict[str, Any]:
     _check(isinstance(value, dict))
     found = {}
     for field in schema.fields:
-        inner = f"{path}.{field.name}"
+        inner = path_of(path, field.name)
         if field.name in value:
             found[field.name] = default_of(field.schema, value[field.name], inner)
         elif field.has_default:
             found[field.name] = default_of(field.schema, field.default, inner)
         else:
-            raise SchemaError(f"the default of the field {path!r} lacks {field.name!r}")
+            raise SchemaError(f"the default of {named(path)} lacks {field.name!r}")
     return found
 
 

@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from kafka_formats.arrays import with_type
+from kafka_formats.arrow.arrays import with_type
 from kafka_formats.json.ddl import to_ddl
+from kafka_formats.json.decoder import decoder_for
 from kafka_formats.json.encode import encode
-from kafka_formats.json.reader import reader_for
 
 FIELD: Final = "value"
 
@@ -43,8 +43,8 @@ def from_texts(texts: pa.StringArray, data_type: pa.DataType) -> pa.Array:
         PayloadError: A text has no value of the type.
     """
     payloads = texts.cast(pa.binary())
-    reader = reader_for(pa.struct([(FIELD, data_type)]))
-    found = reader.decode(payloads, 0)
+    decoder = decoder_for(pa.struct([(FIELD, data_type)]))
+    found = decoder.decode(payloads, 0)
     if found.is_broken.any():
-        raise reader.explain(payloads[int(np.argmax(found.is_broken))].as_py())
+        raise decoder.explain(payloads[int(np.argmax(found.is_broken))].as_py())
     return with_type(found.values.field(0), data_type)

@@ -13,7 +13,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from kafka_formats.errors import SchemaError
+from kafka_formats.errors import ITEMS, VALUES, SchemaError, named, path_of
 
 _TOKEN: Final = re.compile(r"\s*(?:(`(?:[^`]|``)*`)|('(?:[^'\\]|\\.)*')|(\w+)|([<>(),:]))")
 _MAX_DEPTH: Final = 100
@@ -78,16 +78,16 @@ def to_ddl(data_type: pa.DataType) -> str:
 
 def _ddl_of(to: pa.DataType, path: str) -> str:
     if pa.types.is_struct(to):
-        fields = (_ddl_of_field(each, f"{path}.{each.name}" if path else each.name) for each in to)
+        fields = (_ddl_of_field(each, path_of(path, each.name)) for each in to)
         return f"struct<{', '.join(fields)}>"
     if pa.types.is_map(to) and pa.types.is_string(to.key_type):
-        return f"map<string, {_ddl_of(to.item_type, f'{path}{{}}')}>"
+        return f"map<string, {_ddl_of(to.item_type, path_of(path, VALUES))}>"
     if pa.types.is_list(to):
-        return f"array<{_ddl_of(to.value_type, f'{path}[]')}>"
+        return f"array<{_ddl_of(to.value_type, path_of(path, ITEMS))}>"
     if pa.types.is_decimal128(to):
         return f"decimal({to.precision}, {to.scale})"
     if to not in _NAMES:
-        raise SchemaError(f"{f'the field {path!r}' if path else 'the payload'} has the type {to}")
+        raise SchemaError(f"{named(path)} has the type {to}")
     return _NAMES[to]
 
 

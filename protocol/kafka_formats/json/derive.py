@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from kafka_formats.errors import SchemaError
+from kafka_formats.errors import ITEMS, VALUES, SchemaError, about, path_of
 
 _DRAFT: Final = "http://json-schema.org/draft-07/schema#"
 _DECIMAL: Final = "org.apache.kafka.connect.data.Decimal"
@@ -33,8 +33,7 @@ def _schema(data_type: pa.DataType, path: str) -> dict[str, Any]:
     for matches, plain in _SIMPLE:
         if matches(data_type):
             return dict(plain)
-    where = f"the field {path!r}: " if path else ""
-    raise SchemaError(f"{where}JSON has no type {data_type}")
+    raise SchemaError(about(path, f"JSON has no type {data_type}"))
 
 
 def _part(field: pa.Field, path: str) -> dict[str, Any]:
@@ -46,8 +45,7 @@ def _part(field: pa.Field, path: str) -> dict[str, Any]:
 
 def _struct(data_type: pa.StructType, path: str) -> dict[str, Any]:
     fields = {
-        field.name: _part(field, f"{path}.{field.name}" if path else field.name)
-        | {"connect.index": number}
+        field.name: _part(field, path_of(path, field.name)) | {"connect.index": number}
         for number, field in enumerate(data_type)
     }
     required = [field.name for field in data_type if not field.nullable]
@@ -56,13 +54,16 @@ def _struct(data_type: pa.StructType, path: str) -> dict[str, Any]:
 
 
 def _list(data_type: pa.ListType, path: str) -> dict[str, Any]:
-    return {"type": "array", "items": _part(data_type.value_field, f"{path}[]")}
+    return {"type": "array", "items": _part(data_type.value_field, path_of(path, ITEMS))}
 
 
 def _map(data_type: pa.MapType, path: str) -> dict[str, Any]:
     if not pa.types.is_string(data_type.key_type):
-        raise SchemaError(f"the field {path!r}: keys of maps must be strings in JSON")
-    return {"type": "object", "additionalProperties": _part(data_type.item_field, f"{path}{{}}")}
+        raise SchemaError(about(path, "keys of maps must be strings in JSON"))
+    return {
+        "type": "object",
+        "additionalProperties": _part(data_type.item_field, path_of(path, VALUES)),
+    }
 
 
 def _decimal(data_type: pa.Decimal128Type, _path: str) -> dict[str, Any]:

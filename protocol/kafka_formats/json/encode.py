@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_formats.arrays import without_first
+from kafka_formats.arrow.arrays import without_first
 from kafka_formats.errors import SchemaError
-from kafka_formats.json.texts import double_text, shortest_text, string_text
+from kafka_formats.json.java_text import double_text, shortest_text, string_text
 
 _BINARY: Final = pa.binary()
 _NULL: Final = pa.scalar(b"null")

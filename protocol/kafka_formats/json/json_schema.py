@@ -13,8 +13,8 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 import pyarrow as pa
 
-from kafka_formats.errors import SchemaError
-from kafka_formats.schema_text import SchemaText
+from kafka_formats.errors import ITEMS, VALUES, SchemaError, about, path_of
+from kafka_formats.payload.schema_text import SchemaText
 
 Node: TypeAlias = "dict[str, Any]"
 
@@ -166,11 +166,11 @@ class _Mapper:
             raise _refusal(path, "properties must be an object")
         more = node.get("additionalProperties")
         if not fields and isinstance(more, dict):
-            value = self.type_of(more, base, f"{path}{{}}", followed)
+            value = self.type_of(more, base, path_of(path, VALUES), followed)
             return pa.map_(pa.string(), pa.field("value", value))
         found = []
         for name, part in _ordered(fields):
-            inner = f"{path}.{name}" if path else name
+            inner = path_of(path, name)
             own_base = part.pop(_BASE, base) if isinstance(part, dict) else base
             found.append(pa.field(name, self.type_of(part, own_base, inner, followed)))
         return pa.struct(found)
@@ -179,7 +179,7 @@ class _Mapper:
         items = node.get("items")
         if items is None or isinstance(items, list) or "prefixItems" in node:
             raise _refusal(path, "an array needs items of one schema")
-        element = self.type_of(items, base, f"{path}[]", followed)
+        element = self.type_of(items, base, path_of(path, ITEMS), followed)
         return pa.list_(pa.field("element", element))
 
 
@@ -289,4 +289,4 @@ def _decimal_of(node: Node, path: str) -> pa.DataType | None:
 
 
 def _refusal(path: str, reason: str) -> SchemaError:
-    return SchemaError(f"the field {path!r}: {reason}" if path else reason)
+    return SchemaError(about(path, reason))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from kafka_formats.errors import SchemaError
+from kafka_formats.errors import ITEMS, VALUES, SchemaError, named, path_of
 from kafka_formats.json.ddl import parse_ddl
 from kafka_formats.json.json_schema import arrow_type, title_of
-from kafka_formats.schema_text import SchemaText
+from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.payload.type_match import check_type, refuse_not_null, wanted_fields
 
 
 def _is_json_schema(schema: SchemaText) -> bool:
@@ -39,7 +40,7 @@ def check_part(schema: SchemaText, wanted: pa.DataType) -> None:
     Raises:
         SchemaError: It is another one. Names the field.
     """
-    _check(type_of(schema), wanted, "", _check_read)
+    _check(type_of(schema), wanted, "", _READ)
 
 
 def check_written(schema: SchemaText, data_type: pa.DataType) -> None:
@@ -48,45 +49,37 @@ def check_written(schema: SchemaText, data_type: pa.DataType) -> None:
     Raises:
         SchemaError: It has not. Names the field.
     """
-    _check(type_of(schema), data_type, "", _check_written)
+    _check(type_of(schema), data_type, "", _WRITE)
 
 
-_CheckLeaf = Callable[[pa.DataType, pa.DataType, str], None]
+class _Rules(NamedTuple):
+    """What is checked of a field with a path, and of two types without fields in common."""
+
+    field: Callable[[pa.Field, str], None]
+    leaf: Callable[[pa.DataType, pa.DataType, str], None]
 
 
-def _check(known: pa.DataType, wanted: pa.DataType, path: str, leaf: _CheckLeaf) -> None:
+def _check(known: pa.DataType, wanted: pa.DataType, path: str, rules: _Rules) -> None:
     if pa.types.is_struct(known) and pa.types.is_struct(wanted):
         fields = {field.name: field.type for field in known}
-        for field in wanted:
-            inner = f"{path}.{field.name}" if path else field.name
-            if field.name not in fields:
-                raise SchemaError(f"there is no field {inner!r}; there are {', '.join(fields)}")
-            _check_null(field, inner, leaf)
-            _check(fields[field.name], field.type, inner, leaf)
+        for field, type_, inner in wanted_fields(fields, wanted, path):
+            _check_part(type_, field, inner, rules)
     elif pa.types.is_list(known) and pa.types.is_list(wanted):
-        _check_null(wanted.value_field, f"{path}[]", leaf)
-        _check(known.value_type, wanted.value_type, f"{path}[]", leaf)
-    elif pa.types.is_map(known) and pa.types.is_map(wanted):
-        if wanted.key_type != known.key_type:
-            raise SchemaError(f"{_where(path)} must have keys of type string")
-        _check_null(wanted.item_field, f"{path}{{}}", leaf)
-        _check(known.item_type, wanted.item_type, f"{path}{{}}", leaf)
+        _check_part(known.value_type, wanted.value_field, path_of(path, ITEMS), rules)
+    elif _have_same_keys(known, wanted):
+        _check_part(known.item_type, wanted.item_field, path_of(path, VALUES), rules)
     else:
-        leaf(known, wanted, path)
+        rules.leaf(known, wanted, path)
 
 
-def _check_null(wanted: pa.Field, path: str, leaf: _CheckLeaf) -> None:
-    if leaf is _check_read and not wanted.nullable:
-        raise SchemaError(f"the field {path!r} can be null: leave NOT NULL out of its type")
+def _check_part(known: pa.DataType, wanted: pa.Field, path: str, rules: _Rules) -> None:
+    rules.field(wanted, path)
+    _check(known, wanted.type, path, rules)
 
 
-def _where(path: str) -> str:
-    return f"the field {path!r}" if path else "the payload"
-
-
-def _check_read(known: pa.DataType, wanted: pa.DataType, path: str) -> None:
-    if known != wanted:
-        raise SchemaError(f"{_where(path)} has the type {known}, not {wanted}")
+def _have_same_keys(known: pa.DataType, wanted: pa.DataType) -> bool:
+    are_maps = pa.types.is_map(known) and pa.types.is_map(wanted)
+    return are_maps and bool(known.key_type == wanted.key_type)
 
 
 def _check_written(known: pa.DataType, written: pa.DataType, path: str) -> None:
@@ -95,7 +88,7 @@ def _check_written(known: pa.DataType, written: pa.DataType, path: str) -> None:
     for matches, fits in _WRITTEN:
         if matches(written) and fits(known, written):
             return
-    raise SchemaError(f"{_where(path)} has the type {known} in the schema, and {written} here")
+    raise SchemaError(f"{named(path)} has the type {known} in the schema, and {written} here")
 
 
 def _holds_number(known: pa.DataType, written: pa.DataType) -> bool:
@@ -117,3 +110,9 @@ _WRITTEN: Final[
     ),
     *((matches, lambda known, _: pa.types.is_string(known)) for matches in _TEXTS),
 )
+
+# JSON can lack any field; what is written may well have all of them.
+_READ: Final = _Rules(
+    lambda wanted, path: refuse_not_null(path, nullable=wanted.nullable), check_type
+)
+_WRITE: Final = _Rules(lambda _wanted, _path: None, _check_written)

@@ -5,12 +5,19 @@ The options of the registry's client are only collected here: passwords are amon
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from kafka_formats.options.option import Option, Use
+from kafka_formats.options.settings import (
+    ERROR_COLUMN,
+    RAW_COLUMNS,
+    Format,
+    Framing,
+    Mode,
+    SubjectNameStrategy,
+)
 from kafka_formats.options.table import (
     AUTO_REGISTER,
     KEY,
@@ -20,15 +27,8 @@ from kafka_formats.options.table import (
     VALUE,
     PayloadRows,
 )
-from kafka_formats.settings import (
-    ERROR_COLUMN,
-    RAW_COLUMNS,
-    Format,
-    Framing,
-    Mode,
-    SubjectNameStrategy,
-)
 from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.nearest_name import did_you_mean
 
 # Their payloads name their fields, so that a type says all.
 _NEED_NO_SCHEMA: Final = frozenset({Format.JSON})
@@ -144,12 +144,8 @@ def parse_formats_alone(options: Mapping[str, str]) -> FormatOptions:
     known = {row.key: row.name for row in PAYLOAD_OPTIONS if Use.BATCH_READ in row.uses}
     for name in sorted(given.keys() - known.keys()):
         if not name.startswith(REGISTRY_PREFIX):
-            nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
-            advice = (
-                f"did you mean '{known[nearest[0]]}'?"
-                if nearest
-                else f"there are {', '.join(known.values())}."
-            )
+            listed = f"there are {', '.join(known.values())}."
+            advice = did_you_mean(name, known, cutoff=0.75, otherwise=listed)
             raise KafkaConfigError(f"Option '{name}' is not one of formats: {advice}")
     found = parse_formats(given)
     if found is None:

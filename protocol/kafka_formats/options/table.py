@@ -16,7 +16,7 @@ from kafka_formats.options.option import (
     parse_choice,
     parse_text,
 )
-from kafka_formats.settings import Format, Framing, Mode, SubjectNameStrategy
+from kafka_formats.options.settings import Format, Framing, Mode, SubjectNameStrategy
 from kafka_protocol.errors import KafkaConfigError
 
 E = TypeVar("E", bound=Enum)

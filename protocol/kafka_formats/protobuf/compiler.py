@@ -22,8 +22,8 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 from google.protobuf.message import DecodeError
 
 from kafka_formats.errors import SchemaError
+from kafka_formats.payload.schema_text import DESCRIPTOR_SET, SchemaText
 from kafka_formats.protobuf.names import messages_in, name_meant
-from kafka_formats.schema_text import DESCRIPTOR_SET, SchemaText
 
 _TIMEOUT_SECONDS: Final = 60
 _MAX_CHARACTERS: Final = 16 * 1024 * 1024

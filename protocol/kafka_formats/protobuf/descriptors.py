@@ -1,7 +1,9 @@
-"""Descriptors of messages, made from compiled files once for a process."""
+"""Compiled files: as tasks and registries get them, and the descriptors of their messages."""
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -9,9 +11,9 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 
 from kafka_formats.errors import SchemaError
-from kafka_formats.protobuf.compiler import compiled
+from kafka_formats.payload.schema_text import DESCRIPTOR_SET, SchemaFile, SchemaText
+from kafka_formats.protobuf.compiler import compiled, is_built_in
 from kafka_formats.protobuf.names import messages_in, name_meant
-from kafka_formats.schema_text import SchemaText
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor
@@ -27,6 +29,28 @@ def files_of(schema: SchemaText) -> bytes:
     """
     found: bytes = FileDescriptorSet(file=compiled(schema)).SerializeToString(deterministic=True)
     return found
+
+
+def files_to_register(schema: SchemaText) -> Sequence[SchemaFile]:
+    """The files that a registry needs, in order: its imports first, its own last.
+
+    A file of a FileDescriptorSet is a descriptor in Base64, which registries print as `.proto`
+    text. Files that every registry knows, as `google/protobuf/timestamp.proto`, are left out.
+
+    Raises:
+        SchemaError: The schema is invalid.
+    """
+    if not schema.text.startswith(DESCRIPTOR_SET):
+        return [SchemaFile("", schema.text)]
+    return [
+        SchemaFile(
+            each.name,
+            base64.b64encode(each.SerializeToString(deterministic=True)).decode("ascii"),
+            tuple(name for name in each.dependency if not is_built_in(name)),
+        )
+        for each in compiled(schema)
+        if not is_built_in(each.name)
+    ]
 
 
 def name_in(schema: SchemaText) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 from google.protobuf.message import EncodeError, Message
 
-from kafka_formats.arrays import with_type
+from kafka_formats.arrow.arrays import with_type
 from kafka_formats.errors import PayloadError
 from kafka_formats.protobuf.plan import Enum, Member, Plan, Scalar, Struct, Time, Unsigned
 
@@ -44,8 +44,7 @@ def _fill(plan: Struct, message: Any, row: dict[str, Any]) -> None:
             try:
                 _set(member, message, value)
             except PayloadError as error:
-                path = f"{member.name}.{error.field}" if error.field else member.name
-                raise PayloadError(path, error.reason) from error
+                raise error.within(member.name) from error
             except (TypeError, ValueError) as error:
                 raise PayloadError(member.name, str(error)) from error
 

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import pyarrow as pa
 from google.protobuf.descriptor import FieldDescriptor
 
-from kafka_formats.errors import SchemaError
+from kafka_formats.errors import ITEMS, VALUES, SchemaError, named, path_of
+from kafka_formats.payload.type_match import (
+    check_type,
+    refuse_not_null,
+    wanted_fields,
+    wrong_type,
+)
 from kafka_formats.protobuf.types import is_map, scalar_type, time_type
 
 if TYPE_CHECKING:
@@ -130,38 +136,29 @@ def _visit(plan: Struct, path: str, check: Callable[[Struct, str], None]) -> Non
     check(plan, path)
     for member in plan.members:
         if isinstance(member.plan, Struct):
-            _visit(member.plan, _joined(path, member.name), check)
+            _visit(member.plan, path_of(path, member.name), check)
 
 
 def _refuse_not_null(plan: Struct, path: str) -> None:
     for member in plan.members:
-        if not member.nullable and not member.is_required:
-            where = _joined(path, member.name)
-            raise SchemaError(f"the field {where!r} can be null: leave NOT NULL out of its type")
+        if not member.is_required:
+            refuse_not_null(path_of(path, member.name), nullable=member.nullable)
 
 
 def _refuse_missing(plan: Struct, path: str) -> None:
     missing = plan.required - {member.name for member in plan.members}
     if missing:
-        names = ", ".join(sorted(_joined(path, name) for name in missing))
+        names = ", ".join(sorted(path_of(path, name) for name in missing))
         raise SchemaError(f"the column lacks the required fields {names}")
 
 
-def _joined(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
-
-
 def _struct(message: Descriptor, wanted: pa.StructType, path: str) -> Struct:
-    known = message.fields_by_name
-    members = []
-    for each in wanted:
-        inner = _joined(path, each.name)
-        if each.name not in known:
-            raise SchemaError(f"there is no field {inner!r}; there are {', '.join(known)}")
-        members.append(_member(known[each.name], each, inner))
+    members = [
+        _member(field, each, inner)
+        for each, field, inner in wanted_fields(message.fields_by_name, wanted, path)
+    ]
     if not members:
-        where = f"the field {path!r}" if path else "the type"
-        raise SchemaError(f"{where} has no fields: name one")
+        raise SchemaError(f"{named(path, 'the type')} has no fields: name one")
     required = frozenset(each.name for each in message.fields if each.is_required)
     return Struct(wanted, tuple(members), required)
 
@@ -172,13 +169,13 @@ def _member(field: FieldDescriptor, wanted: pa.Field, path: str) -> Member:
     if is_map(field):
         entry = field.message_type.fields_by_name
         if not pa.types.is_map(to) or to.key_type != scalar_type(entry["key"]):
-            raise _wrong(path, f"map with keys {scalar_type(entry['key'])}", to)
-        keys = _value(entry["key"], to.key_type, f"{path}{{}}")
-        plan = _value(entry["value"], to.item_type, f"{path}{{}}")
+            raise wrong_type(f"map with keys {scalar_type(entry['key'])}", to, path)
+        keys = _value(entry["key"], to.key_type, path_of(path, VALUES))
+        plan = _value(entry["value"], to.item_type, path_of(path, VALUES))
     elif field.is_repeated:
         if not pa.types.is_list(to):
-            raise _wrong(path, "list", to)
-        plan = _value(field, to.value_type, f"{path}[]")
+            raise wrong_type("list", to, path)
+        plan = _value(field, to.value_type, path_of(path, ITEMS))
     else:
         plan = _value(field, to, path)
     return Member(
@@ -198,13 +195,13 @@ def _value(field: FieldDescriptor, wanted: pa.DataType, path: str) -> Plan:
     message = field.message_type
     if message is not None:
         if (time := time_type(message)) is not None:
-            _check(path, time, wanted)
+            check_type(time, wanted, path)
             return Time(time)
         if not pa.types.is_struct(wanted):
-            raise _wrong(path, "struct", wanted)
+            raise wrong_type("struct", wanted, path)
         return _struct(message, wanted, path)
     found = scalar_type(field)
-    _check(path, found, wanted)
+    check_type(found, wanted, path)
     if field.cpp_type == _ENUM:
         symbols = field.enum_type.values
         # The first name counts where several have a number.
@@ -214,12 +211,3 @@ def _value(field: FieldDescriptor, wanted: pa.DataType, path: str) -> Plan:
     if field.cpp_type in {FieldDescriptor.CPPTYPE_UINT32, FieldDescriptor.CPPTYPE_UINT64}:
         return Unsigned(found, found.bit_width)
     return Scalar(found)
-
-
-def _check(path: str, found: pa.DataType, wanted: pa.DataType) -> None:
-    if found != wanted:
-        raise _wrong(path, str(found), wanted)
-
-
-def _wrong(path: str, found: str, wanted: pa.DataType) -> SchemaError:
-    return SchemaError(f"the field {path!r} has the type {found}, not {wanted}")

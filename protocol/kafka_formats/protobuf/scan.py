@@ -14,9 +14,9 @@ from typing import Final
 
 import numpy as np
 
-from kafka_formats.cursor import MAX_INT_BYTES, Bools, Cursor, Longs
+from kafka_formats.arrow.bytes_cursor import MAX_INT_BYTES, Bools, Cursor, Longs
+from kafka_formats.protobuf.field_values import FieldValues, numbers
 from kafka_formats.protobuf.layout import BYTES, FIXED32, FIXED64, VARINT, Layout, Tag
-from kafka_formats.protobuf.parts import Part, numbers
 
 # After the last field of a message.
 _END: Final = 2**62
@@ -27,33 +27,33 @@ _FEW: Final = 16
 _FEW_ROUNDS: Final = 64
 
 
-def locate(layout: Layout, cursor: Cursor) -> list[list[Part]]:
+def locate(layout: Layout, cursor: Cursor) -> list[list[FieldValues]]:
     """Find the wanted fields of a message of each slot, and go to its end.
 
     Returns:
-        The parts of each field, in the order of its values in each message.
+        The values of each field in pieces, in the order of its values in each message.
     """
     # Its positions may be the starts of values.
     cursor.at = cursor.at.copy()
-    found: list[list[Part]] = [[] for _ in layout.fields]
+    found: list[list[FieldValues]] = [[] for _ in layout.fields]
     seen = {each: np.zeros(len(cursor), dtype=np.bool_) for each in {*layout.oneofs.values()}}
     small_rounds = _FEW_ROUNDS + len(cursor) // _FEW
     tags = _next_tags(cursor)
     while tags.size and (tag := int(tags.min())) != _END:
         slots = np.flatnonzero(tags == tag)
         is_all = len(slots) == len(cursor)
-        part = cursor if is_all else cursor.select(slots)
+        selected = cursor if is_all else cursor.select(slots)
         small_rounds -= len(slots) < _FEW
         if small_rounds < 0 and len(slots) < _FEW:
-            _fail_all(part)
+            _fail_all(selected)
         else:
-            _fail_repeated(layout, seen, tag, part, slots)
-            _read(layout, tag, part, slots, found)
-        following = _next_tags(part)
+            _fail_repeated(layout, seen, tag, selected, slots)
+            _read(layout, tag, selected, slots, found)
+        following = _next_tags(selected)
         if is_all:
             tags = following
         else:
-            cursor.update(slots, part)
+            cursor.update(slots, selected)
             tags[slots] = following
     return found
 
@@ -70,41 +70,43 @@ def _next_tags(cursor: Cursor) -> Longs:
         tags = np.full(len(cursor), _END)
         slots = np.flatnonzero(left > 0)
         if slots.size:
-            part = cursor.select(slots)
-            tags[slots] = part.varints(MAX_INT_BYTES).view(np.int64)
-            cursor.update(slots, part)
+            selected = cursor.select(slots)
+            tags[slots] = selected.varints(MAX_INT_BYTES).view(np.int64)
+            cursor.update(slots, selected)
     tags[cursor.is_broken] = _END
     return tags
 
 
 def _fail_repeated(
-    layout: Layout, seen: Mapping[str, Bools], tag: Tag, part: Cursor, slots: Longs
+    layout: Layout, seen: Mapping[str, Bools], tag: Tag, selected: Cursor, slots: Longs
 ) -> None:
     """Mark messages with a second field of a oneof, which takes the place of the first."""
     oneof = layout.oneofs.get(tag >> 3)
     if oneof is not None:
-        part.fail(seen[oneof][slots])
+        selected.fail(seen[oneof][slots])
         seen[oneof][slots] = True
 
 
-def _read(layout: Layout, tag: Tag, part: Cursor, slots: Longs, found: list[list[Part]]) -> None:
+def _read(
+    layout: Layout, tag: Tag, selected: Cursor, slots: Longs, found: list[list[FieldValues]]
+) -> None:
     """Read or skip the values after a tag."""
     number, wire_type = tag >> 3, tag & 7
     place = layout.places.get(tag)
     is_unusual = place is None and (layout.is_entry or number in layout.numbers)
     if is_unusual or not 0 < number <= _MAX_TAG >> 3 or wire_type not in _READ:
-        _fail_all(part)
+        _fail_all(selected)
     elif place is None:
-        _SKIP[wire_type](part, slots)
+        _SKIP[wire_type](selected, slots)
     else:
-        found[place].append(_READ[wire_type](part, slots))
+        found[place].append(_READ[wire_type](selected, slots))
 
 
-def _fail_all(part: Cursor) -> None:
-    part.fail(np.ones(len(part), dtype=np.bool_))
+def _fail_all(selected: Cursor) -> None:
+    selected.fail(np.ones(len(selected), dtype=np.bool_))
 
 
-def _bytes(cursor: Cursor, slots: Longs) -> Part:
+def _bytes(cursor: Cursor, slots: Longs) -> FieldValues:
     """Bytes, without any where a message is broken."""
     length: Longs = cursor.varints().view(np.int64)
     wrong = (length < 0) | (length > cursor.end - cursor.at)
@@ -113,10 +115,10 @@ def _bytes(cursor: Cursor, slots: Longs) -> Part:
         length[wrong] = 0
     start = cursor.at
     cursor.at = start + length
-    return Part(slots, start, length)
+    return FieldValues(slots, start, length)
 
 
-_READ: Final[Mapping[int, Callable[[Cursor, Longs], Part]]] = {
+_READ: Final[Mapping[int, Callable[[Cursor, Longs], FieldValues]]] = {
     VARINT: lambda cursor, slots: numbers(slots, cursor.varints()),
     FIXED64: lambda cursor, slots: numbers(slots, cursor.numbers("<u8")),
     BYTES: _bytes,

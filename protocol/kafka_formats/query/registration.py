@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kafka_formats.codecs import CODECS
-from kafka_formats.query.schemas import KnownSchema
+from kafka_formats.options.settings import Format
+from kafka_formats.payload.schema_text import SchemaFile
+from kafka_formats.query.formats import FORMATS
+from kafka_formats.query.schema_choice import KnownSchema
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.schemas import NewSchema, Reference
-from kafka_formats.registry.writers import KINDS
-from kafka_formats.schema_text import SchemaFile
-from kafka_formats.settings import Format
+from kafka_formats.registry.schemas_by_id import KINDS
 from kafka_protocol.errors import KafkaConfigError
 
 
@@ -42,7 +42,7 @@ class Registration:
             KafkaError: The schema, or one that it imports, is neither there nor to be registered,
                 or the registry refuses.
         """
-        *imported, own = CODECS[self.format].files(known.schema)
+        *imported, own = FORMATS[self.format].files(known.schema)
         references: dict[str, Reference] = {}
         for file in imported:
             schema = self._new(file, references)

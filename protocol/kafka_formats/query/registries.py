@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kafka_formats.options.settings import Framing
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.glue_config import GLUE, GlueConfig
 from kafka_formats.registry.schemas import SchemaSource
 from kafka_formats.registry.sources import SourceConfig, source_with
-from kafka_formats.settings import Framing
 
 
 class Registries:

@@ -1,18 +1,14 @@
-"""Schemas of a registry by id, GUID or subject; look-ups, registrations and comparisons.
-
-Ids and GUIDs never change their meaning, so this process keeps their schemas for ever: the next
-task in a reused Python worker does not request them again.
-"""
+"""Schemas of a registry by id, GUID or subject; look-ups, registrations and comparisons."""
 
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Final, Literal
 from urllib.parse import quote
 
 from kafka_formats.errors import NotFoundError, RegistryError
+from kafka_formats.registry.cache import cache_of
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.exchange import Call, Exchange
 from kafka_formats.registry.references import resolve
@@ -27,23 +23,7 @@ from kafka_formats.registry.responses import (
 )
 from kafka_formats.registry.schemas import NewSchema, Reference, RegisteredSchema, SubjectVersion
 
-# As many configurations as `kafka_protocol.client.pool` keeps.
-_MAX_CONFIGURATIONS: Final = 16
 _MAX_REASONS: Final = 100
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What this process has got from one registry, and what never changes there."""
-
-    by_id: dict[int, RegisteredSchema] = field(default_factory=dict)
-    by_guid: dict[uuid.UUID, RegisteredSchema] = field(default_factory=dict)
-    by_version: dict[tuple[str, int], SchemaBody] = field(default_factory=dict)
-
-
-@lru_cache(maxsize=_MAX_CONFIGURATIONS)
-def _known_with(_config: RegistryConfig) -> _Known:
-    return _Known()
 
 
 class RegistryClient:
@@ -57,27 +37,17 @@ class RegistryClient:
 
     def __init__(self, config: RegistryConfig) -> None:
         self._exchange = Exchange(config)
-        self._known = _known_with(config)
+        self._cache = cache_of(config)
 
     def schema_of_id(self, schema_id: int) -> RegisteredSchema:
         """The schema with an id, which payloads have in front."""
-        found = self._known.by_id.get(schema_id)
-        if found is None:
-            call = Call(f"schema id {schema_id}", f"/schemas/ids/{schema_id}")
-            body = self._exchange.response_to(call, read_schema)
-            found = self._registered(call.about, schema_id, body)
-            self._known.by_id[schema_id] = found
-        return found
+        call = Call(f"schema id {schema_id}", f"/schemas/ids/{schema_id}")
+        return self._cache.by_id(schema_id, partial(self._asked, call, schema_id))
 
     def schema_of_guid(self, guid: uuid.UUID) -> RegisteredSchema:
         """The schema with a GUID, which records have in a header (Confluent, from 8.1 on)."""
-        found = self._known.by_guid.get(guid)
-        if found is None:
-            call = Call(f"schema GUID {guid}", f"/schemas/guids/{guid}")
-            body = self._exchange.response_to(call, read_schema)
-            found = self._registered(call.about, None, body)
-            self._known.by_guid[guid] = found
-        return found
+        call = Call(f"schema GUID {guid}", f"/schemas/guids/{guid}")
+        return self._cache.by_id(guid, partial(self._asked, call, None))
 
     def version(self, subject: str, version: int | Literal["latest"]) -> SubjectVersion:
         """A version of a subject, which may be the newest one."""
@@ -129,6 +99,10 @@ class RegistryClient:
             return []
         return [self._exchange.cleaned(text) for text in said[:_MAX_REASONS]]
 
+    def _asked(self, call: Call, schema_id: int | None) -> RegisteredSchema:
+        body = self._exchange.response_to(call, read_schema)
+        return self._registered(call.about, schema_id, body)
+
     def _subject_version(self, about: str, found: VersionBody) -> SubjectVersion:
         # Not kept by its id, which has another meaning in each of Confluent's contexts.
         schema = self._registered(about, found.schema_id, found.schema)
@@ -141,18 +115,17 @@ class RegistryClient:
 
     def _referenced(self, about: str, reference: Reference) -> SchemaBody:
         """The schema of a reference, even if it was deleted after it was referred to."""
-        place = reference.subject, reference.version
-        found = self._known.by_version.get(place)
-        if found is None:
-            about = (
-                f"{about}, reference {reference.name!r} to subject {reference.subject!r}, version "
-                f"{reference.version}"
-            )
-            path = f"/subjects/{_quoted(reference.subject)}/versions/{reference.version}"
-            call = Call(about, f"{path}?deleted=true")
-            found = self._exchange.response_to(call, read_version).schema
-            self._known.by_version[place] = found
-        return found
+        about = (
+            f"{about}, reference {reference.name!r} to subject {reference.subject!r}, version "
+            f"{reference.version}"
+        )
+        path = f"/subjects/{_quoted(reference.subject)}/versions/{reference.version}"
+        call = Call(about, f"{path}?deleted=true")
+        return self._cache.by_version(
+            reference.subject,
+            reference.version,
+            lambda: self._exchange.response_to(call, read_version).schema,
+        )
 
 
 def _quoted(subject: str) -> str:

@@ -8,7 +8,6 @@ other, or that look secure without an effect, are refused before any request. No
 
 from __future__ import annotations
 
-import difflib
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -29,6 +28,7 @@ from kafka_protocol.client.config.option import (
 from kafka_protocol.client.config.security_checks import read_tls, with_prefix
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.nearest_name import did_you_mean
 
 PREFIX: Final = "schema.registry."
 
@@ -163,9 +163,8 @@ def _refusal(name: str, known: tuple[str, ...]) -> str:
     if name in _NOT_SUPPORTED:
         reason = with_prefix(_NOT_SUPPORTED[name], PREFIX)
         return f"Option '{PREFIX}{name}' is not supported: {reason}"
-    nearest = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean '{PREFIX}{nearest[0]}'?" if nearest else ""
-    return f"Option '{PREFIX}{name}' is not known{hint}"
+    shown = {each: f"{PREFIX}{each}" for each in known}
+    return f"Option '{PREFIX}{name}' is not known{did_you_mean(name, shown, before='; ')}"
 
 
 _NO_TLS_OPTIONS: Final = SecurityOptions()

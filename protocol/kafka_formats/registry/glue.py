@@ -1,7 +1,6 @@
 """Schemas of AWS Glue's registry by the UUID of a version, or by the name of the schema.
 
-botocore (the extra `msk`) finds credentials, signs, sends and retries; it does its own I/O. What a
-UUID means never changes, so this process keeps it for ever.
+botocore (the extra `msk`) finds credentials, signs, sends and retries; it does its own I/O.
 
 Source: AWS Glue's web API, GetSchemaVersion and ListSchemaVersions.
 """
@@ -14,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Final, Literal, get_args
 
 from kafka_formats.errors import NotFoundError, RegistryError
+from kafka_formats.registry.cache import MAX_CONFIGURATIONS, cache_of
 from kafka_formats.registry.glue_config import PREFIX, GlueConfig
 from kafka_formats.registry.schemas import Kind, RegisteredSchema, SubjectVersion
 from kafka_protocol.auth.mechanism import shown
@@ -25,7 +25,6 @@ _ATTEMPTS: Final = 4
 _PAGE: Final = 100
 # A schema has at most 10,000 versions.
 _MAX_PAGES: Final = 100
-_MAX_CONFIGURATIONS: Final = 16
 _KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 _ADVICE: Final[Mapping[str, str]] = {
     "AccessDeniedException": (
@@ -34,12 +33,7 @@ _ADVICE: Final[Mapping[str, str]] = {
 }
 
 
-@lru_cache(maxsize=_MAX_CONFIGURATIONS)
-def _known_with(_config: GlueConfig) -> dict[uuid.UUID, RegisteredSchema]:
-    return {}
-
-
-@lru_cache(maxsize=_MAX_CONFIGURATIONS)
+@lru_cache(maxsize=MAX_CONFIGURATIONS)
 def _connected(config: GlueConfig) -> Any:
     """Botocore's client; it is made once, as that takes a while."""
     try:
@@ -75,7 +69,7 @@ class GlueClient:
 
     def __init__(self, config: GlueConfig) -> None:
         self._config = config
-        self._known = _known_with(config)
+        self._cache = cache_of(config)
 
     def schema_of_id(self, schema_id: int) -> RegisteredSchema:
         """Always an error: versions have UUIDs there."""
@@ -85,13 +79,7 @@ class GlueClient:
 
     def schema_of_guid(self, guid: uuid.UUID) -> RegisteredSchema:
         """The schema with the UUID of a version, which payloads have in front."""
-        found = self._known.get(guid)
-        if found is None:
-            about = f"schema version {guid}"
-            said = self._call(about, "get_schema_version", SchemaVersionId=str(guid))
-            found = _schema(about, said)
-            self._known[guid] = found
-        return found
+        return self._cache.by_id(guid, lambda: self._version_of(guid))
 
     def version(self, subject: str, version: int | Literal["latest"]) -> SubjectVersion:
         """A version of a schema, which may be the newest one."""
@@ -118,6 +106,11 @@ class GlueClient:
                 return found
             given["NextToken"] = page["NextToken"]
         raise RegistryError(f"{about}: AWS Glue lists more than {_MAX_PAGES * _PAGE}")
+
+    def _version_of(self, guid: uuid.UUID) -> RegisteredSchema:
+        about = f"schema version {guid}"
+        said = self._call(about, "get_schema_version", SchemaVersionId=str(guid))
+        return _schema(about, said)
 
     def _schema_id(self, subject: str) -> dict[str, str]:
         return {"SchemaName": subject, "RegistryName": self._config.registry_name}

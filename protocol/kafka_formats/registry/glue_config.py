@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from kafka_protocol.client.config.option import declared_in, option, read_options
 from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.nearest_name import did_you_mean
 
 GLUE: Final = "glue."
 PREFIX: Final = f"schema.registry.{GLUE}"
@@ -44,8 +44,8 @@ class GlueConfig:
         known = declared_in(cls)
         for name, text in sorted(options.items()):
             if name not in known:
-                nearest = difflib.get_close_matches(name, known, n=1)
-                hint = f"did you mean '{PREFIX}{nearest[0]}'?" if nearest else "remove it."
+                shown = {each: f"{PREFIX}{each}" for each in known}
+                hint = did_you_mean(name, shown, otherwise="remove it.")
                 raise KafkaConfigError(f"Option '{PREFIX}{name}' is not known: {hint}")
             if not text.strip():
                 raise KafkaConfigError(f"Option '{PREFIX}{name}' is empty: set or remove it.")

@@ -31,7 +31,7 @@ _MAX_PENDING_BYTES: Final = 16 * 1024 * 1024
 
 
 class RowEncoder(Protocol):
-    """Encodes keys and values, such as `kafka_formats.encoder.RecordEncoder`."""
+    """Encodes keys and values, such as `kafka_formats.query.record_encoder.RecordEncoder`."""
 
     def encode(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The same rows, with bytes."""

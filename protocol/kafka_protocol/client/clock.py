@@ -153,6 +153,14 @@ def backoff_after(earlier_failures: int, initial_ms: float, max_ms: float) -> fl
     return backoff_ms * uniform(1 - _JITTER, 1 + _JITTER)
 
 
+def pause_before_retry(config: ClientConfig, earlier_failures: int) -> None:
+    """Sleep for the back-off after a failure; the caller decides how long it goes on."""
+    backoff_ms = backoff_after(
+        earlier_failures, config.retry_backoff_ms, config.retry_backoff_max_ms
+    )
+    sleep_ms(backoff_ms)
+
+
 class Retry:
     """Decides after each failure whether to retry, and waits before the retry.
 

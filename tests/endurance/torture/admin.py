@@ -32,6 +32,8 @@ _TRANSIENT = {
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.OFFSET_NOT_AVAILABLE,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
     KafkaError._WAIT_COORD,
     KafkaError._TIMED_OUT,
     KafkaError._TRANSPORT,

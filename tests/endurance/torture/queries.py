@@ -167,10 +167,16 @@ def _with_positions(query: Query, chance: random.Random, truth: Truth, begun_ms:
 
 
 def _times(query: Query, truth: Truth, begun_ms: int) -> list[int]:
-    """Timestamps that can be asked for."""
+    """Timestamps that can be asked for.
+
+    None where records were deleted: a broker looks for a time in one segment only, the first whose
+    largest timestamp is late enough, which may be that of a deleted record.
+    """
     if any(truth[topic].plan.is_compacted for topic in query.topics):
         return []
     partitions = [truth[topic].partitions[p] for topic, p in query.places]
+    if any(each.start for each in partitions):
+        return []
     times = {row.timestamp for each in partitions for row in each.uncommitted}
     if any(gaps(each) for each in partitions):
         times = {each for each in times if each < begun_ms}

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_formats.arrow.types import as_nullable
 from kafka_formats.avro.decode import decode
 from kafka_formats.avro.plan import resolve
 from kafka_formats.avro.projection import project
 from kafka_formats.avro.schema import Schema, parse_schema
 from kafka_formats.avro.types import arrow_type
 from kafka_formats.errors import SchemaError
-from kafka_formats.types import as_nullable
 from tests.formats.avro.payloads import Json, payload, schemas
 
 LINE = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from kafka_formats.arrays import without_first
+from kafka_formats.arrow.arrays import without_first
 from kafka_formats.errors import SchemaError
 from kafka_formats.json.ddl import parse_ddl
+from kafka_formats.json.decoder import decoder_for
 from kafka_formats.json.encode import encode
-from kafka_formats.json.reader import reader_for
 
 TYPE = parse_ddl("a int, s string, m map<string,double>, t timestamp, l array<struct<x int>>")
 
@@ -32,7 +32,7 @@ def test_microseconds_are_kept() -> None:
 def test_what_was_written_is_read_also_from_a_slice() -> None:
     rows = [{"a": i, "s": "x" * (i % 3), "l": [{"x": i}] * (i % 4)} for i in range(50)]
     values = pa.array(rows, TYPE).slice(7, 30)
-    assert reader_for(TYPE).decode(encode(values), 0).values.equals(values)
+    assert decoder_for(TYPE).decode(encode(values), 0).values.equals(values)
 
 
 def test_keys_of_maps_must_be_strings() -> None:

@@ -14,7 +14,7 @@ from kafka_formats.errors import SchemaError
 from kafka_formats.json.ddl import is_ddl, parse_ddl, to_ddl
 from kafka_formats.json.derive import derive_schema
 from kafka_formats.json.schema import check_part, check_written, type_of
-from kafka_formats.schema_text import SchemaText
+from kafka_formats.payload.schema_text import SchemaText
 
 STRING = {"type": "string"}
 

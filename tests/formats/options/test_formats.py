@@ -12,7 +12,7 @@ from kafka_formats.options.formats import (
     parse_write_formats,
 )
 from kafka_formats.options.option import Use
-from kafka_formats.settings import Format, Framing, Mode, SubjectNameStrategy
+from kafka_formats.options.settings import Format, Framing, Mode, SubjectNameStrategy
 from kafka_spark_source.options.names import by_key, check_names
 from tests.config_error import config_error
 

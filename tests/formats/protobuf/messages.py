@@ -10,8 +10,8 @@ from typing import Any
 
 from google.protobuf.message_factory import GetMessageClass
 
+from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf.descriptors import files_of, message_of
-from kafka_formats.schema_text import SchemaText
 
 
 def message_class(schema: SchemaText, name: str) -> Any:

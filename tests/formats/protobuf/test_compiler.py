@@ -8,8 +8,8 @@ import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
 from kafka_formats.errors import SchemaError
+from kafka_formats.payload.schema_text import DESCRIPTOR_SET, SchemaText
 from kafka_formats.protobuf.compiler import compiled
-from kafka_formats.schema_text import DESCRIPTOR_SET, SchemaText
 
 PART = 'syntax = "proto3"; package p; message Part { int32 x = 1; }'
 WHOLE = """

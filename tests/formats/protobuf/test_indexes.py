@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_formats.errors import PayloadError
-from kafka_formats.framing import GlueVersion
-from kafka_formats.protobuf.codec import PROTOBUF
+from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf.compiler import compiled
+from kafka_formats.protobuf.format import ProtobufFormat
 from kafka_formats.protobuf.indexes import GLUE, read_index, write_index
 from kafka_formats.protobuf.names import messages_in
-from kafka_formats.schema_text import SchemaText
+from kafka_formats.schema_ids.frames import GlueVersion
 
 
 def confluents(index: Sequence[int]) -> bytes:
@@ -95,15 +95,15 @@ OF_AWS = {
 def test_messages_of_awss_serializer(name: str, count: int) -> None:
     schema = SchemaText(SHOP, message=name)
     wanted = pa.struct({"id": pa.int64()})
-    readers = PROTOBUF.readers(schema, wanted, lambda _: SchemaText(SHOP))
-    reader = readers(GlueVersion(uuid.UUID(int=1)))
+    decoders = ProtobufFormat().decoders(schema, wanted, lambda _: SchemaText(SHOP))
+    decoder = decoders(GlueVersion(uuid.UUID(int=1)))
     payloads = [b"frame" + bytes.fromhex(each) for each in OF_AWS.values()] * count
-    found = reader.decode(pa.array(payloads, pa.binary()), 5)
+    found = decoder.decode(pa.array(payloads, pa.binary()), 5)
     assert found.is_broken.tolist() == [each != name for each in OF_AWS] * count
     place = [*OF_AWS].index(name)
     assert found.values[place].as_py() == {"id": 5}
     other = next(each for each in OF_AWS if each != name)
-    assert str(reader.explain(bytes.fromhex(OF_AWS[other]))) == f"it is a {other}, not a {name}"
+    assert str(decoder.explain(bytes.fromhex(OF_AWS[other]))) == f"it is a {other}, not a {name}"
 
 
 @given(st.integers(0, 2**31 - 1), st.binary(max_size=3))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf.descriptors import files_of, message_of
 from kafka_formats.protobuf.layout import BYTES, FIXED32, VARINT, Inner, Layout, layout_for, tag_of
 from kafka_formats.protobuf.plan import plan_for
 from kafka_formats.protobuf.types import message_type
-from kafka_formats.schema_text import SchemaText
 
 
 def layout_of(text: str) -> Layout | None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from kafka_formats.errors import SchemaError
+from kafka_formats.payload.schema_text import SchemaText, descriptor_set_text
 from kafka_formats.protobuf.compiler import compiled
 from kafka_formats.protobuf.descriptors import message_in, name_in
 from kafka_formats.protobuf.names import messages_in, name_meant
-from kafka_formats.schema_text import SchemaText, descriptor_set_text
 from tests.formats.protobuf.messages import descriptor_set
 
 FILES = {

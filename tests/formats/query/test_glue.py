@@ -14,12 +14,12 @@ import pytest
 
 from kafka_formats.errors import MalformedRecordError
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
-from kafka_formats.query.decoder import QueryFormats
-from kafka_formats.settings import Format, Framing, Mode
+from kafka_formats.options.settings import Format, Framing, Mode
+from kafka_formats.query.read import QueryFormats
 from tests.config_error import config_error
 from tests.fakes.glue import glue, version_id
 from tests.fakes.registry import FakeRegistry, registry
-from tests.formats.test_glue_framing import framed
+from tests.formats.schema_ids.test_glue import framed
 
 pytestmark = pytest.mark.usefixtures("aws")
 
@@ -153,7 +153,7 @@ def test_json_and_protobuf() -> None:
 
 
 def test_bombs_are_unpacked_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_formats.glue_framing.MAX_UNPACKED_BYTES", 100_000)
+    monkeypatch.setattr("kafka_formats.schema_ids.glue.MAX_UNPACKED_BYTES", 100_000)
     with registry(glue({"orders": [OLD]})) as fake:
         first = version_id("orders", 1)
         header = framed(b"", first, packed=True)[:18]

@@ -14,14 +14,14 @@ from confluent_kafka.schema_registry.protobuf import ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from kafka_formats.options.formats import PayloadOptions, WriteFormatOptions
-from kafka_formats.query.encoder import WrittenColumn, encoder_for
-from kafka_formats.registry import client as client_module
-from kafka_formats.schema_text import SchemaText, descriptor_set_text
-from kafka_formats.settings import Format, Framing
+from kafka_formats.options.settings import Format, Framing
+from kafka_formats.payload.schema_text import SchemaText, descriptor_set_text
+from kafka_formats.query.write import WrittenColumn, encoder_for
+from kafka_formats.registry.cache import cache_of
 from tests.config_error import config_error
 from tests.fakes.registry import FakeRegistry, Received, Reply, registry
 from tests.formats.protobuf.messages import descriptor_set, message_class
-from tests.formats.protobuf.test_files import FILES
+from tests.formats.protobuf.test_descriptors import FILES
 
 VALUE = pa.array([{"id": 5}], pa.struct({"id": pa.int64()}))
 ROWS = pa.RecordBatch.from_arrays([VALUE], ["value"])
@@ -59,7 +59,7 @@ class Subjects:
 @pytest.fixture(autouse=True)
 def _no_cache() -> Iterator[None]:
     yield
-    client_module._known_with.cache_clear()
+    cache_of.cache_clear()
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from kafka_formats.errors import NotFoundError, RegistryError
-from kafka_formats.registry.client import RegistryClient, _known_with
+from kafka_formats.registry.cache import cache_of
+from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.schemas import (
     NewSchema,
     Reference,
@@ -31,7 +32,7 @@ GUID = uuid.UUID("cc0e0e0e-53c1-4a1a-8f1a-000000000001")
 def registry() -> Iterator[FakeRegistry]:
     with running() as running_registry:
         yield running_registry
-    _known_with.cache_clear()
+    cache_of.cache_clear()
 
 
 def client(registry: FakeRegistry, **values: Any) -> RegistryClient:

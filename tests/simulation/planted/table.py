@@ -107,9 +107,9 @@ FAULTS: Final = (
     ),
     Planted(
         "the position moves to the end of the range after any batch",
-        f"{_CLIENT}/consumer/fetch.py",
-        "self._position, self._epoch = found.position, found.epoch",
-        "self._position, self._epoch = self._wanted.until_offset, found.epoch",
+        f"{_CLIENT}/consumer/fetch_position.py",
+        "self.rest = self.rest._replace(from_offset=found.position)",
+        "self.rest = self.rest._replace(from_offset=self.rest.until_offset)",
     ),
     Planted(
         "a range of several is done after its first response",
@@ -178,8 +178,8 @@ FAULTS: Final = (
     Planted(
         "lost records are passed over without a word",
         f"{_SOURCE}/reading/data_loss.py",
-        "    if fail_on_data_loss:\n",
-        "    if error.reason:\n        return\n    if fail_on_data_loss:\n",
+        "    if fail_on_data_loss:\n        return loss\n",
+        "    if fail_on_data_loss and not loss.reason:\n        return loss\n",
     ),
     # --- Writing
     Planted(
@@ -242,8 +242,8 @@ FAULTS: Final = (
     Planted(
         "a decided micro-batch is written again",
         f"{_SOURCE}/writing/exactly_once.py",
-        "        if self.claim.is_done(task):\n",
-        "        if self.claim.is_done(task) and task.partition < 0:\n",
+        "        if self.prefix.action(task) is Action.SKIP:\n",
+        "        if self.prefix.action(task) is Action.SKIP and task.partition < 0:\n",
     ),
     Planted(
         "a decision is taken for carried out",

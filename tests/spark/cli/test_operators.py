@@ -25,6 +25,7 @@ from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.transactions import opened, soon, transactional
 from tests.spark.lag.prometheus_text import parse
 from tests.spark.tools.test_checkpoints import write_batch
+from tests.times import shorten
 
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
 
@@ -43,7 +44,7 @@ def cluster() -> Iterator[ScriptedCluster]:
 def servers(cluster: ScriptedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Its address, without a configuration of the user's."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
-    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 10)
+    shorten(monkeypatch, topic_grace_ms=10)
     return ",".join(map(str, cluster.bootstrap_servers))
 
 
@@ -229,7 +230,7 @@ def test_txn(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
-    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 10)
+    shorten(monkeypatch, topic_grace_ms=10)
     with transactional() as (cluster, client):
         opened(client, b"a", b"b", name="copy-3-0")
         given = ["-b", ",".join(map(str, cluster.bootstrap_servers))]

@@ -12,13 +12,14 @@ from kafka_spark_source.lag.checkpoint import QueryLag, checkpoint_lag
 from kafka_spark_source.lag.measured import MeasuredLag
 from kafka_spark_source.tools.checkpoints import Checkpoint, MicroBatch
 from tests.fakes.cluster import ScriptedCluster
+from tests.times import shorten
 
 FIRST, SECOND, THIRD = (TopicPartition("t", number) for number in range(3))
 
 
 @pytest.fixture(autouse=True)
 def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 10)
+    shorten(monkeypatch, topic_grace_ms=10)
 
 
 def lag(cluster: ScriptedCluster, *batches: MicroBatch) -> QueryLag:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_formats.options.formats import FormatOptions, PayloadOptions, WriteFormatOptions
-from kafka_formats.settings import Format, Framing, Mode
+from kafka_formats.options.settings import Format, Framing, Mode
 from kafka_spark_source.options.functions import Arguments, parse_decoding, parse_encoding
 from tests.config_error import config_error
 

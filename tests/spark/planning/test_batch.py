@@ -257,9 +257,16 @@ def test_predicates_skip_partitions_and_offsets() -> None:
 
 
 def test_a_time_after_all_records_leaves_nothing_to_read() -> None:
-    listed = {T0: {EARLIEST: 5, LATEST: 10, 7: NONE}}
+    listed = {T0: {EARLIEST: 0, LATEST: 10, 7: NONE}}
     planned = plan_of(FROM_EARLIEST, TO_LATEST, listed, predicates=Predicates(since_ms=7))
     assert ranges_of(planned) == ()
+
+
+def test_where_records_were_deleted_a_broker_may_not_find_those_of_a_time() -> None:
+    """It looks into the first segment with a late enough timestamp, of a deleted record too."""
+    listed = {T0: {EARLIEST: 5, LATEST: 10, 7: NONE}}
+    planned = plan_of(FROM_EARLIEST, TO_LATEST, listed, predicates=Predicates(since_ms=7))
+    assert ranges_of(planned) == (OffsetRange(T0, EARLIEST, LATEST),)
 
 
 LOST = [

@@ -8,7 +8,7 @@ from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.planning.rate_limits import Offsets
 from kafka_spark_source.planning.stream import (
     AvailableNowError,
-    LogEndOffsets,
+    LogSnapshot,
     StreamPlan,
     check_available_now,
     deleted,
@@ -113,7 +113,7 @@ def test_deleted_partitions_are_named_in_order() -> None:
     ids=["no partitions", "in part", "completely", "truncated", "new partition"],
 )
 def test_available_now_can_reach_its_target(end: Offsets, target: Offsets, now: Offsets) -> None:
-    check_available_now(end, target, LogEndOffsets(now, ["another"]))
+    check_available_now(end, target, LogSnapshot(1, now, ["another"]))
 
 
 MISMATCHED = "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_END_OFFSET_AND_PREFETCHED"
@@ -162,7 +162,7 @@ def test_lost_records_fail_an_available_now_run(
 ) -> None:
     end, target, now = offsets
     with pytest.raises(AvailableNowError) as caught:
-        check_available_now(end, target, LogEndOffsets(now, ()))
+        check_available_now(end, target, LogSnapshot(1, now, ()))
     assert str(caught.value) == (
         f"[{condition}] Some of partitions in Kafka topic(s) {what} during running query with "
         "Trigger.AvailableNow. The error could be transient - restart your query: "
@@ -174,4 +174,4 @@ def test_lost_records_fail_an_available_now_run(
 def test_a_re_created_topic_fails_an_available_now_run() -> None:
     offsets = {T1: 5, T0: 5, U0: 5}
     with pytest.raises(AvailableNowError, match=r"LOST_TOPIC_.* of t-0, t-1 were deleted and re-"):
-        check_available_now(offsets, offsets, LogEndOffsets(dict.fromkeys(offsets, 99), ["t"]))
+        check_available_now(offsets, offsets, LogSnapshot(1, dict.fromkeys(offsets, 99), ["t"]))

@@ -14,6 +14,7 @@ from kafka_spark_source.reading.assignment import Assignment, resolve
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.reading import one_partition
+from tests.times import shorten
 
 T0, T1, U0 = (TopicPartition(t, p) for t, p in [("t", 0), ("t", 1), ("u", 0)])
 GONE = TopicPartition("gone", 0)
@@ -72,7 +73,7 @@ def test_a_topic_that_is_named_must_exist() -> None:
     ids=["subscribe", "subscribePattern"],
 )
 def test_a_known_topic_may_be_gone(strategy: Strategy, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 20)
+    shorten(monkeypatch, topic_grace_ms=20)
     with one_partition() as (_, client):
         found = resolve(client, strategy, Deadline.after(10_000), known=["gone"])
         assert found.assigned == found.existing == {T0}
@@ -89,7 +90,7 @@ def test_a_topic_that_brokers_may_lack_is_not_waited_for(strategy: Strategy) -> 
 
 
 def test_a_known_topic_does_not_excuse_an_unknown_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 20)
+    shorten(monkeypatch, topic_grace_ms=20)
     with one_partition() as (_, client):
         with pytest.raises(BrokerError, match="'nowhere' of the option 'subscribe'"):
             resolve(client, Subscribe(("nowhere", "gone")), Deadline.after(10_000), ["gone"])

@@ -14,9 +14,29 @@ from kafka_protocol.client.consumer.errors import (
 )
 from kafka_protocol.errors import DataLossError
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
-from kafka_spark_source.reading.data_loss import range_after_loss
+from kafka_spark_source.planning.stream import deleted
+from kafka_spark_source.reading.data_loss import raise_early, range_after_loss, refusal
 
 PARTITION = TopicPartition("t", 0)
+
+
+def test_a_loss_is_a_refusal_or_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    loss = deleted([PARTITION])
+    with caplog.at_level(logging.WARNING):
+        assert refusal(loss, fail_on_data_loss=True) is loss
+        assert caplog.text == ""
+        assert refusal(loss, fail_on_data_loss=False) is None
+    assert "t-0 have been deleted. Going on without them" in caplog.text
+
+
+def test_a_loss_that_is_raised_early_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    losses = [deleted([PARTITION]), deleted([])]
+    with caplog.at_level(logging.WARNING), pytest.raises(DataLossError) as caught:
+        raise_early(losses, fail_on_data_loss=True)
+    assert caught.value is losses[0]
+    raise_early(losses, fail_on_data_loss=False)
+    raise_early([], fail_on_data_loss=True)
+    assert caplog.text == ""
 
 
 def test_an_offset_out_of_range_is_raised_with_a_condition() -> None:

@@ -138,7 +138,7 @@ def test_fault_23_a_topic_is_deleted_before_a_task(
             else:
                 with caplog.at_level(logging.WARNING):
                     assert task.rows() == []
-                assert "t-0 is unknown to the brokers" in caplog.text
+                assert "t-0 is unknown to every broker" in caplog.text
 
 
 def test_fault_23_a_deadline_during_metadata_keeps_the_cause() -> None:

@@ -151,7 +151,7 @@ def test_fault_23_a_topic_is_deleted_during_a_trigger(
     with streaming(*IN_THREE, **GO_ON) as (cluster, query):
         query.trigger(moment, lambda: cluster.topics.pop("t"))
         assert query.checkpoint.rows == []
-        assert "t-0 is unknown to the brokers" in caplog.text
+        assert "t-0 is unknown to every broker" in caplog.text
         assert query.trigger() is None
 
 

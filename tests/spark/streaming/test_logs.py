@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from kafka_protocol.client.clock import Deadline, sleep_ms
-from kafka_protocol.client.consumer import topic_identity
+from kafka_protocol.client.config.times import Times
 from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -26,6 +26,7 @@ from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.stream_loss import with_topic_id
+from tests.times import shorten
 
 T0, T1, U0 = (TopicPartition(t, p) for t, p in [("t", 0), ("t", 1), ("u", 0)])
 ANY = SubscribePattern(".")
@@ -53,7 +54,7 @@ def logs_of(
 
 def ends(logs: StreamLogs, *known: TopicPartition) -> tuple[Offsets, set[str]]:
     """The ends of the logs, and the re-created topics."""
-    latest, recreated = logs.latest_offsets({*known}, soon())
+    _, latest, recreated = logs.latest_offsets({*known}, soon())
     return latest, {*recreated}
 
 
@@ -66,6 +67,34 @@ def test_the_ends_are_requested_each_time() -> None:
         assert ends(logs) == ({T0: 2, T1: 0}, set())
         cluster.append(T0, b"c")
         assert ends(logs, T0, T1) == ({T0: 3, T1: 0}, set())
+
+
+def test_the_version_changes_with_the_ends_only() -> None:
+    with logs_of() as (cluster, logs):
+        known = {T0, T1}
+
+        def version() -> int:
+            return logs.latest_offsets({*known}, soon()).version  # each time another set
+
+        first = version()
+        assert version() == first
+        cluster.append(T0, b"c")
+        second = version()
+        logs.invalidate_partitions()
+        assert first < second == version()
+        cluster.add_topic("u")
+        logs.invalidate_partitions()
+        assert version() > second
+
+
+def test_the_version_changes_when_all_partitions_go() -> None:
+    with logs_of(SubscribePattern("t"), topic_propagation_max_ms=0) as (cluster, logs):
+        before = logs.latest_offsets(frozenset(), soon())
+        del cluster.topics["t"]
+        logs.invalidate_partitions()
+        after = logs.latest_offsets(frozenset(), soon())
+        assert (before.ends, after.ends) == ({T0: 2, T1: 0}, {})
+        assert after.version > before.version
 
 
 def test_fault_36_read_committed_ends_at_the_last_stable_offset() -> None:
@@ -109,7 +138,7 @@ def test_new_topics_are_found_after_a_second() -> None:
 
 
 def test_a_named_topic_must_exist_when_a_query_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 20)
+    shorten(monkeypatch, topic_grace_ms=20)
     with logs_of(Subscribe(("t", "u"))) as (_, logs):
         with pytest.raises(BrokerError, match="Cannot read topic 'u' of the option 'subscribe'"):
             logs.initial_assignment(soon())
@@ -220,7 +249,7 @@ def test_fault_23_a_topic_that_stays_unknown_is_deleted(known: set[TopicPartitio
 def test_fault_23_a_topic_that_every_broker_lacks_is_deleted(strategy: Strategy) -> None:
     """Its id was known, so no broker can lack it because the topic is new."""
     with (
-        logs_of(strategy, nodes=3, **PATIENT) as (cluster, logs),
+        logs_of(strategy, nodes=3, times=Times(), **PATIENT) as (cluster, logs),
         sleeps_take_no_time(),
     ):
         cluster.add_topic("u")
@@ -266,7 +295,7 @@ def test_fault_22_waiting_for_metadata_uses_up_no_deadline() -> None:
         sleeps_take_no_time(),
     ):
         unseen = TopicPartition("t", 7)
-        latest, _ = logs.latest_offsets({T0, T1, unseen}, Deadline.after(3_000))
+        latest = logs.latest_offsets({T0, T1, unseen}, Deadline.after(3_000)).ends
         assert latest == {T0: 2, T1: 0}
 
 
@@ -286,15 +315,15 @@ def test_fault_22_a_topic_is_missing_while_one_is_recreated() -> None:
 
 def test_fault_23_a_deleted_topic_is_not_waited_for_again() -> None:
     with logs_of(topic_propagation_max_ms=60_000) as (cluster, logs):
-        latest, recreated = logs.latest_offsets({T0, T1, U0}, soon(), gone={U0})
+        _, latest, recreated = logs.latest_offsets({T0, T1, U0}, soon(), gone={U0})
         assert (latest, [*recreated]) == ({T0: 2, T1: 0}, [])
         cluster.add_topic("u")
         logs.invalidate_partitions()
-        assert logs.latest_offsets({T0, T1, U0}, soon(), gone={U0}).latest == {T0: 2, T1: 0, U0: 0}
+        assert logs.latest_offsets({T0, T1, U0}, soon(), gone={U0}).ends == {T0: 2, T1: 0, U0: 0}
 
 
 def test_fault_23_an_unread_topic_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_protocol.client.consumer.list_offsets.TOPIC_GRACE_MS", 50)
+    shorten(monkeypatch, topic_grace_ms=50)
     with logs_of(topic_propagation_max_ms=60_000) as (cluster, logs):
         cluster.add_topic("u")
         ends(logs, T0)
@@ -304,7 +333,7 @@ def test_fault_23_an_unread_topic_is_not_waited_for(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.usefixtures("partitions_are_never_fresh")
 def test_fault_23_a_named_topic_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 50)
+    shorten(monkeypatch, topic_grace_ms=50)
     with logs_of(Subscribe(("t", "u"))) as (cluster, logs):
         cluster.add_topic("u")
         assert ends(logs, T0, T1, U0)[0].keys() == {T0, T1, U0}
@@ -364,13 +393,13 @@ def test_fault_24_a_deleted_topic_is_recreated_later() -> None:
         del cluster.topics["t"]
         assert ends(logs, T0, T1) == ({}, set())
         cluster.add_topic("t")
-        latest, recreated = logs.latest_offsets({T0, T1}, soon(), gone={T0, T1})
+        _, latest, recreated = logs.latest_offsets({T0, T1}, soon(), gone={T0, T1})
         assert (latest, [*recreated]) == ({T0: 0}, ["t"])
 
 
 @pytest.mark.usefixtures("partitions_are_never_fresh")
 def test_fault_24_a_replaced_id_is_never_believed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topic_identity, "_RECREATED_AFTER_MS", 0)
+    shorten(monkeypatch, topic_changed_ms=0)
     with logs_of() as (cluster, logs):
         ends(logs, T0, T1)
         replaced = cluster.topics["t"].topic_id
@@ -384,7 +413,7 @@ def test_fault_24_a_replaced_id_is_never_believed_again(monkeypatch: pytest.Monk
 @pytest.mark.usefixtures("partitions_are_never_fresh")
 def test_fault_24_an_old_id_of_a_stale_broker_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     """Metadata that is older than the query contains the id of the old topic."""
-    monkeypatch.setattr(topic_identity, "_RECREATED_AFTER_MS", 0)
+    shorten(monkeypatch, topic_changed_ms=0)
     with logs_of() as (cluster, logs):
         older = cluster.topics["t"].topic_id
         cluster.add_topic("t", 2)

@@ -221,7 +221,8 @@ def test_a_micro_batch_starts_where_the_last_ended(cluster: ScriptedCluster, que
     assert run(batches, end) == (end, [])
     append(cluster, T1, 2)
     assert run(batches, end) == ({T0: 5, T1: 4}, [(T1, 2, 4)])
-    assert batches.latest == {T0: 5, T1: 4}
+    assert batches.latest is not None
+    assert batches.latest.ends == {T0: 5, T1: 4}
 
 
 def test_a_later_micro_batch_reads_the_same_again(cluster: ScriptedCluster, query: Query) -> None:

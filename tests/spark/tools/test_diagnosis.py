@@ -26,6 +26,7 @@ from kafka_spark_source.tools.findings import Finding, Result
 from tests.fakes import faults
 from tests.fakes.broker import Handler
 from tests.fakes.cluster import ScriptedCluster
+from tests.times import shorten
 
 PARTITION = TopicPartition("t", 0)
 READS = Job(reads=("t",))
@@ -280,7 +281,7 @@ def test_groups(cluster: ScriptedCluster, code: int, result: Result, detail: str
 def test_a_topic_that_is_missing_ends_its_steps_only(
     cluster: ScriptedCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 10)
+    shorten(monkeypatch, topic_grace_ms=10)
     found = found_in(cluster, Job(reads=("nowhere", "t")))
     assert (found["topic"].subject, found["topic"].result) == ("nowhere", Result.BAD)
     assert found["fetch"].result is Result.GOOD
@@ -294,7 +295,7 @@ def test_a_topic_that_cannot_be_read(cluster: ScriptedCluster) -> None:
 
 
 def test_the_log_of_decisions(cluster: ScriptedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 10)
+    shorten(monkeypatch, topic_grace_ms=10)
     missing = found_in(cluster, Job(commit_log="none"))["commit log"]
     assert (missing.result, "needs CREATE" in missing.detail) == (Result.UNKNOWN, True)
     single = found_in(cluster, Job(commit_log="t"))["commit log"]

@@ -11,6 +11,7 @@ from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.planning.positions import Ago, BeforeLatest, Bound, Timestamp
 from kafka_spark_source.tools.positions import locate, parse_position, partitions_of
 from tests.fakes.cluster import ScriptedCluster
+from tests.times import shorten
 
 FIRST = TopicPartition("t", 0)
 SECOND = TopicPartition("t", 1)
@@ -66,7 +67,7 @@ def test_offsets_stay_within_the_log(text: str, expected: tuple[int, int]) -> No
 
 
 def test_a_topic_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 10)
+    shorten(monkeypatch, topic_grace_ms=10)
     with ScriptedCluster() as cluster:
         client = cluster.client()
         with pytest.raises(BrokerError, match=r"Metadata of the topic 'none'.*UNKNOWN_TOPIC"):

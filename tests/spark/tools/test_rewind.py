@@ -24,6 +24,7 @@ from kafka_spark_source.tools.rewind import (
 )
 from tests.fakes.cluster import ScriptedCluster
 from tests.spark.tools.test_checkpoints import write_batch
+from tests.times import shorten
 
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
 OLD = 1_000_000_000
@@ -31,7 +32,7 @@ OLD = 1_000_000_000
 
 @pytest.fixture(autouse=True)
 def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 10)
+    shorten(monkeypatch, topic_grace_ms=10)
 
 
 @pytest.fixture

@@ -27,13 +27,14 @@ from kafka_spark_source.writing.decisions import Decision, MicroBatch, TaskWrite
 from tests.fakes.reading import PARTITION
 from tests.fakes.transactions import TransactionalCluster, opened, soon
 from tests.spark.writing.test_commit_log import LOG, config_of
+from tests.times import shorten
 
 NO_LOG = "no-such-log"
 
 
 @pytest.fixture(autouse=True)
 def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_protocol.client.cluster.cluster.TOPIC_GRACE_MS", 10)
+    shorten(monkeypatch, topic_grace_ms=10)
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def client(cluster: TransactionalCluster) -> Iterator[Cluster]:
 def decide(cluster: TransactionalCluster, prefix: str) -> tuple[CommitLog, Decision]:
     """A decision that is not carried out."""
     log = CommitLog(config_of(cluster), Identity(prefix, LOG))
-    decision = Decision(log.claim(), MicroBatch("q", 1), (TaskWrite(0, 1),))
+    decision = Decision(log.take_over(), MicroBatch("q", 1), (TaskWrite(0, 1),))
     log.decide(decision)
     return log, decision
 

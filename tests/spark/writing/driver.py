@@ -13,10 +13,11 @@ from kafka_protocol.client.pool import close_shared_clusters
 from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.partitioners import DEFAULT
 from kafka_spark_source.options.write import Identity
+from kafka_spark_source.writing.claimed_prefix import ClaimedPrefix
 from kafka_spark_source.writing.commit_log import CommitLog
 from kafka_spark_source.writing.decisions import MicroBatch
 from kafka_spark_source.writing.delivery import TaskAttempt, Written
-from kafka_spark_source.writing.exactly_once import Claim, ExactlyOnce, claim
+from kafka_spark_source.writing.exactly_once import ExactlyOnce, claim_prefix
 from tests.fakes.cluster import NEWEST
 from tests.fakes.transactions import State, TransactionalCluster, committed_values
 
@@ -40,12 +41,12 @@ class Spark:
         )
         self.rows = RowWriter(COLUMNS, "t", DEFAULT, self.config)
 
-    def plan(self) -> Claim:
-        return claim(self.config, IDENTITY)
+    def plan(self) -> ClaimedPrefix:
+        return claim_prefix(self.config, IDENTITY)
 
     def task(
         self,
-        claimed: Claim,
+        claimed: ClaimedPrefix,
         number: int,
         partition: int,
         values: Sequence[bytes],
@@ -55,7 +56,7 @@ class Spark:
         delivery = ExactlyOnce(self.rows, IDENTITY, claimed)
         return delivery.write(iter([rows(*values)]), task)
 
-    def tasks(self, claimed: Claim, number: int, rows: Rows) -> list[Written]:
+    def tasks(self, claimed: ClaimedPrefix, number: int, rows: Rows) -> list[Written]:
         return [self.task(claimed, number, place, each) for place, each in enumerate(rows)]
 
     def commit(self, written: Sequence[Written]) -> None:

@@ -48,7 +48,7 @@ def log_of(cluster: TransactionalCluster, prefix: str = "p", **options: str) -> 
 
 def decided(log: CommitLog, number: int, tasks: int = 1) -> Decision:
     writes = tuple(TaskWrite(task, number) for task in range(tasks))
-    decision = Decision(log.claim(), MicroBatch("q", number), writes)
+    decision = Decision(log.take_over(), MicroBatch("q", number), writes)
     log.decide(decision)
     return decision
 
@@ -94,10 +94,10 @@ def test_writers_share_a_topic(cluster: TransactionalCluster) -> None:
 
 def test_a_replaced_driver_decides_nothing(cluster: TransactionalCluster) -> None:
     log = log_of(cluster)
-    old = log.claim()
+    old = log.take_over()
     decision = decided(log, 1)
     with pytest.raises(TransactionFencedError):
-        log.decide(replace(decision, claim=old))
+        log.decide(replace(decision, driver_transaction=old))
     assert last(log) == (decision, False)
 
 
@@ -160,7 +160,7 @@ def test_a_decision_behind_an_open_transaction(
 ) -> None:
     """A snapshot is written meanwhile, and leaves the open transaction to be folded again."""
     late = log_of(cluster, "late")
-    claim = late.claim()
+    claim = late.take_over()
     producer = Producer(late._cluster, claim)
     decision = Decision(claim, MicroBatch("q", 1), (TaskWrite(0, 1),))
     late._write(producer, b"decided late", decision.to_json()[0])
@@ -192,7 +192,7 @@ def test_a_claim_reads_little_of_a_long_log(cluster: TransactionalCluster) -> No
     read = []
     for number in range(20):
         for log in logs:
-            log.claim()
+            log.take_over()
             log.last_decision()
             read.append(offsets_read(cluster))
             log.note_done(decided(log, number))

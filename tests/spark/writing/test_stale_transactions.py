@@ -17,7 +17,7 @@ from kafka_protocol.messages.list_transactions import ListTransactionsRequest
 from kafka_spark_source.options.write import Identity
 from kafka_spark_source.writing.decisions import MicroBatch
 from kafka_spark_source.writing.delivery import TaskAttempt
-from kafka_spark_source.writing.exactly_once import ExactlyOnce, claim
+from kafka_spark_source.writing.exactly_once import ExactlyOnce, claim_prefix
 from tests.fakes.transactions import opened
 from tests.spark.writing.driver import IDENTITY, LOG, Spark, flat, rows, rows_of, scripted
 
@@ -133,7 +133,7 @@ def test_a_prefix_is_no_pattern(spark: Spark) -> None:
     client = shared_cluster(spark.config)
     for name in ("a.b-0-0", "axb-0-0"):
         opened(client, b"a", name=name)
-    claim(spark.config, Identity("a.b", LOG))
+    claim_prefix(spark.config, Identity("a.b", LOG))
     assert spark.open() == ["axb-0-0"]
 
 

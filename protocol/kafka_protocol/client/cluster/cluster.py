@@ -46,10 +46,6 @@ from kafka_protocol.topic_partition import TopicPartition
 
 T = TypeVar("T")
 
-# How long a topic may be unknown before it counts as missing, in ms: brokers learn of a new topic,
-# and elect its leaders, within a second or two.
-TOPIC_GRACE_MS = 3_000
-
 
 class Cluster:
     """A cluster, reached through its bootstrap servers. Not thread-safe."""
@@ -118,7 +114,7 @@ class Cluster:
         may_lack: Collection[str] = (),
         create: bool = False,
     ) -> dict[str, Topic]:
-        """Request topics until none has a retriable error, or for TOPIC_GRACE_MS.
+        """Request topics until none has a retriable error, or for a while (`Times`).
 
         Some brokers do not know a new topic yet, or it has no leader yet. At least half of the time
         until `deadline` is left then. Topics that the brokers `may_lack` may be unknown. `create`
@@ -131,8 +127,9 @@ class Cluster:
             BrokerConnectionError, KafkaTimeoutError: As from `topics`.
         """
         topics = self.topics(names, deadline, create=create)
-        grace = deadline.capped_at(min(TOPIC_GRACE_MS, deadline.remaining_ms / 2))
-        retry = Retry(self.config, grace, TOPIC_GRACE_MS)
+        grace_ms = self.config.times.topic_grace_ms
+        grace = deadline.capped_at(min(grace_ms, deadline.remaining_ms / 2))
+        retry = Retry(self.config, grace, grace_ms)
         while unsettled := [t for t in topics.values() if is_unsettled(t, may_lack)]:
             try:
                 retry.wait_if_retriable(BrokerError(unsettled[0].error_code, "Metadata"))

@@ -24,6 +24,7 @@ from kafka_protocol.client.config.option import (
 )
 from kafka_protocol.client.config.producer_options import read_acks, read_codec, read_gzip_level
 from kafka_protocol.client.config.security_options import SecurityOptions
+from kafka_protocol.client.config.times import Times
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.messages.fetch import ISOLATION_LEVELS
 from kafka_protocol.messages.produce import ACKS_ALL
@@ -91,6 +92,7 @@ class ClientConfig:
         "client.id", str, "pykafka", "The client's name in the brokers' logs and quotas."
     )
     security: SecurityOptions = SecurityOptions()
+    times: Times = Times()
     client_rack: str = option(
         "client.rack",
         str.strip,

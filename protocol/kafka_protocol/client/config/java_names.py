@@ -5,11 +5,11 @@ Jobs written for the JVM connector still set these options. No I/O.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from kafka_protocol.client.config.security_options import CONVERT_KEY_STORE, CONVERT_TRUST_STORE
+from kafka_protocol.nearest_name import did_you_mean
 
 # These tune parts of the Java producer that do not exist here: its buffer, its adaptive
 # partitioner, the age of its metadata. The sink itself reads the names of serializers and
@@ -96,6 +96,5 @@ def refusal(name: str, known: Iterable[str]) -> str:
             f"Option 'kafka.{name}' is not supported: name a Python function that returns a token "
             "in kafka.sasl.oauthbearer.token.callback"
         )
-    nearest = difflib.get_close_matches(name, [*known, *WITHOUT_EFFECT], n=1)
-    hint = f"; did you mean 'kafka.{nearest[0]}'?" if nearest else ""
-    return f"Option 'kafka.{name}' is not known{hint}"
+    shown = {each: f"kafka.{each}" for each in (*known, *WITHOUT_EFFECT)}
+    return f"Option 'kafka.{name}' is not known{did_you_mean(name, shown, before='; ')}"

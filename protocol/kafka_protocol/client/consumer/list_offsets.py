@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from kafka_protocol.client.broker.broker import Broker, SentRequest
 from kafka_protocol.client.clock import Deadline, Retry
-from kafka_protocol.client.cluster.cluster import TOPIC_GRACE_MS, Cluster
+from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.exchange import Leaders, exchange, group_by_leader
 from kafka_protocol.client.consumer.stale_leaders import is_lower_than_before, superseded
 from kafka_protocol.client.consumer.topic_identity import is_unknown_topic
@@ -59,14 +59,15 @@ def list_offsets(
         is the last stable offset under isolation.level=read_committed.
 
     Raises:
-        BrokerError: A partition is unknown for TOPIC_GRACE_MS, the principal may not read it, or it
+        BrokerError: A partition stays unknown, the principal may not read it, or it
             stays without a leader.
         BrokerConnectionError, KafkaTimeoutError: A leader cannot be reached.
         UnsupportedVersionError: A leader is too old for such a position.
     """
     found: dict[TopicPartition, int] = {}
     retry = Retry(cluster.config, deadline, cluster.config.connection_setup_timeout_ms)
-    grace = Retry(cluster.config, deadline.capped_at(TOPIC_GRACE_MS), TOPIC_GRACE_MS)
+    grace_ms = cluster.config.times.topic_grace_ms
+    grace = Retry(cluster.config, deadline.capped_at(grace_ms), grace_ms)
     last = retry
     while missing := {tp: position for tp, position in positions.items() if tp not in found}:
         failures: dict[TopicPartition, KafkaError] = {}
@@ -167,6 +168,13 @@ def can_retry_read(error: KafkaError) -> bool:
     )
 
 
+class PolledOffsets(NamedTuple):
+    """Offsets, not to be changed. One poll's offsets with the same version are the same."""
+
+    version: int
+    offsets: Mapping[TopicPartition, int]
+
+
 class OffsetsPoll:
     """Lists the same positions, as for `list_offsets`, again and again, at little cost.
 
@@ -178,13 +186,13 @@ class OffsetsPoll:
         self._positions = positions
         self._requests: dict[int, _LeaderRequest] | None = None
         self._responses: list[ListOffsetsResponse] = []
-        self._found: dict[TopicPartition, int] = {}
+        self._polled = PolledOffsets(0, {})
 
     def __repr__(self) -> str:
         return f"<OffsetsPoll of {len(self._positions)} partitions>"
 
-    def poll(self, deadline: Deadline) -> Mapping[TopicPartition, int]:
-        """The offset of each partition now; not to be changed.
+    def poll(self, deadline: Deadline) -> PolledOffsets:
+        """The offset of each partition now.
 
         Raises:
             KafkaError: As from `list_offsets`, but an unknown partition is not waited for.
@@ -195,7 +203,7 @@ class OffsetsPoll:
         results = _exchange(self._cluster, self._requests, failures, deadline)
         responses = [response for _, _, response in results]
         if not failures and _are_same(responses, self._responses):
-            return self._found
+            return self._polled
         found: dict[TopicPartition, int] = {}
         for request, broker, response in results:
             _sort_results(response, broker, request.positions, found, failures)
@@ -207,15 +215,20 @@ class OffsetsPoll:
             if unknown := [error for error in failures.values() if is_unknown_topic(error)]:
                 raise unknown[0]
             missing = {tp: at for tp, at in self._positions.items() if tp not in found}
-            return found | list_offsets(self._cluster, missing, deadline)
-        lower = {tp for tp, offset in found.items() if offset < self._found.get(tp, offset)}
+            return self._next(found | list_offsets(self._cluster, missing, deadline))
+        before = self._polled.offsets
+        lower = {tp for tp, offset in found.items() if offset < before.get(tp, offset)}
         if lower:
             # By a broker that was the leader, or the log was truncated: ask as for the first time.
             self._requests, responses = None, []
             again = {tp: self._positions[tp] for tp in lower}
             found |= list_offsets(self._cluster, again, deadline)
-        self._responses, self._found = responses, found
-        return found
+        self._responses = responses
+        return self._next(found)
+
+    def _next(self, offsets: Mapping[TopicPartition, int]) -> PolledOffsets:
+        self._polled = PolledOffsets(self._polled.version + 1, offsets)
+        return self._polled
 
 
 def _are_same(

@@ -1,9 +1,8 @@
 """Whether a topic still exists, and is still the topic that a read began with.
 
-Brokers learn of created and deleted topics at different times, so one response proves nothing. A
-topic is gone when its id was known and every broker lacks it (`deleted_topics`), or when it is
-unknown for topic.metadata.propagation.max.ms; it is re-created when several responses in a row, for
-a second, have another id.
+Sends what is needed to know, waits, and raises; `topic_watch` decides. A topic is gone when its id
+was known and no broker knows it (`deleted_topics`), or when it is unknown for
+topic.metadata.propagation.max.ms; it is re-created when responses have another id for a while.
 """
 
 from __future__ import annotations
@@ -11,14 +10,22 @@ from __future__ import annotations
 import uuid
 from typing import Final
 
-from kafka_protocol.client.clock import Deadline, Retry
+from kafka_protocol.client.clock import Deadline, monotonic_ms, pause_before_retry
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.metadata import Topic, has_topic_id
-from kafka_protocol.client.consumer.deleted_topics import DeletedTopics
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.consumer.deleted_topics import unknown_to_all
 from kafka_protocol.client.consumer.errors import TopicGoneError
+from kafka_protocol.client.consumer.topic_watch import Event, TopicWatch, Verdict
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError
 from kafka_protocol.primitives import ZERO_UUID
 from kafka_protocol.topic_partition import TopicPartition
+
+_GONE: Final = {
+    Verdict.RECREATED: "was deleted and its topic re-created",
+    Verdict.DELETED: "is unknown to every broker, so it was deleted",
+    Verdict.UNKNOWN_TOO_LONG: "is unknown to the brokers for {unknown_ms} ms, so it was deleted",
+}
 
 _UNKNOWN: Final = frozenset(
     {
@@ -28,39 +35,13 @@ _UNKNOWN: Final = frozenset(
     }
 )
 
-# How many responses in a row must have another topic id, and for how long. A cache, or one broker
-# for a moment, may be older than the id.
-_RESPONSES_WITH_ANOTHER_ID: Final = 3
-_RECREATED_AFTER_MS: Final = 1_000
-
 
 class AnotherTopicError(KafkaError):
     """Metadata has another topic id than the read: one of the two is stale."""
 
 
-class AnotherIdCounter:
-    """Counts metadata responses in a row with another topic id, until that id is believed.
-
-    From the first of them to the last, at least a second has to pass.
-    """
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        """Note a response with the expected id."""
-        self._count = 0
-
-    def add(self) -> bool:
-        """Note a response with another id; returns whether that id is believed now."""
-        if self._count == 0:
-            self._not_before = Deadline.after(_RECREATED_AFTER_MS)
-        self._count += 1
-        return self._count >= _RESPONSES_WITH_ANOTHER_ID and self._not_before.has_passed
-
-
 class TopicIdentity:
-    """The expected id of the topic of one read, and for how long brokers have contradicted it.
+    """The expected id of the topic of one read, and what brokers say about it.
 
     With None or ZERO_UUID, the first id in metadata is expected.
     """
@@ -69,15 +50,13 @@ class TopicIdentity:
         self, cluster: Cluster, topic_partition: TopicPartition, topic_id: uuid.UUID | None
     ) -> None:
         self.topic_id = topic_id or ZERO_UUID
-        self._config = cluster.config
+        self._cluster = cluster
         self._topic_partition = topic_partition
-        self._another_id = AnotherIdCounter()
-        self._deleted = DeletedTopics(cluster)
-        self._retry: Retry | None = None
-        self._is_last_try = False
+        self._watch = new_watch(cluster.config)
+        self._failures = 0
 
     def __repr__(self) -> str:
-        return f"<TopicIdentity of {self._topic_partition}, id {self.topic_id}>"
+        return f"<TopicIdentity of {self._topic_partition}, id {self.topic_id}, {self._watch!r}>"
 
     @property
     def has_id(self) -> bool:
@@ -86,9 +65,8 @@ class TopicIdentity:
 
     def mark_confirmed(self) -> None:
         """Note that a leader responded for the topic."""
-        self._retry = None
-        self._is_last_try = False
-        self._another_id.reset()
+        self._failures = 0
+        self._watch.note(Event.CONFIRMED, monotonic_ms())
 
     def check(self, topic: Topic) -> None:
         """Compare with metadata, which has no ids below Kafka 2.8. Adopts the first id.
@@ -104,35 +82,36 @@ class TopicIdentity:
                 f"{self.topic_id} is read"
             )
         self.topic_id = topic.topic_id
-        self._another_id.reset()
+        self._watch.note(Event.SAME_ID, monotonic_ms())
 
     def wait_after(self, error: KafkaError, offset: int) -> None:
         """Wait before the next try, after an error for which `is_unknown_topic` is true.
 
-        One more try follows when the time is up: a process that stood still has asked nobody.
-
         Raises:
             TopicGoneError: The topic is gone or re-created, as described for the module.
         """
-        if self._retry is None:
-            propagation_ms = self._config.topic_propagation_max_ms
-            self._retry = Retry(self._config, Deadline.after(propagation_ms), propagation_ms)
-        if isinstance(error, AnotherTopicError) and self._another_id.add():
-            raise self._gone(offset, "was deleted and its topic re-created") from error
-        if self.has_id and self._deleted.deleted_among([self._topic_partition.topic]):
-            raise self._gone(offset, "is unknown to every broker, so it was deleted") from error
-        try:
-            self._retry.wait(error)
-        except KafkaError:
-            if not self._is_last_try:
-                self._is_last_try = True
-                return
-            waited_ms = self._config.topic_propagation_max_ms
-            what = f"is unknown to the brokers for {waited_ms} ms, so it was deleted"
-            raise self._gone(offset, what) from error
+        verdict = self._watch.note(self._event(error), monotonic_ms())
+        if verdict in _GONE:
+            what = _GONE[verdict].format(unknown_ms=self._cluster.config.topic_propagation_max_ms)
+            raise TopicGoneError(self._topic_partition, offset, what) from error
+        pause_before_retry(self._cluster.config, self._failures)
+        self._failures += 1
 
-    def _gone(self, offset: int, what: str) -> TopicGoneError:
-        return TopicGoneError(self._topic_partition, offset, what)
+    def _event(self, error: KafkaError) -> Event:
+        if isinstance(error, AnotherTopicError):
+            return Event.ANOTHER_ID
+        topic = self._topic_partition.topic
+        if self.has_id and unknown_to_all(self._cluster, [topic]):
+            return Event.UNKNOWN_TO_ALL
+        return Event.UNKNOWN
+
+
+def new_watch(config: ClientConfig) -> TopicWatch:
+    """A watch with the times of a client."""
+    return TopicWatch(
+        believed_after_ms=config.times.topic_changed_ms,
+        unknown_ms=config.topic_propagation_max_ms,
+    )
 
 
 def is_unknown_topic(error: KafkaError) -> bool:

@@ -9,7 +9,6 @@ import pytest
 
 from kafka_protocol.client.clock import Deadline, sleep_ms
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.consumer import list_offsets as offsets
 from kafka_protocol.client.consumer.list_offsets import list_offsets, list_positions
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, ProtocolError
 from kafka_protocol.messages.list_offsets import (
@@ -28,6 +27,7 @@ from tests.fakes.deadlines import PassesWhen
 from tests.fakes.log import START_MS
 from tests.fakes.reading import ABC, IN_THREE, PARTITION, one_partition, read
 from tests.fakes.skipping_time import sleeps_take_no_time
+from tests.times import shorten
 
 SOON_MS = 5_000
 
@@ -104,7 +104,7 @@ def test_fault_39_list_offsets_with_wrong_partitions(change: Any) -> None:
 def test_fault_23_an_unknown_partition_fails_before_the_deadline(
     monkeypatch: pytest.MonkeyPatch, unknown: TopicPartition
 ) -> None:
-    monkeypatch.setattr(offsets, "TOPIC_GRACE_MS", 100)
+    shorten(monkeypatch, topic_grace_ms=100)
     wanted = dict.fromkeys([PARTITION, unknown], LATEST_TIMESTAMP)
     with one_partition((b"a",)) as (_, client):
         early, deadline = Deadline.after(80), Deadline.after(60_000)
@@ -116,7 +116,7 @@ def test_fault_23_an_unknown_partition_fails_before_the_deadline(
 
 
 def test_fault_23_the_leader_no_longer_knows_the_partition(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offsets, "TOPIC_GRACE_MS", 100)
+    shorten(monkeypatch, topic_grace_ms=100)
     with one_partition((b"a",)) as (cluster, client):
         cluster.spoil(ListOffsetsRequest, faults.refusing(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         deadline = Deadline.after(60_000)
@@ -148,7 +148,7 @@ def test_fault_22_a_briefly_unknown_partition_is_retried() -> None:
 
 def test_fault_18_no_leader_is_retried_until_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """The partition exists, so the grace time of unknown topics does not apply."""
-    monkeypatch.setattr(offsets, "TOPIC_GRACE_MS", 20)
+    shorten(monkeypatch, topic_grace_ms=20)
     with one_partition((b"a",)) as (cluster, client):
         cluster.move_leader(PARTITION, -1)
         deadline = Deadline.after(200)

@@ -36,7 +36,7 @@ def polled(**options: str) -> Iterator[tuple[ScriptedCluster, OffsetsPoll]]:
 
 
 def latest(poll: OffsetsPoll) -> list[int]:
-    found = poll.poll(Deadline.after(SOON_MS))
+    found = poll.poll(Deadline.after(SOON_MS)).offsets
     return [found[topic_partition] for topic_partition in PARTITIONS]
 
 
@@ -75,9 +75,11 @@ def test_the_same_response_is_decoded_once(monkeypatch: pytest.MonkeyPatch) -> N
             poll = OffsetsPoll(client, dict.fromkeys(partitions, LATEST_TIMESTAMP))
             found = [poll.poll(Deadline.after(SOON_MS)) for _ in range(3)]
             assert decoded.count(ListOffsetsResponse) == 1
-            assert found[0] is found[1] is found[2]
+            assert {each.version for each in found} == {1}
+            assert found[0].offsets is found[1].offsets is found[2].offsets
             cluster.append(partitions[0], b"x")
-            assert poll.poll(Deadline.after(SOON_MS))[partitions[0]] == 1
+            version, offsets = poll.poll(Deadline.after(SOON_MS))
+            assert (version, offsets[partitions[0]]) == (2, 1)
             assert decoded.count(ListOffsetsResponse) == 2
 
 

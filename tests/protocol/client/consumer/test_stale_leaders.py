@@ -189,11 +189,11 @@ def test_a_poll_asks_again_for_a_lower_end() -> None:
         poll = OffsetsPoll(client, {PARTITION: LATEST_TIMESTAMP})
         # It began with the new leader, and an answer of the old one comes in between.
         list_offsets(client, {PARTITION: LATEST_TIMESTAMP}, Deadline.after(SOON_MS))
-        assert poll.poll(Deadline.after(SOON_MS)) == {PARTITION: 4}
+        assert poll.poll(Deadline.after(SOON_MS)).offsets == {PARTITION: 4}
         cluster.spoil(ListOffsetsRequest, faults.only(1, faults.changed(lower)), NEW)
-        assert poll.poll(Deadline.after(SOON_MS)) == {PARTITION: 4}
+        assert poll.poll(Deadline.after(SOON_MS)).offsets == {PARTITION: 4}
         cluster.append(PARTITION, b"e")
-        assert poll.poll(Deadline.after(SOON_MS)) == {PARTITION: 5}
+        assert poll.poll(Deadline.after(SOON_MS)).offsets == {PARTITION: 5}
 
 
 def test_told_ends_are_those_of_one_topic_id_and_isolation_level(

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from kafka_protocol.client.clock import Deadline, sleep_ms
+from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.consumer.deleted_topics import DeletedTopics
 from kafka_protocol.client.consumer.fetch import TopicGoneError, fetch_range
 from kafka_protocol.errors import BrokerError, DataLossError, ErrorCode
 from kafka_protocol.messages.fetch import FetchRequest
@@ -177,22 +176,6 @@ def test_fault_23_a_propagation_time_of_0() -> None:
 
 
 # --- Re-created ----------------------------------------------------------------------------------
-
-
-def test_fault_24_a_process_that_stood_still_asks_once_more(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """After the propagation time, metadata from before proves nothing."""
-
-    def too_late(*_: object) -> set[str]:
-        sleep_ms(60)
-        return set()
-
-    with one_partition(topic_propagation_max_ms=50) as (cluster, client):
-        client.leader(PARTITION, Deadline.after(1_000))
-        topic_id = recreate(cluster, b"x")
-        monkeypatch.setattr(DeletedTopics, "deleted_among", too_late)
-        assert read(client, 0, 1, idle_ms=IDLE_MS, topic_id=topic_id) == [(0, b"x")]
 
 
 @pytest.mark.parametrize("versions", [HALF, BY_ID], ids=["half", "by id"])

@@ -1,0 +1,70 @@
+"""The state machines of docs/design.md, drawn from the tables in the code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+
+from kafka_protocol.client.consumer import fetch_position, topic_watch
+from kafka_spark_source.writing import claimed_prefix
+
+BEGINS, ENDS = "<!-- states -->\n", "<!-- /states -->\n"
+
+
+def state_tables() -> str:
+    """All tables, in Markdown."""
+    return f"""
+### A topic of a read
+
+`client/consumer/topic_watch.py`: what a response says about the topic, and the state that follows.
+
+{_transitions(topic_watch.NEXT, topic_watch.Event)}
+{_beliefs()}
+
+### The position of a read
+
+`client/consumer/fetch_position.py`: a loss is believed when a second response confirms it.
+A dash is for what must not happen.
+
+{_transitions(fetch_position.NEXT, fetch_position.Event)}
+### A task of an exactly-once write
+
+`writing/claimed_prefix.py`: what a task does, by the micro-batch of the last
+decision and by its records there.
+
+{_transitions(claimed_prefix.ACTIONS, claimed_prefix.Records)}"""
+
+
+def _transitions(table: Mapping[Enum, Mapping[Enum, Enum]], events: Iterable[Enum]) -> str:
+    """A row for each state, with the next one for each event; empty where it stays."""
+    columns = [*events]
+    rows = [
+        [f"**{state.name}**: {state.value}", *(_next(row.get(event), state) for event in columns)]
+        for state, row in table.items()
+    ]
+    head = ["state", *(f"{event.name}: {event.value}" for event in columns)]
+    return "".join(map(_row, [head, ["---"] * len(head), *rows]))
+
+
+def _next(state: Enum | None, before: Enum) -> str:
+    if state is None:
+        return "-"
+    return "" if state is before else state.name
+
+
+def _beliefs() -> str:
+    rows = [
+        f"{belief.events} x {belief.event.name}, and `Times.topic_changed_ms` from the first to "
+        f"the last, in {state.name}: **{belief.verdict.value}**."
+        for state, belief in topic_watch.BELIEFS.items()
+    ]
+    late = topic_watch.Verdict.UNKNOWN_TOO_LONG.value
+    rows.append(
+        "`topic.metadata.propagation.max.ms` without EXPECTED, and one more try: "
+        f"**{late}**. Before: {topic_watch.Verdict.WAIT.value}."
+    )
+    return "".join(f"- {row}\n" for row in rows).rstrip("\n")
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |\n"

@@ -1,0 +1,227 @@
+"""Positions in many payloads at once, and how numbers, lengths and bytes are read there.
+
+A cursor has a slot for each value that is read next: one for each payload, or for each item in one.
+Nothing is read outside of the buffer, and positions only grow, so a payload that is too short is
+found in the end, if not before. A broken payload is only marked: what decodes one payload says what
+is wrong with it.
+
+Source: Apache Avro 1.12, "Binary Encoding"; Protocol Buffers, "Encoding", whose varints are alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Longs: TypeAlias = npt.NDArray[np.int64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+Words: TypeAlias = npt.NDArray[np.uint64]
+
+
+# The most bytes of a varint of 32 and of 64 bits.
+MAX_INT_BYTES: Final = 5
+MAX_LONG_BYTES: Final = 10
+
+_CONTINUES: Final = np.uint64(0x8080_8080_8080_8080)
+
+
+class _Rest(NamedTuple):
+    """The bytes of varints after their first one.
+
+    Attributes:
+        slots: Those whose varint ends within eight bytes.
+        words: The eight bytes.
+        stops: The highest bit of the last byte of the varint.
+    """
+
+    slots: Longs
+    words: Words
+    stops: Words
+
+
+class Cursor:
+    """The positions of slots, ascending, in one buffer.
+
+    Attributes:
+        data: The buffer; at least one byte.
+        at: The next byte of each slot.
+        end: The end of the payload of each slot.
+        is_broken: Whether the payload of each slot is known not to have its schema.
+    """
+
+    def __init__(self, data: Bytes, at: Longs, end: Longs, is_broken: Bools) -> None:
+        self.data = data
+        self.at = at
+        self.end = end
+        self.is_broken = is_broken
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def select(self, slots: Longs) -> Cursor:
+        """A cursor of some slots. `update` takes over where it was left."""
+        return Cursor(self.data, self.at[slots], self.end[slots], self.is_broken[slots])
+
+    def update(self, slots: Longs, selected: Cursor) -> None:
+        """Go on where the cursor of some slots was left."""
+        self.at[slots] = selected.at
+        self.is_broken[slots] |= selected.is_broken
+
+    def fail(self, broken: Bools) -> None:
+        """Mark the payloads of some slots as broken; nothing more is read of them."""
+        if broken.any():
+            self.is_broken |= broken
+            self.at = np.where(broken, self.end, self.at)
+
+    def skip(self, size: int) -> None:
+        """Skip as many bytes of each slot."""
+        self.at = self.at + size
+
+    def longs(self, max_bytes: int = MAX_LONG_BYTES) -> Longs:
+        """A zigzag varint of each slot."""
+        byte, longer = self._first_bytes()
+        if not longer.size:
+            return ((byte >> 1).view(np.int8) ^ -(byte & 1).view(np.int8)).astype(np.int64)
+        raw = self._whole(byte, longer, max_bytes)
+        found: Longs = (raw >> np.uint64(1)).view(np.int64) ^ -(raw & np.uint64(1)).view(np.int64)
+        return found
+
+    def varints(self, max_bytes: int = MAX_LONG_BYTES) -> Words:
+        """A varint of each slot, as its bits are."""
+        byte, longer = self._first_bytes()
+        return self._whole(byte, longer, max_bytes) if longer.size else byte.astype(np.uint64)
+
+    def _first_bytes(self) -> tuple[Bytes, Longs]:
+        """The first byte of a varint of each slot, and the slots whose varint has more."""
+        byte: Bytes = self.data.take(self.at, mode="clip")
+        self.at = self.at + 1
+        return byte, np.flatnonzero(byte >= 0x80)
+
+    def _whole(self, byte: Bytes, slots: Longs, max_bytes: int) -> Words:
+        """Varints whose first bytes are known; `slots` have more."""
+        raw: Words = (byte & 0x7F).astype(np.uint64)
+        rest = self._rest_of_varints(slots)
+        raw[rest.slots] |= _joined_groups(rest.words, rest.stops) << np.uint64(7)
+        slots = self._after(slots, rest, max_bytes)
+        # Each round reads one more byte of the slots whose last byte says that one follows.
+        for shift in range(7, 7 * max_bytes, 7):
+            if not slots.size:
+                break
+            byte = self.data.take(self.at[slots], mode="clip")
+            raw[slots] |= (byte & 0x7F).astype(np.uint64) << np.uint64(shift)
+            self.at[slots] += 1
+            slots = slots[byte >= 0x80]
+        if slots.size:
+            self.fail(mask_of(len(self), slots))
+        return raw
+
+    def skip_longs(self, max_bytes: int = MAX_LONG_BYTES) -> None:
+        """Skip a varint of each slot."""
+        _, slots = self._first_bytes()
+        if slots.size:
+            slots = self._after(slots, self._rest_of_varints(slots), max_bytes)
+        for _ in range(max_bytes - 1):
+            if not slots.size:
+                return
+            more = self.data.take(self.at[slots], mode="clip") >= 0x80
+            self.at[slots] += 1
+            slots = slots[more]
+        if slots.size:
+            self.fail(mask_of(len(self), slots))
+
+    def _rest_of_varints(self, slots: Longs) -> _Rest:
+        """What follows the first byte of varints, as far as it ends within eight bytes."""
+        start = self.at[slots]
+        last = len(self.data) - 8
+        if last < 0:
+            return _Rest(slots[:0], np.empty(0, np.uint64), np.empty(0, np.uint64))
+        words = np.ndarray(last + 1, "<u8", buffer=self.data, strides=(1,))[np.minimum(start, last)]
+        stops = ~words & _CONTINUES
+        # The lowest bit: that of the last byte of the varint.
+        stops &= ~stops + np.uint64(1)
+        ends = (stops != 0) & (start <= last)
+        if ends.all():
+            return _Rest(slots, words, stops)
+        return _Rest(slots[ends], words[ends], stops[ends])
+
+    def _after(self, slots: Longs, rest: _Rest, max_bytes: int) -> Longs:
+        """Go on after the varints that were read; returns the slots of the others."""
+        # The exponent of a power of two is the number of its bit.
+        size = ((rest.stops.astype(np.float64).view(np.int64) >> 52) - 1023 + 1) >> 3
+        self.at[rest.slots] += size
+        too_long = size >= max_bytes
+        if too_long.any():
+            self.fail(mask_of(len(self), rest.slots[too_long]))
+        return slots[:0] if len(rest.slots) == len(slots) else np.setdiff1d(slots, rest.slots)
+
+    def ints(self) -> Longs:
+        """A varint of each slot that fits in 32 bits."""
+        found = self.longs(MAX_INT_BYTES)
+        self.fail((found < -(2**31)) | (found >= 2**31))
+        return found
+
+    def numbers(self, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """A number of fixed size of each slot."""
+        kind = np.dtype(dtype)
+        start = self.at
+        self.skip(kind.itemsize)
+        last = len(self.data) - kind.itemsize
+        if last < 0:
+            return np.zeros(len(self), dtype=kind)
+        at_each_byte = np.ndarray(last + 1, dtype=kind, buffer=self.data, strides=(1,))
+        # `take` would first make an array of all of them.
+        found: npt.NDArray[Any] = at_each_byte[np.minimum(start, last)]
+        return found
+
+    def lengths(self) -> Longs:
+        """The length of the bytes of each slot, which its payload has; 0 where it is broken."""
+        length = self.longs()
+        wrong = (length < 0) | (length > self.end - self.at)
+        if wrong.any():
+            self.fail(wrong)
+            length[wrong] = 0
+        return length
+
+    def slices(self) -> tuple[Longs, Longs]:
+        """The start and the length of the bytes of each slot."""
+        length = self.lengths()
+        start = self.at
+        self.at = start + length
+        return start, length
+
+    def fixed_slices(self, size: int) -> tuple[Longs, Longs]:
+        """The start and the length of bytes of the same size of each slot."""
+        self.fail(self.end - self.at < size)
+        length = np.where(self.is_broken, 0, size)
+        start = self.at
+        self.at = start + length
+        return start, length
+
+
+def _joined_groups(words: Words, stops: Words) -> Words:
+    """The numbers in groups of seven bits, up to the byte with the stop."""
+    found: Words = words & ((stops << np.uint64(1)) - np.uint64(1)) & ~_CONTINUES
+    for lower, upper, shift in _GROUPS:
+        found = (found & lower) | ((found & upper) >> shift)
+    return found
+
+
+# Two groups become one of twice the bits, three times.
+_GROUPS: Final = tuple(
+    (np.uint64(lower), np.uint64(upper), np.uint64(shift))
+    for lower, upper, shift in (
+        (0x007F_007F_007F_007F, 0x7F00_7F00_7F00_7F00, 1),
+        (0x0000_3FFF_0000_3FFF, 0x3FFF_0000_3FFF_0000, 2),
+        (0x0000_0000_0FFF_FFFF, 0x0FFF_FFFF_0000_0000, 4),
+    )
+)
+
+
+def mask_of(count: int, slots: Longs) -> Bools:
+    """True for some of as many slots."""
+    mask = np.zeros(count, dtype=np.bool_)
+    mask[slots] = True
+    return mask

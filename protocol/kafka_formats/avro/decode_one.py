@@ -1,0 +1,210 @@
+"""Decodes one payload, value by value: it names what is wrong with it, and reads long lists.
+
+`decode` reads many payloads at once with the same plans, and gives the same values.
+"""
+
+from __future__ import annotations
+
+import decimal
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+
+from kafka_formats.arrow.bytes_cursor import MAX_INT_BYTES, MAX_LONG_BYTES
+from kafka_formats.avro.plan import (
+    MAX_EMPTY_ITEMS,
+    MAX_MILLIS,
+    Boolean,
+    Bytes,
+    Choice,
+    Decimal,
+    Items,
+    Member,
+    Null,
+    Number,
+    Plan,
+    Struct,
+    Symbol,
+    min_bytes,
+)
+from kafka_formats.errors import ITEMS, VALUES, PayloadError
+
+_FLOAT: Final = struct.Struct("<f")
+_DOUBLE: Final = struct.Struct("<d")
+
+
+def read_payload(plan: Plan, payload: bytes | memoryview) -> Any:
+    """The value of a payload, as `pyarrow.array` takes it for the plan's type.
+
+    Raises:
+        PayloadError: The payload does not have the schema. Names the field.
+    """
+    return PayloadCursor(payload, 0).read(plan)
+
+
+class PayloadCursor:
+    """A position in one payload."""
+
+    def __init__(self, payload: bytes | memoryview, at: int) -> None:
+        self._payload = payload
+        self.at = at
+
+    def read(self, plan: Plan) -> Any:
+        """The next value.
+
+        Raises:
+            PayloadError: There is none.
+        """
+        return _READ[type(plan)](self, plan)
+
+    def null(self, _plan: Null) -> None:
+        """No bytes."""
+
+    def number(self, plan: Number) -> Any:
+        """A number, a date or a timestamp."""
+        if plan.written in _FLOATS:
+            code = _FLOATS[plan.written]
+            (value,) = code.unpack(self._take(code.size))
+            return value
+        value = self._int() if plan.written == "int" else self._long()
+        if plan.scale != 1 and abs(value) > MAX_MILLIS:
+            raise PayloadError("", f"the timestamp {value} ms does not fit Spark's microseconds")
+        value *= plan.scale
+        return float(value) if pa.types.is_floating(plan.type) else value
+
+    def boolean(self, _plan: Boolean) -> bool:
+        """A byte that is 0 or 1."""
+        byte = self._take(1)[0]
+        if byte > 1:
+            raise PayloadError("", f"a boolean is {byte}")
+        return byte == 1
+
+    def bytes_(self, plan: Bytes) -> bytes | str:
+        """Bytes, or a string."""
+        found = self._sized(plan.size)
+        if not pa.types.is_string(plan.type):
+            return found
+        try:
+            return found.decode()
+        except UnicodeDecodeError as error:
+            raise PayloadError("", f"a string is not UTF-8: {error.reason}") from None
+
+    def symbol(self, plan: Symbol) -> str:
+        """A symbol of an enum."""
+        number = self._int()
+        if not 0 <= number < len(plan.symbols):
+            raise PayloadError("", f"an enum of {len(plan.symbols)} symbols has number {number}")
+        found = plan.symbols[number]
+        if found is None:
+            raise PayloadError("", f"symbol {number} of an enum is unknown to the reader")
+        return found
+
+    def decimal(self, plan: Decimal) -> decimal.Decimal:
+        """A decimal."""
+        found = self._sized(plan.size)
+        number = int.from_bytes(found, "big", signed=True)
+        if not found or abs(number) >= 10**plan.type.precision:
+            raise PayloadError(
+                "", f"a decimal of {len(found)} bytes does not fit {plan.type.precision} digits"
+            )
+        return decimal.Decimal(number).scaleb(-plan.type.scale, _EXACT)
+
+    def struct(self, plan: Struct) -> dict[str, Any]:
+        """A record."""
+        found = {plan.type[place].name: value for place, value in plan.constants.items()}
+        try:
+            for step in plan.steps:
+                value = self.read(step.plan)
+                if step.place is not None:
+                    found[plan.type[step.place].name] = value
+        except PayloadError as error:
+            raise error.within(step.name) from error.__cause__
+        return found
+
+    def items(self, plan: Items) -> list[Any]:
+        """An array, or the entries of a map."""
+        is_map = pa.types.is_map(plan.type)
+        found: list[Any] = []
+        while count := self._next_block(plan, len(found)):
+            try:
+                found += [self.read(plan.item) for _ in range(count)]
+            except PayloadError as error:
+                raise error.within(VALUES if is_map else ITEMS) from error.__cause__
+        return [(entry["key"], entry["value"]) for entry in found] if is_map else found
+
+    def choice(self, plan: Choice) -> Any:
+        """A union."""
+        number = self._long()
+        if not 0 <= number < len(plan.branches):
+            raise PayloadError("", f"a union of {len(plan.branches)} types has number {number}")
+        branch = plan.branches[number]
+        if branch is None:
+            raise PayloadError("", f"type {number} of a union is unknown to the reader")
+        return self.read(branch)
+
+    def member(self, plan: Member) -> dict[str, Any]:
+        """A union that Spark shows as a struct."""
+        return {plan.type[plan.member].name: self.read(plan.plan)}
+
+    def _next_block(self, plan: Items, before: int) -> int:
+        """The number of items of the next block, after some; 0 at the end."""
+        count = self._long()
+        if count < 0:
+            size = self._long()
+            if not 0 <= size <= len(self._payload) - self.at:
+                raise PayloadError("", f"a block of items has {size} bytes")
+            count = -count
+        smallest = min_bytes(plan.item)
+        left = len(self._payload) - self.at
+        if count > left // smallest if smallest else before + count > MAX_EMPTY_ITEMS:
+            raise PayloadError("", f"a block of {count} items has {left} bytes left")
+        return count
+
+    def _sized(self, size: int | None) -> bytes:
+        length = self._long() if size is None else size
+        if length < 0:
+            raise PayloadError("", f"the length of bytes is {length}")
+        return bytes(self._take(length))
+
+    def _take(self, size: int) -> bytes | memoryview:
+        left = len(self._payload) - self.at
+        if size > left:
+            raise PayloadError("", f"{size} bytes are needed, and {left} are left")
+        found = self._payload[self.at : self.at + size]
+        self.at += size
+        return found
+
+    def _int(self) -> int:
+        value = self._long(MAX_INT_BYTES)
+        if not -(2**31) <= value < 2**31:
+            raise PayloadError("", f"{value} does not fit 32 bits")
+        return value
+
+    def _long(self, max_bytes: int = MAX_LONG_BYTES) -> int:
+        raw = 0
+        for shift in range(0, 7 * max_bytes, 7):
+            byte = self._take(1)[0]
+            raw |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                # As numpy and Java: what is above 64 bits is lost.
+                raw &= 2**64 - 1
+                return raw >> 1 ^ -(raw & 1)
+        raise PayloadError("", f"a number has more than {max_bytes} bytes")
+
+
+_EXACT: Final = decimal.Context(prec=38)
+_FLOATS: Final[Mapping[str, struct.Struct]] = {"float": _FLOAT, "double": _DOUBLE}
+_READ: Final[Mapping[type, Callable[[PayloadCursor, Any], Any]]] = {
+    Null: PayloadCursor.null,
+    Number: PayloadCursor.number,
+    Boolean: PayloadCursor.boolean,
+    Bytes: PayloadCursor.bytes_,
+    Symbol: PayloadCursor.symbol,
+    Decimal: PayloadCursor.decimal,
+    Struct: PayloadCursor.struct,
+    Items: PayloadCursor.items,
+    Choice: PayloadCursor.choice,
+    Member: PayloadCursor.member,
+}

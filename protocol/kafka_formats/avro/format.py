@@ -1,0 +1,44 @@
+"""Avro as one of the formats."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from kafka_formats.avro.decoder import AvroDecoders
+from kafka_formats.avro.derive import derive_schema
+from kafka_formats.avro.encoder import AvroEncoder
+from kafka_formats.avro.projection import project
+from kafka_formats.avro.schema import parsed
+from kafka_formats.avro.types import arrow_type
+from kafka_formats.payload.format import PayloadFormat, SchemaById
+from kafka_formats.payload.schema_text import SchemaText
+
+
+class AvroFormat(PayloadFormat):
+    """Payloads name no fields: each is decoded with its writer's schema."""
+
+    def name_of(self, schema: SchemaText) -> str:
+        """The name of a record, enum or fixed type; empty for others."""
+        return str(getattr(parsed(schema), "name", ""))
+
+    def type_of(self, schema: SchemaText) -> pa.DataType:
+        """As Spark's `from_avro` shows it."""
+        return arrow_type(parsed(schema))
+
+    def check_part(self, schema: SchemaText, wanted: pa.DataType) -> None:
+        """Raise SchemaError unless the schema has what is wanted."""
+        project(parsed(schema), wanted)
+
+    def decoders(
+        self, schema: SchemaText, wanted: pa.DataType, schema_by_id: SchemaById | None
+    ) -> AvroDecoders:
+        """With the schema as that of the reader."""
+        return AvroDecoders(schema, wanted, schema_by_id)
+
+    def encoder(self, schema: SchemaText) -> AvroEncoder:
+        """With the schema as that of the writer."""
+        return AvroEncoder(schema)
+
+    def derive(self, data_type: pa.DataType) -> SchemaText:
+        """A schema as Spark's `to_avro` makes it."""
+        return SchemaText(derive_schema(data_type))

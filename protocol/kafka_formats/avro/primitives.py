@@ -1,0 +1,155 @@
+"""Reads values without parts, of many payloads at once: numbers, bytes, symbols, decimals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kafka_formats.arrow.arrays import texts_of
+from kafka_formats.arrow.bytes_cursor import MAX_INT_BYTES, Bools, Cursor, Longs
+from kafka_formats.avro.plan import MAX_MILLIS, Boolean, Bytes, Decimal, Null, Number, Symbol
+from kafka_protocol.columnar.arrow_memory import array_of, buffer_of
+from kafka_protocol.columnar.slices import take_slices
+
+_DECIMAL_BYTES: Final = 16
+
+
+def read_null(plan: Null, cursor: Cursor) -> pa.Array:
+    """Nulls."""
+    return pa.nulls(len(cursor), plan.type)
+
+
+def skip_null(_plan: Null, _cursor: Cursor) -> None:
+    """No bytes."""
+
+
+def read_number(plan: Number, cursor: Cursor) -> pa.Array:
+    """Numbers, dates or timestamps."""
+    found = _READ_NUMBERS[plan.written](cursor)
+    if plan.scale != 1:
+        cursor.fail((found > MAX_MILLIS) | (found < -MAX_MILLIS))
+        found = np.where(cursor.is_broken, 0, found) * plan.scale
+    return array_of(found, plan.type)
+
+
+def skip_number(plan: Number, cursor: Cursor) -> None:
+    """Skip numbers."""
+    _SKIP_NUMBERS[plan.written](cursor)
+
+
+_READ_NUMBERS: Final[Mapping[str, Callable[[Cursor], npt.NDArray[Any]]]] = {
+    "int": Cursor.ints,
+    "long": Cursor.longs,
+    "float": lambda cursor: cursor.numbers("<f4"),
+    "double": lambda cursor: cursor.numbers("<f8"),
+}
+_SKIP_NUMBERS: Final[Mapping[str, Callable[[Cursor], None]]] = {
+    "int": lambda cursor: cursor.skip_longs(MAX_INT_BYTES),
+    "long": Cursor.skip_longs,
+    "float": lambda cursor: cursor.skip(4),
+    "double": lambda cursor: cursor.skip(8),
+}
+
+
+def read_boolean(_plan: Boolean, cursor: Cursor) -> pa.Array:
+    """Bytes that are 0 or 1."""
+    byte = cursor.numbers(np.uint8)
+    cursor.fail(byte > 1)
+    return pa.array(byte == 1)
+
+
+def skip_boolean(_plan: Boolean, cursor: Cursor) -> None:
+    """Skip booleans."""
+    cursor.skip(1)
+
+
+def read_bytes(plan: Bytes, cursor: Cursor) -> pa.Array:
+    """Bytes, or strings."""
+    return _taken(plan, cursor, *_slices(cursor, plan.size))
+
+
+def read_some_bytes(plan: Bytes, cursor: Cursor, slots: Longs) -> pa.Array:
+    """Bytes, or strings, of some slots; null for the others."""
+    selected = cursor.select(slots)
+    # Slices ascend and are in the buffer, those of null too; a broken payload may be read beyond.
+    start, length = np.minimum(cursor.at, cursor.end), np.full(len(cursor), -1)
+    start[slots], length[slots] = _slices(selected, plan.size)
+    cursor.update(slots, selected)
+    return _taken(plan, cursor, start, length)
+
+
+def _taken(plan: Bytes, cursor: Cursor, start: Longs, length: Longs) -> pa.Array:
+    found = take_slices(cursor.data.data, start, length, pa.binary())
+    if not pa.types.is_string(plan.type):
+        return found
+    texts, is_broken = texts_of(found)
+    cursor.fail(is_broken)
+    return texts
+
+
+def skip_bytes(plan: Bytes | Decimal, cursor: Cursor) -> None:
+    """Skip bytes."""
+    _slices(cursor, plan.size)
+
+
+def _slices(cursor: Cursor, size: int | None) -> tuple[Longs, Longs]:
+    return cursor.slices() if size is None else cursor.fixed_slices(size)
+
+
+def read_symbol(plan: Symbol, cursor: Cursor) -> pa.Array:
+    """Symbols of an enum."""
+    number = cursor.ints()
+    broken = (number < 0) | (number >= len(plan.symbols))
+    number[broken] = 0
+    broken |= np.array([symbol is None for symbol in plan.symbols])[number]
+    cursor.fail(broken)
+    return pa.array([symbol or "" for symbol in plan.symbols], pa.string()).take(pa.array(number))
+
+
+def skip_symbol(_plan: Symbol, cursor: Cursor) -> None:
+    """Skip symbols."""
+    cursor.skip_longs(MAX_INT_BYTES)
+
+
+def read_decimal(plan: Decimal, cursor: Cursor) -> pa.Array:
+    """Decimals."""
+    start, length = _slices(cursor, plan.size)
+    numbers = _signed_numbers(cursor, start, length)
+    cursor.fail(_is_beyond(numbers, 10**plan.type.precision) | (length == 0))
+    numbers[cursor.is_broken] = 0
+    return pa.Array.from_buffers(plan.type, len(cursor), [None, buffer_of(numbers)])
+
+
+def _signed_numbers(cursor: Cursor, start: Longs, length: Longs) -> npt.NDArray[np.int64]:
+    """Big-endian numbers as rows of two little-endian words of 64 bits, the low one first."""
+    digits = np.empty((len(start), _DECIMAL_BYTES), dtype=np.uint8)
+    last = start + length - 1
+    is_negative = (cursor.data.take(start, mode="clip") >= 0x80) & (length > 0)
+    filling = np.where(is_negative, 0xFF, 0).astype(np.uint8)
+    for place in range(_DECIMAL_BYTES):
+        byte = cursor.data.take(last - place, mode="clip")
+        digits[:, place] = np.where(place < length, byte, filling)
+    # Bytes before the last sixteen must only repeat the sign.
+    too_wide = np.zeros(len(start), dtype=np.bool_)
+    for slot in np.flatnonzero(length > _DECIMAL_BYTES):
+        front = cursor.data[start[slot] : start[slot] + length[slot] - _DECIMAL_BYTES]
+        sign_changes = (digits[slot, -1] >= 0x80) != is_negative[slot]
+        too_wide[slot] = sign_changes or (front != filling[slot]).any()
+    cursor.fail(too_wide)
+    return digits.view("<i8")
+
+
+def _is_beyond(numbers: npt.NDArray[np.int64], limit: int) -> Bools:
+    """Whether the absolute value of a number of two words is this limit or more."""
+    low, high = numbers[:, 0].view(np.uint64), numbers[:, 1]
+    return ~_is_below(low, high, limit) | _is_below(low, high, 1 - limit)
+
+
+def _is_below(low: npt.NDArray[np.uint64], high: Longs, limit: int) -> Bools:
+    limit_high, limit_low = limit >> 64, np.uint64(limit & (2**64 - 1))
+    below: Bools = (high < limit_high) | ((high == limit_high) & (low < limit_low))
+    return below

@@ -1,0 +1,193 @@
+"""Many payloads at once, by Arrow's reader of JSON; those that it refuses one by one.
+
+Arrow reads lines. Each payload becomes a field of a line, beside the number of the line under a
+name that no payload knows: so a payload with several documents cannot move the values of others.
+What Arrow and Spark read in two ways (newlines, infinity) never gets there.
+Where Arrow refuses a block, its halves are tried.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
+
+from kafka_formats.errors import PayloadError
+from kafka_formats.json.decode_one import Convert, parse
+from kafka_formats.payload.format import Decoded
+
+_ROW: Final = secrets.token_hex(8)
+_VALUE: Final = "v"
+# Below this many payloads Arrow's own costs are higher than those of one by one.
+_LEAST: Final = 16
+# The text of a block is held twice, beside the payloads.
+_MOST_BYTES: Final = 4 * 1024 * 1024
+# Newlines end Arrow's documents; it takes other texts for infinity, and -0 for a float.
+_READ_IN_TWO_WAYS: Final = r"[\n\r]|NaN|Inf|-0[,}\] \t]|\A\z"
+_DATE: Final = r"\A[12]\d{3}-\d\d-\d\d\z"
+_SECOND: Final = r"\A[12]\d{3}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?"
+_NTZ: Final = _SECOND + r"\z"
+_ZONED: Final = _SECOND + r"(Z|[+-](0\d|1[0-7]):[0-5]\d)\z"
+
+
+def has_arrow_form(data_type: pa.DataType) -> bool:
+    """Whether Arrow reads documents as a type in the way of `from_json`."""
+    if pa.types.is_struct(data_type):
+        return data_type.num_fields > 0 and all(has_arrow_form(each.type) for each in data_type)
+    if pa.types.is_list(data_type):
+        return has_arrow_form(data_type.value_type)
+    return not (pa.types.is_map(data_type) or pa.types.is_binary(data_type))
+
+
+@dataclass(frozen=True, slots=True)
+class TypeDecoder:
+    """Decodes payloads to a type.
+
+    Attributes:
+        type: The type of the values.
+        convert: Its converter, for one document.
+        by_arrow: Whether Arrow's reader can be tried.
+    """
+
+    type: pa.DataType
+    convert: Convert
+    by_arrow: bool
+
+    def __call__(self, payloads: pa.BinaryArray) -> Decoded:
+        """Decode payloads without nulls."""
+        pieces = self._pieces(payloads)
+        if not pieces:
+            return Decoded(pa.nulls(0, self.type), np.zeros(0, dtype=np.bool_))
+        values = pa.concat_arrays([values for values, _ in pieces])
+        return Decoded(values, np.concatenate([is_broken for _, is_broken in pieces]))
+
+    def one(self, payload: bytes) -> object:
+        """Decode one payload.
+
+        Raises:
+            PayloadError: It does not have the type.
+        """
+        found = parse(payload)
+        return None if found is None else self.convert(found)
+
+    def _pieces(self, payloads: pa.BinaryArray) -> list[Decoded]:
+        found: list[Decoded] = []
+        # Not by recursion, in order.
+        rest = [payloads]
+        while rest:
+            block = rest.pop()
+            count = len(block)
+            if not self.by_arrow or count <= _LEAST:
+                found += self._one_by_one(block)
+                continue
+            values = self._at_once(block) if block.nbytes <= _MOST_BYTES else None
+            if values is not None:
+                found.append(Decoded(values, np.zeros(count, dtype=np.bool_)))
+            else:
+                rest += [block.slice(count // 2), block.slice(0, count // 2)]
+        return found
+
+    def _at_once(self, payloads: pa.BinaryArray) -> pa.Array | None:
+        """The values, if Arrow reads all of them."""
+        try:
+            texts = payloads.cast(pa.string())
+            if pc.any(pc.match_substring_regex(texts, _READ_IN_TWO_WAYS)).as_py():
+                return None
+            return _finished(_read(texts, _text_form(self.type)), self.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return None
+
+    def _one_by_one(self, payloads: pa.BinaryArray) -> list[Decoded]:
+        values: list[object] = []
+        is_broken = np.zeros(len(payloads), dtype=np.bool_)
+        for row, payload in enumerate(payloads.to_pylist()):
+            try:
+                values.append(self.one(payload))
+            except PayloadError:
+                values.append(None)
+                is_broken[row] = True
+        return [Decoded(pa.array(values, self.type), is_broken)] if values else []
+
+
+def _read(texts: pa.StringArray, data_type: pa.DataType) -> pa.Array:
+    """The values of documents.
+
+    Raises:
+        pa.ArrowInvalid: One is no JSON, has another type, or is more than one.
+    """
+    count = len(texts)
+    rows = pa.array(np.arange(count, dtype=np.int32))
+    lines = pc.binary_join_element_wise(
+        f'{{"{_ROW}":', rows.cast(pa.string()), f',"{_VALUE}":', texts, "}\n", ""
+    )
+    text = lines.buffers()[2]
+    table = pj.read_json(
+        pa.BufferReader(text),
+        read_options=pj.ReadOptions(use_threads=False, block_size=max(text.size, 1)),
+        parse_options=pj.ParseOptions(
+            explicit_schema=pa.schema([(_ROW, pa.int32()), (_VALUE, data_type)]),
+            unexpected_field_behavior="ignore",
+        ),
+    )
+    if table.num_rows != count or not table.column(_ROW).combine_chunks().equals(rows):
+        raise pa.ArrowInvalid("a payload has several documents")
+    values = table.column(_VALUE)
+    if values.null_count:
+        # A document that is only null is broken.
+        raise pa.ArrowInvalid("a payload is null")
+    return values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
+
+
+def _text_form(data_type: pa.DataType) -> pa.DataType:
+    """The type with texts for dates and timestamps, of which Arrow reads more than Spark."""
+    if pa.types.is_struct(data_type):
+        return pa.struct([pa.field(each.name, _text_form(each.type)) for each in data_type])
+    if pa.types.is_list(data_type):
+        return pa.list_(pa.field("element", _text_form(data_type.value_type)))
+    return pa.string() if _pattern_of(data_type) else data_type
+
+
+def _finished(values: pa.Array, to: pa.DataType) -> pa.Array:
+    """The values with their dates and timestamps.
+
+    Raises:
+        pa.ArrowInvalid: The text of one has not the form that Arrow and Spark read in one way.
+    """
+    if values.type == to:
+        return values
+    _check_texts(values, to)
+    return values.cast(to)
+
+
+def _check_texts(values: pa.Array, to: pa.DataType) -> None:
+    if pa.types.is_struct(to):
+        for number, field in enumerate(to):
+            _check_texts(values.field(number), field.type)
+    elif pa.types.is_list(to):
+        _check_texts(values.values, to.value_type)
+    elif not _has_pattern(values, _pattern_of(to)):
+        raise pa.ArrowInvalid("a text may not be read in one way")
+
+
+def _has_pattern(values: pa.Array, pattern: str | None) -> bool:
+    return pattern is None or pc.all(pc.match_substring_regex(values, pattern)).as_py() is not False
+
+
+def _pattern_of(data_type: pa.DataType) -> str | None:
+    for matches, pattern in _PATTERNS:
+        if matches(data_type):
+            return pattern
+    return None
+
+
+_PATTERNS: Final[tuple[tuple[Callable[[pa.DataType], bool], str], ...]] = (
+    (pa.types.is_date32, _DATE),
+    (lambda each: pa.types.is_timestamp(each) and each.tz is not None, _ZONED),
+    (pa.types.is_timestamp, _NTZ),
+)

@@ -1,0 +1,289 @@
+"""One payload -> its value, with the rules of Spark's `from_json`. It says why one is broken.
+
+It is the reference of `decode`, and reads what that one does not.
+
+Source: Spark's `JacksonParser`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Callable, Mapping
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+
+from kafka_formats.errors import ITEMS, VALUES, PayloadError
+from kafka_formats.json.java_text import NumberText, json_text, utf8
+from kafka_formats.json.timestamps import to_date, to_timestamp, to_timestamp_ntz
+
+# A value of a document -> the value of the type; never for null. Raises PayloadError.
+Convert: TypeAlias = Callable[[Any], Any]
+
+_DECODER: Final = json.JSONDecoder(parse_float=NumberText, parse_constant=NumberText)
+_BLANK: Final = re.compile(r"[ \t\r\n]*")
+_NOT_FINITE: Final = {
+    "NaN": "nan",
+    "Infinity": "inf",
+    "+Infinity": "inf",
+    "+INF": "inf",
+    "-Infinity": "-inf",
+    "-INF": "-inf",
+}
+_CONTEXT: Final = Context(prec=2_000, rounding=ROUND_HALF_UP)
+_MAX_SECONDS: Final = (2**63 - 1) // 1_000_000
+
+
+def parse(payload: bytes) -> Any:
+    """The first document of a payload; None if there is nothing but blanks.
+
+    Raises:
+        PayloadError: It is no JSON, or only `null`.
+    """
+    try:
+        text = payload.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise PayloadError("", f"it is no UTF-8: {error.reason} at byte {error.start}") from error
+    start = _BLANK.match(text).end()  # type: ignore[union-attr]
+    if start == len(text):
+        return None
+    try:
+        found, _ = _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        raise PayloadError("", f"it is no JSON: {error.msg} at character {error.pos}") from error
+    except RecursionError as error:
+        raise PayloadError("", "it is nested too deeply") from error
+    except ValueError as error:
+        raise PayloadError("", "it has a number with too many digits") from error
+    if found is None:
+        raise PayloadError("", "it is null; a tombstone has no payload at all")
+    return found
+
+
+def root_converter(data_type: pa.DataType) -> Convert:
+    """What converts whole documents to a type."""
+    convert = converter(data_type)
+    if pa.types.is_list(data_type) and pa.types.is_struct(data_type.value_type):
+        # One object is an array of one.
+        return lambda value: convert([value] if isinstance(value, dict) else value)
+    return convert
+
+
+def converter(data_type: pa.DataType) -> Convert:
+    """What converts parts of documents to a type. It raises PayloadError if one does not fit."""
+    for matches, make in _CONVERTERS.items():
+        if matches(data_type):
+            return make(data_type)
+    raise AssertionError(f"JSON is not read as {data_type}")
+
+
+def _struct(data_type: pa.StructType) -> Convert:
+    fields = {field.name: converter(field.type) for field in data_type}
+
+    def convert(value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise _misfit(value, "an object")
+        found = {}
+        try:
+            for name, inner in fields.items():
+                part = value.get(name)
+                if part is not None:
+                    found[name] = inner(part)
+        except PayloadError as error:
+            raise error.within(name) from error.__cause__
+        return found
+
+    return convert
+
+
+def _list(data_type: pa.ListType) -> Convert:
+    inner = converter(data_type.value_type)
+
+    def convert(value: Any) -> Any:
+        if not isinstance(value, list):
+            raise _misfit(value, "an array")
+        try:
+            return [None if each is None else inner(each) for each in value]
+        except PayloadError as error:
+            raise error.within(ITEMS) from error.__cause__
+
+    return convert
+
+
+def _map(data_type: pa.MapType) -> Convert:
+    inner = converter(data_type.item_type)
+
+    def convert(value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise _misfit(value, "an object")
+        try:
+            return [
+                (utf8(key), None if each is None else inner(each)) for key, each in value.items()
+            ]
+        except PayloadError as error:
+            raise error.within(VALUES) from error.__cause__
+
+    return convert
+
+
+def _string(_data_type: pa.DataType) -> Convert:
+    def convert(value: Any) -> Any:
+        is_text = isinstance(value, str) and not isinstance(value, NumberText)
+        return utf8(value) if is_text else json_text(value)
+
+    return convert
+
+
+def _boolean(_data_type: pa.DataType) -> Convert:
+    def convert(value: Any) -> Any:
+        if not isinstance(value, bool):
+            raise _misfit(value, "true or false")
+        return value
+
+    return convert
+
+
+def _integer(data_type: pa.DataType) -> Convert:
+    largest = 2 ** (data_type.bit_width - 1)
+
+    def convert(value: Any) -> Any:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise _misfit(value, "a whole number")
+        if not -largest <= value < largest:
+            raise PayloadError("", f"the number does not fit {data_type.bit_width} bits")
+        return value
+
+    return convert
+
+
+def _double(_data_type: pa.DataType) -> Convert:
+    def convert(value: Any) -> Any:
+        if isinstance(value, NumberText):
+            return float(value)
+        if isinstance(value, str) and value in _NOT_FINITE:
+            return float(_NOT_FINITE[value])
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise _misfit(value, "a number")
+        try:
+            return float(value)
+        except OverflowError:
+            return float("inf") if value > 0 else float("-inf")
+
+    return convert
+
+
+def _decimal(data_type: pa.Decimal128Type) -> Convert:
+    step = Decimal(1).scaleb(-data_type.scale)
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, (str, int)):
+            raise _misfit(value, "a number")
+        text = str(value).replace(",", "")
+        if not _NUMBER.fullmatch(text):
+            raise PayloadError("", "it is no number")
+        try:
+            found = Decimal(text).quantize(step, context=_CONTEXT)
+        except InvalidOperation:
+            found = None
+        if found is None or len(found.as_tuple().digits) > data_type.precision:
+            raise PayloadError("", f"the number does not fit {data_type}")
+        return found
+
+    return convert
+
+
+_NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,9})?", re.ASCII)
+
+
+# As in Jackson, blanks may be before each group of four, and padding may be in any of them.
+_BASE64_GROUP: Final = re.compile(r"[A-Za-z0-9+/]{2}(?:[A-Za-z0-9+/]{2}|[A-Za-z0-9+/]=|==)")
+_BASE64_BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
+
+
+def _binary(_data_type: pa.DataType) -> Convert:
+    def convert(value: Any) -> Any:
+        if not isinstance(value, str) or isinstance(value, NumberText):
+            raise _misfit(value, "a string of base64")
+        try:
+            return base64.b64decode(value.encode("ascii"), validate=True)
+        except (binascii.Error, ValueError):
+            if _BASE64_GROUP.sub("", value).strip(_BASE64_BLANKS):
+                raise PayloadError("", "it is no base64") from None
+            found = bytearray()
+            for group in _BASE64_GROUP.finditer(value):
+                found += base64.b64decode(group[0])
+            return bytes(found)
+
+    return convert
+
+
+def _moment(read: Callable[[str], Any]) -> Convert:
+    def convert(value: Any) -> Any:
+        if not isinstance(value, str) or isinstance(value, NumberText):
+            raise _misfit(value, "a string")
+        try:
+            return read(value)
+        except (ValueError, OverflowError) as error:
+            raise PayloadError("", f"the text {error}") from error
+
+    return convert
+
+
+def _date(_data_type: pa.DataType) -> Convert:
+    return _moment(to_date)
+
+
+def _timestamp(data_type: pa.TimestampType) -> Convert:
+    if data_type.tz is None:
+        return _moment(to_timestamp_ntz)
+    text = _moment(to_timestamp)
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, int) and not isinstance(value, bool):
+            # Seconds.
+            if abs(value) > _MAX_SECONDS:
+                raise PayloadError("", "there is no such moment")
+            return value * 1_000_000
+        return text(value)
+
+    return convert
+
+
+_CONVERTERS: Final[Mapping[Callable[[pa.DataType], bool], Callable[[Any], Convert]]] = {
+    pa.types.is_struct: _struct,
+    pa.types.is_list: _list,
+    pa.types.is_map: _map,
+    pa.types.is_string: _string,
+    pa.types.is_boolean: _boolean,
+    pa.types.is_signed_integer: _integer,
+    pa.types.is_floating: _double,
+    pa.types.is_decimal: _decimal,
+    pa.types.is_binary: _binary,
+    pa.types.is_date32: _date,
+    pa.types.is_timestamp: _timestamp,
+}
+
+
+def _misfit(value: Any, wanted: str) -> PayloadError:
+    return PayloadError("", f"it is {_kind_of(value)}, not {wanted}")
+
+
+def _kind_of(value: Any) -> str:
+    for kind, name in _KINDS:
+        if isinstance(value, kind):
+            return name
+    return "another value"
+
+
+_KINDS: Final[tuple[tuple[type, str], ...]] = (
+    (bool, "a boolean"),
+    (NumberText, "a number with a fraction or an exponent"),
+    (int, "a whole number"),
+    (str, "a string"),
+    (dict, "an object"),
+    (list, "an array"),
+)

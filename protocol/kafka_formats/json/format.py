@@ -1,0 +1,54 @@
+"""JSON as one of the formats."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pyarrow as pa
+
+from kafka_formats.json import schema as schemas
+from kafka_formats.json.ddl import to_ddl
+from kafka_formats.json.decoder import JsonDecoders
+from kafka_formats.json.derive import derive_schema
+from kafka_formats.json.encoder import JsonEncoder
+from kafka_formats.payload.format import PayloadFormat, SchemaById
+from kafka_formats.payload.schema_text import SchemaText
+
+
+class JsonFormat(PayloadFormat):
+    """Payloads name their fields: all are decoded as the query's schema, or only as its type."""
+
+    needs_written_schema: ClassVar[bool] = False
+
+    def name_of(self, schema: SchemaText) -> str:
+        """The title of a JSON Schema; empty for none."""
+        return schemas.name_of(schema)
+
+    def type_of(self, schema: SchemaText) -> pa.DataType:
+        """The type of a JSON Schema or a DDL."""
+        return schemas.type_of(schema)
+
+    def check_part(self, schema: SchemaText, wanted: pa.DataType) -> None:
+        """Raise SchemaError unless the schema has what is wanted."""
+        schemas.check_part(schema, wanted)
+
+    def decoders(
+        self,
+        schema: SchemaText,  # noqa: ARG002
+        wanted: pa.DataType,
+        schema_by_id: SchemaById | None,  # noqa: ARG002
+    ) -> JsonDecoders:
+        """One decoder for payloads of all schemas."""
+        return JsonDecoders(wanted)
+
+    def encoder(self, schema: SchemaText) -> JsonEncoder:
+        """It checks values by the schema, and writes them as `to_json` does."""
+        return JsonEncoder(schema)
+
+    def derive(self, data_type: pa.DataType) -> SchemaText:
+        """A JSON Schema as Confluent's converters write it."""
+        return SchemaText(derive_schema(data_type))
+
+    def schema_to_read(self, wanted: pa.DataType) -> SchemaText:
+        """The type as a DDL."""
+        return SchemaText(to_ddl(wanted))

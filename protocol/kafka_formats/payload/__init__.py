@@ -1,0 +1,1 @@
+"""Columns of payloads <-> columns of values, whatever the format; and what a format has to do."""

@@ -1,0 +1,141 @@
+"""A column of payloads -> a column of values: each group is decoded with its own schema.
+
+What decodes a schema's payloads is a `PayloadDecoder`. No mode enters here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from kafka_formats.arrow.arrays import in_rows, is_valid
+from kafka_formats.errors import SchemaError
+from kafka_formats.options.settings import Framing
+from kafka_formats.payload.format import Decoded, DecoderOf, PayloadDecoder
+from kafka_formats.schema_ids.frames import Frames, Group, SchemaId
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFormat:
+    """How to decode a column of payloads. It is pickled with tasks.
+
+    Attributes:
+        framing: Where the id of a payload's schema is.
+        type: The type of the values.
+        decoder_of: The decoder of a schema, by its id. Its values have the type, but for what can
+            be null.
+    """
+
+    framing: Framing
+    type: pa.DataType
+    decoder_of: DecoderOf
+
+
+class Fault(NamedTuple):
+    """Why a payload is broken. `field` is empty for the whole payload."""
+
+    schema_id: SchemaId
+    field: str
+    reason: str
+
+    def __str__(self) -> str:
+        """After the name of the column: the schema, the field and the reason."""
+        schema = "" if self.schema_id is None else f" (schema id {self.schema_id})"
+        return f"{schema}: {f'field {self.field}: ' if self.field else ''}{self.reason}"
+
+
+class DecodedColumn:
+    """The values of a column, and the faults of its broken payloads."""
+
+    def __init__(
+        self,
+        decoded: Decoded,
+        payloads: pa.BinaryArray,
+        groups: Sequence[tuple[Group, PayloadDecoder | SchemaError]],
+        why_unframed: Callable[[bytes], str],
+    ) -> None:
+        self.values, self.is_broken = decoded
+        self._why_unframed = why_unframed
+        self._payloads = payloads
+        self._groups = groups
+
+    def fault(self, row: int) -> Fault:
+        """What is wrong with a broken payload."""
+        payload: bytes = self._payloads[row].as_py()
+        for group, decoder in self._groups:
+            place = int(np.searchsorted(group.rows, row))
+            if place < len(group.rows) and group.rows[place] == row:
+                if isinstance(decoder, SchemaError):
+                    return Fault(group.schema_id, "", str(decoder))
+                error = decoder.explain(payload[group.frame_bytes :])
+                return Fault(group.schema_id, error.field, error.reason)
+        return Fault(None, "", self._why_unframed(payload))
+
+
+def decode_present(
+    payloads: pa.BinaryArray, decode: Callable[[pa.BinaryArray], Decoded]
+) -> Decoded:
+    """Decode payloads with a function that takes none that is null; null gives null."""
+    if not payloads.null_count:
+        return decode(payloads)
+    found = decode(payloads.drop_null())
+    rows = is_valid(payloads)
+    is_broken = np.zeros(len(payloads), dtype=np.bool_)
+    is_broken[rows] = found.is_broken
+    return Decoded(in_rows(rows, found.values), is_broken)
+
+
+def decode_column(
+    payloads: pa.BinaryArray, frames: Frames, decoder_of: DecoderOf, to: pa.DataType
+) -> DecodedColumn:
+    """Decode payloads of several schemas.
+
+    Args:
+        payloads: Keys or values; null for a tombstone.
+        frames: Those of the payloads.
+        decoder_of: The decoder of a schema. All payloads of a schema that raises SchemaError are
+            broken.
+        to: The type of the values that decoders give.
+    """
+    payloads = payloads if frames.unpacked is None else frames.unpacked
+    groups = [(group, _decoder_or_error(decoder_of, group.schema_id)) for group in frames.groups]
+    is_broken = np.zeros(len(payloads), dtype=np.bool_)
+    is_broken[frames.unframed] = True
+    decoded: list[tuple[Group, pa.Array]] = []
+    for group, decoder in groups:
+        if isinstance(decoder, SchemaError):
+            is_broken[group.rows] = True
+            continue
+        is_all = len(group.rows) == len(payloads)
+        own = payloads if is_all else payloads.take(pa.array(group.rows))
+        values, is_broken[group.rows] = decoder.decode(own, group.frame_bytes)
+        decoded.append((group, values))
+    return DecodedColumn(
+        Decoded(_in_order(decoded, len(payloads), to), is_broken),
+        payloads,
+        groups,
+        frames.why_unframed,
+    )
+
+
+def _decoder_or_error(decoder_of: DecoderOf, schema_id: SchemaId) -> PayloadDecoder | SchemaError:
+    try:
+        return decoder_of(schema_id)
+    except SchemaError as error:
+        return error
+
+
+def _in_order(decoded: Sequence[tuple[Group, pa.Array]], count: int, to: pa.DataType) -> pa.Array:
+    if not decoded:
+        return pa.nulls(count, to)
+    if len(decoded) == 1 and len(decoded[0][1]) == count:
+        return decoded[0][1]
+    place = np.full(count, -1, dtype=np.int64)
+    rows = np.concatenate([group.rows for group, _ in decoded])
+    place[rows] = np.arange(len(rows))
+    joined = pa.concat_arrays([values for _, values in decoded])
+    return joined.take(pa.array(place, mask=place < 0))

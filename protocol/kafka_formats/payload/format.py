@@ -1,0 +1,131 @@
+"""What a format has to do with schemas and payloads: each has a class of `PayloadFormat`.
+
+Values only. Whatever is pickled with tasks is a decoder or an encoder, not the format.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import ClassVar, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kafka_formats.errors import PayloadError
+from kafka_formats.payload.schema_text import SchemaFile, SchemaText
+from kafka_formats.schema_ids.frames import SchemaId
+
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+
+class Decoded(NamedTuple):
+    """The values of payloads.
+
+    Attributes:
+        values: Null where a payload is null, any value where it is broken.
+        is_broken: Whether each payload does not have its schema.
+    """
+
+    values: pa.Array
+    is_broken: Bools
+
+
+class PayloadDecoder(Protocol):
+    """Decodes the payloads of one schema."""
+
+    def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
+        """Decode payloads after frames of one size."""
+
+    def explain(self, payload: bytes) -> PayloadError:
+        """What is wrong with a broken payload, without its frame."""
+
+
+class PayloadEncoder(Protocol):
+    """Encodes values with one schema. It is pickled with tasks."""
+
+    def encode(self, values: pa.Array) -> pa.BinaryArray:
+        """Encode values without nulls, one payload each.
+
+        Raises:
+            PayloadError: A value does not fit.
+            SchemaError: The schema is invalid, or the type does not fit it.
+        """
+
+    def check(self, data_type: pa.DataType) -> None:
+        """Check that values of a type can be written, but for nulls.
+
+        Raises:
+            SchemaError: They cannot. Names the field.
+        """
+
+
+# The decoder of the payloads of a schema. Raises SchemaError for a schema that does not exist, or
+# that cannot be read as wanted. It is pickled with tasks.
+DecoderOf: TypeAlias = Callable[[SchemaId], PayloadDecoder]
+# The schema with an id; raises SchemaError if there is none.
+SchemaById: TypeAlias = Callable[[SchemaId], SchemaText]
+
+
+class PayloadFormat(ABC):
+    """A format. All methods raise SchemaError for a schema that is invalid or not supported.
+
+    Attributes:
+        needs_written_schema: Whether payloads are decoded with the schema that they were written
+            with.
+    """
+
+    needs_written_schema: ClassVar[bool] = True
+
+    @abstractmethod
+    def name_of(self, schema: SchemaText) -> str:
+        """The full name of the type that a schema defines; empty if it has none."""
+
+    @abstractmethod
+    def type_of(self, schema: SchemaText) -> pa.DataType:
+        """The type of the values of a schema."""
+
+    @abstractmethod
+    def check_part(self, schema: SchemaText, wanted: pa.DataType) -> None:
+        """Check that a type is that of a schema, or has some of the fields of its structs.
+
+        Raises:
+            SchemaError: It is another one. Names the field.
+        """
+
+    @abstractmethod
+    def decoders(
+        self, schema: SchemaText, wanted: pa.DataType, schema_by_id: SchemaById | None
+    ) -> DecoderOf:
+        """The decoders of payloads of several schemas, as a part of one.
+
+        Args:
+            schema: The schema to read as.
+            wanted: The type to read as: all of the schema, or a part.
+            schema_by_id: Finds the others. None where payloads have no frames, and all have
+                `schema`.
+        """
+
+    @abstractmethod
+    def encoder(self, schema: SchemaText) -> PayloadEncoder:
+        """The encoder of a schema's payloads."""
+
+    @abstractmethod
+    def derive(self, data_type: pa.DataType) -> SchemaText:
+        """The schema to write a column with that has none."""
+
+    def schema_to_read(self, wanted: pa.DataType) -> SchemaText | None:  # noqa: ARG002
+        """The schema to read as a type, where payloads name their fields.
+
+        None where a schema has to be given.
+        """
+        return None
+
+    def frame_suffix(self, schema: SchemaText) -> bytes:  # noqa: ARG002
+        """What is between the id of a schema and a payload."""
+        return b""
+
+    def files(self, schema: SchemaText) -> Sequence[SchemaFile]:
+        """What a registry must have: the schemas that a schema imports, and itself as the last."""
+        return [SchemaFile("", schema.text)]

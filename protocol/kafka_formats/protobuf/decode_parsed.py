@@ -1,0 +1,120 @@
+"""Parsed messages -> Arrow arrays, a field of all messages at a time.
+
+Source: values are those of Spark's `ProtobufDeserializer` with its default options. A field that
+is not in a payload is null, and so is a zero where a message cannot tell both apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from kafka_formats.errors import PayloadError
+from kafka_formats.protobuf.decode import list_of, map_of, struct_of
+from kafka_formats.protobuf.plan import Enum, Member, Plan, Scalar, Struct, Time, Unsigned
+from kafka_protocol.columnar.arrow_memory import array_of
+
+_MAX_LONG: Final = 2**63
+
+
+def decode_parsed(plan: Plan, values: Sequence[Any]) -> pa.Array:
+    """The array of some messages; None for null.
+
+    Raises:
+        PayloadError: A time is beyond the range of its type. Names the field.
+    """
+    return _DECODE[type(plan)](plan, values)
+
+
+def _scalars(plan: Scalar, values: Sequence[Any]) -> pa.Array:
+    return pa.array(values, plan.type)
+
+
+def _unsigned(plan: Unsigned, values: Sequence[Any]) -> pa.Array:
+    half, whole = 1 << (plan.bits - 1), 1 << plan.bits
+    signed = [each if each is None or each < half else each - whole for each in values]
+    return pa.array(signed, plan.type)
+
+
+def _enums(plan: Enum, values: Sequence[Any]) -> pa.Array:
+    names = plan.names
+    known = {each: names.get(each, f"{plan.unknown}{each}") for each in {*values} - {None}}
+    return pa.array([known.get(each) for each in values], plan.type)
+
+
+def _times(plan: Time, values: Sequence[Any]) -> pa.Array:
+    return pa.array([None if each is None else _micros(each) for each in values], pa.int64()).view(
+        plan.type
+    )
+
+
+def _micros(value: Any) -> int:
+    # Towards zero, as Java's TimeUnit.
+    micros: int = value.seconds * 1_000_000 + int(value.nanos / 1_000)
+    if not -_MAX_LONG <= micros < _MAX_LONG:
+        raise PayloadError("", f"{value.seconds} seconds are out of range")
+    return micros
+
+
+def _structs(plan: Struct, values: Sequence[Any]) -> pa.Array:
+    given = [each for each in values if each is not None]
+    arrays = [_named(member, given) for member in plan.members]
+    found = struct_of(plan, arrays)
+    if len(given) == len(values):
+        return found
+    is_given = np.array([each is not None for each in values])
+    return found.take(pa.array(np.cumsum(is_given) - 1, mask=~is_given))
+
+
+def _named(member: Member, messages: Sequence[Any]) -> pa.Array:
+    try:
+        return _member(member, messages)
+    except PayloadError as error:
+        raise error.within(member.name) from error
+
+
+def _member(member: Member, messages: Sequence[Any]) -> pa.Array:
+    name = member.name
+    if member.is_list or member.keys is not None:
+        return _containers(member, [getattr(each, name) for each in messages])
+    if not member.has_presence:
+        values = [getattr(each, name) for each in messages]
+        return decode_parsed(member.plan, _without_zeros(values))
+    if member.has_default:
+        return decode_parsed(member.plan, [getattr(each, name) for each in messages])
+    return decode_parsed(
+        member.plan,
+        [getattr(each, name) if each.HasField(name) else None for each in messages],
+    )
+
+
+def _without_zeros(values: Sequence[Any]) -> Sequence[Any]:
+    """Null for zeros, but for the negative one."""
+    if values and isinstance(values[0], float):
+        return [each if each or math.copysign(1, each) < 0 else None for each in values]
+    return [each or None for each in values]
+
+
+def _containers(member: Member, values: Sequence[Any]) -> pa.Array:
+    offsets = array_of(np.cumsum([0, *map(len, values)]), pa.int32())
+    if member.keys is None:
+        return list_of(
+            member, offsets, decode_parsed(member.plan, list(chain.from_iterable(values)))
+        )
+    keys = decode_parsed(member.keys, list(chain.from_iterable(values)))
+    items = decode_parsed(member.plan, [each[key] for each in values for key in each])
+    return map_of(member, offsets, keys, items)
+
+
+_DECODE: Final[Mapping[type[Plan], Callable[[Any, Sequence[Any]], pa.Array]]] = {
+    Scalar: _scalars,
+    Unsigned: _unsigned,
+    Enum: _enums,
+    Time: _times,
+    Struct: _structs,
+}

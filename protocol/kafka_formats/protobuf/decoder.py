@@ -1,0 +1,265 @@
+"""The decoder of Protobuf payloads, as the type that a query wants.
+
+Payloads are parsed as the query's message, as Protobuf intends: fields are matched by their
+numbers, and unknown ones are skipped. Of the schema that a payload was written with, only the
+message's name is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.message_factory import GetMessageClass
+
+from kafka_formats.arrow.arrays import bounds_of, data_of
+from kafka_formats.arrow.bytes_cursor import Cursor
+from kafka_formats.errors import PayloadError, SchemaError
+from kafka_formats.payload.columns import decode_present
+from kafka_formats.payload.format import Decoded, SchemaById
+from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.protobuf.decode import read
+from kafka_formats.protobuf.decode_parsed import decode_parsed
+from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
+from kafka_formats.protobuf.indexes import CONFLUENT, GLUE, Index, IndexStyle, read_index
+from kafka_formats.protobuf.layout import Layout, layout_for
+from kafka_formats.protobuf.plan import Struct, plan_for
+from kafka_formats.protobuf.proto_text import messages_of
+from kafka_formats.schema_ids.frames import GlueVersion, InHeader, SchemaId
+
+# Fewer payloads are parsed faster one by one.
+_MANY: Final = 64
+# The index of most payloads.
+_FIRST: Final[Index] = (0,)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageDecoder:
+    """Parses payloads without frames as one message.
+
+    Attributes:
+        parsed: The class of the message.
+        name: Of the message.
+        plan: The wanted fields.
+        layout: To read many payloads at once; None if each has to be parsed.
+    """
+
+    parsed: type[Message]
+    name: str
+    plan: Struct
+    layout: Layout | None
+
+    def parse(self, payload: bytes) -> Message:
+        """Parse a payload.
+
+        Raises:
+            PayloadError: It does not have the message.
+        """
+        found = self.parsed()
+        try:
+            found.MergeFromString(payload)
+        except DecodeError as error:
+            raise PayloadError("", f"it is no {self.name}: {error}") from error
+        if not found.IsInitialized():
+            missing = ", ".join(found.FindInitializationErrors())
+            raise PayloadError("", f"it lacks required fields: {missing}")
+        return found
+
+    def decode(self, messages: Sequence[Message | None]) -> Decoded:
+        """The values of parsed messages; None is broken."""
+        is_broken = np.array([each is None for each in messages], dtype=np.bool_)
+        try:
+            return Decoded(decode_parsed(self.plan, messages), is_broken)
+        except PayloadError:
+            # Some message has a value that its type has not: look at each.
+            kept = [None if self.fault_in(each) else each for each in messages]
+            is_broken = np.array([each is None for each in kept], dtype=np.bool_)
+            return Decoded(decode_parsed(self.plan, kept), is_broken)
+
+    def fault_in(self, message: Message | None) -> PayloadError | None:
+        """Why a parsed message cannot be shown; None if it can."""
+        try:
+            decode_parsed(self.plan, [message])
+        except PayloadError as error:
+            return error
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ProtobufDecoder:
+    """Decodes the payloads that were written with one schema; a `PayloadDecoder`.
+
+    Attributes:
+        message: Decodes the message that a query wants.
+        names: Index -> name of the messages of the schema. None where no message index
+            is before payloads.
+        index: The message index where a header has it; None where it is before each payload.
+        style: How indexes are written.
+    """
+
+    message: MessageDecoder
+    names: Mapping[Index, str] | None
+    index: Index | None = None
+    style: IndexStyle = CONFLUENT
+
+    def decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
+        """Decode payloads after frames of one size."""
+        return decode_present(payloads, lambda given: self._decode(given, skipped_bytes))
+
+    def _decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
+        """Read many payloads at once, and parse those that are unusual or damaged."""
+        layout = self.message.layout
+        if layout is None or len(payloads) < _MANY:
+            return self._one_by_one(payloads, skipped_bytes)
+        cursor = self._cursor(payloads, skipped_bytes)
+        values = read(self.message.plan, layout, cursor)
+        others = np.flatnonzero(cursor.is_broken)
+        if not others.size:
+            return Decoded(values, cursor.is_broken)
+        parsed = self._one_by_one(payloads.take(pa.array(others)), skipped_bytes)
+        is_broken = np.zeros(len(payloads), dtype=np.bool_)
+        is_broken[others] = parsed.is_broken
+        place = np.arange(len(payloads))
+        place[others] = len(payloads) + np.arange(len(others))
+        return Decoded(pa.concat_arrays([values, parsed.values]).take(pa.array(place)), is_broken)
+
+    def _cursor(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Cursor:
+        """A cursor over the messages; payloads of others are marked."""
+        data, bounds = data_of(payloads), bounds_of(payloads)
+        at, end = bounds[:-1] + skipped_bytes, bounds[1:]
+        prefix = self._prefix(skipped_bytes)
+        if prefix is None:
+            return Cursor(data, end, end, np.ones(len(payloads), dtype=np.bool_))
+        is_other = at + len(prefix) > end
+        for byte in prefix:
+            is_other |= data.take(at, mode="clip") != byte
+            at = at + 1
+        return Cursor(data, np.where(is_other, end, at), end, is_other)
+
+    def _prefix(self, skipped_bytes: int) -> bytes | None:
+        """What is between a frame and the message; None if no payload has the message."""
+        if self.names is None:
+            return b""
+        place = next((each for each in self.names if self.names[each] == self.message.name), None)
+        if place is None:
+            return None
+        if self.index is not None:
+            return b"" if self.index == place else None
+        # The id is in a header, without an index.
+        return self.style.write(place) if skipped_bytes else None
+
+    def _one_by_one(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
+        messages = [self._parsed_or_none(each, skipped_bytes) for each in payloads.to_pylist()]
+        return self.message.decode(messages)
+
+    def explain(self, payload: bytes) -> PayloadError:
+        """What is wrong with a broken payload."""
+        try:
+            found = self.message.fault_in(self._parsed(payload, 0))
+        except PayloadError as error:
+            return error
+        return found or PayloadError("", "the header of its schema has no message index")
+
+    def _parsed_or_none(self, payload: bytes, start: int) -> Message | None:
+        if self.names is not None and self.index is None and not start:
+            # The id is in a header, without an index.
+            return None
+        try:
+            return self._parsed(payload, start)
+        except PayloadError:
+            return None
+
+    def _parsed(self, payload: bytes, start: int) -> Message:
+        if self.names is not None:
+            if self.index is None:
+                # Nearly all payloads have the short index of the first message.
+                if payload[start : start + 1] == b"\x00":
+                    index, start = _FIRST, start + 1
+                else:
+                    index, start = self.style.read(payload, start)
+            else:
+                index = self.index
+            self._check(index)
+        return self.message.parse(payload[start:] if start else payload)
+
+    def _check(self, index: Index) -> None:
+        name = (self.names or {}).get(index)
+        if name == self.message.name:
+            return
+        if name is None:
+            raise PayloadError("", f"its schema has no message with the index {list(index)}")
+        raise PayloadError("", f"it is a {name}, not a {self.message.name}")
+
+
+@lru_cache(maxsize=100)
+def message_decoder(files: bytes, name: str, wanted: pa.DataType) -> MessageDecoder:
+    """The decoder of a message, made once for a process.
+
+    Raises:
+        SchemaError: The message does not have what is wanted.
+    """
+    message = message_of(files, name)
+    found: Any = GetMessageClass(message)
+    plan = plan_for(message, wanted)
+    return MessageDecoder(found, name, plan, layout_for(message, plan))
+
+
+@dataclass(frozen=True, slots=True)
+class ProtobufDecoders:
+    """The decoders of payloads of several schemas, as one type. It is pickled with tasks.
+
+    Attributes:
+        files: The compiled files of the schema to read as.
+        name: The message to read as.
+        wanted: The type to read as: all of the message, or a part.
+        schema_by_id: Finds those schemas. None where payloads have no frames, and all have
+            the schema to read as.
+    """
+
+    files: bytes
+    name: str
+    wanted: pa.DataType
+    schema_by_id: SchemaById | None
+
+    def __call__(self, schema_id: SchemaId) -> ProtobufDecoder:
+        """The decoder of the payloads of a schema.
+
+        Raises:
+            SchemaError: There is no such schema.
+        """
+        message = message_decoder(self.files, self.name, self.wanted)
+        if self.schema_by_id is None:
+            return ProtobufDecoder(message, None)
+        if isinstance(schema_id, InHeader):
+            names = messages_of(self.schema_by_id(schema_id.schema_id))
+            return ProtobufDecoder(message, names, _index_in_header(schema_id.suffix))
+        if isinstance(schema_id, GlueVersion):
+            names = GLUE.by_index(messages_of(self.schema_by_id(schema_id)))
+            return ProtobufDecoder(message, names, style=GLUE)
+        return ProtobufDecoder(message, messages_of(self.schema_by_id(schema_id)))
+
+
+def _index_in_header(suffix: bytes) -> Index:
+    try:
+        index, end = read_index(suffix, 0)
+    except PayloadError as error:
+        raise SchemaError(f"the header of the schema: {error}") from error
+    if end != len(suffix):
+        raise SchemaError(f"the header of the schema has {len(suffix) - end} bytes too many")
+    return index
+
+
+def decoders_of(
+    schema: SchemaText, wanted: pa.DataType, schema_by_id: SchemaById | None
+) -> ProtobufDecoders:
+    """The decoders of a schema's payloads, compiled on the driver.
+
+    Raises:
+        SchemaError: The schema is invalid, or does not have what is wanted.
+    """
+    return ProtobufDecoders(files_of(schema), name_in(schema), wanted, schema_by_id)

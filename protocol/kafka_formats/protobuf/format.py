@@ -1,0 +1,89 @@
+"""Protobuf as one of the formats.
+
+The libraries are an extra, and are imported when the format is used.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from kafka_formats.errors import SchemaError
+from kafka_formats.payload.format import DecoderOf, PayloadEncoder, PayloadFormat, SchemaById
+from kafka_formats.payload.schema_text import SchemaFile, SchemaText
+
+
+def _require() -> None:
+    if importlib.util.find_spec("google") is None or (
+        importlib.util.find_spec("google.protobuf") is None
+    ):
+        raise SchemaError(
+            "Protobuf needs the library protobuf: pip install 'pyspark-pykafka[protobuf]'"
+        )
+
+
+class ProtobufFormat(PayloadFormat):
+    """Payloads number their fields; of the schema that one was written with the names count."""
+
+    def name_of(self, schema: SchemaText) -> str:
+        """The full name of the message."""
+        _require()
+        from kafka_formats.protobuf.descriptors import name_in
+
+        return name_in(schema)
+
+    def type_of(self, schema: SchemaText) -> pa.DataType:
+        """As Spark's `from_protobuf` shows it."""
+        _require()
+        from kafka_formats.protobuf.descriptors import message_in
+        from kafka_formats.protobuf.types import message_type
+
+        return message_type(message_in(schema))
+
+    def check_part(self, schema: SchemaText, wanted: pa.DataType) -> None:
+        """Raise SchemaError unless the message has what is wanted."""
+        _require()
+        from kafka_formats.protobuf.descriptors import message_in
+        from kafka_formats.protobuf.plan import plan_for
+
+        plan_for(message_in(schema), wanted)
+
+    def decoders(
+        self, schema: SchemaText, wanted: pa.DataType, schema_by_id: SchemaById | None
+    ) -> DecoderOf:
+        """With the message that is named, or the first one."""
+        _require()
+        from kafka_formats.protobuf.decoder import decoders_of
+
+        return decoders_of(schema, wanted, schema_by_id)
+
+    def encoder(self, schema: SchemaText) -> PayloadEncoder:
+        """With the message that is named, or the first one."""
+        _require()
+        from kafka_formats.protobuf.encoder import encoder_of
+
+        return encoder_of(schema)
+
+    def derive(self, data_type: pa.DataType) -> SchemaText:  # noqa: ARG002
+        """Always an error."""
+        raise SchemaError(
+            "a Protobuf schema is not made from a column, as the numbers of its fields would "
+            "change with their order: give the schema"
+        )
+
+    def frame_suffix(self, schema: SchemaText) -> bytes:
+        """The message index."""
+        _require()
+        from kafka_formats.protobuf.descriptors import name_in, place_of
+        from kafka_formats.protobuf.indexes import write_index
+
+        return write_index(place_of(schema, name_in(schema)))
+
+    def files(self, schema: SchemaText) -> Sequence[SchemaFile]:
+        """The files of a descriptor set, but for those that every registry knows."""
+        _require()
+        from kafka_formats.protobuf.descriptors import files_to_register
+
+        return files_to_register(schema)

@@ -1,0 +1,152 @@
+"""A read: the types of its columns, and the decoder by which tasks make them of payloads."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
+
+import pyarrow as pa
+
+from kafka_formats.arrow.types import as_nullable
+from kafka_formats.errors import SchemaError
+from kafka_formats.options.formats import FormatOptions, PayloadOptions
+from kafka_formats.options.settings import Framing, Mode
+from kafka_formats.payload.columns import ColumnFormat
+from kafka_formats.query.formats import FORMATS
+from kafka_formats.query.record_decoder import RecordDecoder
+from kafka_formats.query.registries import Registries
+from kafka_formats.query.schema_choice import ColumnSchemas, KnownSchema
+from kafka_formats.registry.schemas_by_id import SchemasById
+from kafka_protocol.errors import KafkaConfigError
+
+_log = logging.getLogger(__name__)
+
+
+class QueryFormats:
+    """The formats of one query.
+
+    Args:
+        options: The options of formats.
+        topics: The topics to read; none if they are not known, as with a pattern.
+    """
+
+    def __init__(self, options: FormatOptions, topics: Sequence[str]) -> None:
+        self._options = options
+        self._registries = Registries(
+            options.registry, *(each.framing for each in options.payloads)
+        )
+        self._schemas = {
+            each.column: ColumnSchemas(each, topics, self._registries.source(each.framing))
+            for each in options.payloads
+        }
+
+    def columns(self, names: Collection[str] | None = None) -> Mapping[str, pa.DataType]:
+        """The types of the decoded columns, of all or of some.
+
+        Raises:
+            KafkaError: A schema cannot be found, or topics have different ones.
+        """
+        return {
+            each.column: self._type_of(each)
+            for each in self._options.payloads
+            if names is None or each.column in names
+        }
+
+    def decoder(self, wanted: pa.Schema) -> RecordDecoder:
+        """The decoder of the wanted columns, whose structs may have some of the fields only.
+
+        Raises:
+            KafkaError: A wanted field is in no schema, or as from `columns`.
+        """
+        options = self._options
+        added = {*options.error_columns, *options.raw_columns}
+        tells_faults = not added.isdisjoint(wanted.names)
+        formats = {
+            each.column: self._format_of(each, wanted)
+            for each in options.payloads
+            if tells_faults or each.column in wanted.names
+        }
+        return RecordDecoder(wanted, formats, options.mode)
+
+    def _format_of(self, payload: PayloadOptions, wanted: pa.Schema) -> ColumnFormat:
+        schemas = self._schemas[payload.column]
+        if payload.column in wanted.names:
+            to = wanted.field(payload.column).type
+        else:
+            to = self._type_of(payload)
+        known = _schema_to_read(payload, schemas, to)
+        format_ = FORMATS[payload.format]
+        schema_by_id = None
+        config = self._registries.config(payload.framing)
+        is_framed = payload.framing is not Framing.NONE
+        if is_framed and config is not None and format_.needs_written_schema:
+            schema_by_id = SchemasById(schemas.written(), payload.format, config)
+        return ColumnFormat(payload.framing, to, format_.decoders(known.schema, to, schema_by_id))
+
+    def _type_of(self, payload: PayloadOptions) -> pa.DataType:
+        known = _only(payload, self._schemas[payload.column].latest)
+        type_ = FORMATS[payload.format].type_of(known.schema)
+        return as_nullable(type_) if self._options.mode is Mode.PERMISSIVE else type_
+
+
+def _only(payload: PayloadOptions, found: Sequence[KnownSchema]) -> KnownSchema:
+    """The schema of all topics: one name and one type."""
+    format_ = FORMATS[payload.format]
+    first = found[0].schema
+    for other in found[1:]:
+        is_same_name = format_.name_of(other.schema) == format_.name_of(first)
+        if not is_same_name or format_.type_of(other.schema) != format_.type_of(first):
+            column = payload.column
+            raise KafkaConfigError(
+                f"The {column}s of the topics have different schemas, {found[0].origin} and "
+                f"{other.origin}: read each topic with a query of its own, or set "
+                f"{column}.subject or {column}.schema to the schema to read all of them as."
+            )
+    return found[0]
+
+
+def _schema_to_read(
+    payload: PayloadOptions, schemas: ColumnSchemas, wanted: pa.DataType
+) -> KnownSchema:
+    """The newest schema that has what is wanted, or the wanted type as a schema.
+
+    A schema may have changed since the query's columns were determined.
+    """
+    if not schemas.are_known and (known := _type_as_schema(payload, wanted)) is not None:
+        return known
+    latest = _only(payload, schemas.latest)
+    refusal = None
+    for known in chain([latest], schemas.older()):
+        try:
+            FORMATS[payload.format].check_part(known.schema, wanted)
+        except SchemaError as error:
+            refusal = refusal or error
+            continue
+        if known is not latest:
+            _log.warning(
+                "The %ss are read as %s. There is %s, which the query can use after a new load().",
+                payload.column,
+                known.origin,
+                latest.origin,
+            )
+        return known
+    raise KafkaConfigError(
+        f"Column '{payload.column}' cannot be read as {latest.origin}: {refusal}"
+    ) from refusal
+
+
+def _type_as_schema(payload: PayloadOptions, wanted: pa.DataType) -> KnownSchema | None:
+    """The schema of a read that has only the type that it wants; None if that is not enough."""
+    format_ = FORMATS[payload.format]
+    try:
+        schema = format_.schema_to_read(wanted)
+        if schema is None:
+            return None
+        format_.check_part(schema, wanted)
+    except SchemaError as error:
+        raise KafkaConfigError(
+            f"Column '{payload.column}' cannot be read as {wanted} from {payload.format.value}: "
+            f"{error}"
+        ) from error
+    return KnownSchema("the schema of the read", schema)

@@ -1,0 +1,205 @@
+"""Records with keys and values as bytes -> records with decoded ones; broken payloads by mode.
+
+The columns are those of `kafka_protocol.columnar.schema`, and where the mode is PERMISSIVE
+`_error`, `_raw` and `_raw_key`. Knows no format and no registry: decoders come from the caller.
+
+Source: the modes are those of Spark's `from_avro`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from kafka_formats.arrow.arrays import null_where, with_type
+from kafka_formats.errors import MalformedRecordError, SchemaError
+from kafka_formats.options.settings import ERROR_COLUMN, RAW_COLUMNS, Framing, Mode
+from kafka_formats.payload.columns import ColumnFormat, DecodedColumn, decode_column
+from kafka_formats.payload.format import Bools, DecoderOf, PayloadDecoder
+from kafka_formats.schema_ids.frames import SchemaId
+from kafka_formats.schema_ids.framings import FRAMES, SPLITS
+
+_log = logging.getLogger(__name__)
+
+_PLACE: Final = ("topic", "partition", "offset")
+# Confluent's serializers name the schema there.
+_HEADER_OF: Final = {"key": "__key_schema_id", "value": "__value_schema_id"}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDecoder:
+    """Decodes the keys and values of records.
+
+    Attributes:
+        schema: The columns that are wanted, decoded.
+        formats: Column, `key` or `value`, -> its format. Others stay as they are.
+        mode: What to do with broken payloads.
+    """
+
+    schema: pa.Schema
+    formats: Mapping[str, ColumnFormat]
+    mode: Mode
+
+    @property
+    def source_columns(self) -> tuple[str, ...]:
+        """The columns of the records to decode, with those that errors name."""
+        wanted = [RAW_COLUMNS.get(name, name) for name in self.schema.names]
+        decoded = self.decoded_columns
+        framed = any(self.formats[name].framing is Framing.CONFLUENT for name in decoded)
+        listed = [*wanted, *decoded, *_PLACE, *(["headers"] if framed else [])]
+        return tuple(name for name in dict.fromkeys(listed) if name != ERROR_COLUMN)
+
+    @property
+    def decoded_columns(self) -> Sequence[str]:
+        """The columns of payloads to decode: those that are wanted, or all to tell faults."""
+        wanted = {*self.schema.names}
+        tells_faults = not wanted.isdisjoint({ERROR_COLUMN, *RAW_COLUMNS})
+        return [name for name in self.formats if tells_faults or name in wanted]
+
+    def decode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Decode record batches with `source_columns` to those with `schema`, without empty ones.
+
+        Raises:
+            MalformedRecordError: A payload is broken, and the mode is FAILFAST. Names topic,
+                partition, offset, schema and field.
+        """
+        return _Run(self).decode(batches)
+
+
+class _Run:
+    """The decoding of the records of one task."""
+
+    def __init__(self, decoder: RecordDecoder) -> None:
+        self._decoder = decoder
+        self._decoders = {
+            name: _remembering_errors(decoder.formats[name].decoder_of)
+            for name in decoder.decoded_columns
+        }
+        self._dropped = 0
+
+    def decode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in (piece for whole in batches for piece in self._split(whole)):
+            columns = {name: self._column(batch, name) for name in self._decoders}
+            is_broken = _any([column.is_broken for column in columns.values()], batch.num_rows)
+            found = _BY_MODE[self._decoder.mode](self, batch, columns, is_broken)
+            if found.num_rows:
+                yield found
+        if self._dropped:
+            _log.warning("%d records were dropped, as they could not be decoded.", self._dropped)
+
+    def _split(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The batch, in pieces if compressed payloads may become too large together."""
+        places = {0, batch.num_rows}
+        for name in self._decoders:
+            places.update(SPLITS[self._decoder.formats[name].framing](batch.column(name)))
+        for start, end in pairwise(sorted(places)):
+            yield batch.slice(start, end - start)
+
+    def _column(self, batch: pa.RecordBatch, name: str) -> DecodedColumn:
+        format_ = self._decoder.formats[name]
+        payloads = batch.column(name)
+        headers = batch.column("headers") if format_.framing is Framing.CONFLUENT else None
+        frames = FRAMES[format_.framing](payloads, headers, _HEADER_OF[name])
+        return decode_column(payloads, frames, self._decoders[name], format_.type)
+
+    def fail_fast(
+        self, batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], is_broken: Bools
+    ) -> pa.RecordBatch:
+        if is_broken.any():
+            raise MalformedRecordError(
+                f"[MALFORMED_MESSAGE] {_first_fault(batch, columns, is_broken)}. To get nulls "
+                "instead, set the option mode to PERMISSIVE; to leave such records out, to "
+                "DROPMALFORMED."
+            )
+        return self._assembled(batch, {name: each.values for name, each in columns.items()})
+
+    def drop(
+        self, batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], is_broken: Bools
+    ) -> pa.RecordBatch:
+        values: dict[str, pa.Array] = {name: each.values for name, each in columns.items()}
+        if is_broken.any():
+            if not self._dropped:
+                fault = _first_fault(batch, columns, is_broken)
+                _log.warning("A record is dropped, as others may be: %s.", fault)
+            self._dropped += int(is_broken.sum())
+            kept = pa.array(~is_broken)
+            batch = batch.filter(kept)
+            values = {name: each.filter(kept) for name, each in values.items()}
+        return self._assembled(batch, values)
+
+    def permit(
+        self, batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], is_broken: Bools
+    ) -> pa.RecordBatch:
+        found: dict[str, pa.Array] = {
+            name: null_where(each.is_broken, each.values) for name, each in columns.items()
+        }
+        wanted = self._decoder.schema.names
+        if ERROR_COLUMN in wanted:
+            rows = np.flatnonzero(is_broken)
+            errors = np.full(batch.num_rows, None, dtype=object)
+            errors[rows] = [_fault_of(columns, row) for row in rows.tolist()]
+            found[ERROR_COLUMN] = pa.array(errors, pa.string())
+        for raw in RAW_COLUMNS.keys() & {*wanted}:
+            found[raw] = null_where(~is_broken, batch.column(RAW_COLUMNS[raw]))
+        return self._assembled(batch, found)
+
+    def _assembled(self, batch: pa.RecordBatch, found: Mapping[str, pa.Array]) -> pa.RecordBatch:
+        schema = self._decoder.schema
+        arrays = [
+            with_type(found[field.name], field.type)
+            if field.name in found
+            else batch.column(field.name)
+            for field in schema
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+_BY_MODE: Final[Mapping[Mode, Callable[..., pa.RecordBatch]]] = {
+    Mode.FAILFAST: _Run.fail_fast,
+    Mode.PERMISSIVE: _Run.permit,
+    Mode.DROPMALFORMED: _Run.drop,
+}
+
+
+def _any(masks: Sequence[Bools], count: int) -> Bools:
+    found: Bools = np.logical_or.reduce([np.zeros(count, dtype=np.bool_), *masks])
+    return found
+
+
+def _remembering_errors(decoder_of: DecoderOf) -> DecoderOf:
+    """Ask once in a task for a schema that does not exist, however many payloads name it."""
+    errors: dict[SchemaId, SchemaError] = {}
+
+    def found(schema_id: SchemaId) -> PayloadDecoder:
+        if schema_id in errors:
+            raise errors[schema_id]
+        try:
+            return decoder_of(schema_id)
+        except SchemaError as error:
+            errors[schema_id] = error
+            raise
+
+    return found
+
+
+def _first_fault(
+    batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], is_broken: Bools
+) -> str:
+    row = int(np.argmax(is_broken))
+    topic, partition, offset = (batch.column(name)[row].as_py() for name in _PLACE)
+    return f"{topic}-{partition} at offset {offset}: {_fault_of(columns, row)}"
+
+
+def _fault_of(columns: Mapping[str, DecodedColumn], row: int) -> str:
+    """Whether the key or the value is broken, the schema, the field and the reason."""
+    return "; ".join(
+        f"the {name}{column.fault(row)}"
+        for name, column in columns.items()
+        if column.is_broken[row]
+    )

@@ -1,0 +1,105 @@
+"""A write: the schema of each column, found or registered, and the encoder of its rows."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from kafka_formats.errors import SchemaError
+from kafka_formats.options.formats import PayloadOptions, WriteFormatOptions
+from kafka_formats.options.settings import Framing
+from kafka_formats.payload.column_encoder import ColumnEncoder
+from kafka_formats.payload.format import PayloadEncoder
+from kafka_formats.query.formats import FORMATS
+from kafka_formats.query.record_encoder import RecordEncoder
+from kafka_formats.query.registration import Registration
+from kafka_formats.query.schema_choice import ColumnSchemas, KnownSchema
+from kafka_formats.registry.client import RegistryClient
+from kafka_formats.registry.config import RegistryConfig
+from kafka_formats.schema_ids.confluent import id_frame
+from kafka_formats.schema_ids.frames import NO_FRAME
+from kafka_protocol.errors import KafkaConfigError
+
+_log = logging.getLogger(__name__)
+
+
+class WrittenColumn(NamedTuple):
+    """A column to encode: its place in the rows, and its type; None if that is not known yet."""
+
+    place: int
+    type: pa.DataType | None
+
+
+def encoder_for(
+    options: WriteFormatOptions, topic: str | None, columns: Mapping[str, WrittenColumn]
+) -> RecordEncoder:
+    """The encoder of the rows of a write.
+
+    Args:
+        options: The options of formats.
+        topic: The topic of all rows; None if a column has it.
+        columns: The columns to encode, by name; those that rows do not have are left out.
+
+    Raises:
+        KafkaError: A schema cannot be found or registered, or does not fit the column.
+    """
+    config = RegistryConfig.from_options(options.registry) if options.registry else None
+    client = None if config is None else RegistryClient(config)
+    topics = [] if topic is None else [topic]
+    encoders = {}
+    for payload in options.payloads:
+        if payload.column in columns:
+            column = columns[payload.column]
+            schemas = ColumnSchemas(payload, topics, client)
+            known = _schema_of(payload, schemas, column.type, options)
+            encoder = FORMATS[payload.format].encoder(known.schema)
+            if column.type is not None:
+                _check(encoder, column.type, payload.column, known)
+            frame = NO_FRAME
+            if payload.framing is Framing.CONFLUENT and client is not None:
+                frame = id_frame(_id_of(payload, schemas, known, client, options))
+                frame += FORMATS[payload.format].frame_suffix(known.schema)
+            _log.info("The %ss are written with %s.", payload.column, known.origin)
+            encoders[column.place] = ColumnEncoder(frame, encoder)
+    return RecordEncoder(encoders)
+
+
+def _schema_of(
+    payload: PayloadOptions,
+    schemas: ColumnSchemas,
+    data_type: pa.DataType | None,
+    options: WriteFormatOptions,
+) -> KnownSchema:
+    is_made = not payload.has_schema and (options.auto_register or not schemas.are_known)
+    if is_made and data_type is not None:
+        derived = FORMATS[payload.format].derive(data_type)
+        return KnownSchema("the schema of the column", derived)
+    return schemas.latest[0]
+
+
+def _check(
+    encoder: PayloadEncoder, data_type: pa.DataType, column: str, known: KnownSchema
+) -> None:
+    try:
+        encoder.check(data_type)
+    except SchemaError as error:
+        raise KafkaConfigError(
+            f"Column '{column}' cannot be written with {known.origin}: {error}"
+        ) from error
+
+
+def _id_of(
+    payload: PayloadOptions,
+    schemas: ColumnSchemas,
+    known: KnownSchema,
+    client: RegistryClient,
+    options: WriteFormatOptions,
+) -> int:
+    if isinstance(known.id, int):
+        return known.id
+    (subject,) = schemas.subjects(known.schema)
+    in_registry = Registration(payload.column, payload.format, client, options.auto_register)
+    return in_registry.id_in(subject, known)

@@ -1,0 +1,48 @@
+"""What this process has got from registries, and what never changes there: it is kept for ever.
+
+Ids, GUIDs and versions never change their meaning, so the next task in a reused Python worker does
+not ask for them again. Configurations are the keys: what one may see, another may not.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from typing import Final
+
+from kafka_formats.registry.responses import SchemaBody
+from kafka_formats.registry.schemas import RegisteredSchema
+
+# As many configurations as `kafka_protocol.client.pool` keeps.
+MAX_CONFIGURATIONS: Final = 16
+
+
+class RegistryCache:
+    """What is known of one registry."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[int | uuid.UUID, RegisteredSchema] = {}
+        self._by_version: dict[tuple[str, int], SchemaBody] = {}
+
+    def by_id(
+        self, schema_id: int | uuid.UUID, ask: Callable[[], RegisteredSchema]
+    ) -> RegisteredSchema:
+        """The schema with an id or a GUID; `ask` is called for an unknown one."""
+        found = self._by_id.get(schema_id)
+        if found is None:
+            found = self._by_id[schema_id] = ask()
+        return found
+
+    def by_version(self, subject: str, version: int, ask: Callable[[], SchemaBody]) -> SchemaBody:
+        """The schema of a version of a subject; `ask` is called for an unknown one."""
+        found = self._by_version.get((subject, version))
+        if found is None:
+            found = self._by_version[subject, version] = ask()
+        return found
+
+
+@lru_cache(maxsize=MAX_CONFIGURATIONS)
+def cache_of(_config: Hashable) -> RegistryCache:
+    """The cache of the registry with a configuration."""
+    return RegistryCache()

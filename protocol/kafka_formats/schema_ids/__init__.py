@@ -1,0 +1,1 @@
+"""The schema ids in frames: payloads -> groups of one schema. No schema is read here."""

@@ -1,0 +1,125 @@
+"""The frames of Confluent's serializers: payloads and headers -> groups of one schema.
+
+They are before the payload (magic byte 0 and an id of 4 bytes, or magic byte 1 and a GUID), or in a
+header of the record.
+
+Source: Confluent's `SchemaId`, `DualSchemaIdDeserializer` and "Wire format".
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_formats.arrow.arrays import bounds_of, is_valid
+from kafka_formats.schema_ids.frames import Frames, Group, InHeader, Longs, SchemaId
+
+_ID_MAGIC: Final = 0
+_GUID_MAGIC: Final = 1
+_ID_BYTES: Final = 5
+_GUID_BYTES: Final = 17
+_ID_WEIGHTS: Final = np.array([1 << 24, 1 << 16, 1 << 8, 1], dtype=np.int64)
+
+
+def id_frame(schema_id: int) -> bytes:
+    """The frame of Confluent's serializers: a magic byte and the id of the schema."""
+    return bytes([_ID_MAGIC]) + schema_id.to_bytes(4, "big")
+
+
+def confluent_frames(payloads: pa.BinaryArray, headers: pa.ListArray | None, header: str) -> Frames:
+    """Find the frames of Confluent's serializers.
+
+    Args:
+        payloads: Keys or values; null for a tombstone.
+        headers: The headers of the records; None if there are none.
+        header: The name of the header for these payloads. The last one of a record counts, before
+            any frame in its payload.
+    """
+    valid = is_valid(payloads)
+    groups: list[Group] = []
+    unframed: list[int] = []
+    if headers is not None and headers.null_count < len(headers):
+        by_id, unframed, has_header = _in_headers(headers, header, valid)
+        groups = [Group(schema_id, 0, np.array(rows)) for schema_id, rows in by_id.items()]
+        valid = valid & ~has_header
+    prefixed, without = _in_prefixes(payloads, np.flatnonzero(valid))
+    return Frames([*groups, *prefixed], np.sort(np.concatenate([without, _rows(unframed)])))
+
+
+def _rows(rows: Sequence[int]) -> Longs:
+    return np.array(rows, dtype=np.int64)
+
+
+def _in_prefixes(payloads: pa.BinaryArray, rows: Longs) -> tuple[list[Group], Longs]:
+    bounds = bounds_of(payloads)
+    view = np.frombuffer(payloads.buffers()[2] or b"", dtype=np.uint8)
+    at, length = bounds[rows], bounds[rows + 1] - bounds[rows]
+    magic = np.full(len(rows), -1)
+    magic[length > 0] = view[at[length > 0]]
+    has_id = (magic == _ID_MAGIC) & (length >= _ID_BYTES)
+    has_guid = (magic == _GUID_MAGIC) & (length >= _GUID_BYTES)
+    groups = _by_id(view, at[has_id], rows[has_id])
+    if has_guid.any():
+        groups += _by_guid(view, at[has_guid], rows[has_guid])
+    return groups, rows[~(has_id | has_guid)]
+
+
+def _by_id(view: npt.NDArray[np.uint8], at: Longs, rows: Longs) -> list[Group]:
+    if not len(rows):
+        return []
+    ids = view[at[:, None] + np.arange(1, _ID_BYTES)] @ _ID_WEIGHTS
+    if (ids == ids[0]).all():
+        return [Group(int(ids[0]), _ID_BYTES, rows)]
+    order = np.argsort(ids, kind="stable")
+    firsts = np.flatnonzero(np.diff(ids[order], prepend=-1))
+    return [Group(int(ids[part[0]]), _ID_BYTES, rows[part]) for part in np.split(order, firsts[1:])]
+
+
+def _by_guid(view: npt.NDArray[np.uint8], at: Longs, rows: Longs) -> list[Group]:
+    found: dict[bytes, list[int]] = {}
+    for start, row in zip(at.tolist(), rows.tolist(), strict=True):
+        found.setdefault(view[start + 1 : start + _GUID_BYTES].tobytes(), []).append(row)
+    return [
+        Group(uuid.UUID(bytes=guid), _GUID_BYTES, _rows(group)) for guid, group in found.items()
+    ]
+
+
+def _in_headers(
+    headers: pa.ListArray, header: str, is_wanted: npt.NDArray[np.bool_]
+) -> tuple[dict[SchemaId, list[int]], list[int], npt.NDArray[np.bool_]]:
+    """Rows by the id in their header, rows whose header has none, and which have a header."""
+    entries = headers.values
+    places = np.flatnonzero(pc.equal(entries.field("key"), header).fill_null(False))
+    rows = np.searchsorted(headers.offsets.to_numpy(), places, side="right") - 1
+    inside = (rows >= 0) & (rows < len(headers))
+    values = entries.field("value").take(pa.array(places[inside])).to_pylist()
+    # A later header of the same row replaces an earlier one.
+    last = dict(zip(rows[inside].tolist(), values, strict=True))
+    has_header = np.zeros(len(headers), dtype=np.bool_)
+    by_id: dict[SchemaId, list[int]] = {}
+    without: list[int] = []
+    for row, value in last.items():
+        if is_wanted[row]:
+            has_header[row] = True
+            found = _id_in_header(value or b"")
+            (without if found is None else by_id.setdefault(found, [])).append(row)
+    return by_id, without, has_header
+
+
+def _id_in_header(value: bytes) -> SchemaId:
+    magic = value[0] if value else None
+    if magic == _ID_MAGIC and len(value) >= _ID_BYTES:
+        return _with_suffix(int.from_bytes(value[1:_ID_BYTES], "big"), value[_ID_BYTES:])
+    if magic == _GUID_MAGIC and len(value) >= _GUID_BYTES:
+        return _with_suffix(uuid.UUID(bytes=value[1:_GUID_BYTES]), value[_GUID_BYTES:])
+    return None
+
+
+def _with_suffix(schema_id: int | uuid.UUID, suffix: bytes) -> SchemaId:
+    return InHeader(schema_id, suffix) if suffix else schema_id

@@ -1,0 +1,86 @@
+"""The frames of payloads: groups of rows whose payloads have one schema, and that schema's id."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kafka_formats.arrow.arrays import is_valid
+
+Longs: TypeAlias = npt.NDArray[np.int64]
+# None: payloads without frames have one schema.
+SchemaId: TypeAlias = "int | uuid.UUID | InHeader | GlueVersion | None"
+
+NO_FRAME: Final = b""
+
+
+class InHeader(NamedTuple):
+    """An id in a header, with what is after it: the message index of Protobuf.
+
+    Attributes:
+        schema_id: A number or a GUID.
+        suffix: Not empty.
+    """
+
+    schema_id: int | uuid.UUID
+    suffix: bytes
+
+    def __str__(self) -> str:
+        """The id alone."""
+        return str(self.schema_id)
+
+
+class GlueVersion(NamedTuple):
+    """The id of a version of a schema in AWS Glue."""
+
+    version_id: uuid.UUID
+
+    def __str__(self) -> str:
+        """The id alone."""
+        return str(self.version_id)
+
+
+class Group(NamedTuple):
+    """Rows whose payloads have one schema, after frames of one size.
+
+    Attributes:
+        schema_id: Names the schema.
+        frame_bytes: The size of the frame before each payload.
+        rows: In order.
+    """
+
+    schema_id: SchemaId
+    frame_bytes: int
+    rows: Longs
+
+
+def why_unframed(payload: bytes) -> str:
+    """Why a payload has no frame."""
+    begin = f"begins with the bytes {payload[:5].hex(' ')}" if payload else "is empty"
+    return f"it has no schema id: it {begin}, and has {len(payload)} in all"
+
+
+class Frames(NamedTuple):
+    """The groups of payloads, and rows without a frame. Null payloads are in neither.
+
+    Attributes:
+        groups: Of rows.
+        unframed: Rows, in order.
+        unpacked: All payloads with their frames, where some were compressed; else None.
+        why_unframed: Why a payload has no frame.
+    """
+
+    groups: Sequence[Group]
+    unframed: Longs
+    unpacked: pa.BinaryArray | None = None
+    why_unframed: Callable[[bytes], str] = why_unframed
+
+
+def no_frames(payloads: pa.BinaryArray, _headers: pa.ListArray | None, _header: str) -> Frames:
+    """One group with all payloads."""
+    return Frames([Group(None, 0, np.flatnonzero(is_valid(payloads)))], np.empty(0, dtype=np.int64))
