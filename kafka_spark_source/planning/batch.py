@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
 
 from kafka_protocol.errors import DataLossError, KafkaConfigError
 from kafka_protocol.topic_partition import LogBounds, OffsetRange, TopicPartition
@@ -19,6 +21,9 @@ from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST, join_part
 from kafka_spark_source.planning.positions import BeforeLatest, Committed
 from kafka_spark_source.planning.predicates import EVERYTHING, Predicates
 from kafka_spark_source.planning.splitting import split
+
+# Partition -> timestamp -> offset, as ListOffsets returns them.
+Listed: TypeAlias = Mapping[TopicPartition, Mapping[int, int]]
 
 
 class MissingPartitionsError(KafkaConfigError):
@@ -127,11 +132,30 @@ class BatchRequest:
             if needs_all or not self.wanted[tp].is_bound_late
         }
 
+    def with_unknown_times(
+        self, listed: Listed, newest_ms: Mapping[TopicPartition, int]
+    ) -> list[TopicPartition]:
+        """The partitions in which ListOffsets found no record for a filter, but may be wrong.
+
+        Where records were deleted, a broker looks into one segment only: the first whose largest
+        timestamp is late enough, that of a deleted record too. `newest_ms` has the largest
+        timestamps, as far as they are known.
+        """
+        since_ms = self.predicates.since_ms
+        if since_ms is None:
+            return []
+        return [
+            tp
+            for tp, at in listed.items()
+            if at[since_ms] < 0 < at[EARLIEST] and newest_ms.get(tp, since_ms) >= since_ms
+        ]
+
 
 def plan(
     request: BatchRequest,
-    listed: Mapping[TopicPartition, Mapping[int, int]],
+    listed: Listed,
     hints_for: HintsFor = no_hints,
+    newest_ms: Mapping[TopicPartition, int] = MappingProxyType({}),
 ) -> BatchPlan:
     """Fix the offset ranges of a batch read.
 
@@ -139,6 +163,7 @@ def plan(
         request: The requested bounds and partitions.
         listed: Partition -> timestamp -> offset, for all of `request.needed_positions()`.
         hints_for: Returns hints about ranges: leaders and sizes.
+        newest_ms: Partition -> the largest timestamp in its log, where that is known.
 
     Raises:
         KafkaConfigError: A range starts after its end, or a starting timestamp is later than all
@@ -148,7 +173,7 @@ def plan(
     logs = {tp: log_bounds(listed[tp]) for tp in selected if tp in listed}
     resolved = [_resolve(tp, wanted[tp], log, listed[tp]) for tp, log in logs.items()]
     available = {each.topic_partition: _cut(each, logs[each.topic_partition]) for each in resolved}
-    ranges = _narrow([*available.values()], request.predicates, listed)
+    ranges = _narrow([*available.values()], request, listed, newest_ms)
     if parts.must_split(len(selected)):
         ranges = split(ranges, parts.at_least, parts.max_records)
     tasks = [
@@ -242,21 +267,21 @@ def _cut(wanted: OffsetRange, log: LogBounds) -> OffsetRange:
 
 def _narrow(
     ranges: list[OffsetRange],
-    predicates: Predicates,
-    listed: Mapping[TopicPartition, Mapping[int, int]],
+    request: BatchRequest,
+    listed: Listed,
+    newest_ms: Mapping[TopicPartition, int],
 ) -> list[OffsetRange]:
     """The parts of the ranges that can hold rows which pass the filters; no empty ones."""
+    predicates = request.predicates
     if not predicates.narrow:
         return ranges
+    unknown = set(request.with_unknown_times(listed, newest_ms))
     narrowed = []
     for tp, start, until in ranges:
         first_in_time = start
         if predicates.since_ms is not None:
             found = listed[tp][predicates.since_ms]
-            # Where records were deleted, "none" proves nothing: a broker looks into one segment
-            # only, the first whose largest timestamp is late enough, that of a deleted record too.
-            is_none = found < 0 and listed[tp][EARLIEST] == 0
-            first_in_time = until if is_none else found
+            first_in_time = until if found < 0 and tp not in unknown else found
         first = max(start, predicates.from_offset, first_in_time)
         last = min(until, predicates.until_offset)
         if first < last:

@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.client.consumer.list_offsets import list_positions
+from kafka_protocol.client.consumer.list_offsets import list_max_timestamps, list_positions
 from kafka_protocol.client.pool import shared_cluster
 from kafka_spark_source.errors import hide_traceback
 from kafka_spark_source.options.read import BatchReadOptions, ReadOptions
@@ -129,7 +129,9 @@ class KafkaBatchReader(DataSourceReader):
         )
         request = BatchRequest(wanted, found.existing, options.parts, self._predicates)
         listed = list_positions(cluster, request.needed_positions(), deadline)
-        planned = plan(request, listed, partial(hints_for, cluster, deadline))
+        unknown = request.with_unknown_times(listed, {})
+        newest_ms = list_max_timestamps(cluster, unknown, deadline) if unknown else {}
+        planned = plan(request, listed, partial(hints_for, cluster, deadline), newest_ms)
         for loss in planned.losses:
             raise_or_warn(loss, fail_on_data_loss=options.fail_on_data_loss)
         return with_topic_ids(planned.tasks, found.topic_ids)

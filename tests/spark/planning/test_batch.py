@@ -265,8 +265,11 @@ def test_a_time_after_all_records_leaves_nothing_to_read() -> None:
 def test_where_records_were_deleted_a_broker_may_not_find_those_of_a_time() -> None:
     """It looks into the first segment with a late enough timestamp, of a deleted record too."""
     listed = {T0: {EARLIEST: 5, LATEST: 10, 7: NONE}}
-    planned = plan_of(FROM_EARLIEST, TO_LATEST, listed, predicates=Predicates(since_ms=7))
-    assert ranges_of(planned) == (OffsetRange(T0, EARLIEST, LATEST),)
+    request = request_of(FROM_EARLIEST, TO_LATEST, listed, predicates=Predicates(since_ms=7))
+    assert request.with_unknown_times(listed, {}) == [T0]
+    whole = (OffsetRange(T0, EARLIEST, LATEST),)
+    for newest_ms, expected in (({}, whole), ({T0: 7}, whole), ({T0: 6}, ())):
+        assert ranges_of(plan(request, listed, newest_ms=newest_ms)) == expected
 
 
 LOST = [

@@ -115,6 +115,34 @@ def list_positions(
     return found
 
 
+def list_max_timestamps(
+    cluster: Cluster, partitions: Collection[TopicPartition], deadline: Deadline
+) -> dict[TopicPartition, int]:
+    """The largest timestamp in each log, in ms, even if it is that of a deleted record (KIP-734).
+
+    Partitions are left out whose leaders are older than Kafka 3.0, or do not respond at once.
+    """
+    positions = dict.fromkeys(partitions, MAX_TIMESTAMP)
+    failures: dict[TopicPartition, KafkaError] = {}
+    found: dict[TopicPartition, int] = {}
+    try:
+        requests = _requests(cluster, positions, failures, deadline)
+        results = _exchange(cluster, requests, failures, deadline)
+        for request, broker, response in results:
+            _sort_results(response, broker, request.positions, found, failures)
+        failures |= _stale(cluster, requests.values(), found, deadline)
+    except KafkaError:
+        return {}
+    timestamps = {
+        TopicPartition(topic.name, result.partition_index): result.timestamp
+        for _, _, response in results
+        for topic in response.topics
+        for result in topic.partitions
+    }
+    is_known = {tp for tp, offset in found.items() if offset >= 0} - failures.keys()
+    return {tp: timestamps[tp] for tp in is_known}
+
+
 def _stale(
     cluster: Cluster,
     requests: Iterable[_LeaderRequest],
