@@ -116,8 +116,8 @@ test-sail: .venv-sail/.installed
 MEASURED = $(filter quick,$(TIER))
 COVERED = $(if $(and $(IN_PARTS),$(MEASURED)),--cov --cov-report=)
 COVERED_WHOLE := protocol/kafka_protocol/*
-COLUMNS_AND_CLIENT := protocol/kafka_protocol/columnar
-SOCKETS := protocol/kafka_protocol/client/*,$(COLUMNS_AND_CLIENT)/topic.py,$(COLUMNS_AND_CLIENT)/table.py
+ARROW_IO := protocol/kafka_protocol/arrow_io
+SOCKETS := protocol/kafka_protocol/client/*,$(ARROW_IO)/topic.py,$(ARROW_IO)/table.py
 FLOOR := 90
 
 coverage: export COVERAGE_FILE := build/test/.coverage

@@ -1,8 +1,8 @@
 """Writes the pages and tables that code and benchmarks determine: `make docs`.
 
 docs/options.md, docs/apis.md, docs/errors.md and docs/benchmarks.md, the README's table of speed,
-the ten lines in docs/get-started.md, and the state machines in docs/design.md. A test finds stale
-ones.
+the gauges in docs/streaming.md, the ten lines in docs/get-started.md, and the state machines in
+docs/design.md. A test finds stale ones.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from kafka_protocol.features import FEATURES, Feature
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.releases import first_release, parse_release
 from kafka_protocol.schema import Request
+from kafka_spark_source.lag.gauges import GAUGES, LagGauge
 from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY
 from kafka_spark_source.planning import batch, stream
 from kafka_spark_source.writing import decisions
@@ -313,6 +314,28 @@ def get_started() -> str:
     return _between(GET_STARTED, _TEN_BEGINS, f"{ten_lines}```\n", _TEN_ENDS)
 
 
+STREAMING = HERE / "streaming.md"
+_GAUGES_BEGIN, _GAUGES_END = "<!-- gauges -->\n", "<!-- /gauges -->\n"
+_GAUGES = """\
+| gauge | unit | meaning | of |
+| --- | --- | --- | --- |
+"""
+
+
+def streaming() -> str:
+    """The text of docs/streaming.md, with the table of gauges."""
+    rows = [
+        _row(f"`{each.name}`", each.unit.value, each.help, _labelled(each))
+        for each in GAUGES
+        if each.of_report or each.of_query
+    ]
+    return _between(STREAMING, _GAUGES_BEGIN, "".join([_GAUGES, *rows]), _GAUGES_END)
+
+
+def _labelled(gauge: LagGauge) -> str:
+    return "a query" if gauge.of_query else "a partition"
+
+
 DESIGN = HERE / "design.md"
 
 
@@ -332,6 +355,7 @@ PAGES = {
     HERE / "errors.md": errors_page,
     HERE / "benchmarks.md": tables.page,
     README: readme,
+    STREAMING: streaming,
     DESIGN: design,
     GET_STARTED: get_started,
 }

@@ -40,11 +40,11 @@ _ALIKE: Final = ("python", "pyspark-pykafka", "pyspark", "pyarrow", "lz4", "zsta
 
 
 class Report(NamedTuple):
-    """What was found; `print` it.
+    """The findings of a diagnosis; `print` it.
 
     Attributes:
         places: The driver, then the executors that ran a task, by name.
-        options: Those of the client, without secrets.
+        options: The options of the client, without secrets.
     """
 
     places: tuple[Place, ...]
@@ -67,7 +67,7 @@ def check(spark: SparkSession, options: Mapping[str, str]) -> Report:
 
     Args:
         spark: The session.
-        options: Those of `format("pykafka")`: with `topic` or `deliveryGuarantee` of a write,
+        options: The options of `format("pykafka")`: with `topic` or `deliveryGuarantee` of a write,
             otherwise of a read.
 
     Raises:
@@ -127,7 +127,7 @@ def _settings(spark: SparkSession) -> list[Finding]:
 
 
 def _differences(driver: Place, executor: Place) -> list[Finding]:
-    """What is installed in another release than on the driver."""
+    """The packages with another release than on the driver."""
     pairs = [
         (name, driver.environment[name], executor.environment[name])
         for name in _ALIKE
@@ -176,7 +176,7 @@ def _executors(spark: SparkSession, client: Mapping[str, str], job: Job) -> list
 
 
 def _meaning(lines: list[str]) -> str:
-    """The line of a failed job that says why, and what to do about a missing package."""
+    """The line of a failed job that says why, and the cure for a missing package."""
     errors = [line.strip() for line in lines if "Error" in line]
     text = errors[-1] if errors else lines[-1]
     if "ModuleNotFoundError" in text:

@@ -4,8 +4,8 @@
 
     df.select(from_avro("value", subject="orders-value", schemaRegistryAddress="http://..."))
 
-Names and arguments are those of Databricks. They are Arrow UDFs, which PySpark has since 4.1; what
-they are on 4.0 is in `functions_40`. Where rows come from `format("pykafka")`, its option
+Names and arguments are as on Databricks. They are Arrow UDFs, which PySpark has since 4.1;
+`functions_40` has them for 4.0. Where rows come from `format("pykafka")`, its option
 `value.format` does the same with less work.
 """
 

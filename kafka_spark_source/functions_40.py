@@ -50,7 +50,7 @@ def decoded(decode: Callable[[pa.Array], pa.Array], to: pa.DataType, data: Colum
         check_type(to)
     except SchemaError as error:
         raise KafkaConfigError(
-            f"On PySpark 4.0 a function cannot return what this one does: {error}: {_ADVICE}."
+            f"On PySpark 4.0 a function cannot return the type of this one: {error}: {_ADVICE}."
         ) from error
 
     def texts_of(payloads: pd.Series) -> pd.Series:

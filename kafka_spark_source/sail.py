@@ -32,7 +32,7 @@ _NOT_ON_SAIL: Final = (
 class SailDataSource(KafkaDataSource):
     """`format("pykafka")` on Sail: batch reads, and batch writes at least once.
 
-    What Sail cannot do is refused, as far as the source can tell (docs/sail.md).
+    Features that Sail lacks are refused, as far as the source can tell (docs/sail.md).
     """
 
     def schema(self) -> pa.Schema:
@@ -53,7 +53,7 @@ class SailDataSource(KafkaDataSource):
         """Return the writer of a batch.
 
         Raises:
-            KafkaConfigError: The write is to be exactly once, or as from the class for Spark.
+            KafkaConfigError: The write asks for exactly once, or as from the class for Spark.
         """
         if parse_write_options(self.options).exactly_once is not None:
             _refuse("The option 'deliveryGuarantee' with the value 'exactly_once'")

@@ -63,7 +63,7 @@ class KafkaDataSource(DataSource):
     `headers array<struct<key:string,value:binary>>`. A user's schema is a projection: any of these
     columns, in any order. Other columns are not decoded.
 
-    Options: docs/options.md lists them; names, defaults and meanings are those of Spark's own
+    Options: docs/options.md lists them; names, defaults and meanings are as in Spark's own
     Kafka connector.
 
     Examples:
@@ -104,7 +104,7 @@ class KafkaDataSource(DataSource):
     def schema(self) -> StructType:
         """The columns of a read, with the names and the order of Spark's own connector.
 
-        The types of decoded keys and values are those of the schemas that a registry has now.
+        The types of decoded keys and values come from the schemas that a registry has now.
         """
         options = self._check_read()
         types = added_columns(options.formats)
@@ -166,7 +166,7 @@ class KafkaDataSource(DataSource):
 
     def _delivery(self, schema: StructType, *, claims_prefix: bool) -> Delivery:
         """Check the options. `claims_prefix`: an exactly-once write takes its prefix over now."""
-        from kafka_protocol.columnar.row_writer import RowWriter  # noqa: PLC0415
+        from kafka_protocol.arrow_io.row_writer import RowWriter  # noqa: PLC0415
         from kafka_spark_source.writing.delivery import AtLeastOnce  # noqa: PLC0415
 
         options = parse_write_options(self.options)

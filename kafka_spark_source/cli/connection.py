@@ -1,7 +1,7 @@
 """How commands connect: `-b`, `-X`, a file of properties, or a context of the user's.
 
 Options have Kafka's names, as in `client.properties` of Kafka's own tools; "kafka." before them may
-stay, so that those of a Spark program can be pasted. Values are never printed.
+stay, so that options of a Spark program can be pasted. Values are never printed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.cli.arguments import add_path, assignment
+from kafka_spark_source.cli.parsers.connection import (
+    CONTEXT_VARIABLE,
+    DEFAULT_CONTEXT,
+    SHOWN_FOLDER,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -24,46 +28,9 @@ if TYPE_CHECKING:
 
 _SERVERS: Final = "bootstrap.servers"
 _PREFIX: Final = "kafka."
-_DEFAULT_CONTEXT: Final = "default"
-_CONTEXT_VARIABLE: Final = "PYKAFKA_CONTEXT"
 _DEFAULTS: Final = {"client.id": "pykafka-cli"}
 # A name, and after "=", ":" or white space the value (java.util.Properties).
 _PROPERTY: Final = re.compile(r"((?:\\.|[^\s=:\\])+)\s*[=:\s]?\s*(.*)")
-
-
-def add_connection(parser: argparse.ArgumentParser) -> None:
-    """The arguments of every command that connects."""
-    group = parser.add_argument_group("connection")
-    group.add_argument("-b", "--bootstrap-servers", metavar="HOST:PORT,...")
-    group.add_argument(
-        "-X",
-        dest="kafka_options",
-        type=assignment,
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="an option of the client, such as security.protocol=SSL; may be repeated",
-    )
-    add_path(
-        group,
-        "--properties",
-        type=Path,
-        metavar="FILE",
-        help="options, as in Kafka's client.properties",
-    )
-    group.add_argument(
-        "--context",
-        metavar="NAME",
-        help=f"the options in {_shown_folder()}/NAME.properties (default: ${_CONTEXT_VARIABLE}, or "
-        f"{_DEFAULT_CONTEXT} if there is such a file)",
-    )
-    group.add_argument(
-        "--timeout",
-        type=_seconds,
-        default=30.0,
-        metavar="SECONDS",
-        help="how long brokers may take to respond (default: 30)",
-    )
 
 
 @contextmanager
@@ -80,35 +47,35 @@ def connected(arguments: argparse.Namespace) -> Iterator[tuple[Cluster, Deadline
 
 
 def options_of(arguments: argparse.Namespace) -> dict[str, str]:
-    """The client's options: what is written on the command line goes before a file.
+    """The client's options: an option on the command line replaces one in a file.
 
     Raises:
-        KafkaConfigError: There are no bootstrap servers, or a file is no list of properties.
+        KafkaConfigError: There are no bootstrap servers, or a file is not a list of properties.
         OSError: A file cannot be read.
     """
-    found = dict(_DEFAULTS)
+    options = dict(_DEFAULTS)
     for file in (_context_file(arguments.context), arguments.properties):
         if file is not None:
-            found |= read_properties(file)
-    found |= _without_prefix(dict(arguments.kafka_options))
+            options |= read_properties(file)
+    options |= _without_prefix(dict(arguments.kafka_options))
     if arguments.bootstrap_servers:
-        found[_SERVERS] = arguments.bootstrap_servers
-    if _SERVERS not in found:
+        options[_SERVERS] = arguments.bootstrap_servers
+    if _SERVERS not in options:
         raise KafkaConfigError(
             "The brokers are missing: give -b HOST:PORT, --properties FILE, or write "
-            f"{_SERVERS}=HOST:PORT into {_shown_folder()}/{_DEFAULT_CONTEXT}.properties."
+            f"{_SERVERS}=HOST:PORT into {SHOWN_FOLDER}/{DEFAULT_CONTEXT}.properties."
         )
-    return found
+    return options
 
 
 def read_properties(file: Path) -> dict[str, str]:
     """The options in a file of properties.
 
     Raises:
-        KafkaConfigError: A line is no property. Names its number only.
+        KafkaConfigError: A line is not a property. Names its number only.
         OSError: The file cannot be read.
     """
-    found = {}
+    options = {}
     text = re.sub(r"\\\r?\n[ \t]*", "", file.read_text("utf-8"))
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
@@ -116,8 +83,8 @@ def read_properties(file: Path) -> dict[str, str]:
             match = _PROPERTY.fullmatch(stripped)
             if match is None:
                 raise KafkaConfigError(f"Line {number} of {file} is not KEY=VALUE.")
-            found[_unescaped(match[1])] = _unescaped(match[2])
-    return _without_prefix(found)
+            options[_unescaped(match[1])] = _unescaped(match[2])
+    return _without_prefix(options)
 
 
 def _unescaped(text: str) -> str:
@@ -129,9 +96,9 @@ def _without_prefix(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _context_file(name: str | None) -> Path | None:
-    """The file of a context; None for the default one if there is none."""
-    chosen = name or os.environ.get(_CONTEXT_VARIABLE)
-    file = _folder() / f"{chosen or _DEFAULT_CONTEXT}.properties"
+    """The file of a context; None if no context is named and the default one has no file."""
+    chosen = name or os.environ.get(CONTEXT_VARIABLE)
+    file = _folder() / f"{chosen or DEFAULT_CONTEXT}.properties"
     if chosen is None and not file.is_file():
         return None
     return file
@@ -140,14 +107,3 @@ def _context_file(name: str | None) -> Path | None:
 def _folder() -> Path:
     home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(home) / "pykafka"
-
-
-def _shown_folder() -> str:
-    return "~/.config/pykafka"
-
-
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 < seconds < 1e6:
-        raise ValueError(text)
-    return seconds

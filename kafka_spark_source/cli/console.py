@@ -1,6 +1,6 @@
 """The output of the command line: tables, progress and errors. No decisions here.
 
-The only module that imports rich, from the extra `cli`; so it is imported late.
+The only module that imports rich, from the extra `cli`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def print_properties(rows: Iterable[tuple[str, str]]) -> None:
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Prints rows below headings.
 
-    No word is broken: what does not fit then is wrapped by the terminal.
+    No word is broken: the terminal wraps rows that do not fit then.
     """
     console, cells = _console(stderr=False), [*rows]
     widths = _widths([*zip(headings, *cells, strict=True)], console.width)
@@ -81,7 +81,7 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def _widths(columns: Sequence[Sequence[str]], available: int) -> list[int]:
-    """The characters of each column. Those with most to gain are wrapped first, between words."""
+    """The characters of each column. Columns with most to gain are wrapped first, between words."""
     widths = [max(map(len, texts)) for texts in columns]
     words = [max(len(word) for text in texts for word in text.split(" ")) for texts in columns]
     excess = sum(widths) + _GAP * (len(widths) - 1) - available

@@ -3,41 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
+from kafka_spark_source.cli.exit_codes import SUCCESS, Run
 from kafka_spark_source.cli.output import print_json
-from kafka_spark_source.cli.servers import SUCCESS
-
-if TYPE_CHECKING:
-    from kafka_spark_source.cli.servers import Commands
-
-_EPILOG: Final = """\
-examples:
-  pykafka dashboard > pykafka.json               # Grafana: Dashboards, New, Import
-  pykafka dashboard --alerts > pykafka.rules.yml # Prometheus: rule_files
-
-Both are for the gauges of LagListener (kafka_spark_source.lag). The rules are JSON, which is YAML.
-"""
-
-
-def add_dashboard(commands: Commands) -> None:
-    """Adds the command `dashboard`."""
-    parser = commands.add_parser(
-        "dashboard",
-        help="a Grafana dashboard, or Prometheus alert rules",
-        description="Prints a Grafana dashboard for the lag of streaming queries.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=_EPILOG,
-    )
-    parser.add_argument("--alerts", action="store_true", help="alert rules instead")
-    parser.set_defaults(run=_run)
+from kafka_spark_source.lag.dashboard import alert_rules, dashboard
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from kafka_spark_source.tools.dashboards import (  # noqa: PLC0415 - only here
-        alert_rules,
-        dashboard,
-    )
-
     print_json(alert_rules() if arguments.alerts else dashboard())
     return SUCCESS
+
+
+COMMANDS: Final[Mapping[str, Run]] = {
+    "dashboard": _run,
+}

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from kafka_spark_source.cli import console
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,13 +22,6 @@ UNKNOWN = "-"
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """The argument `--output`."""
-    parser.add_argument(
-        "-o", "--output", choices=("table", "json"), default="table", help="default: %(default)s"
-    )
-
-
 def print_rows(
     arguments: argparse.Namespace,
     rows: Iterable[Mapping[str, Any]],
@@ -35,12 +30,10 @@ def print_rows(
     """Print values: as a JSON array with all of them, or as a table.
 
     Args:
-        arguments: With `add_output`.
+        arguments: With the argument of `add_output`.
         rows: Values that JSON can have.
         columns: The columns of the table: name -> how to show a value that is known.
     """
-    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
-
     listed = list(rows)
     if arguments.output == "json":
         print_json(listed)
@@ -53,8 +46,6 @@ def print_rows(
 
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
-    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
-
     console.print_text(json.dumps(value, indent=2, ensure_ascii=False))
 
 

@@ -1,4 +1,4 @@
-"""The question before a command changes what cannot be changed back."""
+"""The question before a change that cannot be undone."""
 
 from __future__ import annotations
 

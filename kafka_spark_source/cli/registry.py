@@ -3,52 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
 
-from kafka_spark_source.cli import servers
-from kafka_spark_source.cli.arguments import add_common_arguments, add_port
+from kafka_spark_source.cli import console, servers
+from kafka_spark_source.cli.exit_codes import Run
+from kafka_spark_source.testing.registry import SchemaRegistry
 from kafka_spark_source.testing.state import Facts, Kind, RunningServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kafka_spark_source.testing.registry import SchemaRegistry
-
-_START_EPILOG = """\
-The registry is Apicurio Registry, with the REST API of Confluent's Schema Registry. It is
-downloaded once (142 MB), with mvn or PySpark's Ivy, into the user's cache. Schemas are in memory:
-they are gone when the registry ends.
-
-examples:
-  pykafka registry start
-  pykafka registry start --port 8081 --tls
-"""
 _HEADINGS = ("name", "runs", "URL", "pid", "since")
 
 
-def add_registry(commands: servers.Commands) -> None:
-    """Adds the command `registry`."""
-    registry = commands.add_parser(
-        "registry",
-        help="a real schema registry on this machine",
-        description="Starts, shows and stops a schema registry on this machine. It needs Java 17.",
-    )
-    subcommands = registry.add_subparsers(metavar="COMMAND", required=True)
-    start = subcommands.add_parser(
-        "start",
-        help="start one and return when it is ready; it keeps running in the background",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=_START_EPILOG,
-    )
-    add_port(start, "its port")
-    start.add_argument("--tls", action="store_true", help="https, with a new certificate authority")
-    add_common_arguments(start, _start, "registry-1, registry-2, ...", "the URL")
-    servers.add_status_and_stop(subcommands, Kind.REGISTRY, _show_status)
-
-
 def _start(options: argparse.Namespace) -> int:
-    from kafka_spark_source.testing.registry import SchemaRegistry  # noqa: PLC0415 - only here
-
     def make(on_progress: Callable[[str], None]) -> SchemaRegistry:
         return SchemaRegistry(
             tls=options.tls, port=options.port, heap=options.heap, on_progress=on_progress
@@ -70,8 +39,6 @@ def _facts_of(registry: SchemaRegistry) -> Facts:
 
 
 def _show_start(registry: SchemaRegistry, record: RunningServer) -> None:
-    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
-
     console.print_properties(
         [
             ("name", record.name),
@@ -86,8 +53,6 @@ def _show_start(registry: SchemaRegistry, record: RunningServer) -> None:
 
 
 def _show_status(records: Sequence[RunningServer]) -> None:
-    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
-
     rows = [
         (
             record.name,
@@ -99,3 +64,10 @@ def _show_status(records: Sequence[RunningServer]) -> None:
         for record in records
     ]
     console.print_table(_HEADINGS, rows)
+
+
+COMMANDS: Final[Mapping[str, Run]] = {
+    "start": _start,
+    "status": lambda _arguments: servers.status(Kind.REGISTRY, _show_status),
+    "stop": lambda arguments: servers.stop(Kind.REGISTRY, arguments),
+}

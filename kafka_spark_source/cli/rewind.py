@@ -4,34 +4,23 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from kafka_spark_source.cli.arguments import add_path
-from kafka_spark_source.cli.connection import add_connection, connected
-from kafka_spark_source.cli.output import Show, add_output, count, print_json, print_rows
+from kafka_spark_source.cli import console
+from kafka_spark_source.cli.connection import connected
+from kafka_spark_source.cli.exit_codes import ERROR, SUCCESS, Run
+from kafka_spark_source.cli.output import Show, count, print_json, print_rows
 from kafka_spark_source.cli.question import is_sure
-from kafka_spark_source.cli.servers import ERROR, SUCCESS
+from kafka_spark_source.tools.checkpoints import read_checkpoint
+from kafka_spark_source.tools.rewind import (
+    Rewind,
+    check_quiet,
+    check_skips_nothing,
+    parse_target,
+    plan_rewind,
+    rewind,
+)
 
-if TYPE_CHECKING:
-    from kafka_spark_source.cli.servers import Commands
-    from kafka_spark_source.tools.rewind import Rewind
-
-_EPILOG = """\
-Stop the query first. Its whole checkpoint is copied to a folder beside it, and then the offsets of
-its last micro-batch are replaced. The query goes on from there with the same code and checkpoint.
-What it reads again it writes again. Only a query without state, in a local or mounted folder.
-
-examples:
-  pykafka checkpoint rewind /checkpoints/orders --to -2h --dry-run
-  pykafka checkpoint rewind /checkpoints/orders --to 2026-11-01T00:00Z
-  pykafka checkpoint rewind /checkpoints/orders --to '{"orders":{"0":120}}'
-
-A position is earliest, latest, latest-20, -10m (also ms, s, h, d), a time (UTC without a zone), an
-offset, or JSON as in startingOffsets; partitions that it does not name stay where they are.
-
-Spark's checkpoints have no lock. A query that wrote in the last minute is refused; one that waits
-for records cannot be told from one that has ended.
-"""
 _COLUMNS: Final[Mapping[str, Show]] = {
     "topic": str,
     "partition": str,
@@ -44,39 +33,7 @@ _COLUMNS: Final[Mapping[str, Show]] = {
 }
 
 
-def add_rewind(commands: Commands) -> None:
-    """Adds the command `checkpoint rewind`."""
-    parser = commands.add_parser(
-        "rewind",
-        help="continue a query from another position; asks",
-        description="Moves a streaming query to another position, in its own checkpoint.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=_EPILOG,
-    )
-    add_path(parser, "checkpoint", metavar="CHECKPOINT")
-    parser.add_argument("--to", required=True, metavar="POSITION", help="where to continue")
-    parser.add_argument("--source", metavar="S", help="which of several, as `show` lists them")
-    parser.add_argument(
-        "--skip", action="store_true", help="also forward: what is between is never read"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="only show what would change")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-    add_output(parser)
-    add_connection(parser)
-    parser.set_defaults(run=_run)
-
-
 def _run(arguments: argparse.Namespace) -> int:
-    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
-    from kafka_spark_source.tools.checkpoints import read_checkpoint  # noqa: PLC0415 - PyArrow
-    from kafka_spark_source.tools.rewind import (  # noqa: PLC0415 - PyArrow
-        check_quiet,
-        check_skips_nothing,
-        parse_target,
-        plan_rewind,
-        rewind,
-    )
-
     target = parse_target(arguments.to)
     checkpoint = read_checkpoint(arguments.checkpoint)
     with connected(arguments) as (cluster, deadline):
@@ -94,18 +51,18 @@ def _run(arguments: argparse.Namespace) -> int:
     elif copy:
         console.print_text(f"The query continues from there. Its checkpoint was copied to {copy}")
     if not is_wanted and not arguments.dry_run:
-        console.print_error("nothing was changed: nobody said yes")
+        console.print_error("nothing was changed: not confirmed (use --yes)")
         return ERROR
     return SUCCESS
 
 
 def _is_wanted(arguments: argparse.Namespace) -> bool:
-    return bool(arguments.yes) or is_sure("Is the query stopped, and is it to go there?", "yes")
+    return bool(arguments.yes) or is_sure(
+        "Is the query stopped, and do you want to move it to these offsets?", "yes"
+    )
 
 
 def _print_plan(arguments: argparse.Namespace, planned: Rewind) -> None:
-    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
-
     print_rows(arguments, _rows(planned), _COLUMNS)
     console.print_text(f"\n{planned.read_again:,} records at most are read and written again.")
     if planned.skipped:
@@ -117,7 +74,7 @@ def _print_plan(arguments: argparse.Namespace, planned: Rewind) -> None:
         )
     cut = [f"{each.topic}-{each.partition}" for each in planned.moves if each.is_at_start]
     if cut:
-        console.print_text(f"Retention may have taken records before those of {', '.join(cut)}.")
+        console.print_text(f"Retention may have taken earlier records of {', '.join(cut)}.")
 
 
 def _rows(planned: Rewind) -> list[dict[str, Any]]:
@@ -137,3 +94,8 @@ def _facts(planned: Rewind) -> dict[str, Any]:
         "skipped": planned.skipped,
         "partitions": _rows(planned),
     }
+
+
+COMMANDS: Final[Mapping[str, Run]] = {
+    "rewind": _run,
+}

@@ -1,11 +1,13 @@
-"""What the commands of brokers and of registries share: start, status and stop of a server."""
+"""Start, status and stop of a server, for the commands of brokers and of registries."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from kafka_spark_source.cli import console
+from kafka_spark_source.cli.exit_codes import NOTHING_RUNS, SUCCESS
 from kafka_spark_source.testing import state
 from kafka_spark_source.testing.errors import LocalBrokerError
 
@@ -14,14 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kafka_spark_source.testing.state import Facts, Kind, RunningServer
-
-    # argparse's own type is private.
-    Commands = Any
-
-SUCCESS = 0
-ERROR = 1
-NOTHING_RUNS = 3
-INTERRUPTED = 128 + signal.SIGINT
 
 _WATCH_SECONDS = 0.5
 
@@ -54,13 +48,11 @@ def start(
     """Starts a server; leaves it running, or with `--foreground` waits for a signal.
 
     Args:
-        options: Those of `add_common_arguments`.
+        options: The arguments of `add_common_arguments`.
         make: Makes the server that `start` starts, from a function that shows progress.
-        facts_of: What to remember about a started server.
+        facts_of: Returns the facts to remember about a started server.
         show: Prints its properties.
     """
-    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
-
     if options.name is not None:
         state.require_free_name(options.name)
     with console.progress(quiet=options.quiet) as on_progress:
@@ -90,22 +82,8 @@ def start(
     return SUCCESS
 
 
-def add_status_and_stop(
-    subcommands: Commands, kind: Kind, show: Callable[[Sequence[RunningServer]], None]
-) -> None:
-    """The commands `status`, which calls `show`, and `stop`."""
-    status = subcommands.add_parser("status", help="show the running ones (exit code 3 if none)")
-    status.set_defaults(run=lambda _options: _status(kind, show))
-    stop = subcommands.add_parser("stop", help="stop one and wait until it has ended")
-    which = stop.add_mutually_exclusive_group()
-    which.add_argument("name", nargs="?", metavar="NAME", help="required if more than one runs")
-    which.add_argument("--all", action="store_true", help="stop all")
-    stop.set_defaults(run=lambda options: _stop(kind, options))
-
-
-def _status(kind: Kind, show: Callable[[Sequence[RunningServer]], None]) -> int:
-    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
-
+def status(kind: Kind, show: Callable[[Sequence[RunningServer]], None]) -> int:
+    """Shows the running servers of a kind."""
     records = _running(kind)
     if not records:
         console.print_text(f"no {kind.value} is running")
@@ -114,9 +92,8 @@ def _status(kind: Kind, show: Callable[[Sequence[RunningServer]], None]) -> int:
     return SUCCESS
 
 
-def _stop(kind: Kind, options: argparse.Namespace) -> int:
-    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
-
+def stop(kind: Kind, options: argparse.Namespace) -> int:
+    """Stops one server of a kind, or all, and waits until they have ended."""
     records = _running(kind)
     if options.name is not None:
         records = [record for record in records if record.name == options.name]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_topic
-from kafka_spark_source.cli.arguments import assignment, number_between
-from kafka_spark_source.cli.connection import add_connection, connected
+from kafka_spark_source.cli import console
+from kafka_spark_source.cli.connection import connected
+from kafka_spark_source.cli.exit_codes import ERROR, SUCCESS, Run
 from kafka_spark_source.cli.output import (
     Show,
-    add_output,
     count,
     moment,
     print_json,
@@ -19,22 +19,7 @@ from kafka_spark_source.cli.output import (
     sequence,
 )
 from kafka_spark_source.cli.question import is_sure
-from kafka_spark_source.cli.servers import ERROR, SUCCESS
-
-if TYPE_CHECKING:
-    from kafka_spark_source.cli.servers import Commands
-    from kafka_spark_source.tools.topics import Partition, Topic
-
-_EPILOG = """\
-examples:
-  pykafka topics list -b localhost:9092
-  pykafka topics describe orders
-  pykafka topics create orders --partitions 12 --replicas 3 --config retention.ms=86400000
-  pykafka topics delete orders
-
-"offsets" is the number of offsets in the logs, an upper limit of the records. Sizes need brokers
-from 1.0 and the right to describe the cluster.
-"""
+from kafka_spark_source.tools.topics import Partition, Topic, list_topics, set_configs
 
 
 def _size(number: int) -> str:
@@ -67,43 +52,10 @@ _PARTITIONS: Final[Mapping[str, Show]] = {
 }
 
 
-def add_topics(commands: Commands) -> None:
-    """Adds the command `topics`."""
-    topics = commands.add_parser(
-        "topics",
-        help="list, describe, create and delete topics",
-        description="Lists, describes, creates and deletes topics.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=_EPILOG,
-    )
-    subcommands = topics.add_subparsers(metavar="COMMAND", required=True)
-    listing = subcommands.add_parser("list", help="all topics that you may describe")
-    listing.add_argument("--internal", action="store_true", help="those of Kafka itself, too")
-    add_output(listing)
-    describe = subcommands.add_parser("describe", help="partitions, times and configuration")
-    add_output(describe)
-    create = subcommands.add_parser("create", help="create a topic")
-    create.add_argument("--partitions", type=number_between(1, 100_000), default=1, metavar="N")
-    create.add_argument("--replicas", type=number_between(1, 100), default=1, metavar="N")
-    create.add_argument(
-        "--config", type=assignment, action="append", default=[], metavar="KEY=VALUE"
-    )
-    delete = subcommands.add_parser("delete", help="delete a topic with all its records; asks")
-    delete.add_argument("--yes", action="store_true", help="do not ask")
-    runs = {listing: _list, describe: _describe, create: _create, delete: _delete}
-    for parser, run in runs.items():
-        if parser is not listing:
-            parser.add_argument("topic", metavar="TOPIC")
-        add_connection(parser)
-        parser.set_defaults(run=run)
-
-
 def _list(arguments: argparse.Namespace) -> int:
-    from kafka_spark_source.tools.topics import list_topics  # noqa: PLC0415 - PyArrow
-
     with connected(arguments) as (cluster, deadline):
-        found = list_topics(cluster, None, deadline)
-    rows = [_row(each) for each in found if arguments.internal or not each.is_internal]
+        topics = list_topics(cluster, None, deadline)
+    rows = [_row(each) for each in topics if arguments.internal or not each.is_internal]
     print_rows(arguments, rows, _TOPICS)
     return SUCCESS
 
@@ -128,9 +80,6 @@ def _sum(values: list[int | None]) -> int | None:
 
 
 def _describe(arguments: argparse.Namespace) -> int:
-    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
-    from kafka_spark_source.tools.topics import list_topics, set_configs  # noqa: PLC0415 - PyArrow
-
     with connected(arguments) as (cluster, deadline):
         (topic,) = list_topics(cluster, [arguments.topic], deadline, with_times=True)
         configs = set_configs(cluster, arguments.topic, deadline)
@@ -164,8 +113,6 @@ def _create(arguments: argparse.Namespace) -> int:
 
 
 def _delete(arguments: argparse.Namespace) -> int:
-    from kafka_spark_source.cli import console  # noqa: PLC0415 - imports rich
-
     with connected(arguments) as (cluster, deadline):
         question = "Write the topic's name to delete it with all its records"
         if not arguments.yes and not is_sure(question, arguments.topic):
@@ -173,3 +120,11 @@ def _delete(arguments: argparse.Namespace) -> int:
             return ERROR
         delete_topic(cluster, arguments.topic, deadline)
     return SUCCESS
+
+
+COMMANDS: Final[Mapping[str, Run]] = {
+    "list": _list,
+    "describe": _describe,
+    "create": _create,
+    "delete": _delete,
+}

@@ -1,6 +1,6 @@
 """Checks the arguments of functions such as `from_avro`, and returns them as options of formats.
 
-Pure. Names are those of Databricks, which knows some as arguments and as options.
+Pure. Names are as on Databricks, which knows some as arguments and as options.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _only_one(given: Mapping[str, str | None]) -> str | None:
 
 
 def _refuse_registry(schema: str | None, subject: str | None, registry: Mapping[str, str]) -> None:
-    """Refuse what has no effect without a registry."""
+    """Refuse options without effect if there is no registry."""
     if subject is not None:
         what = "subject"
     elif schema is not None and schema.startswith(ID_PREFIX):

@@ -37,7 +37,7 @@ class ReadOptions:
     Attributes:
         fail_on_no_match: Whether a starting timestamp after all records is an error.
         partitions_ttl_ms: How long a stream uses the partitions that it found; or None.
-        formats: Of columns that are decoded; None for none.
+        formats: The formats of decoded columns; None if no column is decoded.
         ignored: Given options without effect, by the table's names.
         kafka: The client's options without `kafka.`, names in lower case. Secrets: kept from repr.
     """
@@ -248,7 +248,7 @@ def _strategy_in(given: Mapping[str, str]) -> Strategy:
         )
     if len(chosen) > 1:
         raise KafkaConfigError(
-            f"Only one of the following options can be specified for Kafka source: {names}. Of "
-            f"{' and '.join(row.name for row in chosen)}, keep one."
+            f"Only one of the following options can be specified for Kafka source: {names}. Keep "
+            f"one of {' and '.join(row.name for row in chosen)}."
         )
     return chosen[0].value_in(given)

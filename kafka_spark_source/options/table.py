@@ -142,8 +142,8 @@ class Table:
     STARTING_STRATEGY: Final = Option(
         "startingOffsetsByTimestampStrategy", _parse_no_match, READ, "error"
     ).about(
-        "What to do if all records of a partition are older than the starting timestamp: fail "
-        "(`error`), or start at the end (`latest`)."
+        "Whether a partition whose records are all older than the starting timestamp is an error "
+        "(`error`), or is read from its end (`latest`)."
     )
     ENDING_TIMESTAMP: Final = Option("endingTimestamp", parse_timestamp, BATCH).about(
         "End of all partitions, exclusive: the first record with this timestamp (ms since 1970) or "
@@ -171,8 +171,9 @@ class Table:
         "16 MB. `minPartitions` is still the least number. See [performance](performance.md)."
     )
     PUSH_DOWN_PREDICATE: Final = Option("pushDownPredicate", parse_boolean, BATCH, "false").about(
-        "Whether filters on `topic`, `partition`, `offset` and `timestamp` limit what is read from "
-        "the brokers. Use each `load()` for one query only: see [performance](performance.md)."
+        "Whether filters on `topic`, `partition`, `offset` and `timestamp` limit the records that "
+        "are read from the brokers. Use each `load()` for one query only: see "
+        "[performance](performance.md)."
     )
     INCLUDE_HEADERS: Final = Option("includeHeaders", parse_boolean, ALL, "false").about(
         "Whether to read the records' headers. A write always takes them from the column `headers`."

@@ -50,7 +50,7 @@ class WriteOptions:
             `schema.check_sink_schema` checks that there is one of them.
         partitioner: Chooses the partition of rows without one.
         exactly_once: The identity of an exactly-once write; None for at least once.
-        formats: Of columns that are encoded; None for none.
+        formats: The formats of encoded columns; None if no column is encoded.
         kafka: The client's options without `kafka.`, names in lower case. Secrets: kept from repr.
     """
 

@@ -68,7 +68,7 @@ class BatchPlan:
     Attributes:
         tasks: The ranges of each task, sorted by topic and number. There is at least one range for
             each partition that exists; some may be empty.
-        losses: Partitions that do not exist, then ranges that were cut to what the log holds.
+        losses: Partitions that do not exist, then ranges that were cut to the offsets of the log.
     """
 
     tasks: tuple[Task, ...]
@@ -120,8 +120,8 @@ class BatchRequest:
     def needed_positions(self) -> dict[TopicPartition, set[int]]:
         """Partition -> timestamps to send in ListOffsets: both ends of the log, and times.
 
-        A partition whose range is bound late at both ends needs none, unless ranges are split,
-        coalesced or narrowed.
+        A partition whose range is bound late at both ends needs no positions, unless ranges are
+        split, coalesced or narrowed.
         """
         selected = self.selected
         is_coalesced = self.parts.are_coalesced and len(selected) > 1
@@ -160,9 +160,9 @@ def plan(
     """Fix the offset ranges of a batch read.
 
     Args:
-        request: What to read.
+        request: The requested bounds and partitions.
         listed: Partition -> timestamp -> offset, for all of `request.needed_positions()`.
-        hints_for: Returns what else is known of ranges.
+        hints_for: Returns hints about ranges: leaders and sizes.
         newest_ms: Partition -> the largest timestamp in its log, where that is known.
 
     Raises:

@@ -26,7 +26,7 @@ from kafka_spark_source.planning.positions import (
 
 
 class FirstAtOrAfter(NamedTuple):
-    """The first record with a timestamp of `ms` or later; if there is none, an error or the end."""
+    """The first record with a timestamp of `ms` or later; else an error, or the end."""
 
     ms: int
     fail_if_none: bool

@@ -26,7 +26,7 @@ _LARGE: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What is known of ranges beside their offsets; each may lack any.
+    """Hints about ranges beside their offsets; each may lack any.
 
     Attributes:
         leaders: The node id of each partition's leader.
@@ -48,11 +48,11 @@ def no_hints(_: Sequence[OffsetRange]) -> Hints:
 def coalesce(
     ranges: Sequence[OffsetRange], hints: Hints, min_tasks: int | None, max_records: int | None
 ) -> list[Task]:
-    """The ranges of each task, sorted; those of one leader are together where possible.
+    """The ranges of each task, sorted; ranges of one leader are together where possible.
 
     Args:
         ranges: Ranges with offsets at both ends, sorted.
-        hints: What else is known.
+        hints: Leaders and sizes of ranges, as far as they are known.
         min_tasks: The least number of tasks, if there are as many ranges: minPartitions.
         max_records: The largest number of offsets in a task: maxRecordsPerPartition.
     """
@@ -75,7 +75,7 @@ def _share(wanted: OffsetRange, hints: Hints, max_records: int) -> float:
 def _filled(
     ranges: Sequence[OffsetRange], shares: Mapping[OffsetRange, float], count: int
 ) -> Iterator[Task]:
-    """Tasks of about the same size, `count` of them or more; none is more than a whole one.
+    """Tasks of about the same size, `count` of them or more; each at most a whole one.
 
     A task has each partition once, since its ranges are fetched together.
     """

@@ -38,7 +38,7 @@ def parse_topics(
     error of a wrong text shows `example`, a correct one.
 
     Raises:
-        KafkaConfigError: The text is no such JSON, or has a name twice.
+        KafkaConfigError: The text is not such JSON, or has a name twice.
     """
     try:
         return {
@@ -54,11 +54,13 @@ def partitions_of(topic: str, mapped: object) -> Iterable[tuple[TopicPartition, 
     """The partitions of a topic and their values, from JSON such as `{"0":23,"1":-1}`.
 
     Raises:
-        ValueError: `mapped` is no object, or a key is no partition.
+        ValueError: `mapped` is not an object, or a key is not a partition.
     """
-    for number, value in _as_object(mapped, f"what topic {json.dumps(topic)} maps to").items():
+    for number, value in _as_object(mapped, f"the value of topic {json.dumps(topic)}").items():
         if not _PARTITION_NUMBER.fullmatch(number) or int(number) > _MAX_PARTITION:
-            raise ValueError(f"{json.dumps(number)} of topic {json.dumps(topic)} is no partition")
+            raise ValueError(
+                f"{json.dumps(number)} of topic {json.dumps(topic)} is not a partition"
+            )
         yield TopicPartition(topic, int(number)), value
 
 
@@ -72,7 +74,7 @@ def parse_assignment(option: str, text: str) -> tuple[TopicPartition, ...]:
     """Read `{"topicA":[0,1],"topicB":[0,1]}`: at least one partition, sorted by topic and number.
 
     Raises:
-        KafkaConfigError: The text is no such JSON, has a name twice, or has no partition.
+        KafkaConfigError: The text is not such JSON, has a name twice, or has no partition.
     """
     assigned: dict[TopicPartition, None] = {}
     if text.strip().startswith("{"):
@@ -100,7 +102,7 @@ def offsets_from_log(logged: object) -> dict[TopicPartition, int]:
     """Offsets from Spark's offset log, written by `offsets_to_log` or by Spark's own connector.
 
     Raises:
-        KafkaConfigError: They are no Kafka offsets: the checkpoint belongs to another source.
+        KafkaConfigError: They are not Kafka offsets: the checkpoint belongs to another source.
     """
     try:
         return {
@@ -110,14 +112,16 @@ def offsets_from_log(logged: object) -> dict[TopicPartition, int]:
         }
     except ValueError as error:
         raise KafkaConfigError(
-            f"The checkpoint holds {_quote(json.dumps(logged))}, which are no offsets of Kafka "
+            f"The checkpoint holds {_quote(json.dumps(logged))}, which are not offsets of Kafka "
             f"({error}): use a checkpointLocation of this query's own."
         ) from error
 
 
 def _as_offset(value: object, topic_partition: TopicPartition) -> int:
     if not is_long(value, 0):
-        raise ValueError(f"for {topic_partition} it holds {json.dumps(value)}, which is no offset")
+        raise ValueError(
+            f"for {topic_partition} it holds {json.dumps(value)}, which is not an offset"
+        )
     return value
 
 
@@ -141,17 +145,19 @@ def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _as_object(value: object, what: str) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise ValueError(f"{what} is no JSON object")  # noqa: TRY004 -- the JSON's type
+        raise ValueError(f"{what} is not a JSON object")  # noqa: TRY004 -- the JSON's type
     return value
 
 
 def _read_partitions(topic: str, numbers: object) -> Iterable[tuple[TopicPartition, None]]:
     if not isinstance(numbers, list):
-        raise ValueError(f"what topic {json.dumps(topic)} maps to is no JSON array")  # noqa: TRY004
+        raise ValueError(f"the value of topic {json.dumps(topic)} is not a JSON array")  # noqa: TRY004
     seen = set()
     for number in numbers:
         if type(number) is not int or not 0 <= number <= _MAX_PARTITION:
-            raise ValueError(f"{json.dumps(number)} of topic {json.dumps(topic)} is no partition")
+            raise ValueError(
+                f"{json.dumps(number)} of topic {json.dumps(topic)} is not a partition"
+            )
         if number in seen:
             raise ValueError(f"partition {number} of topic {json.dumps(topic)} occurs twice")
         seen.add(number)

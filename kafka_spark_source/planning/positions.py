@@ -48,7 +48,7 @@ class BeforeLatest:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The committed offset of a consumer group, or the log's start if it has none."""
+    """The committed offset of a consumer group, or the log's start if it has no offset."""
 
 
 # Start or end of one partition: an offset, EARLIEST, LATEST, or one of these types.
@@ -76,7 +76,7 @@ class SpecificOffsets:
     bounds: Bounds
 
     def bound_of(self, topic_partition: TopicPartition) -> Bound:
-        """The bound of a partition; KeyError if there is none."""
+        """The bound of a partition; KeyError if it has no bound."""
         if topic_partition.topic in self.bounds:
             return self.bounds[topic_partition.topic]
         return self.bounds[topic_partition]
@@ -89,7 +89,7 @@ class SpecificTimestamps:
     bounds: Bounds
 
     def bound_of(self, topic_partition: TopicPartition) -> Bound:
-        """The timestamp of a partition; KeyError if there is none."""
+        """The timestamp of a partition; KeyError if it has no timestamp."""
         return self.bounds[topic_partition]
 
 
@@ -118,7 +118,7 @@ def parse_position(option: str, text: str) -> Everywhere | SpecificOffsets:
     may be in any case.
 
     Raises:
-        KafkaConfigError: The text is none of these.
+        KafkaConfigError: The text is not one of these.
     """
     bound = _read_word(text)
     if bound is not None:
@@ -130,7 +130,7 @@ def parse_timestamp(option: str, text: str) -> Everywhere:
     """Read milliseconds since 1970.
 
     Raises:
-        KafkaConfigError: The text is no such number.
+        KafkaConfigError: The text is not such a number.
     """
     digits = text.strip()
     if not re.fullmatch("[0-9]{1,19}", digits) or not is_long(int(digits), 0):
@@ -145,7 +145,7 @@ def parse_timestamps(option: str, text: str) -> SpecificTimestamps:
     """Read `{"topicA":{"0":1760000000000}}`: topic to partition to milliseconds since 1970.
 
     Raises:
-        KafkaConfigError: The text is no such JSON, or has a name twice.
+        KafkaConfigError: The text is not such JSON, or has a name twice.
     """
     return SpecificTimestamps(parse_topics(option, text, _TIMESTAMPS_EXAMPLE, _read_timestamps))
 
@@ -255,7 +255,7 @@ def _read_timestamps(topic: str, mapped: object) -> Iterable[tuple[TopicPartitio
     for topic_partition, value in partitions_of(topic, mapped):
         if not is_long(value, 0):
             raise ValueError(
-                f"for {topic_partition} it holds {json.dumps(value)}, which is no number of "
+                f"for {topic_partition} it holds {json.dumps(value)}, which is not a number of "
                 "milliseconds since 1970"
             )
         yield topic_partition, Timestamp(value)

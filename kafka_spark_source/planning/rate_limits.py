@@ -47,7 +47,7 @@ class Limits:
 
 
 def within_offsets(begin: Offsets, latest: Offsets, limit: int) -> dict[TopicPartition, int]:
-    """Limit a micro-batch to a number of offsets, in proportion to what each partition holds.
+    """Limit a micro-batch to a number of offsets, in proportion to the offsets of each partition.
 
     Args:
         begin: The start of the micro-batch in each partition of `latest`.

@@ -49,7 +49,7 @@ Strategy: TypeAlias = Subscribe | SubscribePattern | Assign
 
 
 def topics_of(strategy: Strategy) -> list[str]:
-    """The topics that a strategy names, sorted; none for a pattern."""
+    """The topics that a strategy names, sorted; empty for a pattern."""
     return [] if isinstance(strategy, SubscribePattern) else names_of(strategy)
 
 

@@ -52,7 +52,7 @@ def resolve(
 
     Raises:
         BrokerError: A named topic does not exist, or the user may not read a topic.
-        BrokerConnectionError, KafkaTimeoutError: No broker can be reached, or none responds.
+        BrokerConnectionError, KafkaTimeoutError: No broker can be reached, or no broker responds.
     """
     return assignment_of(strategy, request_topics(cluster, strategy, deadline, known, may_lack))
 

@@ -201,7 +201,7 @@ def _is_late(wanted: OffsetRange) -> bool:
 
 
 def _is_left(reading: PartlyRead) -> bool:
-    """Whether something of a range is to be read; of a late end it is not known."""
+    """Whether records may remain. A late end is unknown, so it counts as remaining."""
     return _is_late(reading.rest) or not reading.is_done
 
 

@@ -1,4 +1,4 @@
-"""Retries of planning on the driver, for batches and streams. Knows nothing of what is planned."""
+"""Retries of planning on the driver, for batches and streams. Knows nothing of the plan itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan should know of ranges beside their offsets: leaders, and how large records are.
+"""Hints for a plan about ranges: leaders, and how large records are.
 
 Requests a sample of each topic. Only an estimate: nothing fails without it. No arithmetic on ranges
 belongs here: that is `planning.coalescing`.

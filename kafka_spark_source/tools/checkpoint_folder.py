@@ -19,7 +19,7 @@ _MAX_FILE_BYTES: Final = 64 * 1024 * 1024
 
 
 class CheckpointError(KafkaError):
-    """A folder is no checkpoint of a streaming query, or cannot be read or written."""
+    """A folder is not a checkpoint of a streaming query, or cannot be read or written."""
 
 
 class CheckpointFolder:
@@ -77,7 +77,7 @@ class CheckpointFolder:
         return Path(self._path)
 
     def query_id(self) -> str:
-        """The id in the file `metadata`; empty if there is none."""
+        """The id in the file `metadata`; empty if it has no id."""
         if not self.has(_METADATA):
             return ""
         try:

@@ -1,4 +1,4 @@
-"""The checkpoint of a streaming query, read as files: what each micro-batch reads, and which ended.
+"""The checkpoint of a query, read as files: the offsets of each micro-batch, and which ended.
 
 Nothing is written here: that is `rewind`. Source: Spark's `OffsetSeqLog` (versions 1 and 2) and
 `CommitLog`.
@@ -47,7 +47,7 @@ class Checkpoint(NamedTuple):
     Attributes:
         location: As it was given.
         query_id: The query's id, which is the same after a restart.
-        micro_batches: Those that Spark keeps, the oldest first; at least one.
+        micro_batches: The micro-batches that Spark keeps, the oldest first; at least one.
         is_stateful: Whether the query keeps state, such as aggregates.
     """
 
@@ -58,13 +58,13 @@ class Checkpoint(NamedTuple):
 
     @property
     def last_committed(self) -> MicroBatch | None:
-        """The last micro-batch that has ended; None if none has."""
+        """The last micro-batch that has ended; None if no micro-batch has."""
         committed = [each for each in self.micro_batches if each.is_committed]
         return committed[-1] if committed else None
 
 
 class Moved(NamedTuple):
-    """What a source read of a partition between two micro-batches: from one offset to another.
+    """The offsets of a partition that a source read between two micro-batches.
 
     `start` is None for a partition that was new.
     """
@@ -82,7 +82,7 @@ class Moved(NamedTuple):
 
 
 def moved_between(before: MicroBatch | None, after: MicroBatch) -> list[Moved]:
-    """What was read after one micro-batch up to the end of another, partition by partition."""
+    """The offsets read after one micro-batch up to the end of another, by partition."""
     starts = {} if before is None else before.ends
     return [
         Moved(source, *tp, starts.get(source, {}).get(tp), end)
@@ -95,7 +95,7 @@ def micro_batch_of(checkpoint: Checkpoint, number: int | None) -> MicroBatch:
     """A micro-batch by its number; without one the last that has ended.
 
     Raises:
-        CheckpointError: There is none.
+        CheckpointError: There is no such micro-batch.
     """
     if number is None:
         if checkpoint.last_committed is None:
@@ -117,7 +117,7 @@ def read_checkpoint(location: str) -> Checkpoint:
         location: A path, or a URI such as `s3://bucket/checkpoints/orders`.
 
     Raises:
-        CheckpointError: It is no checkpoint, has no micro-batch yet, or reads nothing from Kafka.
+        CheckpointError: It is not a checkpoint, has no micro-batch yet, or does not read Kafka.
     """
     folder = CheckpointFolder(location)
     offsets, commits = folder.numbers(_OFFSETS), {*folder.numbers(_COMMITS)}
@@ -126,7 +126,7 @@ def read_checkpoint(location: str) -> Checkpoint:
         raise CheckpointError(
             f"{location} has no micro-batch yet: the query has not read anything."
             if metadata
-            else f"{location} is no checkpoint of a streaming query: it has no folder 'offsets'."
+            else f"{location} is not a checkpoint of a streaming query: it has no folder 'offsets'."
         )
     batches = tuple(
         _micro_batch(location, number, folder.lines(f"{_OFFSETS}/{number}"), number in commits)
@@ -155,7 +155,7 @@ def _micro_batch(location: str, number: int, lines: list[str], is_committed: boo
     ends = {name: _offsets(text) for name, text in named.items()}
     return MicroBatch(
         number,
-        {name: found for name, found in ends.items() if found is not None},
+        {name: offsets for name, offsets in ends.items() if offsets is not None},
         planned_at if isinstance(planned_at, int) else 0,
         is_committed,
     )
@@ -194,7 +194,7 @@ _SOURCES: Final = {"v1": _in_order, _NAMED: _by_name}
 
 
 def _offsets(text: str) -> dict[TopicPartition, int] | None:
-    """The offsets of a source; None if it has none, or does not read Kafka."""
+    """The offsets of a source; None if it has no offsets, or does not read Kafka."""
     if text.strip() == _NOTHING:
         return None
     try:

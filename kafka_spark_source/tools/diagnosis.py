@@ -41,15 +41,15 @@ _OWN_ID: Final = "doctor"
 
 
 class Job(NamedTuple):
-    """What a job needs.
+    """The needs of a job.
 
     Attributes:
         reads: The topics that it reads.
-        writes: Those that it writes to.
-        group: The consumer group whose offsets it reads or commits; None for none.
-        transactional_prefix: Of an exactly-once write; None for others.
+        writes: The topics that it writes to.
+        group: The consumer group whose offsets it reads or commits; None without a group.
+        transactional_prefix: The prefix of an exactly-once write; None for other jobs.
         commit_log: The topic of its decisions.
-        pattern: Of names of topics that it reads.
+        pattern: Matches the names of topics that it reads.
     """
 
     reads: tuple[str, ...] = ()
@@ -72,9 +72,9 @@ def diagnose(config: ClientConfig, job: Job) -> Iterator[Finding]:
     if not any(reached):
         return
     with closing(Cluster(config)) as cluster:
-        found: list[MetadataResponse] = []
-        yield tried("cluster", "metadata", lambda: _describe(_ask(cluster, found)))
-        for response in found:
+        responses: list[MetadataResponse] = []
+        yield tried("cluster", "metadata", lambda: _describe(_ask(cluster, responses)))
+        for response in responses:
             yield from _advertised(config, response)
             yield _clock(cluster)
             yield from _needs(cluster, job)
@@ -84,11 +84,11 @@ def _deadline(cluster: Cluster) -> Deadline:
     return Deadline.after(cluster.config.request_timeout_ms)
 
 
-def _ask(cluster: Cluster, found: list[MetadataResponse]) -> MetadataResponse:
+def _ask(cluster: Cluster, responses: list[MetadataResponse]) -> MetadataResponse:
     response = cluster.with_any_broker(
         lambda broker, setup: request_metadata(broker, [], setup), _deadline(cluster)
     )
-    found.append(response)
+    responses.append(response)
     return response
 
 
@@ -165,13 +165,13 @@ def _matching(cluster: Cluster, pattern: SubscribePattern) -> tuple[Finding, lis
     except KafkaError as error:
         return Finding("pattern", pattern.pattern, Result.BAD, str(error)), []
     named = [each.name for each in response.topics if each.name and not each.is_internal]
-    found = sorted(name for name in named if pattern.matches(name))
-    if not found:
-        detail = f"none of {len(named)} topics that the principal may describe has such a name"
+    matching = sorted(name for name in named if pattern.matches(name))
+    if not matching:
+        detail = f"no name of the {len(named)} topics that the principal may describe matches"
         return Finding("pattern", pattern.pattern, Result.COSTLY, detail), []
-    tried_too = "" if len(found) <= _MOST_TOPICS else f", of which {_MOST_TOPICS} are tried"
-    detail = f"topics: {len(found)}{tried_too}"
-    return Finding("pattern", pattern.pattern, Result.GOOD, detail), found[:_MOST_TOPICS]
+    tried_too = "" if len(matching) <= _MOST_TOPICS else f", of which {_MOST_TOPICS} are tried"
+    detail = f"topics: {len(matching)}{tried_too}"
+    return Finding("pattern", pattern.pattern, Result.GOOD, detail), matching[:_MOST_TOPICS]
 
 
 def _topic(cluster: Cluster, name: str, wanted: list[Operation]) -> Iterator[Finding]:
@@ -212,7 +212,7 @@ def _rights(
     except KafkaError as error:
         return Finding("rights", name, Result.BAD, str(error))
     if granted is None:
-        detail = "brokers do not tell them; those before 2.3 cannot"
+        detail = "brokers do not tell them; brokers before 2.3 cannot"
         return Finding("rights", name, Result.UNKNOWN, detail)
     lacking = [each.name for each in (Operation.DESCRIBE, *wanted) if each not in granted]
     if lacking:

@@ -1,4 +1,4 @@
-"""What is installed here: releases of Python, of packages and of Java, and codecs."""
+"""The environment here: releases of Python, of packages and of Java, and codecs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MISSING: Final = "missing"
 
 
 def environment() -> dict[str, str]:
-    """The releases here, by name; "missing" for what is not installed."""
+    """The releases here, by name; "missing" for packages that are not installed."""
     return {
         "system": platform.platform(terse=True),
         "python": platform.python_version(),

@@ -1,4 +1,4 @@
-"""What a diagnosis finds: one step, of one thing, with its result."""
+"""The findings of a diagnosis: each is one step, on one subject, with its result."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Finding(NamedTuple):
     """The result of a step.
 
     Attributes:
-        step: What was tried: "TCP", "TLS", "leaders", ...
-        subject: Of what: a broker, a topic, a group, ...
-        result: How it went.
-        detail: What was found, or the error with what to do next. Has no secret.
+        step: The step: "TCP", "TLS", "leaders", ...
+        subject: The broker, topic, group, ... of the step.
+        result: Whether it is good.
+        detail: The facts, or the error with its cure. Has no secret.
     """
 
     step: str

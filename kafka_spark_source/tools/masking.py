@@ -26,7 +26,7 @@ _SHOWN: Final = frozenset(
 
 
 def masked(options: Mapping[str, str]) -> dict[str, str]:
-    """The values of options that are no secrets, by name without "kafka."; "(set)" for others."""
+    """The values of options that are not secrets, by name without "kafka."; "(set)" for others."""
     return {
         name: value if name.lower() in _SHOWN else _SET for name, value in sorted(options.items())
     }

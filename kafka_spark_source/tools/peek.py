@@ -38,8 +38,8 @@ def ranges_from(
     Raises:
         KafkaError: A partition does not exist or cannot be read.
     """
-    found = locate(cluster, partitions, start, deadline)
-    return [OffsetRange(tp, offset, log.latest) for tp, (log, offset) in found.items()]
+    located = locate(cluster, partitions, start, deadline)
+    return [OffsetRange(tp, offset, log.latest) for tp, (log, offset) in located.items()]
 
 
 def records_in(
@@ -57,8 +57,8 @@ def records_in(
 
 def newest(records: Iterable[Record], count: int) -> list[Record]:
     """The last records by their timestamps, the oldest first."""
-    found = sorted(records, key=lambda each: (each.timestamp_ms, each.partition, each.offset))
-    return found[-count:]
+    ordered = sorted(records, key=lambda each: (each.timestamp_ms, each.partition, each.offset))
+    return ordered[-count:]
 
 
 def _records(cluster: Cluster, wanted: OffsetRange, deadline: Deadline) -> Iterator[Record]:

@@ -32,7 +32,7 @@ def parse_position(text: str) -> Bound:
     """Read a position. A time without a zone is in UTC.
 
     Raises:
-        KafkaConfigError: The text is none.
+        KafkaConfigError: The text is not a position.
     """
     stripped = text.strip()
     if stripped.isascii() and stripped.isdigit() and len(stripped) <= _MOST_DIGITS:
@@ -43,7 +43,7 @@ def parse_position(text: str) -> Bound:
         # Python 3.10 reads neither Z nor fractions of other than three or six digits.
         moment = datetime.fromisoformat(
             _FRACTION.sub(
-                lambda found: f".{found[1][:6]:0<6}", stripped.upper().replace("Z", "+00:00")
+                lambda match: f".{match[1][:6]:0<6}", stripped.upper().replace("Z", "+00:00")
             )
         )
     except ValueError:
@@ -59,7 +59,7 @@ def _word(text: str) -> Bound:
     except KafkaConfigError:
         position = None
     if not isinstance(position, Everywhere) or isinstance(position.bound, Committed):
-        raise KafkaConfigError(f"{text!r} is no position: write {_FORMS}.")
+        raise KafkaConfigError(f"{text!r} is not a position: write {_FORMS}.")
     return position.bound
 
 
@@ -72,11 +72,13 @@ def partitions_of(
         BrokerError: A topic does not exist, or may not be described.
         BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
     """
-    found = cluster.settled_topics(topics, deadline)
-    for topic in found.values():
+    metadata = cluster.settled_topics(topics, deadline)
+    for topic in metadata.values():
         if topic.error_code:
             raise BrokerError(topic.error_code, f"Metadata of the topic {topic.name!r}")
-    return sorted(TopicPartition(each.name, n) for each in found.values() for n in each.partitions)
+    return sorted(
+        TopicPartition(each.name, n) for each in metadata.values() for n in each.partitions
+    )
 
 
 def bounds_of_logs(
@@ -88,7 +90,7 @@ def bounds_of_logs(
         KafkaError: As from `list_positions`.
     """
     listed = list_positions(cluster, dict.fromkeys(partitions, (EARLIEST, LATEST)), deadline)
-    return {each: log_bounds(found) for each, found in listed.items()}
+    return {each: log_bounds(positions) for each, positions in listed.items()}
 
 
 class Located(NamedTuple):
@@ -111,9 +113,9 @@ def locate(
     listed = list_positions(
         cluster, dict.fromkeys(partitions, (EARLIEST, LATEST, *times)), deadline
     )
-    found = {}
+    located = {}
     for each in sorted(partitions):
         log = log_bounds(listed[each])
         offset = offset_of(wanted, each, log, listed[each])
-        found[each] = Located(log, min(max(offset, log.earliest), log.latest))
-    return found
+        located[each] = Located(log, min(max(offset, log.earliest), log.latest))
+    return located

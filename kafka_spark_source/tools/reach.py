@@ -70,12 +70,12 @@ def _tls(listener: Listener) -> list[Finding]:
     days_left: list[int] = []
 
     def read() -> str:
-        found = certificate_of(listener.address, security, listener.deadline)
-        days_left.append((found.expires_ms - now_ms()) // _DAY_MS)
-        expires = datetime.fromtimestamp(found.expires_ms / 1000, timezone.utc)
+        certificate = certificate_of(listener.address, security, listener.deadline)
+        days_left.append((certificate.expires_ms - now_ms()) // _DAY_MS)
+        expires = datetime.fromtimestamp(certificate.expires_ms / 1000, timezone.utc)
         return (
-            f"{found.tls}, certificate of {found.subject} from {found.issuer}, valid until "
-            f"{expires:%Y-%m-%d}"
+            f"{certificate.tls}, certificate of {certificate.subject} from {certificate.issuer}, "
+            f"valid until {expires:%Y-%m-%d}"
         )
 
     finding = tried("TLS", str(listener), read)

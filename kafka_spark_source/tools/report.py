@@ -16,7 +16,7 @@ class Place(NamedTuple):
 
     Attributes:
         name: The name of the place.
-        environment: What is installed there, as `environment` gives it.
+        environment: The releases installed there, as `environment` gives them.
         findings: The steps, in their order.
     """
 
@@ -31,29 +31,29 @@ class Place(NamedTuple):
 
 
 def side_by_side(places: Sequence[Place]) -> str:
-    """A table: a row for each step, a column for each place; below it what is not good, and why."""
+    """A table: a row for each step, a column for each place; below, the steps that are not good."""
     rows = [*dict.fromkeys((each.step, each.subject) for p in places for each in p.findings)]
     results = [{(f.step, f.subject): f.result.mark for f in place.findings} for place in places]
     cells = [[str(number) for number, _ in enumerate(places, 1)] + ["step", "of"]]
-    cells += [[*(found.get(row, _NOT_TRIED) for found in results), *row] for row in rows]
+    cells += [[*(marks.get(row, _NOT_TRIED) for marks in results), *row] for row in rows]
     names = [f"{number}  {place.name}" for number, place in enumerate(places, 1)]
     return "\n".join([*names, "", *_aligned(cells), *_details(places)])
 
 
 def _details(places: Sequence[Place]) -> list[str]:
-    """What is not good, once, with the places where it was found."""
-    found: dict[str, list[str]] = {}
+    """The findings that are not good, each once, with the places that have it."""
+    places_of: dict[str, list[str]] = {}
     for number, place in enumerate(places, 1):
         for finding in place.findings:
             if finding.result is not Result.GOOD:
-                found.setdefault(str(finding), []).append(str(number))
-    return [f"\n[{', '.join(numbers)}] {text}" for text, numbers in found.items()]
+                places_of.setdefault(str(finding), []).append(str(number))
+    return [f"\n[{', '.join(numbers)}] {text}" for text, numbers in places_of.items()]
 
 
 def pasteable(places: Sequence[Place], options: Mapping[str, str]) -> str:
-    """A block for a report of a fault: what is installed, the options, and each step.
+    """A block for a report of a fault: the environment, the options, and each step.
 
-    `options` must be masked. What is installed alike in all places is named once.
+    `options` must be masked. Releases that are the same in all places are named once.
     """
     first, *others = places
     lines = [f"{name}: {value}" for name, value in first.environment.items()]

@@ -6,7 +6,7 @@ before. Then both get the new position, so Spark runs it without records, and co
 
 So no number of a micro-batch is used for other records. A sink that skips the numbers that it knows
 (a file sink, an exactly-once write, a `foreachBatch` that compares them) skips no record, and a
-file sink, which needs each number, misses none.
+file sink, which needs each number, misses no number.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Rewind(NamedTuple):
         checkpoint: As it was when the rewind was planned.
         source: The number of the source in the query, or its name.
         rewritten: The numbers of the micro-batches with new offsets: the last that has ended, and
-            those after it.
+            the later ones.
         moves: By topic and partition.
     """
 
@@ -120,10 +120,10 @@ def parse_target(text: str) -> Everywhere | SpecificOffsets:
     """
     if not text.strip().startswith("{"):
         return Everywhere(parse_position(text))
-    found = parse_option("--to", text)
-    if needs_group_offsets(found):
+    target = parse_option("--to", text)
+    if needs_group_offsets(target):
         raise KafkaConfigError("A query has no consumer group: write offsets instead of 'group'.")
-    return found
+    return target
 
 
 def plan_rewind(
@@ -136,7 +136,7 @@ def plan_rewind(
     """Find the new offsets of a query. Partitions that the target does not name stay.
 
     Args:
-        checkpoint: Of a query that has ended.
+        checkpoint: The checkpoint of a query that has ended.
         target: The position to continue at.
         cluster: The brokers of the topics.
         deadline: When the brokers must have responded.
@@ -258,8 +258,8 @@ def _bounds(
     unknown = [each for each in target.bounds if not _names_any(each, committed)]
     if unknown:
         raise CheckpointError(
-            f"The query has not read {', '.join(sorted(map(str, unknown)))} yet: name what "
-            "`pykafka checkpoint export` shows."
+            f"The query has not read {', '.join(sorted(map(str, unknown)))} yet: name "
+            "partitions that `pykafka checkpoint export` shows."
         )
     return {
         tp: target.bound_of(tp)
@@ -278,7 +278,7 @@ def _moves(
     cluster: Cluster,
     deadline: Deadline,
 ) -> tuple[Move, ...]:
-    found: dict[TopicPartition, Move] = {}
+    moves: dict[TopicPartition, Move] = {}
     # A partition that stays needs no position, and its log is of interest.
     wanted = {tp: bounds.get(tp, offset) for tp, offset in committed.items()}
     for bound in set(wanted.values()):
@@ -288,8 +288,8 @@ def _moves(
             if not stays and isinstance(bound, int) and bound >= 0 and bound != offset:
                 raise _outside(tp, bound, log)
             at = committed[tp] if stays else offset
-            found[tp] = Move(*tp, committed[tp], at, log.earliest, log.latest)
-    return tuple(found[tp] for tp in sorted(found))
+            moves[tp] = Move(*tp, committed[tp], at, log.earliest, log.latest)
+    return tuple(moves[tp] for tp in sorted(moves))
 
 
 def _outside(tp: TopicPartition, offset: int, log: LogBounds) -> CheckpointError:

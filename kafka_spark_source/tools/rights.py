@@ -1,6 +1,6 @@
-"""What the principal may do: as brokers tell it (KIP-430, from 2.3 on), without changing anything.
+"""The rights of the principal, as brokers tell them (KIP-430, from 2.3 on). Changes nothing.
 
-Where they do not tell it, only an attempt would.
+Where brokers do not tell them, only an attempt would show them.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ def topic_rights(cluster: Cluster, topic: str, deadline: Deadline) -> frozenset[
         return broker.request(named, MetadataResponse, setup)
 
     response = cluster.with_any_broker(request, deadline)
-    for found in response.topics if response else ():
-        if found.error_code:
-            raise BrokerError(found.error_code, f"Metadata of the topic {topic!r}")
-        return _operations(found.topic_authorized_operations)
+    for topic_metadata in response.topics if response else ():
+        if topic_metadata.error_code:
+            raise BrokerError(topic_metadata.error_code, f"Metadata of the topic {topic!r}")
+        return _operations(topic_metadata.topic_authorized_operations)
     return None
 
 
@@ -74,10 +74,10 @@ def group_rights(cluster: Cluster, group: str, deadline: Deadline) -> frozenset[
             deadline,
             _GROUP_VERSIONS,
         )
-        for found in response.groups:
-            if found.error_code:
-                raise BrokerError(found.error_code, f"DescribeGroups of {group!r}")
-            return _operations(found.authorized_operations)
+        for described in response.groups:
+            if described.error_code:
+                raise BrokerError(described.error_code, f"DescribeGroups of {group!r}")
+            return _operations(described.authorized_operations)
         return None
 
     retry = Retry(cluster.config, deadline, cluster.config.connection_setup_timeout_ms)

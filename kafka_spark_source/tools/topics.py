@@ -1,4 +1,4 @@
-"""What brokers know of topics: replicas, sizes, offsets, times and configuration."""
+"""Facts about topics from brokers: replicas, sizes, offsets, times and configuration."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from kafka_protocol.messages.describe_log_dirs import (
 )
 from kafka_protocol.messages.metadata import MetadataResponse
 from kafka_protocol.topic_partition import LogBounds, OffsetRange, TopicPartition
-from kafka_spark_source.tools.lag import record_times
 from kafka_spark_source.tools.positions import bounds_of_logs
+from kafka_spark_source.tools.record_times import record_times
 
 _NO_LEADER: Final = -1
 
 
 class Partition(NamedTuple):
-    """A partition. Node ids of its replicas; None for what is not known.
+    """A partition. Replicas are node ids; None is an unknown value.
 
     Attributes:
-        leader: None if there is none now.
+        leader: None if it has no leader now.
         in_sync: The replicas that have all committed records.
         size: Bytes on the disk of the leader.
         first_ms: The timestamp of its first record, in ms since 1970.
-        last_ms: That of its last one.
+        last_ms: The timestamp of its last record.
     """
 
     topic: str
@@ -86,13 +86,13 @@ def list_topics(
     response = cluster.with_any_broker(
         lambda broker, setup: request_metadata(broker, names, setup), deadline
     )
-    found = [each for each in response.topics if names is None or each.name in names]
-    for each in found:
+    topics = [each for each in response.topics if names is None or each.name in names]
+    for each in topics:
         if each.error_code:
             raise BrokerError(each.error_code, f"Metadata of the topic {each.name!r}")
     led = [
         TopicPartition(topic.name or "", partition.partition_index)
-        for topic in found
+        for topic in topics
         for partition in topic.partitions
         if partition.leader_id != _NO_LEADER
     ]
@@ -102,11 +102,11 @@ def list_topics(
         _sizes(cluster, deadline),
         *(_times(cluster, logs, deadline) if with_times else ({}, {})),
     )
-    return sorted(_topic(each, facts) for each in found)
+    return sorted(_topic(each, facts) for each in topics)
 
 
 class _Facts(NamedTuple):
-    """What is known of partitions beside metadata."""
+    """Facts about partitions that metadata lacks."""
 
     logs: Mapping[TopicPartition, LogBounds]
     sizes: Mapping[tuple[int | None, TopicPartition], int]
@@ -114,10 +114,10 @@ class _Facts(NamedTuple):
     last_ms: Mapping[TopicPartition, int]
 
 
-def _topic(found: MetadataResponse.MetadataResponseTopic, facts: _Facts) -> Topic:
-    name = found.name or ""
+def _topic(metadata: MetadataResponse.MetadataResponseTopic, facts: _Facts) -> Topic:
+    name = metadata.name or ""
     partitions = []
-    for each in sorted(found.partitions, key=lambda each: each.partition_index):
+    for each in sorted(metadata.partitions, key=lambda each: each.partition_index):
         tp = TopicPartition(name, each.partition_index)
         log = facts.logs.get(tp)
         partitions.append(
@@ -133,7 +133,7 @@ def _topic(found: MetadataResponse.MetadataResponseTopic, facts: _Facts) -> Topi
                 facts.last_ms.get(tp),
             )
         )
-    return Topic(name, found.is_internal, tuple(partitions))
+    return Topic(name, metadata.is_internal, tuple(partitions))
 
 
 def _logs(
@@ -160,9 +160,9 @@ def _times(
 
 
 def _sizes(cluster: Cluster, deadline: Deadline) -> dict[tuple[int | None, TopicPartition], int]:
-    """Bytes by node and partition; of brokers from 1.0 that may be asked, those in reach."""
+    """Bytes by node and partition, from the brokers that respond (1.0 and newer)."""
     brokers, _ = cluster.all_brokers(deadline)
-    found: dict[tuple[int | None, TopicPartition], int] = {}
+    sizes: dict[tuple[int | None, TopicPartition], int] = {}
     for broker in brokers:
         try:
             response = broker.request(
@@ -170,8 +170,8 @@ def _sizes(cluster: Cluster, deadline: Deadline) -> dict[tuple[int | None, Topic
             )
         except KafkaError:
             continue
-        found |= {(broker.node_id, tp): size for tp, size in _sizes_in(response).items()}
-    return found
+        sizes |= {(broker.node_id, tp): size for tp, size in _sizes_in(response).items()}
+    return sizes
 
 
 def _sizes_in(response: DescribeLogDirsResponse) -> dict[TopicPartition, int]:
@@ -195,11 +195,11 @@ def set_configs(cluster: Cluster, topic: str, deadline: Deadline) -> dict[str, s
         BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
     """
     try:
-        found = topic_configs(cluster, topic, None, deadline)
+        configs = topic_configs(cluster, topic, None, deadline)
     except UnsupportedVersionError:
         return None
     except BrokerError as error:
         if error.error is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             return None
         raise
-    return {each.name: each.value for each in found if each.is_set}
+    return {each.name: each.value for each in configs if each.is_set}

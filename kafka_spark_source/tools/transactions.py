@@ -1,4 +1,4 @@
-"""Open transactions: how old they are, what readers wait for, and which may be aborted.
+"""Open transactions: their age, the records that readers wait for, and which may be aborted.
 
 A transaction of an exactly-once write that its driver has decided to commit must not be aborted:
 its records would be lost, or written again. The commit log says which prefixes have such ones.
@@ -77,7 +77,7 @@ class OpenTransaction(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """Open transactions, by id, and the errors of what could not be looked at."""
+    """Open transactions, by id, and the errors of transactions that could not be described."""
 
     transactions: tuple[OpenTransaction, ...]
     errors: tuple[KafkaError, ...]
@@ -90,10 +90,10 @@ def list_transactions(cluster: Cluster, prefix: str, commit_log: str, deadline: 
         UnsupportedVersionError: The brokers are older than 3.0.
         BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
     """
-    found = list_open(cluster, f"{re.escape(prefix)}.*", deadline)
-    errors = [*found.errors]
+    opened = list_open(cluster, f"{re.escape(prefix)}.*", deadline)
+    errors = [*opened.errors]
     states: dict[str, TransactionState] = {}
-    for name in sorted(each for each in found.ids if each.startswith(prefix)):
+    for name in sorted(each for each in opened.ids if each.startswith(prefix)):
         try:
             state = transaction_state(cluster, name, deadline)
         except BrokerError as error:
@@ -167,11 +167,11 @@ class _CommitLog:
 
     def _read(self) -> LogView | None:
         """None if there is no such topic, so nothing was decided."""
-        found = self._cluster.settled_topics([self._topic], self._deadline)[self._topic]
-        if found.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        metadata = self._cluster.settled_topics([self._topic], self._deadline)[self._topic]
+        if metadata.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             return None
-        if found.error_code:
-            raise BrokerError(found.error_code, f"Metadata of the commit log {self._topic!r}")
+        if metadata.error_code:
+            raise BrokerError(metadata.error_code, f"Metadata of the commit log {self._topic!r}")
         return read_log(self._cluster, TopicPartition(self._topic, 0), self._deadline)
 
     def may_be_decided(self, transactional_id: str) -> bool:

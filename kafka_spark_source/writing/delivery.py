@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from kafka_protocol.arrow_io.row_writer import RowWriter
 from kafka_protocol.client.pool import shared_producer
-from kafka_protocol.columnar.row_writer import RowWriter
 from kafka_spark_source.writing.decisions import MicroBatch, TaskWrite
 
 if TYPE_CHECKING:

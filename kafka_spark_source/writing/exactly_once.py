@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+from kafka_protocol.arrow_io.row_writer import RowWriter
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.pool import shared_cluster
@@ -30,7 +31,6 @@ from kafka_protocol.client.producer.transactions import (
     TransactionFencedError,
     begin,
 )
-from kafka_protocol.columnar.row_writer import RowWriter
 from kafka_protocol.errors import KafkaError
 from kafka_spark_source.options.write import Identity
 from kafka_spark_source.writing.claimed_prefix import EVERY_TASK, Action, ClaimedPrefix

@@ -106,6 +106,6 @@ def single_partitioner(by_option: Mapping[str, Partitioner | None]) -> Partition
     chosen = {name: each for name, each in by_option.items() if each is not None}
     if len(chosen) > 1:
         raise KafkaConfigError(
-            f"Only one option can choose the partitioner. Of {' and '.join(chosen)}, keep one."
+            f"Only one option can choose the partitioner. Keep one of {' and '.join(chosen)}."
         )
     return next(iter(chosen.values()), DEFAULT)

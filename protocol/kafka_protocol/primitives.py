@@ -46,7 +46,7 @@ def _fixed(layout: str, kind: str) -> tuple[Reader[int], Writer[int]]:
         try:
             out.append(pack(value))
         except struct.error:
-            raise EncodeError(f"{value!r} is no {kind}") from None
+            raise EncodeError(f"{value!r} is not a value of {kind}") from None
 
     return read, write
 
@@ -128,7 +128,7 @@ def read_unsigned_varint(buf: memoryview, pos: int) -> tuple[int, int]:
 def write_unsigned_varint(out: Out, value: int) -> None:
     """An unsigned 32-bit number in 1 to 5 bytes."""
     if not 0 <= value <= MAX_UINT32:
-        raise EncodeError(f"{value!r} is no unsigned varint")
+        raise EncodeError(f"{value!r} is not an unsigned varint")
     out.append(_unsigned_bytes(value))
 
 
@@ -141,7 +141,7 @@ def read_varint(buf: memoryview, pos: int) -> tuple[int, int]:
 def write_varint(out: Out, value: int) -> None:
     """A signed 32-bit number, zigzag, in 1 to 5 bytes."""
     if not -MAX_INT32 - 1 <= value <= MAX_INT32:
-        raise EncodeError(f"{value!r} is no varint")
+        raise EncodeError(f"{value!r} is not a varint")
     out.append(_unsigned_bytes((value << 1) ^ (value >> 31)))
 
 
@@ -154,7 +154,7 @@ def read_varlong(buf: memoryview, pos: int) -> tuple[int, int]:
 def write_varlong(out: Out, value: int) -> None:
     """A signed 64-bit number, zigzag, in 1 to 10 bytes."""
     if not MIN_INT64 <= value <= MAX_INT64:
-        raise EncodeError(f"{value!r} is no varlong")
+        raise EncodeError(f"{value!r} is not a varlong")
     out.append(_unsigned_bytes((value << 1) ^ (value >> 63)))
 
 

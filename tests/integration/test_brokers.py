@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 from kafka_protocol.api_keys import ApiKey
+from kafka_protocol.arrow_io.topic import read_topic
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic, delete_topic
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.groups import commit_offsets, committed_offsets
@@ -23,7 +24,6 @@ from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.columnar.schema import HEADERS_TYPE
-from kafka_protocol.columnar.topic import read_topic
 from kafka_protocol.errors import EncodeError, ErrorCode, UnsupportedVersionError
 from kafka_protocol.features import FEATURES
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP

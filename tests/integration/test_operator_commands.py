@@ -160,6 +160,6 @@ def test_an_open_transaction(pykafka: Command, kafka_cluster: KafkaCluster, topi
 
 def test_errors_are_one_sentence(pykafka: Command, tmp_path: Path) -> None:
     pykafka("lag", str(tmp_path), code=1)
-    assert "is no checkpoint of a streaming query" in pykafka.errors
+    assert "is not a checkpoint of a streaming query" in pykafka.errors
     pykafka("offsets", "x", "--at", "never", code=1)
-    assert "is no position" in pykafka.errors
+    assert "is not a position" in pykafka.errors

@@ -144,7 +144,7 @@ def test_fault_58_the_driver_cannot_reach_the_brokers(
     ("options", "words"),
     [
         ({"assign": '{"t":[0]}'}, "Only one of the following options can be specified"),
-        ({"subscribePattern": "t.*"}, "Of subscribe and subscribePattern, keep one"),
+        ({"subscribePattern": "t.*"}, "Keep one of subscribe and subscribePattern"),
         ({"kafka.auto.offset.reset": "latest"}, "Kafka option 'auto.offset.reset' is not supp"),
         ({"kafka.enable.auto.commit": "true"}, "Kafka option 'enable.auto.commit' is not supp"),
         ({"kafka.key.deserializer": "x"}, "Kafka option 'key.deserializer' is not supported"),

@@ -70,7 +70,7 @@ def test_a_query_reads_from_there_on(
     before = (checkpoint / "offsets" / "0").read_text()
     assert "2 records at most are read" in pykafka(*rewound, "--dry-run")
     pykafka(*rewound, code=1)
-    assert "nobody said yes" in pykafka.errors
+    assert "not confirmed (use --yes)" in pykafka.errors
     assert (checkpoint / "offsets" / "0").read_text() == before
     found = json.loads(pykafka(*rewound, "--yes", "-o", "json"))
     assert (found["read_again"], found["skipped"], found["is_unfinished"]) == (2, 0, False)

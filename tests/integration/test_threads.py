@@ -11,8 +11,8 @@ import polars
 import pyarrow as pa
 import pytest
 
-from kafka_protocol.columnar.table import write_table
-from kafka_protocol.columnar.topic import create_topic, read_topic
+from kafka_protocol.arrow_io.table import write_table
+from kafka_protocol.arrow_io.topic import create_topic, read_topic
 from kafka_spark_source.testing import KafkaCluster
 from tests.integration.conftest import MakeTopic
 from tests.witness import produce_repeated, records_of, repeated_value

@@ -13,19 +13,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.consumer.fetch import OffsetOutOfRangeError
-from kafka_protocol.client.producer.producer import Producer
-from kafka_protocol.columnar.encode import RecordColumns, encode_batches
-from kafka_protocol.columnar.schema import RECORD_SCHEMA
-from kafka_protocol.columnar.table import write_table
-from kafka_protocol.columnar.topic import (
+from kafka_protocol.arrow_io.table import write_table
+from kafka_protocol.arrow_io.topic import (
     Position,
     create_topic,
     offsets_for_times,
     read_topic,
     topics,
 )
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.consumer.fetch import OffsetOutOfRangeError
+from kafka_protocol.client.producer.producer import Producer
+from kafka_protocol.columnar.encode import RecordColumns, encode_batches
+from kafka_protocol.columnar.schema import RECORD_SCHEMA
 from kafka_protocol.errors import BrokerError, KafkaConfigError
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
@@ -214,7 +214,7 @@ def test_invalid_arguments(
 
 MEASURE = """
 import resource, sys
-from kafka_protocol.columnar.topic import read_topic
+from kafka_protocol.arrow_io.topic import read_topic
 
 def peak_mib():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

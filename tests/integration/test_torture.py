@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kafka_protocol.columnar.topic import read_topic
+from kafka_protocol.arrow_io.topic import read_topic
 from tests.endurance.torture.cases import case_of
 from tests.endurance.torture.results import Status
 from tests.endurance.torture.run import run

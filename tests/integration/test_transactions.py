@@ -12,13 +12,13 @@ from dataclasses import replace
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
+from kafka_protocol.arrow_io.topic import read_topic
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.pool import close_shared_clusters, shared_cluster
 from kafka_protocol.client.producer.end_transactions import end, end_all
 from kafka_protocol.client.producer.producer import Producer as OurProducer
 from kafka_protocol.client.producer.transaction_outcome import Views, was_committed
 from kafka_protocol.client.producer.transactions import Transaction, TransactionFencedError, begin
-from kafka_protocol.columnar.topic import read_topic
 from kafka_protocol.errors import BrokerError
 from kafka_protocol.topic_partition import TopicPartition as OurPartition
 from kafka_spark_source.testing import KafkaCluster

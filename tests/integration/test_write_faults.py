@@ -18,13 +18,13 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as WitnessPartition
 
+from kafka_protocol.arrow_io.row_writer import RowWriter
 from kafka_protocol.client.broker import broker
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.producer.producer_id import warn_of_missing_ids
-from kafka_protocol.columnar.row_writer import RowWriter
 from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import BrokerError
 from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP

@@ -11,13 +11,13 @@ from typing import Final
 import pyarrow as pa
 from pyspark.sql import types as T
 
+from kafka_protocol.arrow_io.row_writer import RowWriter
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.pool import shared_cluster, shared_producer
 from kafka_protocol.client.producer.end_transactions import end
 from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.client.producer.transactions import begin
-from kafka_protocol.columnar.row_writer import RowWriter
 from kafka_protocol.errors import KafkaError
 from kafka_protocol.partitioners import PARTITIONERS
 from kafka_protocol.records.batch import BatchContents, build_batch

@@ -199,13 +199,13 @@ def _login_module(entry: JaasEntry) -> tuple[str, _LoginModule]:
     for class_name, module in _LOGIN_MODULES.items():
         if f".{entry.module}".endswith(f".{class_name}"):
             return class_name.rpartition(".")[2], module
-    _refuse(f"names a login module that is none of {', '.join(_LOGIN_MODULES)}")
+    _refuse(f"names a login module that is not one of {', '.join(_LOGIN_MODULES)}")
 
 
 def _check_keytab(options: Mapping[str, str]) -> None:
     """Raise an error for `keyTab` without `useKeyTab`: Java silently ignores it."""
     if "keyTab" in options and options.get("useKeyTab", "").lower() != "true":
-        _refuse("has keyTab without useKeyTab=true, which Java ignores: set both or none")
+        _refuse("has keyTab without useKeyTab=true, which Java ignores: set both or neither")
 
 
 def _refuse_option(option: str, name: str, module: _LoginModule) -> NoReturn:

@@ -153,8 +153,8 @@ def _timestamps(column: pa.Array | None, num_rows: int, now_ms: int) -> _Longs:
     if wrong.size:
         raise KafkaConfigError(
             f"A row has the timestamp {np.datetime64(int(given[wrong[0]]), 'ms')} UTC, and Kafka "
-            "keeps none before 1970. Correct the column 'timestamp', or leave it null for the time "
-            "of writing"
+            "keeps no timestamp before 1970. Correct the column 'timestamp', or leave it null for "
+            "the time of writing"
         )
     if not column.null_count:
         return given

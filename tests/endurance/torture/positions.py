@@ -14,7 +14,7 @@ from datetime import datetime, timedelta, timezone
 from enum import Enum
 from typing import Final, NamedTuple
 
-from kafka_protocol.columnar.topic import Position as ArrowPosition
+from kafka_protocol.arrow_io.topic import Position as ArrowPosition
 from tests.endurance.torture.rows import PartitionTruth
 
 Place = tuple[str, int]

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
-from kafka_protocol.columnar.topic import create_topic
+from kafka_protocol.arrow_io.topic import create_topic
 from kafka_spark_source.testing.waiting import Deadline
 from tests.endurance.torture.cases import Case
 from tests.endurance.torture.cut_down import CutDown

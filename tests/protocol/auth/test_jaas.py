@@ -205,8 +205,8 @@ def test_credentials(text: str, mechanism: str, credentials: dict[str, str]) -> 
             "names PlainLoginModule, which is for PLAIN, but kafka.sasl.mechanism is SCRAM-SHA-512",
         ),
         (f"{SCRAM} required;", "PLAIN", "is for SCRAM-SHA-256 and SCRAM-SHA-512, but"),
-        ("hunter2 required;", "PLAIN", f"a login module that is none of {PLAIN}, {SCRAM}"),
-        (f"Xx{PLAIN} required;", "PLAIN", "a login module that is none of"),
+        ("hunter2 required;", "PLAIN", f"a login module that is not one of {PLAIN}, {SCRAM}"),
+        (f"Xx{PLAIN} required;", "PLAIN", "a login module that is not one of"),
         (
             f"{PLAIN} required password=correct hunter2=tr0ub4dor;",
             "PLAIN",

@@ -279,6 +279,6 @@ def test_a_timestamp_of_minus_one_is_kept() -> None:
 )
 def test_timestamps_before_1970_are_refused(us: int, shown: str) -> None:
     assert config_error(timestamps, [None, 1, us, 2]) == (
-        f"A row has the timestamp {shown} UTC, and Kafka keeps none before 1970. Correct the "
-        "column 'timestamp', or leave it null for the time of writing"
+        f"A row has the timestamp {shown} UTC, and Kafka keeps no timestamp before 1970. Correct "
+        "the column 'timestamp', or leave it null for the time of writing"
     )

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.cli.connection import add_connection, options_of, read_properties
+from kafka_spark_source.cli.connection import options_of, read_properties
+from kafka_spark_source.cli.parsers.connection import add_connection
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,7 @@ from kafka_spark_source import cli
 from kafka_spark_source.cli import lag, peek
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.transactions import opened, soon, transactional
-from tests.spark.prometheus_text import parse
+from tests.spark.lag.prometheus_text import parse
 from tests.spark.tools.test_checkpoints import write_batch
 from tests.times import shorten
 
@@ -163,7 +163,7 @@ def test_rewind(servers: str, checkpoint: str, capsys: pytest.CaptureFixture[str
     assert cli.main([*given, "earliest"]) == 1
     printed = capsys.readouterr()
     assert "Micro-batch 1 has begun and not ended" in printed.out
-    assert "nobody said yes" in printed.err
+    assert "not confirmed (use --yes)" in printed.err
     assert cli.main([*given, "earliest", "--yes", "-o", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["micro_batches"], found["read_again"]) == ([0, 1], 1)

@@ -8,7 +8,8 @@ import json
 import pytest
 
 from kafka_spark_source.cli import console
-from kafka_spark_source.cli.output import Show, add_output, count, duration, print_rows
+from kafka_spark_source.cli.output import Show, count, duration, print_rows
+from kafka_spark_source.cli.parsers.arguments import add_output
 
 ROWS = [
     {"topic": "t", "planned_at_ms": 1_500, "records": 1_234},

@@ -27,7 +27,7 @@ BATCH_AND_STREAM = pytest.mark.parametrize("parse", [parse_batch_options, parse_
         (
             {**READ, "assign": '{"t":[0]}'},
             "Only one of the following options can be specified for Kafka source: subscribe, "
-            "subscribePattern, assign. Of subscribe and assign, keep one.",
+            "subscribePattern, assign. Keep one of subscribe and assign.",
         ),
         (
             {"subscribe": "t"},

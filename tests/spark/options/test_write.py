@@ -74,13 +74,13 @@ def test_the_client_sees_nothing_of_the_partitioner(
                 "kafka.partitioner": "random",
                 "kafka.partitioner.class": JAVAS + "RoundRobinPartitioner",
             },
-            "Only one option can choose the partitioner. Of kafka.partitioner and "
-            "kafka.partitioner.class, keep one.",
+            "Only one option can choose the partitioner. Keep one of kafka.partitioner and "
+            "kafka.partitioner.class.",
         ),
         (
             {"kafka.partitioner": "murmur2", "kafka.partitioner.ignore.keys": "true"},
-            "Only one option can choose the partitioner. Of kafka.partitioner and "
-            "kafka.partitioner.ignore.keys, keep one.",
+            "Only one option can choose the partitioner. Keep one of kafka.partitioner and "
+            "kafka.partitioner.ignore.keys.",
         ),
         (
             {"kafka.partitioner.ignore.keys": "yes"},

@@ -66,22 +66,22 @@ def test_other_logs_are_read_too(logged: Any, offsets: dict[TopicPartition, int]
 @pytest.mark.parametrize(
     ("logged", "reason"),
     [
-        (None, "the offset is no JSON object"),
-        (7, "the offset is no JSON object"),
-        ([{"t": {"0": 1}}], "the offset is no JSON object"),
-        ({"t": 7}, 'what topic "t" maps to is no JSON object'),
-        ({"offset": {"x": 1}}, '"x" of topic "offset" is no partition'),
-        ({"t": {"0": -1}}, "for t-0 it holds -1, which is no offset"),
-        ({"t": {"0": 1.0}}, "for t-0 it holds 1.0, which is no offset"),
-        ({"t": {"0": True}}, "for t-0 it holds true, which is no offset"),
-        ({"t": {"0": None}}, "for t-0 it holds null, which is no offset"),
-        ({"t": {"0": 2**63}}, "for t-0 it holds 9223372036854775808, which is no offset"),
+        (None, "the offset is not a JSON object"),
+        (7, "the offset is not a JSON object"),
+        ([{"t": {"0": 1}}], "the offset is not a JSON object"),
+        ({"t": 7}, 'the value of topic "t" is not a JSON object'),
+        ({"offset": {"x": 1}}, '"x" of topic "offset" is not a partition'),
+        ({"t": {"0": -1}}, "for t-0 it holds -1, which is not an offset"),
+        ({"t": {"0": 1.0}}, "for t-0 it holds 1.0, which is not an offset"),
+        ({"t": {"0": True}}, "for t-0 it holds true, which is not an offset"),
+        ({"t": {"0": None}}, "for t-0 it holds null, which is not an offset"),
+        ({"t": {"0": 2**63}}, "for t-0 it holds 9223372036854775808, which is not an offset"),
     ],
 )
 def test_the_log_of_another_source_is_refused(logged: Any, reason: str) -> None:
     assert config_error(offsets_from_log, logged) == (
-        f"The checkpoint holds {json.dumps(logged)}, which are no offsets of Kafka ({reason}): use "
-        "a checkpointLocation of this query's own."
+        f"The checkpoint holds {json.dumps(logged)}, which are not offsets of Kafka ({reason}): "
+        "use a checkpointLocation of this query's own."
     )
 
 
@@ -104,13 +104,13 @@ def test_an_assignment_of_nothing_is_refused(text: str) -> None:
     ("text", "reason"),
     [
         ('{"t":[0}', "Expecting ',' delimiter"),
-        ('{"t":0}', 'what topic "t" maps to is no JSON array'),
-        ('{"t":{"0":1}}', 'what topic "t" maps to is no JSON array'),
-        ('{"t":["0"]}', '"0" of topic "t" is no partition'),
-        ('{"t":[true]}', 'true of topic "t" is no partition'),
-        ('{"t":[1.0]}', '1.0 of topic "t" is no partition'),
-        ('{"t":[-1]}', '-1 of topic "t" is no partition'),
-        ('{"t":[2147483648]}', '2147483648 of topic "t" is no partition'),
+        ('{"t":0}', 'the value of topic "t" is not a JSON array'),
+        ('{"t":{"0":1}}', 'the value of topic "t" is not a JSON array'),
+        ('{"t":["0"]}', '"0" of topic "t" is not a partition'),
+        ('{"t":[true]}', 'true of topic "t" is not a partition'),
+        ('{"t":[1.0]}', '1.0 of topic "t" is not a partition'),
+        ('{"t":[-1]}', '-1 of topic "t" is not a partition'),
+        ('{"t":[2147483648]}', '2147483648 of topic "t" is not a partition'),
         ('{"t":[0,1,0]}', 'partition 0 of topic "t" occurs twice'),
         ('{"t":[0],"t":[1]}', '"t" occurs twice'),
     ],

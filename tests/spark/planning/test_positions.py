@@ -136,27 +136,27 @@ NO_OFFSET = "which is neither an offset nor -1 (latest) nor -2 (earliest)"
         ("newest", "Expecting value: line 1 column 1 (char 0)"),
         ("", "Expecting value: line 1 column 1 (char 0)"),
         ('{"t":{"0":1}', "Expecting ',' delimiter"),
-        ("[]", "the value is no JSON object"),
-        ("7", "the value is no JSON object"),
-        ('{"t":5}', 'what topic "t" maps to is no JSON object'),
-        ("-10", "the value is no JSON object"),
+        ("[]", "the value is not a JSON object"),
+        ("7", "the value is not a JSON object"),
+        ('{"t":5}', 'the value of topic "t" is not a JSON object'),
+        ("-10", "the value is not a JSON object"),
         ("-10x", "Extra data"),
         ("-1234567890m", "Extra data"),
         ("latest-1234567890123456789", "Expecting value"),
         ("earliest-1", "Expecting value"),
         ('{"t":"newest"}', 'topic "t" maps to "newest", which is neither "earliest" nor "latest"'),
         ('{"t":"-1"}', 'topic "t" maps to "-1", which is neither "earliest" nor "latest"'),
-        ('{"t":[0,1]}', 'what topic "t" maps to is no JSON object'),
+        ('{"t":[0,1]}', 'the value of topic "t" is not a JSON object'),
         ('{"t":{"0":1},"t":{"1":1}}', '"t" occurs twice'),
         ('{"t":{"0":1,"0":1}}', '"0" occurs twice'),
-        ('{"t":{"-1":1}}', '"-1" of topic "t" is no partition'),
-        ('{"t":{"x":1}}', '"x" of topic "t" is no partition'),
-        ('{"t":{"":1}}', '"" of topic "t" is no partition'),
-        ('{"t":{"00":1}}', '"00" of topic "t" is no partition'),
-        ('{"t":{" 0":1}}', '" 0" of topic "t" is no partition'),
-        ('{"t":{"1.0":1}}', '"1.0" of topic "t" is no partition'),
-        ('{"t":{"\u0663":1}}', r'"\u0663" of topic "t" is no partition'),
-        ('{"t":{"2147483648":1}}', '"2147483648" of topic "t" is no partition'),
+        ('{"t":{"-1":1}}', '"-1" of topic "t" is not a partition'),
+        ('{"t":{"x":1}}', '"x" of topic "t" is not a partition'),
+        ('{"t":{"":1}}', '"" of topic "t" is not a partition'),
+        ('{"t":{"00":1}}', '"00" of topic "t" is not a partition'),
+        ('{"t":{" 0":1}}', '" 0" of topic "t" is not a partition'),
+        ('{"t":{"1.0":1}}', '"1.0" of topic "t" is not a partition'),
+        ('{"t":{"\u0663":1}}', r'"\u0663" of topic "t" is not a partition'),
+        ('{"t":{"2147483648":1}}', '"2147483648" of topic "t" is not a partition'),
         ('{"t":{"0":-3}}', f"for t-0 it holds -3, {NO_OFFSET}"),
         ('{"t":{"0":1.0}}', f"for t-0 it holds 1.0, {NO_OFFSET}"),
         ('{"t":{"0":1e3}}', f"for t-0 it holds 1000.0, {NO_OFFSET}"),
@@ -249,7 +249,7 @@ def test_timestamps_of_partitions_are_numbers(value: str) -> None:
     error = config_error(parse_timestamps, "startingOffsetsByTimestamp", f'{{"t":{{"0":{value}}}}}')
     assert error.startswith('Expected e.g. {"topicA":{"0":1760000000000,')
     assert error.endswith(
-        f"for t-0 it holds {value}, which is no number of milliseconds since 1970"
+        f"for t-0 it holds {value}, which is not a number of milliseconds since 1970"
     )
 
 

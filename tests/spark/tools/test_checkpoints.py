@@ -96,7 +96,7 @@ def test_files_that_are_no_log_of_kafka(tmp_path: Path, lines: str, message: str
 
 
 def test_folders_that_are_no_checkpoint(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="is no checkpoint of a streaming query"):
+    with pytest.raises(CheckpointError, match="is not a checkpoint of a streaming query"):
         read_checkpoint(str(tmp_path))
     (tmp_path / "metadata").write_text("{}")
     with pytest.raises(CheckpointError, match="has not read anything"):

@@ -36,7 +36,7 @@ def test_positions(text: str, bound: Bound) -> None:
 
 @pytest.mark.parametrize("text", ["", "never", "-3", "group", "1" * 19, '{"t":{"0":1}}', "\u0662"])
 def test_what_is_no_position(text: str) -> None:
-    with pytest.raises(KafkaConfigError, match="is no position: write earliest"):
+    with pytest.raises(KafkaConfigError, match="is not a position: write earliest"):
         parse_position(text)
 
 

@@ -113,7 +113,8 @@ class ClientConfig:
         "api.version.request",
         boolean,
         True,
-        "Whether to request the API versions of each broker; those below 0.10 do not know it.",
+        "Whether to request the API versions of each broker; brokers below 0.10 do not know this "
+        "request.",
     )
     api_version_request_timeout_ms: int = option(
         "api.version.request.timeout.ms",

@@ -169,7 +169,7 @@ class SecurityOptions:
         "ssl.enabled.protocols",
         _tls_versions,
         TLS_VERSIONS,
-        "The allowed versions of TLS; those below 1.2 are never used.",
+        "The allowed versions of TLS; versions below 1.2 are never used.",
     )
     tls_protocol: str = option(
         "ssl.protocol",

@@ -109,8 +109,8 @@ def _limit_ciphers(context: ssl.SSLContext, suites: tuple[str, ...]) -> None:
         context.set_ciphers(":".join(older))
     except ssl.SSLError:
         raise KafkaConfigError(
-            f"Option 'kafka.ssl.cipher.suites' has the value {','.join(suites)!r}: OpenSSL knows "
-            "none of them"
+            f"Option 'kafka.ssl.cipher.suites' has the value {','.join(suites)!r}: OpenSSL "
+            "does not know any of them"
         ) from None
 
 

@@ -105,7 +105,8 @@ def begin(cluster: Cluster, transactional_id: str, deadline: Deadline) -> Transa
     if not config.enable_idempotence:
         raise KafkaConfigError(
             "Transactions need idempotence: do not set kafka.enable.idempotence, kafka.acks, "
-            "kafka.retries and kafka.max.in.flight.requests.per.connection to what switches it off"
+            "kafka.retries and kafka.max.in.flight.requests.per.connection to values that "
+            "switch it off"
         )
 
     def init(coordinator: Broker) -> Transaction:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from kafka_protocol.columnar.topic import create_topic
+from kafka_protocol.arrow_io.topic import create_topic
 from tests.endurance.torture.sail_process import Sail
 
 # Of queries and streams; longer than any wait of the product's with default options.

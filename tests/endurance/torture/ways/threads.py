@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from kafka_protocol.arrow_io.table import write_table
+from kafka_protocol.arrow_io.topic import read_topic
 from kafka_protocol.columnar.schema import HEADERS_TYPE
-from kafka_protocol.columnar.table import write_table
-from kafka_protocol.columnar.topic import read_topic
 from tests.endurance.torture.expected import Answer
 from tests.endurance.torture.positions import arrow_position
 from tests.endurance.torture.queries import COLUMNS, Query

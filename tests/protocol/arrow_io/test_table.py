@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from kafka_protocol.columnar.table import write_table
+from kafka_protocol.arrow_io.table import write_table
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaConfigError
 from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.records.batch import read_batches

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_protocol.arrow_io.row_writer import RowWriter, chunks_of
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.pool import close_shared_clusters, shared_producer
-from kafka_protocol.columnar.row_writer import RowWriter, chunks_of
 from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaConfigError
 from kafka_protocol.messages.init_producer_id import InitProducerIdRequest

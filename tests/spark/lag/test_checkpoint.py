@@ -8,8 +8,9 @@ import pytest
 
 from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source.lag.checkpoint import QueryLag, checkpoint_lag
+from kafka_spark_source.lag.measured import MeasuredLag
 from kafka_spark_source.tools.checkpoints import Checkpoint, MicroBatch
-from kafka_spark_source.tools.lag import PartitionLag, QueryLag, lag_of
 from tests.fakes.cluster import ScriptedCluster
 from tests.times import shorten
 
@@ -24,7 +25,7 @@ def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 def lag(cluster: ScriptedCluster, *batches: MicroBatch) -> QueryLag:
     with closing(cluster.client()) as client:
         checkpoint = Checkpoint("here", "id", batches, is_stateful=False)
-        return lag_of(checkpoint, client, Deadline.after(30_000))
+        return checkpoint_lag(checkpoint, client, Deadline.after(30_000))
 
 
 def batch(number: int, ends: dict[TopicPartition, int], *, is_committed: bool = True) -> MicroBatch:
@@ -56,10 +57,5 @@ def test_a_topic_that_is_gone() -> None:
     with ScriptedCluster() as cluster:
         found = lag(cluster, batch(0, {FIRST: 5}))
     (gone,) = found.partitions
-    assert gone == PartitionLag("0", "t", 0, 5, 5, None, None, None)
+    assert gone == MeasuredLag("0", "t", 0, 5, 5, None, None, None)
     assert (gone.records, gone.lost) == (0, 0)
-
-
-def test_what_retention_has_taken_is_lost() -> None:
-    gone = PartitionLag("0", "t", 0, 5, 3, 10, 12, 100)
-    assert (gone.records, gone.lost) == (2, 7)

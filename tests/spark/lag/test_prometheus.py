@@ -12,9 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_spark_source.prometheus import CONTENT_TYPE, Gauge, PrometheusServer, render, write_file
+from kafka_spark_source.lag.prometheus import (
+    CONTENT_TYPE,
+    Gauge,
+    PrometheusServer,
+    render,
+    write_file,
+)
 from kafka_spark_source.testing.waiting import Deadline
-from tests.spark.prometheus_text import Samples, parse
+from tests.spark.lag.prometheus_text import Samples, parse
 
 
 def test_gauges_are_rendered() -> None:

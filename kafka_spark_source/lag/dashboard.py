@@ -7,6 +7,18 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+from kafka_spark_source.lag.gauges import (
+    CONSUMED_OFFSET,
+    INPUT_ROWS,
+    LAG_RECORDS,
+    LAG_SECONDS,
+    LAST_TRIGGER,
+    LATEST_OFFSET,
+    PROCESSED_ROWS,
+    LagGauge,
+    Unit,
+)
+
 # Grafana migrates older versions of the model by itself.
 _SCHEMA_VERSION: Final = 39
 _SOURCE: Final = {"type": "prometheus", "uid": "${datasource}"}
@@ -15,60 +27,51 @@ _WIDTH: Final = 12
 
 
 class _Panel(NamedTuple):
-    """A graph: its title, what it draws, the legend of a line, and Grafana's unit."""
+    """A graph: its title, its gauge, its expression of the gauge, and the legend of a line."""
 
     title: str
-    expression: str
+    gauge: LagGauge
+    drawn: str
     legend: str
-    unit: str
+
+    @property
+    def expression(self) -> str:
+        """The expression of PromQL, for the chosen queries."""
+        return self.drawn.replace(_GAUGE, f'{self.gauge.name}{{query=~"$query"}}')
 
 
+# Stands for the gauge and the chosen queries.
+_GAUGE: Final = "GAUGE"
 _BY_PARTITION: Final = "{{query}} {{topic}}-{{partition}}"
+_BY_QUERY: Final = "{{query}}"
 _PANELS: Final = (
+    _Panel("Lag in time", LAG_SECONDS, "max by (query) (GAUGE)", _BY_QUERY),
+    _Panel("Lag in records", LAG_RECORDS, "sum by (query) (GAUGE)", _BY_QUERY),
     _Panel(
-        "Lag in time", 'max by (query) (pykafka_lag_seconds{query=~"$query"})', "{{query}}", "s"
-    ),
-    _Panel(
-        "Lag in records",
-        'sum by (query) (pykafka_lag_records{query=~"$query"})',
-        "{{query}}",
-        "short",
-    ),
-    _Panel(
-        "The ten partitions with the largest lag",
-        'topk(10, pykafka_lag_seconds{query=~"$query"})',
-        _BY_PARTITION,
-        "s",
+        "The ten partitions with the largest lag", LAG_SECONDS, "topk(10, GAUGE)", _BY_PARTITION
     ),
     _Panel(
         "Written to the topics, records per second",
-        'sum by (query, topic) (deriv(pykafka_latest_offset{query=~"$query"}[5m]))',
+        LATEST_OFFSET,
+        "sum by (query, topic) (deriv(GAUGE[5m]))",
         "{{query}} {{topic}}",
-        "short",
     ),
-    _Panel(
-        "Rows that arrive, per second",
-        'pykafka_input_rows_per_second{query=~"$query"}',
-        "{{query}}",
-        "short",
-    ),
-    _Panel(
-        "Rows that are processed, per second",
-        'pykafka_processed_rows_per_second{query=~"$query"}',
-        "{{query}}",
-        "short",
-    ),
-    _Panel(
-        "Since the last trigger",
-        'time() - pykafka_last_trigger_seconds{query=~"$query"}',
-        "{{query}}",
-        "s",
-    ),
+    _Panel("Rows that arrive, per second", INPUT_ROWS, "GAUGE", _BY_QUERY),
+    _Panel("Rows that are processed, per second", PROCESSED_ROWS, "GAUGE", _BY_QUERY),
+    _Panel("Since the last trigger", LAST_TRIGGER, "time() - GAUGE", _BY_QUERY),
 )
+# Grafana's names of units.
+_UNITS: Final = {
+    Unit.RECORDS: "short",
+    Unit.SECONDS: "s",
+    Unit.OFFSET: "short",
+    Unit.ROWS_PER_SECOND: "short",
+    Unit.TIME: "s",  # a panel shows the time since then
+}
 
 
 class _Rule(NamedTuple):
-    """An alert: its name, when it is given, for how long that must hold, and what to do."""
+    """An alert: its name, its condition, how long that must hold, and a summary."""
 
     name: str
     expression: str
@@ -79,20 +82,20 @@ class _Rule(NamedTuple):
 _RULES: Final = (
     _Rule(
         "PykafkaQueryBehind",
-        "max by (query) (pykafka_lag_seconds) > 300",
+        f"max by (query) ({LAG_SECONDS.name}) > 300",
         "5m",
         "The query {{ $labels.query }} is {{ $value | humanizeDuration }} behind.",
     ),
     _Rule(
         "PykafkaQueryStuck",
-        "changes(pykafka_consumed_offset[10m]) == 0 and pykafka_lag_records > 0",
+        f"changes({CONSUMED_OFFSET.name}[10m]) == 0 and {LAG_RECORDS.name} > 0",
         "5m",
         "The query {{ $labels.query }} has read nothing of {{ $labels.topic }}-"
         "{{ $labels.partition }} for ten minutes, and there are records.",
     ),
     _Rule(
         "PykafkaQuerySilent",
-        "time() - pykafka_last_trigger_seconds > 600",
+        f"time() - {LAST_TRIGGER.name} > 600",
         "5m",
         "The query {{ $labels.query }} has begun no trigger for ten minutes: a micro-batch hangs, "
         "or its driver is gone.",
@@ -144,7 +147,7 @@ def _query_variable() -> dict[str, Any]:
         "type": "query",
         "label": "Query",
         "datasource": _SOURCE,
-        "query": "label_values(pykafka_lag_records, query)",
+        "query": f"label_values({LAG_RECORDS.name}, query)",
         "refresh": 2,
         "multi": True,
         "includeAll": True,
@@ -160,7 +163,7 @@ def _panel(number: int, panel: _Panel) -> dict[str, Any]:
         "title": panel.title,
         "datasource": _SOURCE,
         "gridPos": place,
-        "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0}, "overrides": []},
+        "fieldConfig": {"defaults": {"unit": _UNITS[panel.gauge.unit], "min": 0}, "overrides": []},
         "targets": [
             {
                 "refId": "A",

@@ -1,6 +1,6 @@
-"""When the end of a log was seen where: how long ago the first unread record was written, nearly.
+"""Estimates how old the first unread record is, from the log ends in progress reports.
 
-Needs no broker: the points are those of progress reports. A few points for each partition suffice,
+Needs no broker: the points come from progress reports. A few points for each partition suffice,
 as in other exporters of lag.
 """
 
@@ -32,7 +32,7 @@ class EndTimes:
     def behind_ms(
         self, topic_partition: TopicPartition, consumed: int, latest: int, now_ms: int
     ) -> int:
-        """How long ago the first unread record was written; 0 if there is none.
+        """How long ago the first unread record was written; 0 if all records are read.
 
         As precise as the reports are close to each other. At least as long, where it was written
         before the first report.

@@ -1,0 +1,19 @@
+"""The exit codes of the commands; argparse itself ends with 2 for a wrong command line."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+# Runs a command with its arguments, and returns its exit code.
+Run: TypeAlias = Callable[[argparse.Namespace], int]
+
+SUCCESS: Final = 0
+ERROR: Final = 1
+# `status`: no server runs.
+NOTHING_RUNS: Final = 3
+# `lag --fail-above`: a query is further behind, or has lost records.
+BEHIND: Final = 4
+INTERRUPTED: Final = 128 + signal.SIGINT

@@ -1,0 +1,28 @@
+"""The arguments of the command `pykafka completion`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from kafka_spark_source.cli.parsers.arguments import Commands
+
+_EPILOG: Final = """\
+examples:
+  pykafka completion bash > ~/.local/share/bash-completion/completions/pykafka
+  pykafka completion zsh > "${fpath[1]}/_pykafka"
+"""
+
+
+def add_completion(commands: Commands) -> None:
+    """Adds the command `completion`."""
+    parser = commands.add_parser(
+        "completion",
+        help="completion of commands and options, for bash and zsh",
+        description="Prints a script by which a shell completes the commands of pykafka.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_EPILOG,
+    )
+    parser.add_argument("shell", choices=("bash", "zsh"))
+    parser.set_defaults(run=("completion", "completion"))

@@ -1,0 +1,58 @@
+"""The arguments of commands that connect; `connection` of `cli` reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kafka_spark_source.cli.parsers.arguments import add_path, assignment
+
+if TYPE_CHECKING:
+    import argparse
+
+DEFAULT_CONTEXT: Final = "default"
+CONTEXT_VARIABLE: Final = "PYKAFKA_CONTEXT"
+# As texts show it.
+SHOWN_FOLDER: Final = "~/.config/pykafka"
+
+
+def add_connection(parser: argparse.ArgumentParser) -> None:
+    """The arguments of every command that connects."""
+    group = parser.add_argument_group("connection")
+    group.add_argument("-b", "--bootstrap-servers", metavar="HOST:PORT,...")
+    group.add_argument(
+        "-X",
+        dest="kafka_options",
+        type=assignment,
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="an option of the client, such as security.protocol=SSL; may be repeated",
+    )
+    add_path(
+        group,
+        "--properties",
+        type=Path,
+        metavar="FILE",
+        help="options, as in Kafka's client.properties",
+    )
+    group.add_argument(
+        "--context",
+        metavar="NAME",
+        help=f"the options in {SHOWN_FOLDER}/NAME.properties (default: ${CONTEXT_VARIABLE}, or "
+        f"{DEFAULT_CONTEXT} if there is such a file)",
+    )
+    group.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=30.0,
+        metavar="SECONDS",
+        help="how long brokers may take to respond (default: 30)",
+    )
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < 1e6:
+        raise ValueError(text)
+    return seconds

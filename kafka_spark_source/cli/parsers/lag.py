@@ -1,0 +1,60 @@
+"""The arguments of the command `pykafka lag`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from kafka_spark_source.cli.exit_codes import BEHIND
+from kafka_spark_source.cli.parsers.arguments import add_output, add_path, number_between
+from kafka_spark_source.cli.parsers.connection import add_connection
+
+if TYPE_CHECKING:
+    from kafka_spark_source.cli.parsers.arguments import Commands
+
+
+_EPILOG = """\
+A checkpoint is a folder, or a URI that PyArrow opens: s3://, gs://, abfs://, hdfs://. It may be the
+checkpoint of a query with format("kafka"). Nothing is written, and the query need not run.
+
+examples:
+  pykafka lag /checkpoints/orders -b localhost:9092
+  pykafka lag s3://data/checkpoints/orders --output json
+  pykafka lag /checkpoints/* --fail-above 300 || page-somebody
+  pykafka lag /checkpoints/orders --watch 5
+  pykafka lag --group reports
+  pykafka lag /checkpoints/* --prometheus > /var/lib/node_exporter/lag.prom
+
+"behind" is the age of the first record that no finished micro-batch has read; "lost" are offsets
+that retention has taken before they were read. Exit codes: 0, 1 an error, 4 above --fail-above.
+"""
+
+
+def add_lag(commands: Commands) -> None:
+    """Adds the command `lag`."""
+    parser = commands.add_parser(
+        "lag",
+        help="how far streaming queries are behind, from their checkpoints",
+        description="Compares the checkpoints of streaming queries with the logs of their topics.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_EPILOG,
+    )
+    add_path(parser, "checkpoints", nargs="*", metavar="CHECKPOINT")
+    parser.add_argument(
+        "--group", action="append", default=[], help="a consumer group; may be repeated"
+    )
+    parser.add_argument(
+        "--watch", type=number_between(1, 86_400), metavar="SECONDS", help="look again and again"
+    )
+    parser.add_argument(
+        "--prometheus", action="store_true", help="print gauges in Prometheus' text format"
+    )
+    parser.add_argument(
+        "--fail-above",
+        type=float,
+        metavar="SECONDS",
+        help=f"exit with {BEHIND} if a partition is further behind, or has lost records",
+    )
+    add_output(parser)
+    add_connection(parser)
+    parser.set_defaults(run=("lag", "lag"))

@@ -1,0 +1,36 @@
+"""The parser of the whole command line."""
+
+from __future__ import annotations
+
+import argparse
+
+from kafka_spark_source.cli.parsers.broker import add_broker
+from kafka_spark_source.cli.parsers.checkpoint import add_checkpoint
+from kafka_spark_source.cli.parsers.completion import add_completion
+from kafka_spark_source.cli.parsers.dashboard import add_dashboard
+from kafka_spark_source.cli.parsers.doctor import add_doctor
+from kafka_spark_source.cli.parsers.lag import add_lag
+from kafka_spark_source.cli.parsers.offsets import add_offsets
+from kafka_spark_source.cli.parsers.peek import add_peek
+from kafka_spark_source.cli.parsers.registry import add_registry
+from kafka_spark_source.cli.parsers.topics import add_topics
+from kafka_spark_source.cli.parsers.txn import add_txn
+from kafka_spark_source.version import __version__
+
+# In the order of the help.
+_ADD = (
+    *(add_doctor, add_lag, add_checkpoint, add_offsets, add_peek, add_topics, add_txn),
+    *(add_dashboard, add_broker, add_registry, add_completion),
+)
+
+
+def program() -> argparse.ArgumentParser:
+    """The parser of `pykafka`, with all commands."""
+    parser = argparse.ArgumentParser(
+        prog="pykafka", description="Kafka for PySpark without a jar: its tools."
+    )
+    parser.add_argument("--version", action="version", version=f"pykafka {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for add in _ADD:
+        add(commands)
+    return parser

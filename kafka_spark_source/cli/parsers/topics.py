@@ -1,0 +1,55 @@
+"""The arguments of the commands `pykafka topics list | describe | create | delete`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from kafka_spark_source.cli.parsers.arguments import add_output, assignment, number_between
+from kafka_spark_source.cli.parsers.connection import add_connection
+
+if TYPE_CHECKING:
+    from kafka_spark_source.cli.parsers.arguments import Commands
+
+_EPILOG = """\
+examples:
+  pykafka topics list -b localhost:9092
+  pykafka topics describe orders
+  pykafka topics create orders --partitions 12 --replicas 3 --config retention.ms=86400000
+  pykafka topics delete orders
+
+"offsets" is the number of offsets in the logs, an upper limit of the records. Sizes need brokers
+from 1.0 and the right to describe the cluster.
+"""
+
+
+def add_topics(commands: Commands) -> None:
+    """Adds the command `topics`."""
+    topics = commands.add_parser(
+        "topics",
+        help="list, describe, create and delete topics",
+        description="Lists, describes, creates and deletes topics.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_EPILOG,
+    )
+    subcommands = topics.add_subparsers(metavar="COMMAND", required=True)
+    listing = subcommands.add_parser("list", help="all topics that you may describe")
+    listing.add_argument(
+        "--internal", action="store_true", help="also the internal topics of Kafka itself"
+    )
+    add_output(listing)
+    describe = subcommands.add_parser("describe", help="partitions, times and configuration")
+    add_output(describe)
+    create = subcommands.add_parser("create", help="create a topic")
+    create.add_argument("--partitions", type=number_between(1, 100_000), default=1, metavar="N")
+    create.add_argument("--replicas", type=number_between(1, 100), default=1, metavar="N")
+    create.add_argument(
+        "--config", type=assignment, action="append", default=[], metavar="KEY=VALUE"
+    )
+    delete = subcommands.add_parser("delete", help="delete a topic with all its records; asks")
+    delete.add_argument("--yes", action="store_true", help="do not ask")
+    for name, parser in subcommands.choices.items():
+        if parser is not listing:
+            parser.add_argument("topic", metavar="TOPIC")
+        add_connection(parser)
+        parser.set_defaults(run=("topics", name))

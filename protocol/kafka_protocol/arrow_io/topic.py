@@ -1,0 +1,251 @@
+"""Topics as Arrow without Spark: for pandas, Polars, DuckDB, and scripts.
+
+    from kafka_protocol.columnar.topic import read_topic
+
+    reader = read_topic("orders", {"bootstrap.servers": "localhost:9092"})
+    orders = reader.read_all()  # a pyarrow.Table; or loop over its batches
+
+The end offsets are fixed before the first record is read, so a read ends even while producers
+write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing
+from datetime import datetime, timedelta, timezone
+from typing import Final, Literal, TypeAlias
+
+import pyarrow as pa
+
+from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster import admin
+from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.consumer.fetch import fetch_range
+from kafka_protocol.client.consumer.list_offsets import list_offsets
+from kafka_protocol.columnar.batch_columns import take_batch_columns
+from kafka_protocol.columnar.decode import decode_batches
+from kafka_protocol.columnar.schema import RECORD_SCHEMA, record_schema
+from kafka_protocol.errors import BrokerError, ErrorCode, KafkaConfigError
+from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
+
+# The start or the end in each partition: a name, the first record at or after a time, or an
+# offset for each partition.
+Position: TypeAlias = "Literal['earliest', 'latest'] | datetime | Mapping[int, int]"
+
+Progress: TypeAlias = Callable[[int, int], None]
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_TIMESTAMPS: Final = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}
+
+
+def read_topic(  # noqa: PLR0913 - each is an option of the user, with a default
+    topic: str,
+    options: Mapping[str, str],
+    *,
+    start: Position = "earliest",
+    end: Position = "latest",
+    partitions: Collection[int] | None = None,
+    columns: Sequence[str] = tuple(RECORD_SCHEMA.names),
+    progress: Progress | None = None,
+) -> pa.RecordBatchReader:
+    """Read a range of a topic, partition by partition, each in offset order.
+
+    The first call of the reader fetches the first records. It keeps a few Fetch responses of
+    `max.partition.fetch.bytes` in memory, for a range of any length.
+
+    Args:
+        topic: The topic's name.
+        options: Kafka's names, for example `bootstrap.servers`; see `ClientConfig`.
+        start: The first record to read.
+        end: The record to stop before.
+        partitions: The partitions to read; by default all.
+        columns: Names of `RECORD_SCHEMA`, in the wanted order. Other columns are not decoded.
+        progress: Is called after a Fetch with the number of offsets that are read, and of all.
+
+    Returns:
+        A reader of Arrow batches of about 2 MB, for one pass. `timestamp` is in UTC, and
+        `headers` is null for a record without headers.
+
+    Raises:
+        KafkaConfigError: An option, a column or a position is wrong.
+        BrokerError: The topic or a partition does not exist, or reading is not permitted.
+        KafkaError: No broker is reachable; from the reader: records are damaged or deleted.
+    """
+    unknown = [name for name in columns if name not in RECORD_SCHEMA.names]
+    if unknown:
+        raise KafkaConfigError(
+            f"there is no column {unknown[0]!r}; there are {', '.join(RECORD_SCHEMA.names)}"
+        )
+    cluster = Cluster(ClientConfig.from_options(options))
+    try:
+        ranges = _plan(cluster, topic, partitions, start, end)
+    except BaseException:
+        cluster.close()
+        raise
+    return pa.RecordBatchReader.from_batches(
+        record_schema(columns), _read(cluster, ranges, columns, progress or _unseen)
+    )
+
+
+def topics(options: Mapping[str, str], *, internal: bool = False) -> dict[str, int]:
+    """The topics that the principal may describe, by name, and how many partitions each has.
+
+    Args:
+        options: Kafka's names, for example `bootstrap.servers`; see `ClientConfig`.
+        internal: Whether to include the topics of Kafka itself.
+
+    Raises:
+        KafkaConfigError: An option is wrong.
+        KafkaError: No broker is reachable.
+    """
+    with closing(Cluster(ClientConfig.from_options(options))) as cluster:
+        found = cluster.topics(None, Deadline.after(cluster.config.api_timeout_ms))
+    chosen = [each for each in found.values() if internal or not each.is_internal]
+    return {each.name: len(each.partitions) for each in sorted(chosen)}
+
+
+def create_topic(
+    topic: str,
+    options: Mapping[str, str],
+    *,
+    partitions: int = 1,
+    replication_factor: int = 1,
+    configs: Mapping[str, str] | None = None,
+) -> None:
+    """Create a topic, and return when brokers know it.
+
+    Args:
+        topic: The topic's name.
+        options: Kafka's names, for example `bootstrap.servers`; see `ClientConfig`.
+        partitions: How many it has; -1 for the brokers' default (Kafka 2.4 and newer).
+        replication_factor: How many brokers have each record; -1 as for `partitions`.
+        configs: Kafka's configurations of topics, for example `retention.ms`.
+
+    Raises:
+        KafkaConfigError: An option is wrong.
+        BrokerError: The cluster refused, for example with TOPIC_ALREADY_EXISTS.
+        KafkaError: No broker is reachable.
+    """
+    new = admin.NewTopic(topic, partitions, replication_factor, configs or {})
+    with closing(Cluster(ClientConfig.from_options(options))) as cluster:
+        admin.create_topic(cluster, new, Deadline.after(cluster.config.api_timeout_ms))
+
+
+def offsets_for_times(
+    topic: str,
+    options: Mapping[str, str],
+    time: datetime,
+    *,
+    partitions: Collection[int] | None = None,
+) -> dict[int, int]:
+    """The offset of the first record at or after a time, by partition; else its end.
+
+    Args:
+        topic: The topic's name.
+        options: Kafka's names, for example `bootstrap.servers`; see `ClientConfig`.
+        time: With a time zone.
+        partitions: The partitions to look at; by default all.
+
+    Raises:
+        KafkaConfigError: An option is wrong, or the time has no zone.
+        BrokerError: The topic or a partition does not exist, or may not be described.
+        KafkaError: No broker is reachable.
+    """
+    with closing(Cluster(ClientConfig.from_options(options))) as cluster:
+        deadline = Deadline.after(cluster.config.api_timeout_ms)
+        chosen = _partitions(cluster, topic, partitions, deadline)
+        found = _offsets_since(cluster, chosen, time, deadline)
+    return {each.partition: offset for each, offset in found.items()}
+
+
+def _unseen(_done: int, _total: int) -> None:
+    """A progress callback that does nothing."""
+
+
+def _read(
+    cluster: Cluster, ranges: Sequence[OffsetRange], columns: Sequence[str], progress: Progress
+) -> Iterator[pa.RecordBatch]:
+    config = cluster.config
+    done, total = 0, sum(each.size for each in ranges)
+    seen = -1
+
+    def report(read: int) -> None:
+        nonlocal seen
+        if read > seen:
+            seen = read
+            progress(read, total)
+
+    try:
+        for each in ranges:
+            for fetched in fetch_range(
+                cluster, each, config.api_timeout_ms, take=take_batch_columns
+            ):
+                yield from decode_batches(
+                    [fetched], columns, max_decompressed_bytes=config.max_decompressed_bytes
+                )
+                position = min(fetched.batches[-1].header.next_offset, each.until_offset)
+                report(done + position - each.from_offset)
+            done += each.size
+            report(done)  # a range may end in offsets without records
+    finally:
+        cluster.close()
+
+
+def _plan(
+    cluster: Cluster, topic: str, partitions: Collection[int] | None, start: Position, end: Position
+) -> list[OffsetRange]:
+    deadline = Deadline.after(cluster.config.api_timeout_ms)
+    chosen = _partitions(cluster, topic, partitions, deadline)
+    first = _offsets(cluster, chosen, start, deadline)
+    until = _offsets(cluster, chosen, end, deadline)
+    ranges = [OffsetRange(tp, first[tp], max(first[tp], until[tp])) for tp in chosen]
+    return [each for each in ranges if each.from_offset < each.until_offset]
+
+
+def _partitions(
+    cluster: Cluster, topic: str, partitions: Collection[int] | None, deadline: Deadline
+) -> list[TopicPartition]:
+    found = cluster.settled_topics([topic], deadline)[topic]
+    if found.error_code:
+        raise BrokerError(found.error_code, f"Cannot read topic {topic!r}")
+    wanted = found.partitions if partitions is None else partitions
+    missing = sorted(set(wanted) - set(found.partitions))
+    if missing:
+        raise BrokerError(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            f"Cannot read partition {missing[0]} of topic {topic!r}, which has "
+            f"{len(found.partitions)}",
+        )
+    return [TopicPartition(topic, number) for number in sorted(wanted)]
+
+
+def _offsets(
+    cluster: Cluster, chosen: Sequence[TopicPartition], position: Position, deadline: Deadline
+) -> dict[TopicPartition, int]:
+    if isinstance(position, Mapping):
+        missing = [tp.partition for tp in chosen if tp.partition not in position]
+        if missing:
+            raise KafkaConfigError(f"no offset is given for partition {missing[0]}")
+        return {tp: position[tp.partition] for tp in chosen}
+    if isinstance(position, datetime):
+        return _offsets_since(cluster, chosen, position, deadline)
+    if position not in _TIMESTAMPS:
+        raise KafkaConfigError(
+            f"a position must be 'earliest', 'latest', a datetime or offsets, got {position!r}"
+        )
+    return list_offsets(cluster, dict.fromkeys(chosen, _TIMESTAMPS[position]), deadline)
+
+
+def _offsets_since(
+    cluster: Cluster, chosen: Sequence[TopicPartition], time: datetime, deadline: Deadline
+) -> dict[TopicPartition, int]:
+    """The first offset at or after the time; the end of a partition without one."""
+    if time.tzinfo is None:
+        raise KafkaConfigError(f"a datetime needs a time zone, got {time}")
+    since_ms = -((_EPOCH - time) // timedelta(milliseconds=1))  # rounded up
+    latest = list_offsets(cluster, dict.fromkeys(chosen, LATEST_TIMESTAMP), deadline)
+    found = list_offsets(cluster, dict.fromkeys(chosen, since_ms), deadline)
+    return {tp: latest[tp] if offset < 0 else offset for tp, offset in found.items()}

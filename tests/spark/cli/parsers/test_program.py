@@ -1,0 +1,53 @@
+"""The parser of the whole command line: each command runs, and `--help` imports little."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_spark_source.cli.parsers.program import program
+
+
+def commands_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
+    """What the parsers of all commands name: a module of `cli`, and a key of its COMMANDS."""
+    nested = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+    if not nested:
+        yield parser.get_default("run")
+    for action in nested:
+        for each in action.choices.values():
+            yield from commands_of(each)
+
+
+def test_each_parser_names_a_function_and_each_function_has_a_parser() -> None:
+    named = [*commands_of(program())]
+    modules = {module for module, _ in named}
+    runnable = {
+        (module, command)
+        for module in modules
+        for command in importlib.import_module(f"kafka_spark_source.cli.{module}").COMMANDS
+    }
+    assert len(named) > 20
+    assert sorted(named) == sorted(runnable)
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("lag", "--help"), ("topics", "list", "-h")])
+def test_help_imports_no_module_that_runs_a_command(arguments: tuple[str, ...]) -> None:
+    code = (
+        "import atexit, sys\n"
+        "atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
+        "from kafka_spark_source.cli import main\n"
+        f"main({arguments!r})\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "usage: pykafka" in done.stdout
+    imported = {*done.stderr.split()}
+    assert "kafka_spark_source.cli.parsers.lag" in imported
+    assert "kafka_spark_source.cli.lag" not in imported
+    assert not {"numpy", "pyarrow", "pyspark", "rich", "shtab"} & imported
