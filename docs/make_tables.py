@@ -1,8 +1,8 @@
 """Writes the pages and tables that code and benchmarks determine: `make docs`.
 
 docs/options.md, docs/apis.md, docs/errors.md and docs/benchmarks.md, the README's table of speed,
-the gauges in docs/streaming.md, the ten lines in docs/get-started.md, and the state machines in
-docs/design.md. A test finds stale ones.
+the gauges in docs/streaming.md, the ten lines in docs/get-started.md, the file map and the state
+machines in docs/design.md. A test finds stale ones.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from benchmarks import tables
 from docs import state_tables
 from docs.error_table import CONDITIONS
+from docs.file_map import with_file_map
 from kafka_formats import errors as format_errors
 from kafka_formats.options.option import Use
 from kafka_formats.registry.config import PREFIX as REGISTRY_PREFIX
@@ -340,8 +341,9 @@ DESIGN = HERE / "design.md"
 
 
 def design() -> str:
-    """The text of docs/design.md, with the state machines."""
-    return _between(DESIGN, state_tables.BEGINS, state_tables.state_tables(), state_tables.ENDS)
+    """The text of docs/design.md, with its file map and the state machines."""
+    begins, ends = state_tables.BEGINS, state_tables.ENDS
+    return with_file_map(_between(DESIGN, begins, state_tables.state_tables(), ends))
 
 
 def _between(page: Path, begins: str, text: str, ends: str) -> str:
