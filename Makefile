@@ -38,6 +38,7 @@ PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
 .PHONY: demo demo-stream test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
 .PHONY: bench-wide bench-claim bench-write bench-formats bench-sail chaos torture soak soak-spark-alone fuzz simulate lint-here coverage-here
+.PHONY: quick quick-protocol quick-rest test-for test-formats
 .PHONY: format dist docs site site-check clean test-python
 .DELETE_ON_ERROR:
 
@@ -92,6 +93,29 @@ test-python:
 	$(PYTHON) -m venv $(PYTHON_VENV)
 	$(PYTHON_VENV)/bin/python -m pip install --quiet --no-compile --editable '.[dev]'
 	$(PYTHON_VENV)/bin/python -m pytest $(PYTHON_TESTS) -m "not slow and not spark and not integration"
+
+# "I changed this, what do I run?": the tests of one module, of the formats, or of all that needs
+# neither a broker nor Spark.
+FORMAT_TESTS := tests/formats tests/spark/options tests/integration/test_formats.py \
+	tests/integration/test_formats_json.py tests/integration/test_formats_protobuf.py
+QUICK := -m "not slow and not no_cover and not spark and not integration"
+
+test-for: $(VENV)/.installed-dev
+	@tests=$$($(BIN)/python -m tests.mirror $(FILE)) && \
+		$(BIN)/python -m pytest $$tests -m "not slow"
+
+test-formats: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest $(FORMAT_TESTS) -m "not slow"
+
+quick: $(VENV)/.installed-dev
+	$(MAKE) --jobs=2 --no-print-directory quick-protocol quick-rest
+
+quick-protocol quick-rest: export HYPOTHESIS_PROFILE := quick
+quick-protocol:
+	$(BIN)/python -m pytest tests/protocol $(QUICK) --quiet
+
+quick-rest:
+	$(BIN)/python -m pytest tests/formats tests/spark/options tests/spark/planning $(QUICK) --quiet
 
 # The same queries through Spark's own connector: in a process of their own, for its jars.
 test-conformance: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-dev

@@ -1,0 +1,141 @@
+"""Which tests a module has: those of its name in the mirrored folder, or those in a table.
+
+`python -m tests.mirror FILE` prints them: `make test-for FILE=...` runs what it prints.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+# Each package, and the folder that mirrors it.
+MIRRORS: Final = {
+    "kafka_spark_source": "tests/spark",
+    "protocol/kafka_formats": "tests/formats",
+    "protocol/kafka_protocol": "tests/protocol",
+}
+_CLI, _TOOLS, _TESTING = (f"kafka_spark_source/{name}" for name in ("cli", "tools", "testing"))
+_WRITING, _STREAMING = "kafka_spark_source/writing", "kafka_spark_source/streaming"
+_CLIENT, _COLUMNAR = "protocol/kafka_protocol/client", "protocol/kafka_protocol/columnar"
+_FORMATS = "protocol/kafka_formats"
+
+# Modules without tests of their name: a pattern of paths, and the file that tests them.
+TESTED_BY: Final = {
+    f"{_CLI}/parsers/*.py": "tests/spark/cli/parsers/test_program.py",
+    f"{_CLI}/console.py": "tests/spark/cli/test_output.py",
+    f"{_CLI}/exit_codes.py": "tests/spark/cli/test_operators.py",
+    f"{_CLI}/dashboard.py": "tests/spark/lag/test_dashboard.py",
+    f"{_CLI}/doctor.py": "tests/integration/test_doctor.py",
+    f"{_CLI}/[clopt]*.py": "tests/spark/cli/test_operators.py",
+    f"{_CLI}/rewind.py": "tests/integration/test_rewind.py",
+    "kafka_spark_source/options/names.py": "tests/spark/options/test_read.py",
+    "kafka_spark_source/prometheus.py": "tests/test_public_paths.py",
+    "kafka_spark_source/reading/batch_reader.py": "tests/spark/test_source.py",
+    f"{_STREAMING}/observed_logs.py": "tests/spark/streaming/test_micro_batches_loss.py",
+    f"{_STREAMING}/reader_4?.py": "tests/spark/streaming/test_stream_reader.py",
+    f"{_TESTING}/cluster.py": "tests/integration/test_broker_lifecycle.py",
+    f"{_TESTING}/launcher.py": "tests/integration/test_broker_lifecycle.py",
+    f"{_TESTING}/errors.py": "tests/spark/testing/test_jars.py",
+    f"{_TESTING}/folders.py": "tests/spark/testing/test_jars.py",
+    f"{_TESTING}/layout.py": "tests/spark/testing/test_properties.py",
+    f"{_TESTING}/lock.py": "tests/spark/testing/test_cache.py",
+    f"{_TESTING}/supervisor.py": "tests/spark/testing/test_processes.py",
+    f"{_TESTING}/waiting.py": "tests/spark/testing/test_processes.py",
+    f"{_TOOLS}/broker_clock.py": "tests/spark/tools/test_diagnosis.py",
+    f"{_TOOLS}/checkpoint_folder.py": "tests/spark/tools/test_checkpoints.py",
+    f"{_TOOLS}/environment.py": "tests/spark/tools/test_report.py",
+    f"{_TOOLS}/findings.py": "tests/spark/tools/test_diagnosis.py",
+    f"{_TOOLS}/masking.py": "tests/spark/tools/test_report.py",
+    f"{_TOOLS}/peek.py": "tests/spark/cli/test_operators.py",
+    f"{_TOOLS}/reach.py": "tests/spark/tools/test_diagnosis.py",
+    f"{_TOOLS}/record_times.py": "tests/spark/lag/test_checkpoint.py",
+    f"{_TOOLS}/rights.py": "tests/spark/tools/test_diagnosis.py",
+    f"{_TOOLS}/topics.py": "tests/spark/cli/test_operators.py",
+    f"{_WRITING}/*_writer.py": "tests/spark/test_source.py",
+    f"{_WRITING}/commit_log_topic.py": "tests/spark/writing/test_commit_log.py",
+    f"{_WRITING}/delivery.py": "tests/spark/writing/test_exactly_once.py",
+    f"{_WRITING}/log_reader.py": "tests/spark/writing/test_commit_log.py",
+    "*/version.py": "tests/spark/cli/test_command.py",
+    f"{_FORMATS}/*/format.py": "tests/formats/query/test_formats.py",
+    f"{_FORMATS}/avro/encoder.py": "tests/formats/avro/test_encode.py",
+    f"{_FORMATS}/avro/primitives.py": "tests/formats/avro/test_decode.py",
+    f"{_FORMATS}/avro/types.py": "tests/formats/avro/test_schema.py",
+    f"{_FORMATS}/avro/values.py": "tests/formats/avro/test_decode_one.py",
+    f"{_FORMATS}/json/decoder.py": "tests/formats/json/test_decode.py",
+    f"{_FORMATS}/json/encoder.py": "tests/formats/json/test_encode.py",
+    f"{_FORMATS}/json/java_text.py": "tests/formats/json/test_encode.py",
+    f"{_FORMATS}/json/timestamps.py": "tests/formats/json/test_decode_one.py",
+    f"{_FORMATS}/json/*.py": "tests/formats/json/test_schemas.py",
+    f"{_FORMATS}/options/*.py": "tests/formats/options/test_formats.py",
+    f"{_FORMATS}/payload/column_encoder.py": "tests/formats/query/test_record_encoder.py",
+    f"{_FORMATS}/payload/schema_text.py": "tests/formats/payload/test_column_decoder.py",
+    f"{_FORMATS}/protobuf/decode_parsed.py": "tests/formats/protobuf/test_decode.py",
+    f"{_FORMATS}/protobuf/encode.py": "tests/formats/protobuf/test_encoder.py",
+    f"{_FORMATS}/protobuf/types.py": "tests/formats/protobuf/test_layout.py",
+    f"{_FORMATS}/protobuf/*.py": "tests/formats/protobuf/test_decode.py",
+    f"{_FORMATS}/query/registries.py": "tests/formats/query/test_read.py",
+    f"{_FORMATS}/query/schema_choice.py": "tests/formats/query/test_read.py",
+    f"{_FORMATS}/registry/glue_config.py": "tests/formats/registry/test_glue.py",
+    f"{_FORMATS}/registry/sources.py": "tests/formats/registry/test_client.py",
+    f"{_FORMATS}/schema_ids/fram*.py": "tests/formats/schema_ids/test_confluent.py",
+    "protocol/kafka_protocol/arrow_io/topic.py": "tests/integration/test_topic.py",
+    f"{_CLIENT}/broker/*.py": "tests/protocol/client/broker/test_broker.py",
+    f"{_CLIENT}/cluster/*.py": "tests/protocol/client/cluster/test_cluster.py",
+    f"{_CLIENT}/config/security_options.py": "tests/protocol/client/config/test_security_checks.py",
+    f"{_CLIENT}/config/times.py": "tests/protocol/client/config/test_client.py",
+    f"{_CLIENT}/consumer/fetch_request.py": "tests/protocol/client/consumer/test_fetch_together.py",
+    f"{_CLIENT}/network/tls_stream.py": "tests/protocol/client/network/test_tls.py",
+    f"{_CLIENT}/producer/*transactions.py": "tests/protocol/client/producer/test_transactions.py",
+    f"{_CLIENT}/producer/coordinated.py": "tests/protocol/client/producer/test_transactions.py",
+    f"{_CLIENT}/producer/produce*.py": "tests/protocol/client/producer/test_producer.py",
+    f"{_COLUMNAR}/sink_columns.py": "tests/protocol/columnar/test_routing.py",
+    f"{_COLUMNAR}/t*.py": "tests/test_public_paths.py",
+    f"{_COLUMNAR}/writing.py": "tests/protocol/columnar/test_encode.py",
+    f"{_COLUMNAR}/*.py": "tests/protocol/columnar/test_decode.py",
+    "protocol/kafka_protocol/messages/*.py": "tests/protocol/messages",
+    "protocol/kafka_protocol/records/attributes.py": "tests/protocol/records/test_batch.py",
+    "protocol/kafka_protocol/topic_partition.py": "tests/protocol/test_errors.py",
+}
+
+
+def modules() -> Iterator[str]:
+    """Every module of the packages, as a path from the root."""
+    for package in MIRRORS:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            if path.name != "__init__.py":
+                yield path.relative_to(ROOT).as_posix()
+
+
+def mirrored_tests(module: str) -> list[str]:
+    """`a/b.py` -> `test_b.py` and `test_b_*.py` in the folder that mirrors `a`."""
+    package = next((each for each in MIRRORS if module.startswith(f"{each}/")), None)
+    if package is None:
+        return []
+    inner = Path(module).relative_to(package)
+    folder = ROOT / MIRRORS[package] / inner.parent
+    found = [*folder.glob(f"test_{inner.stem}.py"), *folder.glob(f"test_{inner.stem}_*.py")]
+    return sorted(path.relative_to(ROOT).as_posix() for path in found)
+
+
+def row_of(module: str) -> str | None:
+    """The first pattern of the table that fits."""
+    return next((pattern for pattern in TESTED_BY if fnmatch(module, pattern)), None)
+
+
+def known_tests(module: str) -> list[str]:
+    """The tests of a module, as paths; none if it has none."""
+    row = row_of(module)
+    return mirrored_tests(module) or ([TESTED_BY[row]] if row else [])
+
+
+if __name__ == "__main__":
+    (given,) = sys.argv[1:]
+    name = Path(given).resolve().relative_to(ROOT).as_posix()
+    tests = [name] if name.startswith("tests/") else known_tests(name)
+    if not tests:
+        sys.exit(f"{given}: no tests are known; see tests/mirror.py")
+    sys.stdout.write(" ".join(tests) + "\n")

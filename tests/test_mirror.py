@@ -1,0 +1,35 @@
+"""Every module has tests of its name, or a row that says which file tests it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.mirror import ROOT, TESTED_BY, modules, row_of, known_tests, mirrored_tests
+
+MODULES = [*modules()]
+
+
+def test_every_module_has_tests() -> None:
+    assert [module for module in MODULES if not known_tests(module)] == []
+
+
+@pytest.mark.parametrize("pattern", TESTED_BY)
+def test_each_row_is_needed(pattern: str) -> None:
+    fitting = [module for module in MODULES if row_of(module) == pattern]
+    assert [module for module in fitting if not mirrored_tests(module)] != []
+    assert (ROOT / TESTED_BY[pattern]).exists()
+
+
+@pytest.mark.parametrize(
+    ("module", "tests"),
+    [
+        (
+            "kafka_spark_source/planning/batch.py",
+            ["tests/spark/planning/test_batch.py", "tests/spark/planning/test_batch_scale.py"],
+        ),
+        ("protocol/kafka_protocol/errors.py", ["tests/protocol/test_errors.py"]),
+        ("kafka_spark_source/cli/peek.py", ["tests/spark/cli/test_operators.py"]),
+    ],
+)
+def test_the_tests_of_a_module(module: str, tests: list[str]) -> None:
+    assert known_tests(module) == tests
