@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.mirror import ROOT, TESTED_BY, modules, row_of, known_tests, mirrored_tests
+from tests.mirror import ROOT, TESTED_BY, known_tests, mirrored_tests, modules, row_of
 
 MODULES = [*modules()]
 
