@@ -23,9 +23,11 @@ from kafka_protocol.client.consumer.topic_watch import Event, TopicWatch, Verdic
 from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
+from kafka_spark_source.planning.rate_limits import Offsets
 from kafka_spark_source.planning.strategies import Strategy, names_of
 from kafka_spark_source.planning.stream import LogSnapshot
 from kafka_spark_source.reading.assignment import Assignment, assignment_of, request_topics
+from kafka_spark_source.streaming.topic_ids import TopicIds
 
 
 class StreamLogs:
@@ -44,12 +46,8 @@ class StreamLogs:
         self._topics: Collection[Topic] = ()  # those of the assignment
         self._assignment: Assignment | None = None
         self._fresh_until = Deadline.after(0)
-        self._ids: dict[str, uuid.UUID] = {}  # of the topics that the query has read
-        self._replaced_ids: set[uuid.UUID] = set()  # of topics that were re-created since
-        self._poll: OffsetsPoll | None = None
-        self._polled: Assignment | None = None
-        self._polled_version: int | None = None
-        self._version = 0
+        self._ids = TopicIds()
+        self._ends = _Ends(cluster)
         self._known: AbstractSet[TopicPartition] = frozenset()  # that were all found then
 
     def __repr__(self) -> str:
@@ -85,10 +83,10 @@ class StreamLogs:
         topics = request_topics(self._cluster, self._strategy, deadline, known, may_lack)
         if self._assignment is None or topics != self._topics:
             found = assignment_of(self._strategy, topics)
-            if not self._replaced_ids.isdisjoint(found.topic_ids.values()):
+            if self._ids.are_stale(found.topic_ids):
                 raise _stale_metadata("a broker returns the id of a deleted topic")
             self._topics, self._assignment = topics, found
-            self._ids = {**found.topic_ids, **self._ids}
+            self._ids.adopt(found.topic_ids)
         self._fresh_until = Deadline.after(self._ttl_ms)
         return self._assignment
 
@@ -96,9 +94,9 @@ class StreamLogs:
         self, partitions: Collection[TopicPartition], deadline: Deadline
     ) -> Mapping[str, uuid.UUID]:
         """The ids of the topics that the query reads; brokers below 2.8 return none."""
-        if any(tp.topic not in self._ids for tp in partitions):
+        if any(tp.topic not in self._ids.by_topic for tp in partitions):
             self.assignment(deadline)
-        return self._ids
+        return self._ids.by_topic
 
     def latest_offsets(
         self,
@@ -129,7 +127,8 @@ class StreamLogs:
         while True:
             try:
                 found = self.assignment(deadline)
-                if found is self._polled and (known is self._known or known == self._known):
+                is_same = known is self._known or known == self._known
+                if is_same and self._ends.are_of(found):
                     return self._list_latest(found, (), deadline)
                 verdicts = {
                     topic: watches[topic].note(event, monotonic_ms())
@@ -167,11 +166,9 @@ class StreamLogs:
 
         A topic with another id is not missing, though it may have fewer partitions.
         """
-        replaced = {
-            topic for topic, id_ in found.topic_ids.items() if self._ids.get(topic, id_) != id_
-        }
+        replaced = self._ids.changed_in(found.topic_ids)
         missing = {tp.topic for tp in known - gone - set(found.existing)} - replaced
-        deleted = unknown_to_all(self._cluster, missing & self._ids.keys())
+        deleted = unknown_to_all(self._cluster, missing & self._ids.by_topic.keys())
         for topic in sorted({tp.topic for tp in known}):
             if topic in replaced:
                 yield topic, Event.ANOTHER_ID
@@ -183,16 +180,35 @@ class StreamLogs:
     def _list_latest(
         self, found: Assignment, recreated: Collection[str], deadline: Deadline
     ) -> LogSnapshot:
-        if self._poll is None or self._polled is not found:
-            self._poll = OffsetsPoll(self._cluster, dict.fromkeys(found.existing, LATEST))
-            self._polled, self._polled_version = found, None
+        version, offsets = self._ends.list_now(found, deadline)
+        self._ids.replace(recreated, found.topic_ids)
+        return LogSnapshot(version, offsets, recreated)
+
+
+class _Ends:
+    """The ends of the logs of an assignment, and a version that changes with them."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._assignment: Assignment | None = None
+        self._poll = OffsetsPoll(cluster, {})
+        self._polled_version: int | None = None
+        self._version = 0
+
+    def are_of(self, assignment: Assignment) -> bool:
+        """Whether the last list was of this assignment."""
+        return self._assignment is assignment
+
+    def list_now(self, assignment: Assignment, deadline: Deadline) -> tuple[int, Offsets]:
+        """The version, and the ends."""
+        if self._assignment is not assignment:
+            self._assignment, self._polled_version = assignment, None
+            self._poll = OffsetsPoll(self._cluster, dict.fromkeys(assignment.existing, LATEST))
         polled = self._poll.poll(deadline)
         if polled.version != self._polled_version:
             self._polled_version = polled.version
             self._version += 1
-        self._replaced_ids.update(self._ids[topic] for topic in recreated)
-        self._ids |= found.topic_ids
-        return LogSnapshot(self._version, polled.offsets, recreated)
+        return self._version, polled.offsets
 
 
 def _stale_metadata(what: str) -> BrokerError:

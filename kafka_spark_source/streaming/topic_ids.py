@@ -1,0 +1,42 @@
+"""The ids of the topics that a query reads, and those that other topics have replaced. Pure.
+
+An id that was replaced is never believed again: only a broker that is far behind returns it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Mapping
+
+
+class TopicIds:
+    """Topic -> its id; none below Kafka 2.8. The first id that is seen counts, until it changes."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, uuid.UUID] = {}
+        self._replaced: set[uuid.UUID] = set()
+
+    def __repr__(self) -> str:
+        return f"<TopicIds of {len(self._ids)} topics, {len(self._replaced)} replaced>"
+
+    @property
+    def by_topic(self) -> Mapping[str, uuid.UUID]:
+        """The ids that are expected."""
+        return self._ids
+
+    def are_stale(self, found: Mapping[str, uuid.UUID]) -> bool:
+        """Whether metadata has an id that was replaced."""
+        return not self._replaced.isdisjoint(found.values())
+
+    def adopt(self, found: Mapping[str, uuid.UUID]) -> None:
+        """Expect the ids of topics that are new."""
+        self._ids = {**found, **self._ids}
+
+    def changed_in(self, found: Mapping[str, uuid.UUID]) -> set[str]:
+        """The topics that have another id in metadata than is expected."""
+        return {topic for topic, id_ in found.items() if self._ids.get(topic, id_) != id_}
+
+    def replace(self, topics: Collection[str], found: Mapping[str, uuid.UUID]) -> None:
+        """Expect the ids that these topics have in metadata now, and never the ones before."""
+        self._replaced.update(self._ids[topic] for topic in topics)
+        self._ids |= found
