@@ -90,13 +90,13 @@ def _check(config: ClientConfig, topic: str) -> None:
         return
     if policy != "compact":
         raise CommitLogError(
-            f"Topic {topic!r} is to keep the decisions of exactly-once writes, but brokers would "
+            f"Topic {topic!r} must keep the decisions of exactly-once writes, but brokers would "
             f"delete them, since it has cleanup.policy={policy}: set it to compact, or name "
             "another topic in the option 'commitLogTopic'"
         )
     if max_bytes is not None and int(max_bytes) < _MIN_MESSAGE_BYTES:
         raise CommitLogError(
-            f"Topic {topic!r} is to keep the decisions of exactly-once writes, and it has "
+            f"Topic {topic!r} must keep the decisions of exactly-once writes, and it has "
             f"max.message.bytes={max_bytes}, too little for a decision about many tasks: set it "
             f"to {_MIN_MESSAGE_BYTES} or more, or name another topic in the option "
             "'commitLogTopic'"

@@ -185,4 +185,4 @@ def _write(
 
 
 def _no_decision(where: str, error: Exception) -> CommitLogError:
-    return CommitLogError(f"{where} is no decision of pykafka's: {error!r}")
+    return CommitLogError(f"{where} is not a decision of pykafka: {error!r}")

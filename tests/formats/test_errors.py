@@ -26,9 +26,9 @@ def test_paths(outer: str, inner: str, path: str) -> None:
 
 
 def test_an_error_goes_outward() -> None:
-    error = PayloadError("", "it is no number").within("price").within("[]").within("lines")
-    assert (error.field, error.reason) == ("lines[].price", "it is no number")
-    assert str(error) == "lines[].price: it is no number"
+    error = PayloadError("", "it is not a number").within("price").within("[]").within("lines")
+    assert (error.field, error.reason) == ("lines[].price", "it is not a number")
+    assert str(error) == "lines[].price: it is not a number"
 
 
 def test_a_sentence_names_the_field_or_the_whole() -> None:

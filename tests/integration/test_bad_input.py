@@ -155,7 +155,7 @@ def test_missing_partition(read_refuses: Refuses, make_topic: MakeTopic) -> None
         ({"subscribe": "t", "kafka__bootstrap__servers": "localhost"}, "is not host:port"),
         ({"subscribe": "t", "minPartitions": "0"}, "minPartitions must be positive, got '0'"),
     ],
-    ids=["no JSON", "two strategies", "no strategy", "misspelled", "no port", "minPartitions"],
+    ids=["not JSON", "two strategies", "no strategy", "misspelled", "no port", "minPartitions"],
 )
 def test_refused_options(read_refuses: Refuses, options: dict[str, str], words: str) -> None:
     assert words in read_refuses(**options)

@@ -141,7 +141,7 @@ def _enum(schema: Enum, values: pa.Array, path: str) -> pa.BinaryArray:
     _refuse_unless(pa.types.is_string(values.type), schema, values, path)
     number = pc.index_in(values, pa.array(schema.symbols, pa.string()))
     if number.null_count:
-        raise PayloadError(path, f"a value is no symbol of {schema.name}")
+        raise PayloadError(path, f"a value is not a symbol of {schema.name}")
     return varint_array(number.to_numpy(zero_copy_only=False).astype(np.int64))
 
 

@@ -142,7 +142,7 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise SchemaError(f"an Avro schema is no valid JSON: {error}") from error
+        raise SchemaError(f"an Avro schema is not valid JSON: {error}") from error
 
 
 class _Parser:
@@ -168,7 +168,7 @@ class _Parser:
         if isinstance(value, str):
             return self._by_name(value, namespace)
         if not isinstance(value, dict) or "type" not in value:
-            raise SchemaError(f"{_shown(value)} is no Avro type")
+            raise SchemaError(f"{_shown(value)} is not an Avro type")
         kind = value["type"]
         if not isinstance(kind, str):
             return self.schema(kind, namespace)
@@ -239,7 +239,7 @@ class _Parser:
         names: set[str] = set()
         for each in _list(value, "fields"):
             if not isinstance(each, dict):
-                raise SchemaError(f"{_shown(each)} is no field of the record {record!r}")
+                raise SchemaError(f"{_shown(each)} is not a field of the record {record!r}")
             name = _required(each, "name")
             _check_name(name)
             if name in names:
@@ -281,7 +281,9 @@ def _enum(name: str, value: Mapping[str, Any], aliases: frozenset[str]) -> Enum:
     if not symbols or len(set(symbols)) < len(symbols):
         raise SchemaError(f"the enum {name!r} has no symbols, or one of them twice")
     if default is not None and default not in symbols:
-        raise SchemaError(f"the default {_shown(default)} of the enum {name!r} is none of it")
+        raise SchemaError(
+            f"the default {_shown(default)} of the enum {name!r} is not one of its symbols"
+        )
     return Enum(name, symbols, aliases, default)
 
 
@@ -325,13 +327,13 @@ def _digits_in(size: int) -> int:
 
 def _full_name(name: Any, namespace: Any) -> str:
     if not isinstance(name, str) or not isinstance(namespace, str | None):
-        raise SchemaError(f"{_shown(name)} is no name of an Avro type")
+        raise SchemaError(f"{_shown(name)} is not a name of an Avro type")
     return name if "." in name or not namespace else f"{namespace}.{name}"
 
 
 def _check_name(name: Any, pattern: re.Pattern[str] = _NAME) -> None:
     if not isinstance(name, str) or not pattern.fullmatch(name):
-        raise SchemaError(f"{_shown(name)} is no Avro name")
+        raise SchemaError(f"{_shown(name)} is not an Avro name")
 
 
 def _required(value: Mapping[str, Any], key: str) -> Any:
@@ -343,7 +345,7 @@ def _required(value: Mapping[str, Any], key: str) -> Any:
 def _list(value: Mapping[str, Any], key: str) -> list[Any]:
     found = value.get(key, [])
     if not isinstance(found, list):
-        raise SchemaError(f"{key!r} of {_shown(value)} is no list")
+        raise SchemaError(f"{key!r} of {_shown(value)} is not a list")
     return found
 
 

@@ -142,7 +142,7 @@ class _Parser:
         else:
             self._next -= 1
             known = ", ".join([*_SIMPLE, *_NESTED])
-            raise self._error(f"{name!r} is no type; types are {known}")
+            raise self._error(f"{name!r} is not a type; types are {known}")
         self._depth -= 1
         return found
 
@@ -187,7 +187,7 @@ class _Parser:
         if name.startswith("`"):
             name = name[1:-1].replace("``", "`")
         elif not re.fullmatch(r"\w+", name):
-            raise self._error(f"{name!r} is no name of a field; quote other names as `a b`")
+            raise self._error(f"{name!r} is not a name of a field; quote other names as `a b`")
         self._is(":")
         found = self._type()
         # NOT NULL has no effect in `from_json`, either.
@@ -253,7 +253,7 @@ def _tokens(text: str) -> list[str]:
     while at < end:
         match = _TOKEN.match(text, at)
         if match is None:
-            raise _DdlError(f"the DDL has {text[at : at + 10].strip()!r}, which is no DDL", 0)
+            raise _DdlError(f"the DDL has {text[at : at + 10].strip()!r}, which is not DDL", 0)
         found.append(match[0].lstrip())
         at = match.end()
     return found

@@ -47,14 +47,14 @@ def parse(payload: bytes) -> Any:
     try:
         text = payload.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise PayloadError("", f"it is no UTF-8: {error.reason} at byte {error.start}") from error
+        raise PayloadError("", f"it is not UTF-8: {error.reason} at byte {error.start}") from error
     start = _BLANK.match(text).end()  # type: ignore[union-attr]
     if start == len(text):
         return None
     try:
         found, _ = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
-        raise PayloadError("", f"it is no JSON: {error.msg} at character {error.pos}") from error
+        raise PayloadError("", f"it is not JSON: {error.msg} at character {error.pos}") from error
     except RecursionError as error:
         raise PayloadError("", "it is nested too deeply") from error
     except ValueError as error:
@@ -184,7 +184,7 @@ def _decimal(data_type: pa.Decimal128Type) -> Convert:
             raise _misfit(value, "a number")
         text = str(value).replace(",", "")
         if not _NUMBER.fullmatch(text):
-            raise PayloadError("", "it is no number")
+            raise PayloadError("", "it is not a number")
         try:
             found = Decimal(text).quantize(step, context=_CONTEXT)
         except InvalidOperation:
@@ -212,7 +212,7 @@ def _binary(_data_type: pa.DataType) -> Convert:
             return base64.b64decode(value.encode("ascii"), validate=True)
         except (binascii.Error, ValueError):
             if _BASE64_GROUP.sub("", value).strip(_BASE64_BLANKS):
-                raise PayloadError("", "it is no base64") from None
+                raise PayloadError("", "it is not base64") from None
             found = bytearray()
             for group in _BASE64_GROUP.finditer(value):
                 found += base64.b64decode(group[0])

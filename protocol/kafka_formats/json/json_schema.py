@@ -47,7 +47,7 @@ def arrow_type(schema: SchemaText) -> pa.DataType:
     """The type of a JSON Schema. All parts can be null, as with `from_json`.
 
     Raises:
-        SchemaError: It is no JSON Schema, or is not supported. Names the field.
+        SchemaError: It is not a JSON Schema, or is not supported. Names the field.
     """
     documents = {"": _parsed(schema.text, "the schema")}
     for name, text in schema.dependencies:
@@ -68,9 +68,9 @@ def _parsed(text: str, what: str) -> Any:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise SchemaError(f"{what} is no JSON: {error}") from error
+        raise SchemaError(f"{what} is not JSON: {error}") from error
     if not isinstance(found, (dict, bool)):
-        raise SchemaError(f"{what} is no JSON Schema: it must be an object")
+        raise SchemaError(f"{what} is not a JSON Schema: it must be an object")
     return found
 
 
@@ -194,7 +194,7 @@ def _with_base(node: Node, base: str) -> Node:
 
 def _as_node(part: Any, path: str) -> Node:
     if not isinstance(part, dict):
-        raise _refusal(path, "it has a part that is no object")
+        raise _refusal(path, "it has a part that is not an object")
     return part
 
 

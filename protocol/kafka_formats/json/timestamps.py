@@ -39,7 +39,7 @@ def to_date(text: str) -> date:
         # Days since 1970, as Spark 1.5 wrote dates; texts of more digits are years.
         return date(1970, 1, 1) + timedelta(days=int(text))
     if found is None:
-        raise ValueError("is no date")
+        raise ValueError("is not a date")
     year, month, day = found.groups()
     return date(int(year), int(month or 1), int(day or 1))
 
@@ -73,7 +73,7 @@ def to_timestamp_ntz(text: str) -> int:
 def _moment(text: str) -> tuple[datetime, str]:
     found = _MOMENT.fullmatch(text.strip())
     if found is None:
-        raise ValueError("is no timestamp")
+        raise ValueError("is not a timestamp")
     year, month, day, hour, minute, second, fraction, zone = found.groups()
     micros = int((fraction or "")[:6].ljust(6, "0"))
     time = time_of_day(int(hour or 0), int(minute or 0), int(second or 0), micros)

@@ -85,7 +85,7 @@ def _of_set(text: str, message: str | None) -> Files:
         found = FileDescriptorSet.FromString(base64.b64decode(text, validate=True)).file
     except (binascii.Error, ValueError, DecodeError) as error:
         raise SchemaError(
-            "it is no FileDescriptorSet: make it with protoc --descriptor_set_out=... "
+            "it is not a FileDescriptorSet: make it with protoc --descriptor_set_out=... "
             "--include_imports"
         ) from error
     if not found:

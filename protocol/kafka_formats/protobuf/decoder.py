@@ -64,7 +64,7 @@ class MessageDecoder:
         try:
             found.MergeFromString(payload)
         except DecodeError as error:
-            raise PayloadError("", f"it is no {self.name}: {error}") from error
+            raise PayloadError("", f"it is not a {self.name}: {error}") from error
         if not found.IsInitialized():
             missing = ", ".join(found.FindInitializationErrors())
             raise PayloadError("", f"it lacks required fields: {missing}")

@@ -58,10 +58,10 @@ def read_schema(value: Any) -> SchemaBody:
     # Avro is the default, and is left out.
     kind = _KINDS.get(str(fields.get("schemaType") or "avro").lower())
     if kind is None:
-        raise ValueError(f"'schemaType' is none of {', '.join(_KINDS.values())}")
+        raise ValueError(f"'schemaType' is not one of {', '.join(_KINDS.values())}")
     found = fields.get("references") or []
     if not isinstance(found, list) or len(found) > _MAX_REFERENCES:
-        raise ValueError(f"'references' is no list, or has more than {_MAX_REFERENCES} items")
+        raise ValueError(f"'references' is not a list, or has more than {_MAX_REFERENCES} items")
     return SchemaBody(kind, _text(fields, "schema"), tuple(_reference(each) for each in found))
 
 
@@ -84,7 +84,7 @@ def read_id(value: Any) -> int:
 def read_versions(value: Any) -> list[int]:
     """The versions in the response to a request for all of a subject."""
     if not isinstance(value, list):
-        raise ValueError("it is no list")  # noqa: TRY004  one type for all reasons
+        raise ValueError("it is not a list")  # noqa: TRY004  one type for all reasons
     return [_number(each, "version", 1) for each in value]
 
 
@@ -123,7 +123,7 @@ def _reference(value: Any) -> Reference:
 
 def _object(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError("it is no JSON object where one belongs")  # noqa: TRY004
+        raise ValueError("it is not a JSON object where one belongs")  # noqa: TRY004
     return value
 
 

@@ -104,7 +104,7 @@ DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 2}
     [
         ("int", pa.array([None], pa.int32()), "a null is written as int"),
         (RECORD, pa.array([{"a": None}], pa.struct({"a": pa.int32()})), "^a: a null is written"),
-        (ENUM, pa.array(["B"]), "no symbol of E"),
+        (ENUM, pa.array(["B"]), "not a symbol of E"),
         (FIXED, pa.array([b"x"]), "does not have 2 bytes"),
         (DECIMAL, pa.array([Decimal(100)], pa.decimal128(5)), "does not fit 2 digits"),
         (WIDE, pa.array([None], MEMBERS), "without null"),

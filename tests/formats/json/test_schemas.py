@@ -68,7 +68,7 @@ def test_references_lead_to_other_schemas() -> None:
         ({"properties": {"a": {"$ref": "#"}}}, "contains itself"),
         ({"properties": {"a": {"type": "array"}}}, "field 'a': an array needs items"),
         ({"$ref": "#/none"}, "there is nothing at '#/none'"),
-        ([], "no JSON Schema|not valid|no DDL"),
+        ([], "not a JSON Schema|not valid|not DDL"),
     ],
 )
 def test_fault_62_what_has_no_type_is_refused(schema: Any, message: str) -> None:

@@ -57,7 +57,7 @@ def test_a_file_of_googles_common_types() -> None:
         ('syntax = "proto3"; message A { Gone x = 1; }', '"Gone" is not defined'),
         ("message A {" * 5_000, "protoc refuses it"),
         ("x" * (16 * 1024 * 1024 + 1), "more than 16777216 characters"),
-        (DESCRIPTOR_SET + "AAAA", "no FileDescriptorSet"),
+        (DESCRIPTOR_SET + "AAAA", "not a FileDescriptorSet"),
         (DESCRIPTOR_SET, "has no file"),
     ],
 )  # fmt: skip

@@ -172,7 +172,7 @@ def check_values(payloads: Sequence[bytes | None], found: Decoded) -> None:
         except DecodeError:
             assert is_broken
             assert payload is not None
-            assert decoder.explain(payload).reason.startswith("it is no p.All: ")
+            assert decoder.explain(payload).reason.startswith("it is not a p.All: ")
             continue
         assert not is_broken
         # Not `==`: NaN is none.

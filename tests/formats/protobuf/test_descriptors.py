@@ -58,5 +58,5 @@ def test_a_text_is_registered_as_it_is() -> None:
 
 
 def test_a_set_that_is_none() -> None:
-    with pytest.raises(SchemaError, match="no FileDescriptorSet"):
+    with pytest.raises(SchemaError, match="not a FileDescriptorSet"):
         files_to_register(SchemaText(DESCRIPTOR_SET + "AAAA"))

@@ -252,8 +252,8 @@ def test_a_descriptor_set_that_cannot_be_used(tmp_path: Path) -> None:
     )
     file.write_text(ORDERS["orders.proto"])
     assert error().startswith(
-        f"Option 'value.protobuf.descriptor', the file {file}: it is no FileDescriptorSet: make it "
-        "with protoc"
+        f"Option 'value.protobuf.descriptor', the file {file}: it is not a FileDescriptorSet: make "
+        "it with protoc"
     )
     file.write_bytes(b"")
     assert error().endswith("the FileDescriptorSet has no file")

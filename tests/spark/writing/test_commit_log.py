@@ -245,7 +245,7 @@ def test_a_retired_prefix_is_forgotten_with_the_next_snapshot(
 def test_records_of_others_are_an_error(cluster: TransactionalCluster) -> None:
     log = log_of(cluster)
     log._write(Producer(shared_cluster(config_of(cluster))), b"decided p", b"garbage")
-    with pytest.raises(CommitLogError, match="'p' in decisions-0 is no decision of pykafka's"):
+    with pytest.raises(CommitLogError, match="'p' in decisions-0 is not a decision of pykafka"):
         log.last_decision()
 
 

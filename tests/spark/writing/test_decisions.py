@@ -75,13 +75,13 @@ def test_a_missing_part_is_an_error() -> None:
 
 @pytest.mark.parametrize("text", [b"", b"\xff", b"[]", b"{}", b"null", b'{"version": "x"}'])
 def test_an_invalid_decision_is_an_error(text: bytes) -> None:
-    with pytest.raises(CommitLogError, match="it is no decision"):
+    with pytest.raises(CommitLogError, match="it is not a decision"):
         DecisionHead.from_json(text, "it")
 
 
 @pytest.mark.parametrize("text", [b"", b"7", b"[7]", b"[[1, 2, 3]]"])
 def test_an_invalid_part_is_an_error(text: bytes) -> None:
-    with pytest.raises(CommitLogError, match="it is no decision"):
+    with pytest.raises(CommitLogError, match="it is not a decision"):
         DecisionHead(CLAIM, None, 1, 1, ()).with_parts([text], "it")
 
 

@@ -145,7 +145,7 @@ def test_records_of_others_are_ignored(key: bytes | None, value: bytes | None) -
 def test_an_invalid_decision_is_an_error_of_its_prefix() -> None:
     state = state_after([Record(0, 0, b"decided p", b"x"), record_of(1, "decided", "q", 1)])
     assert state.decision("q", "it") is not None
-    with pytest.raises(CommitLogError, match="about 'p' is no decision"):
+    with pytest.raises(CommitLogError, match="about 'p' is not a decision"):
         state.snapshot(2, FOREVER, FOREVER)
 
 

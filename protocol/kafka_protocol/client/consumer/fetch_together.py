@@ -1,9 +1,8 @@
 """Several ranges -> record batches, with one Fetch for many partitions of a leader.
 
-For small ranges, where a request for each costs more than its records. Only what needs no attention
-is read here. After an error of a partition, its range is left as it is, and after an error of a
-broker all that it leads: the caller reads them with `fetch_rest`, which waits, retries, and
-finds what is lost.
+For small ranges, where a request for each costs more than its records. Reads partitions that answer
+without an error. Leaves the others to `fetch_rest`, which waits, retries, and finds what is lost:
+after an error of a partition its range, after an error of a broker all that it leads.
 """
 
 from __future__ import annotations
