@@ -51,7 +51,7 @@ def test_fault_23_a_topic_is_deleted_under_a_read(
     range_ = fetch_range(impatient, OffsetRange(partition, 0, 4), 60_000)
     assert next(range_).batches
     delete_topic(cluster, partition.topic, soon())
-    with pytest.raises(TopicGoneError, match="is unknown to the brokers for 500 ms") as caught:
+    with pytest.raises(TopicGoneError, match="is unknown to ") as caught:
         rest_of(range_)
     assert caught.value.topic_partition == partition
     assert caught.value.offset in (1, 2)

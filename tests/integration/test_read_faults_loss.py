@@ -76,7 +76,7 @@ def test_fault_23_a_topic_is_deleted_between_plan_and_read(
     else:
         with caplog.at_level(logging.WARNING):
             assert task.rows() == []
-        assert f"{topic}-0 is unknown to the brokers" in caplog.text
+        assert f"{topic}-0 is unknown to " in caplog.text
 
 
 @LOSSES
@@ -99,7 +99,7 @@ def test_fault_23_a_topic_is_deleted_under_a_task(
         else:
             for batch in batches:
                 found += batch
-            assert f"{topic}-0 is unknown to the brokers" in caplog.text
+            assert f"{topic}-0 is unknown to " in caplog.text
     # One Fetch was in flight.
     assert found == rows[: len(found)]
     assert len(found) < len(rows)

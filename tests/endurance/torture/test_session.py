@@ -8,7 +8,8 @@ from tests.endurance.torture.session import is_overload, workers
 
 def test_only_workers_that_a_daemon_has_forked_are_found() -> None:
     """The parent has the command line of a daemon, and its child that of a worker."""
-    fork = "import os, time; print(os.fork(), flush=True); time.sleep(60)"
+    # One write each: two processes have this output, and Python may not buffer it.
+    fork = "import os, time; os.write(1, b'%d\\n' % os.fork()); time.sleep(60)"
     arguments = [sys.executable, "-c", fork, "-m", "pyspark.daemon"]
     before = {*workers()}
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as daemon:
