@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from pyspark.sql.datasource import GreaterThanOrEqual
+from pyspark.sql import datasource
 
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.schema import VersionRange
@@ -44,7 +44,7 @@ def ranges(cluster: ScriptedCluster, since_ms: int) -> list[OffsetRange]:
     source = KafkaDataSource(options)
     reader = source.reader(source.schema())
     since = _EPOCH + timedelta(milliseconds=since_ms)
-    [*reader.pushFilters([GreaterThanOrEqual(("timestamp",), since)])]
+    [*reader.pushFilters([datasource.GreaterThanOrEqual(("timestamp",), since)])]
     return [each.wanted for task in reader.partitions() for each in task.value]
 
 
