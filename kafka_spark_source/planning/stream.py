@@ -38,7 +38,7 @@ def plan_stream(start: Offsets, end: Offsets, earliest: Offsets) -> StreamPlan:
         for tp, until in sorted(end.items())
         if tp in begin and begin[tp] < until
     ]
-    return StreamPlan(tuple(ranges), (*_losses(start, end, earliest),))
+    return StreamPlan(tuple(ranges), (*losses_between(start, end, earliest),))
 
 
 def deleted(partitions: Collection[TopicPartition], what_else: str = "") -> DataLossError:
@@ -57,7 +57,8 @@ def offset_changed(topic_partition: TopicPartition, start: int, end: int) -> Dat
     )
 
 
-def _losses(start: Offsets, end: Offsets, earliest: Offsets) -> Iterator[DataLossError]:
+def losses_between(start: Offsets, end: Offsets, earliest: Offsets) -> Iterator[DataLossError]:
+    """The losses of `plan_stream`, each looked for when it is asked for."""
     new = end.keys() - start.keys()
     if gone := new - earliest.keys():
         yield DataLossError(

@@ -24,7 +24,12 @@ from kafka_spark_source.options.read import StreamReadOptions
 from kafka_spark_source.planning.batch import MissingPartitionsError
 from kafka_spark_source.planning.rate_limits import Offsets, within_bytes, within_offsets
 from kafka_spark_source.planning.splitting import split
-from kafka_spark_source.planning.stream import LogSnapshot, check_available_now, plan_stream
+from kafka_spark_source.planning.stream import (
+    LogSnapshot,
+    check_available_now,
+    losses_between,
+    plan_stream,
+)
 from kafka_spark_source.reading import data_loss
 from kafka_spark_source.reading.range_reader import PlannedRange, with_topic_ids
 from kafka_spark_source.reading.retries import with_retries
@@ -238,7 +243,7 @@ class MicroBatches:
             check_available_now(latest, target, now._replace(recreated=recreated_topics))
         end = self._limited(begin, latest, deadline) if is_limited else latest
         end = {**end, **pinned, **restarted}
-        losses = plan_stream(start, end, earliest).losses
+        losses = losses_between(start, end, earliest)
         data_loss.raise_early(losses, fail_on_data_loss=self._options.fail_on_data_loss)
         self._observed.end_found()
         return end
