@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka_protocol.client.clock import Deadline, sleep_ms
+from kafka_protocol.client.consumer.log_bounds import list_log_bounds
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.cli import console
@@ -19,7 +20,7 @@ from kafka_spark_source.cli.exit_codes import SUCCESS, Run
 from kafka_spark_source.planning.offsets_json import join_partitions
 from kafka_spark_source.planning.positions import BeforeLatest
 from kafka_spark_source.tools.peek import Record, newest, ranges_from, records_in
-from kafka_spark_source.tools.positions import bounds_of_logs, parse_position, partitions_of
+from kafka_spark_source.tools.positions import parse_position, partitions_of
 
 if TYPE_CHECKING:
     from kafka_protocol.client.cluster.cluster import Cluster
@@ -79,7 +80,7 @@ def _new_records(
     while True:
         sleep_ms(_FOLLOW_MS)
         deadline = Deadline.after(timeout_ms)
-        logs = bounds_of_logs(cluster, read, deadline)
+        logs = list_log_bounds(cluster, read, deadline)
         ranges = [OffsetRange(tp, start, logs[tp].latest) for tp, start in read.items()]
         yield from records_in(cluster, ranges, deadline)
         read = {each.topic_partition: each.until_offset for each in ranges}

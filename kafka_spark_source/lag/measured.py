@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_protocol.client.clock import Deadline, now_ms
+from kafka_protocol.client.consumer.log_bounds import list_log_bounds
 from kafka_protocol.topic_partition import LogBounds, OffsetRange, TopicPartition, by_topic
 from kafka_spark_source.planning.strategies import Subscribe
 from kafka_spark_source.reading.assignment import resolve
-from kafka_spark_source.tools.positions import bounds_of_logs
 from kafka_spark_source.tools.record_times import record_times
 
 if TYPE_CHECKING:
@@ -115,4 +115,4 @@ def _logs(
     """The ends of the logs of the partitions that exist."""
     topics = tuple(sorted(by_topic(partitions)))
     assignment = resolve(cluster, Subscribe(topics), deadline, known=topics, may_lack=topics)
-    return bounds_of_logs(cluster, partitions.intersection(assignment.existing), deadline)
+    return list_log_bounds(cluster, partitions.intersection(assignment.existing), deadline)

@@ -170,7 +170,11 @@ def plan(
             records.
     """
     selected, wanted, parts = request.selected, request.wanted, request.parts
-    logs = {tp: log_bounds(listed[tp]) for tp in selected if tp in listed}
+    logs = {
+        tp: LogBounds.of(listed[tp][EARLIEST], listed[tp].values())
+        for tp in selected
+        if tp in listed
+    }
     resolved = [_resolve(tp, wanted[tp], log, listed[tp]) for tp, log in logs.items()]
     available = {each.topic_partition: _cut(each, logs[each.topic_partition]) for each in resolved}
     ranges = _narrow([*available.values()], request, listed, newest_ms)
@@ -181,15 +185,6 @@ def plan(
     ]
     late = [(OffsetRange(tp, EARLIEST, LATEST),) for tp in selected if tp not in listed]
     return BatchPlan(tuple(sorted([*tasks, *late])), (*_losses(request, resolved, logs),))
-
-
-def log_bounds(listed: Mapping[int, int]) -> LogBounds:
-    """Both ends of a log, from the offsets that ListOffsets returned for one partition.
-
-    The responses are not of one moment. If the log grew in between, the largest offset is its
-    end. If it lost its oldest records, it may count as empty.
-    """
-    return LogBounds(listed[EARLIEST], max(listed.values()))
 
 
 def offset_of(

@@ -119,7 +119,7 @@ def find_start(
     offsets = {}
     for tp, at in known.items():
         try:
-            offsets[tp] = offset_of(wanted[tp], tp, LogBounds(at[EARLIEST], at[LATEST]), at)
+            offsets[tp] = offset_of(wanted[tp], tp, LogBounds.of(at[EARLIEST], at.values()), at)
         except KafkaConfigError as error:
             offsets[tp] = at[LATEST]
             if options.fail_on_no_match:

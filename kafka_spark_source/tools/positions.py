@@ -16,7 +16,7 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.list_offsets import list_positions
 from kafka_protocol.errors import BrokerError, KafkaConfigError
 from kafka_protocol.topic_partition import LogBounds, TopicPartition
-from kafka_spark_source.planning.batch import log_bounds, offset_of
+from kafka_spark_source.planning.batch import offset_of
 from kafka_spark_source.planning.bounds import FirstAtOrAfter, to_absolute
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.planning.positions import Bound, Committed, Everywhere, Timestamp
@@ -81,18 +81,6 @@ def partitions_of(
     )
 
 
-def bounds_of_logs(
-    cluster: Cluster, partitions: Collection[TopicPartition], deadline: Deadline
-) -> dict[TopicPartition, LogBounds]:
-    """Both ends of each partition's log.
-
-    Raises:
-        KafkaError: As from `list_positions`.
-    """
-    listed = list_positions(cluster, dict.fromkeys(partitions, (EARLIEST, LATEST)), deadline)
-    return {each: log_bounds(positions) for each, positions in listed.items()}
-
-
 class Located(NamedTuple):
     """A position in a partition: both ends of its log, and the offset, which is within."""
 
@@ -115,7 +103,7 @@ def locate(
     )
     located = {}
     for each in sorted(partitions):
-        log = log_bounds(listed[each])
+        log = LogBounds.of(listed[each][EARLIEST], listed[each].values())
         offset = offset_of(wanted, each, log, listed[each])
         located[each] = Located(log, min(max(offset, log.earliest), log.latest))
     return located

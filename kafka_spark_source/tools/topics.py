@@ -9,6 +9,7 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.admin import topic_configs
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.metadata import request_metadata
+from kafka_protocol.client.consumer.log_bounds import list_log_bounds
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, UnsupportedVersionError
 from kafka_protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
@@ -16,7 +17,6 @@ from kafka_protocol.messages.describe_log_dirs import (
 )
 from kafka_protocol.messages.metadata import MetadataResponse
 from kafka_protocol.topic_partition import LogBounds, OffsetRange, TopicPartition
-from kafka_spark_source.tools.positions import bounds_of_logs
 from kafka_spark_source.tools.record_times import record_times
 
 _NO_LEADER: Final = -1
@@ -141,7 +141,7 @@ def _logs(
 ) -> dict[TopicPartition, LogBounds]:
     """The ends of logs; nothing if the principal may describe but not read."""
     try:
-        return bounds_of_logs(cluster, partitions, deadline)
+        return list_log_bounds(cluster, partitions, deadline)
     except BrokerError as error:
         if error.error is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             return {}

@@ -50,7 +50,7 @@ def read_log(cluster: Cluster, topic_partition: TopicPartition, deadline: Deadli
     Raises:
         KafkaError: The log cannot be read.
     """
-    start, end = list_log_bounds(cluster, topic_partition, deadline)
+    start, end = list_log_bounds(cluster, [topic_partition], deadline)[topic_partition]
     read = _Reader(cluster, topic_partition)
     batches: list[RecordBatch] = []
     begin = end

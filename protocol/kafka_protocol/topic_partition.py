@@ -42,3 +42,12 @@ class LogBounds(NamedTuple):
 
     earliest: int
     latest: int
+
+    @classmethod
+    def of(cls, earliest: int, offsets: Iterable[int]) -> LogBounds:
+        """The bounds of a log, from `earliest` and all offsets that ListOffsets returned for it.
+
+        The responses are not of one moment. If the log grew in between, the largest offset is its
+        end. If it lost its oldest records, it may count as empty.
+        """
+        return cls(earliest, max([earliest, *offsets]))

@@ -254,8 +254,8 @@ FAULTS: Final = (
     Planted(
         "the newest records of the commit log are not read",
         f"{_SOURCE}/writing/log_reader.py",
-        "    start, end = list_log_bounds(cluster, topic_partition, deadline)\n",
-        "    start, end = list_log_bounds(cluster, topic_partition, deadline)\n"
+        "    start, end = list_log_bounds(cluster, [topic_partition], deadline)[topic_partition]\n",
+        "    start, end = list_log_bounds(cluster, [topic_partition], deadline)[topic_partition]\n"
         "    end = max(start, end - 4)\n",
     ),
 )

@@ -17,7 +17,6 @@ from kafka_spark_source.planning.batch import (
     BatchRequest,
     MissingPartitionsError,
     Parts,
-    log_bounds,
     plan,
 )
 from kafka_spark_source.planning.bounds import requested_ranges
@@ -95,12 +94,6 @@ def test_a_given_offset_needs_both_ends_of_the_log() -> None:
 def test_offsets_of_requested_times_are_needed() -> None:
     request = request_of(Everywhere(Timestamp(7)), Everywhere(Ago(100)), {T0: {}})
     assert request.needed_positions() == {T0: {EARLIEST, LATEST, 7, NOW_MS - 100}}
-
-
-def test_the_largest_offset_is_the_end_of_the_log() -> None:
-    assert log_bounds({EARLIEST: 5, LATEST: 10, 7: -1}) == LogBounds(5, 10)
-    assert log_bounds({EARLIEST: 9, LATEST: 7}) == LogBounds(9, 9)
-    assert log_bounds({EARLIEST: 5, LATEST: 10, 7: 11}) == LogBounds(5, 11)
 
 
 def test_a_plan_without_partitions_is_empty() -> None:

@@ -167,8 +167,8 @@ class _Fetcher:
         self._identity.check(topic)
         if self._position.state is State.OUT_OF_RANGE:
             deadline = self._deadline.capped_at(self._cluster.config.request_timeout_ms)
-            log = list_log_bounds(self._cluster, self._topic_partition, deadline)
-            self._position.check_within(log)
+            logs = list_log_bounds(self._cluster, [self._topic_partition], deadline)
+            self._position.check_within(logs[self._topic_partition])
         broker = self._cluster.broker(self._replica.choose(leader.node_id), self._deadline)
         needed = FetchRequest.versions if self._identity.has_id else FETCH_BY_NAME
         version = broker.choose(FetchRequest, needed)
@@ -195,7 +195,9 @@ class _Fetcher:
         topic = topic._replace(topic_id=self._identity.topic_id)
         wait_ms = min(config.fetch_max_wait_ms, int(self._deadline.remaining_ms))
         limits = FetchLimits(position.max_bytes, position.max_bytes, wait_ms)
-        wanted = WantedPartition(position.rest, position.epoch, leader, topic)
+        wanted = WantedPartition(
+            self._topic_partition, position.offset, position.epoch, leader, topic
+        )
         return fetch_request([wanted], limits, config, version, self._replica.rack)
 
     def _receive(self) -> tuple[Broker, PartitionData]:

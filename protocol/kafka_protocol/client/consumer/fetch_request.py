@@ -12,7 +12,7 @@ from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.fetch_response import UNKNOWN_EPOCH
 from kafka_protocol.messages.fetch import ISOLATION_LEVELS, FetchRequest
 from kafka_protocol.schema import VersionRange
-from kafka_protocol.topic_partition import OffsetRange
+from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 
 # From v13 on, requests and responses have topic ids and no names.
 FIRST_BY_ID: Final = 13
@@ -45,12 +45,18 @@ class PartlyRead:
 
 
 class WantedPartition(NamedTuple):
-    """What to fetch of a partition, from its leader or from a replica that the leader named.
+    """A partition to fetch from, at its leader or at a replica that the leader named.
 
-    `epoch` is the leader epoch of the batch before the range, or UNKNOWN_EPOCH.
+    Attributes:
+        topic_partition: The partition.
+        offset: The first offset to fetch.
+        epoch: The leader epoch of the batch before `offset`, or UNKNOWN_EPOCH.
+        leader: Its leader in metadata.
+        topic: Its topic in metadata.
     """
 
-    rest: OffsetRange
+    topic_partition: TopicPartition
+    offset: int
     epoch: int
     leader: Leader
     topic: Topic
@@ -79,13 +85,13 @@ def fetch_request(
 ) -> FetchRequest:
     """A Fetch, to be sent in this version."""
     topics: dict[str, FetchRequest.FetchTopic] = {}
-    for rest, epoch, leader, topic in wanted:
+    for topic_partition, offset, epoch, leader, topic in wanted:
         # No checksum covers the epoch of a batch: one above the leader's cannot be right.
         has_epoch = version >= _FIRST_WITH_FETCHED_EPOCH and epoch <= leader.epoch
         partition = FetchRequest.FetchTopic.FetchPartition(
-            partition=rest.topic_partition.partition,
+            partition=topic_partition.partition,
             current_leader_epoch=leader.epoch,
-            fetch_offset=rest.from_offset,
+            fetch_offset=offset,
             last_fetched_epoch=epoch if has_epoch else UNKNOWN_EPOCH,
             partition_max_bytes=limits.partition_max_bytes,
         )

@@ -31,6 +31,7 @@ from kafka_protocol.client.consumer.fetch_response import (
     TakeBatches,
     TakenBatches,
 )
+from kafka_protocol.client.consumer.replica import ReadReplica
 from kafka_protocol.errors import BrokerError, CorruptRecordError, KafkaError
 from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_protocol.primitives import ZERO_UUID
@@ -77,8 +78,12 @@ class FetchTogether:
             by_leader, _ = group_by_leader(cluster, by_partition, deadline)
         except KafkaError:
             return  # no broker can be reached: `fetch_range` waits for one
-        for node_id, led in by_leader.items():
-            self._read_from(node_id, [_Led(by_partition[tp], *found) for tp, found in led.items()])
+        rack = cluster.config.client_rack
+        for node_id, partitions in by_leader.items():
+            led = [
+                _Led(by_partition[tp], ReadReplica(tp, rack), *at) for tp, at in partitions.items()
+            ]
+            self._read_from(node_id, led)
 
     def __repr__(self) -> str:
         return f"<FetchTogether from {len(self._readers)} brokers>"
@@ -133,9 +138,10 @@ class _Held:
 
 
 class _Led(NamedTuple):
-    """A range, its leader, and its topic in metadata."""
+    """A range, the replica to read it from, and its leader and topic in metadata."""
 
     range: PartlyRead
+    replica: ReadReplica
     leader: Leader
     topic: Topic
 
@@ -156,7 +162,7 @@ class _BrokerReader:
         self._held = held
         self._waiting: dict[TopicPartition, _Led] = {}  # those that are asked for, too
         self._asked: list[_Led] = []
-        self._redirected: dict[int, list[_Led]] = {}
+        self._redirected: defaultdict[int, list[_Led]] = defaultdict(list)
         self._has_checked_ids = False
         self._sent: SentRequest | None = None
 
@@ -177,7 +183,7 @@ class _BrokerReader:
 
     def take_redirected(self) -> dict[int, list[_Led]]:
         """The ranges to read from other replicas, by node id (KIP-392)."""
-        redirected, self._redirected = self._redirected, {}
+        redirected, self._redirected = self._redirected, defaultdict(list)
         return redirected
 
     def receive(self) -> None:
@@ -248,7 +254,13 @@ class _BrokerReader:
             max_bytes, min(config.max_partition_fetch_bytes, max_bytes), _MAX_WAIT_MS
         )
         wanted = [
-            WantedPartition(each.range.rest, each.range.epoch, each.leader, each.topic)
+            WantedPartition(
+                each.range.rest.topic_partition,
+                each.range.rest.from_offset,
+                each.range.epoch,
+                each.leader,
+                each.topic,
+            )
             for each in self._asked
         ]
         return fetch_request(wanted, limits, config, version, config.client_rack)
@@ -298,8 +310,8 @@ class _BrokerReader:
             error = BrokerError(data.error_code, "Fetch")
             self._cluster.forget_if_stale(error, rest.topic_partition.topic)
             return None
-        if data.preferred_read_replica >= 0 and self._node_id == led.leader.node_id:
-            self._redirected.setdefault(data.preferred_read_replica, []).append(led)
+        if led.replica.follow(data.preferred_read_replica, self._node_id):
+            self._redirected[data.preferred_read_replica].append(led)
             return None
         if data.diverging_epoch.end_offset >= 0:
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from kafka_protocol.client.clock import Deadline
@@ -20,17 +20,17 @@ _BOUNDS: Final = (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP)
 
 
 def list_log_bounds(
-    cluster: Cluster, topic_partition: TopicPartition, deadline: Deadline
-) -> LogBounds:
-    """The first offset of a log and the one behind its last.
+    cluster: Cluster, partitions: Collection[TopicPartition], deadline: Deadline
+) -> dict[TopicPartition, LogBounds]:
+    """The first offset of each log, and the one behind its last.
 
     Under isolation.level=read_committed, the latest is the last stable offset.
 
     Raises:
-        KafkaError: As from `list_offsets`.
+        KafkaError: As from `list_positions`.
     """
-    found = list_positions(cluster, {topic_partition: _BOUNDS}, deadline)
-    return _bounds(found[topic_partition])
+    listed = list_positions(cluster, dict.fromkeys(partitions, _BOUNDS), deadline)
+    return {tp: LogBounds.of(at[EARLIEST_TIMESTAMP], at.values()) for tp, at in listed.items()}
 
 
 def list_log_bounds_of_topic(
@@ -50,7 +50,7 @@ def list_log_bounds_of_topic(
         deadline = Deadline.after(cluster.config.api_timeout_ms)
         try:
             identity.check(_request_topic(cluster, topic_partition, deadline))
-            return list_log_bounds(cluster, topic_partition, deadline)
+            return list_log_bounds(cluster, [topic_partition], deadline)[topic_partition]
         except KafkaError as error:
             if not is_unknown_topic(error):
                 raise
@@ -67,23 +67,16 @@ def list_log_bounds_together(
     deadline = Deadline.after(cluster.config.api_timeout_ms)
     try:
         topics = cluster.topics({tp.topic for tp in topic_ids}, deadline)
-        wanted = {
-            tp: _BOUNDS
+        unchanged = [
+            tp
             for tp, topic_id in topic_ids.items()
             if tp.partition in topics[tp.topic].partitions
             and not topics[tp.topic].error_code
             and topic_id in (None, ZERO_UUID, topics[tp.topic].topic_id)
-        }
-        found = list_positions(cluster, wanted, deadline)
+        ]
+        return list_log_bounds(cluster, unchanged, deadline)
     except KafkaError:
         return {}
-    return {tp: _bounds(listed) for tp, listed in found.items()}
-
-
-def _bounds(listed: Mapping[int, int]) -> LogBounds:
-    earliest, latest = (listed[position] for position in _BOUNDS)
-    # Two requests: in between, retention may have deleted records.
-    return LogBounds(earliest, max(earliest, latest))
 
 
 def _request_topic(cluster: Cluster, topic_partition: TopicPartition, deadline: Deadline) -> Topic:

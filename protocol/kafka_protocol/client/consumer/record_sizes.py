@@ -12,18 +12,26 @@ from typing import Final, NamedTuple
 from kafka_protocol.client.broker.broker import SentRequest
 from kafka_protocol.client.clock import Deadline, Retry
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.cluster.exchange import Leaders, exchange, group_by_leader
+from kafka_protocol.client.cluster.exchange import exchange, group_by_leader
 from kafka_protocol.client.cluster.metadata import has_topic_id
-from kafka_protocol.client.consumer.fetch_request import FETCH_BY_NAME
-from kafka_protocol.client.consumer.fetch_response import partition_data
+from kafka_protocol.client.consumer.fetch_request import (
+    FETCH_BY_NAME,
+    FetchLimits,
+    WantedPartition,
+    fetch_request,
+)
+from kafka_protocol.client.consumer.fetch_response import UNKNOWN_EPOCH, partition_data
 from kafka_protocol.client.consumer.list_offsets import can_retry_read
 from kafka_protocol.errors import KafkaError
-from kafka_protocol.messages.fetch import ISOLATION_LEVELS, FetchRequest, FetchResponse
+from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_protocol.records.batch import HEADER_BYTES, BatchHeader, RecordBatch, read_batches
 from kafka_protocol.topic_partition import TopicPartition
 
 # The sample of each partition, in bytes; brokers since 0.10.1 send at least one whole batch.
 _SAMPLE_BYTES: Final = 16_384
+
+# The records are in the log, so the broker has nothing to wait for.
+_MAX_WAIT_MS: Final = 0
 
 
 def bytes_per_offset(
@@ -72,13 +80,16 @@ def _fetch_samples(
     leaders, errors = group_by_leader(cluster, offsets, deadline)
     for no_leader in errors.values():
         raise no_leader
+    limits = FetchLimits(cluster.config.max_response_bytes // 2, _SAMPLE_BYTES, _MAX_WAIT_MS)
 
     def send(node_id: int) -> SentRequest:
         led = leaders[node_id]
         have_ids = all(has_topic_id(topic) for _, topic in led.values())
         needed = FetchRequest.versions if have_ids else FETCH_BY_NAME
         broker = cluster.broker(node_id, deadline)
-        return broker.send(_request(cluster, offsets, led), deadline, needed)
+        wanted = [WantedPartition(tp, offsets[tp], UNKNOWN_EPOCH, *at) for tp, at in led.items()]
+        version = broker.choose(FetchRequest, needed)
+        return broker.send(fetch_request(wanted, limits, cluster.config, version), deadline, needed)
 
     exchanged = exchange(leaders, send, FetchResponse, deadline)
     for error in (exchanged.unsent | exchanged.unanswered).values():
@@ -92,30 +103,6 @@ def _fetch_samples(
             if data.records:
                 sizes[tp] = _bytes_per_offset(memoryview(data.records), offsets[tp])
     return _Sizes(sizes, is_throttled)
-
-
-def _request(cluster: Cluster, offsets: Mapping[TopicPartition, int], led: Leaders) -> FetchRequest:
-    topics: dict[str, FetchRequest.FetchTopic] = {}
-    for topic_partition, (leader, topic) in led.items():
-        fetched = topics.setdefault(
-            topic.name,
-            FetchRequest.FetchTopic(topic=topic.name, topic_id=topic.topic_id, partitions=[]),
-        )
-        fetched.partitions.append(
-            FetchRequest.FetchTopic.FetchPartition(
-                partition=topic_partition.partition,
-                current_leader_epoch=leader.epoch,
-                fetch_offset=offsets[topic_partition],
-                partition_max_bytes=_SAMPLE_BYTES,
-            )
-        )
-    return FetchRequest(
-        max_wait_ms=0,
-        min_bytes=0,
-        max_bytes=cluster.config.max_response_bytes // 2,
-        isolation_level=ISOLATION_LEVELS[cluster.config.isolation_level],
-        topics=[*topics.values()],
-    )
 
 
 def _bytes_per_offset(records: memoryview, offset: int) -> float:

@@ -204,6 +204,22 @@ def test_fault_19_a_connection_breaks_between_two_responses() -> None:
         assert sorted(found + read_rest(client, wanted)) == all_values()
 
 
+@pytest.mark.parametrize("preferred", [1, 2, 99], ids=["itself", "another", "an unknown one"])
+def test_fault_21_every_broker_names_a_preferred_replica(preferred: int) -> None:
+    """A range follows once at the most: what no replica sends is left."""
+    with partitions(nodes=2, client_rack="a") as (cluster, client):
+
+        def name_replica(response: Any) -> None:
+            for data in response.responses[0].partitions:
+                data.preferred_read_replica, data.records = preferred, b""
+
+        cluster.spoil(FetchRequest, faults.changed(name_replica))
+        wanted = ranges(cluster)
+        assert read(client, wanted) == []
+        assert len(cluster.asked(FetchRequest)) <= 2 * len(cluster.nodes)
+        assert not any(each.is_done for each in wanted)
+
+
 def test_fault_24_a_topic_with_another_id_is_left() -> None:
     with partitions() as (cluster, client):
         wanted = ranges(cluster)
