@@ -8,7 +8,7 @@ one small pickle per partition.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,18 +19,21 @@ from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer.list_offsets import list_max_timestamps, list_positions
-from kafka_protocol.client.pool import shared_cluster
 from kafka_spark_source.errors import hide_traceback
-from kafka_spark_source.options.read import BatchReadOptions, ReadOptions
+from kafka_spark_source.options.read import BatchReadOptions
 from kafka_spark_source.planning.batch import BatchRequest, plan
 from kafka_spark_source.planning.bounds import requested_ranges
 from kafka_spark_source.planning.predicates import EVERYTHING, predicates_of
 from kafka_spark_source.reading.assignment import resolve
 from kafka_spark_source.reading.data_loss import raise_or_warn
-from kafka_spark_source.reading.range_reader import PlannedRange, RangeReader, with_topic_ids
+from kafka_spark_source.reading.input_partition import (
+    KafkaInputPartition,
+    range_reader_of,
+    read_partition,
+)
+from kafka_spark_source.reading.range_reader import PlannedRange, with_topic_ids
 from kafka_spark_source.reading.retries import with_retries
 from kafka_spark_source.reading.size_hints import hints_for
-from kafka_spark_source.worker import exclude_modules_from_gc, keep_freed_memory
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,37 +42,6 @@ if TYPE_CHECKING:
     from kafka_formats.query.record_decoder import RecordDecoder
 
 _log = logging.getLogger(__name__)
-
-
-class KafkaInputPartition(InputPartition):
-    """The ranges of one task, at least one."""
-
-    value: Sequence[PlannedRange]
-
-
-def range_reader_of(
-    options: ReadOptions, schema: StructType, decoder: RecordDecoder | None
-) -> RangeReader:
-    """The range reader that all tasks of a read share."""
-    columns = tuple(schema.names)
-    return RangeReader(columns, options.fail_on_data_loss, options.poll_timeout_ms, decoder)
-
-
-def read_partition(
-    reader: RangeReader, config: ClientConfig, partition: InputPartition
-) -> Iterator[pa.RecordBatch]:
-    """Read the ranges of one task, of a batch or of a stream.
-
-    Raises:
-        KafkaError: Names topic, partition, offset and broker.
-    """
-    keep_freed_memory()
-    with hide_traceback():
-        # A read without partitions gets one from Spark, without a value (4.0: it is None).
-        planned = getattr(partition, "value", None)
-        if planned is not None:
-            yield from reader.read(shared_cluster(config), planned)
-    exclude_modules_from_gc()
 
 
 class KafkaBatchReader(DataSourceReader):

@@ -21,7 +21,7 @@ from kafka_spark_source.options.read import StreamReadOptions
 from kafka_spark_source.planning.offsets_json import offsets_from_log, offsets_to_log
 from kafka_spark_source.planning.rate_limits import Offsets
 from kafka_spark_source.planning.strategies import names_of
-from kafka_spark_source.reading.batch_reader import (
+from kafka_spark_source.reading.input_partition import (
     KafkaInputPartition,
     range_reader_of,
     read_partition,

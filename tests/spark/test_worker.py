@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql.datasource import InputPartition
 
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_spark_source.reading.batch_reader import read_partition
+from kafka_spark_source.reading.input_partition import read_partition
 from kafka_spark_source.reading.range_reader import RangeReader
 from kafka_spark_source.worker import exclude_modules_from_gc, warn_of_tcp_sockets
 

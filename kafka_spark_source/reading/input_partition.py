@@ -1,0 +1,55 @@
+"""The tasks of a read, batch or stream: the ranges of one task, and how it reads them.
+
+Plans nothing: `batch_reader` and `streaming.stream_reader` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.types import StructType
+
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.pool import shared_cluster
+from kafka_spark_source.errors import hide_traceback
+from kafka_spark_source.options.read import ReadOptions
+from kafka_spark_source.reading.range_reader import PlannedRange, RangeReader
+from kafka_spark_source.worker import exclude_modules_from_gc, keep_freed_memory
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from kafka_formats.query.record_decoder import RecordDecoder
+
+
+class KafkaInputPartition(InputPartition):
+    """The ranges of one task, at least one."""
+
+    value: Sequence[PlannedRange]
+
+
+def range_reader_of(
+    options: ReadOptions, schema: StructType, decoder: RecordDecoder | None
+) -> RangeReader:
+    """The range reader that all tasks of a read share."""
+    columns = tuple(schema.names)
+    return RangeReader(columns, options.fail_on_data_loss, options.poll_timeout_ms, decoder)
+
+
+def read_partition(
+    reader: RangeReader, config: ClientConfig, partition: InputPartition
+) -> Iterator[pa.RecordBatch]:
+    """Read the ranges of one task, of a batch or of a stream.
+
+    Raises:
+        KafkaError: Names topic, partition, offset and broker.
+    """
+    keep_freed_memory()
+    with hide_traceback():
+        # A read without partitions gets one from Spark, without a value (4.0: it is None).
+        planned = getattr(partition, "value", None)
+        if planned is not None:
+            yield from reader.read(shared_cluster(config), planned)
+    exclude_modules_from_gc()
