@@ -25,12 +25,14 @@ from kafka_protocol.client.config.option import (
     quoted,
     read_options,
 )
-from kafka_protocol.client.config.security_checks import read_tls, with_prefix
-from kafka_protocol.client.config.security_options import SecurityOptions
+from kafka_protocol.client.config.security_checks import read_tls
+from kafka_protocol.client.config.security_options import SecurityOptions, ServerTerms
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.nearest_name import did_you_mean
 
 PREFIX: Final = "schema.registry."
+REGISTRY: Final = ServerTerms(PREFIX, "use http in the URL", "does it speak TLS?")
+_NO_TLS_OPTIONS: Final = SecurityOptions(server=REGISTRY)
 
 _log = logging.getLogger(__name__)
 
@@ -123,7 +125,7 @@ class RegistryConfig:
     retries_max_wait_ms: int = option(
         "retries.max.wait.ms", integer(0), 20_000, "The longest pause before a retry."
     )
-    tls: SecurityOptions = SecurityOptions()
+    tls: SecurityOptions = _NO_TLS_OPTIONS
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> RegistryConfig:
@@ -141,7 +143,7 @@ class RegistryConfig:
                 raise KafkaConfigError(_refusal(name, (*known, *_TLS_NAMES)))
             _log.warning("The option %s%s has no effect in pykafka.", PREFIX, name)
         values: dict[str, Any] = read_options(cls, own, PREFIX)
-        return _checked(cls(**values, tls=read_tls(tls, PREFIX) if tls else SecurityOptions()))
+        return _checked(cls(**values, tls=read_tls(tls, REGISTRY) if tls else _NO_TLS_OPTIONS))
 
 
 _TLS_NAMES: Final = frozenset(n for n in declared_in(SecurityOptions) if n.startswith("ssl."))
@@ -161,13 +163,11 @@ _NOT_SUPPORTED: Final[Mapping[str, str]] = {
 
 def _refusal(name: str, known: tuple[str, ...]) -> str:
     if name in _NOT_SUPPORTED:
-        reason = with_prefix(_NOT_SUPPORTED[name], PREFIX)
-        return f"Option '{PREFIX}{name}' is not supported: {reason}"
+        return f"Option '{PREFIX}{name}' is not supported: {_NOT_SUPPORTED[name]}"
     shown = {each: f"{PREFIX}{each}" for each in known}
     return f"Option '{PREFIX}{name}' is not known{did_you_mean(name, shown, before='; ')}"
 
 
-_NO_TLS_OPTIONS: Final = SecurityOptions()
 _CLIENT_CREDENTIALS: Final = ("token_endpoint_url", "client_id", "client_secret")
 # What each source of credentials needs, and what else only it uses.
 _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {

@@ -16,7 +16,6 @@ from kafka_formats.registry.responses import Parse, parse_json
 from kafka_formats.registry.urls import redirect_target, without_query
 from kafka_protocol.auth.mechanism import shown
 from kafka_protocol.client.clock import Deadline, backoff_after, sleep_ms
-from kafka_protocol.client.config.security_checks import with_prefix
 from kafka_protocol.client.network.http_request import (
     HttpRequest,
     HttpResponse,
@@ -109,12 +108,10 @@ class Exchange:
             deadline = Deadline.after(self._config.request_timeout_ms)
             try:
                 reply = self._follow(call, base + call.path, deadline)
-            except RegistryError:
+            except (RegistryError, KafkaConfigError):
                 raise
-            except KafkaConfigError as error:
-                raise KafkaConfigError(with_prefix(str(error), PREFIX)) from error
             except KafkaError as error:
-                reason = f"{base}: {_in_registry_terms(self._credentials.hide(str(error)))}"
+                reason = f"{base}: {self._credentials.hide(str(error))}"
                 if isinstance(error, _FINAL):
                     raise RegistryError(f"{call.about}: {reason}") from error
                 reasons.append(reason)
@@ -173,16 +170,3 @@ def _patience_ms(config: RegistryConfig) -> float:
     pauses = (config.retries_wait_ms * 2.0 ** min(i, 30) for i in range(config.max_retries))
     waits_ms = sum(min(config.retries_max_wait_ms, pause) for pause in pauses)
     return (config.max_retries + 1) * config.request_timeout_ms + 1.2 * waits_ms
-
-
-# What `kafka_protocol` says of brokers.
-_TERMS: Final = (
-    ("set kafka.security.protocol to PLAINTEXT or SASL_PLAINTEXT", "use http in the URL"),
-    ("does this listener speak TLS? kafka.security.protocol is SSL", "does it speak TLS?"),
-)
-
-
-def _in_registry_terms(text: str) -> str:
-    for theirs, ours in _TERMS:
-        text = text.replace(theirs, ours)
-    return with_prefix(text, PREFIX)

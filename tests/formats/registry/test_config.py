@@ -101,7 +101,7 @@ def test_options_of_tls_under_all_their_names() -> None:
             URL | {"ssl.truststore.location": "/a", "ssl.ca.location": "/a"},
             "'schema.registry.ssl.ca.location' are two names of one option",
         ),
-        (URL | {"ssl.truststore.location": "/a.jks"}, "set schema.registry.ssl.truststore.type to"),
+        (URL | {"ssl.truststore.location": "/a.jks"}, "the type of the trust store to PEM"),
         (URL | {"ssl.truststore.password": PASSWORD}, "PEM has no such password"),
         (URL | {"proxy.host": "p"}, "'schema.registry.proxy.host' is not supported"),
         (URL | {"timeout": "1"}, "set schema.registry.request.timeout.ms"),

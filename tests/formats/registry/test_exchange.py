@@ -13,7 +13,7 @@ import pytest
 
 from kafka_formats.errors import NotFoundError, RegistryError
 from kafka_formats.registry import exchange
-from kafka_formats.registry.config import RegistryConfig
+from kafka_formats.registry.config import REGISTRY, RegistryConfig
 from kafka_formats.registry.exchange import Call, Exchange
 from kafka_protocol.auth.secret import Secret
 from kafka_protocol.client.config.security_options import SecurityOptions
@@ -291,7 +291,7 @@ def test_over_tls(tmp_path: Path) -> None:
 
 def test_a_certificate_of_another_host() -> None:
     with running(server_context(certificate("other"))) as registry:
-        tls = SecurityOptions(truststore_certificates=authority_pem())
+        tls = SecurityOptions(server=REGISTRY, truststore_certificates=authority_pem())
         text = failure(registry.url, tls=tls)
     assert "see schema.registry.ssl.endpoint.identification.algorithm" in text
 
@@ -304,7 +304,7 @@ def test_a_server_without_tls() -> None:
 
 
 def test_files_of_tls_that_cannot_be_used(tmp_path: Path) -> None:
-    tls = SecurityOptions(truststore_location=str(tmp_path / "missing.pem"))
+    tls = SecurityOptions(server=REGISTRY, truststore_location=str(tmp_path / "missing.pem"))
     with running(server_context()) as registry:
         with pytest.raises(
             KafkaConfigError, match=r"'schema\.registry\.ssl\.truststore\.location'"

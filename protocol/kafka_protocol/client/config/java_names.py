@@ -63,7 +63,7 @@ _EXACTLY_ONCE: Final = (
 REFUSED: Final[Mapping[str, str]] = {
     "ssl.truststore.password": f"PEM has no such password; {CONVERT_TRUST_STORE}",
     "ssl.keystore.password": (
-        f"a private key in PEM has its password in kafka.ssl.key.password; {CONVERT_KEY_STORE}"
+        f"a private key in PEM has its password in the option ssl.key.password; {CONVERT_KEY_STORE}"
     ),
     "ssl.engine.factory.class": "Java classes cannot be loaded; name PEM files instead",
     "sasl.login.class": "Java classes cannot be loaded",

@@ -15,7 +15,12 @@ from urllib.parse import urlsplit
 from kafka_protocol.auth.jaas import credentials_of, parse_jaas
 from kafka_protocol.auth.secret import Secret
 from kafka_protocol.client.config.option import names_of, quoted, read_options
-from kafka_protocol.client.config.security_options import MECHANISMS, SecurityOptions
+from kafka_protocol.client.config.security_options import (
+    BROKER,
+    MECHANISMS,
+    SecurityOptions,
+    ServerTerms,
+)
 from kafka_protocol.errors import KafkaConfigError
 
 _log = logging.getLogger(__name__)
@@ -38,32 +43,25 @@ def read_security(options: Mapping[str, str]) -> SecurityOptions:
     return security
 
 
-def read_tls(options: Mapping[str, str], prefix: str) -> SecurityOptions:
+def read_tls(options: Mapping[str, str], server: ServerTerms) -> SecurityOptions:
     """Read and check the `ssl.*` options for a server that is not a broker.
 
-    Their names have `prefix` instead of `kafka.`, also in errors.
+    Their names are without the prefix; errors show it.
 
     Raises:
         KafkaConfigError: A value cannot be used, or two options contradict.
     """
-    try:
-        tls = SecurityOptions(protocol="SSL", **read_options(SecurityOptions, options, prefix))
-        _check_exclusive(tls)
-        _check_client_key(tls)
-    except KafkaConfigError as error:
-        raise KafkaConfigError(with_prefix(str(error), prefix)) from None
+    values = read_options(SecurityOptions, options, server.prefix)
+    tls = SecurityOptions(server=server, protocol="SSL", **values)
+    _check_exclusive(tls)
+    _check_client_key(tls)
     if not tls.endpoint_identification:
         _log.warning(
             "%sssl.endpoint.identification.algorithm is empty: any certificate of a trusted "
             "authority is accepted for any server.",
-            prefix,
+            server.prefix,
         )
     return tls
-
-
-def with_prefix(text: str, prefix: str) -> str:
-    """An error text that names `kafka.ssl.*` options, for options with another prefix."""
-    return text.replace("kafka.ssl.", f"{prefix}ssl.")
 
 
 def _credentials_in(jaas: Secret, mechanism: str | None) -> dict[str, Any]:
@@ -78,12 +76,15 @@ def _credentials_in(jaas: Secret, mechanism: str | None) -> dict[str, Any]:
 def _with_credentials(values: dict[str, Any], credentials: dict[str, Any]) -> dict[str, Any]:
     for name in credentials.keys() & values.keys():
         raise KafkaConfigError(
-            f"Options 'kafka.sasl.jaas.config' and {_quoted(name)} set the same value: keep one"
+            f"Options 'kafka.sasl.jaas.config' and {_quoted(BROKER, name)} set the same value: "
+            "keep one"
         )
     return values | credentials
 
 
-_FIELDS: Final = {declared.name: declared for declared in fields(SecurityOptions)}
+_FIELDS: Final = {
+    declared.name: declared for declared in fields(SecurityOptions) if declared.metadata
+}
 
 # Pairs of which only one may be given.
 _EXCLUSIVE: Final = (
@@ -109,8 +110,8 @@ _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def _quoted(*field_names: str) -> str:
-    return quoted(names_of(_FIELDS[name])[0] for name in field_names)
+def _quoted(server: ServerTerms, *field_names: str) -> str:
+    return quoted((names_of(_FIELDS[name])[0] for name in field_names), server.prefix)
 
 
 def _check_protocol(security: SecurityOptions) -> None:
@@ -121,7 +122,7 @@ def _check_protocol(security: SecurityOptions) -> None:
             is_default = getattr(security, name) == declared.default
             if declared.metadata["name"].startswith(prefix) and not is_default:
                 raise KafkaConfigError(
-                    f"Option {_quoted(name)} is set, and has no effect while "
+                    f"Option {_quoted(BROKER, name)} is set, and has no effect while "
                     f"kafka.security.protocol is {security.protocol}: "
                     f"set that to {'SSL or SASL_SSL' if prefix == 'ssl.' else 'SASL_SSL'}"
                 )
@@ -130,7 +131,9 @@ def _check_protocol(security: SecurityOptions) -> None:
 def _check_exclusive(security: SecurityOptions) -> None:
     for first, second in _EXCLUSIVE:
         if getattr(security, first) is not None and getattr(security, second) is not None:
-            raise KafkaConfigError(f"Options {_quoted(first, second)} exclude each other: keep one")
+            raise KafkaConfigError(
+                f"Options {_quoted(security.server, first, second)} exclude each other: keep one"
+            )
 
 
 def _check_client_key(security: SecurityOptions) -> None:
@@ -139,14 +142,17 @@ def _check_client_key(security: SecurityOptions) -> None:
     if has_key and chain is None:
         raise KafkaConfigError(
             "A private key is given without its certificate: set "
-            f"{_quoted('keystore_certificate_chain')}, too"
+            f"{_quoted(security.server, 'keystore_certificate_chain')}, too"
         )
     if chain is not None and not has_key:
         raise KafkaConfigError(
-            f"A client's certificate is given without its key: set {_quoted('keystore_key')}, too"
+            "A client's certificate is given without its key: set "
+            f"{_quoted(security.server, 'keystore_key')}, too"
         )
     if security.key_password is not None and not (has_key or security.keystore_location):
-        raise KafkaConfigError(f"Option {_quoted('key_password')} is set, and no private key is")
+        raise KafkaConfigError(
+            f"Option {_quoted(security.server, 'key_password')} is set, and no private key is"
+        )
 
 
 def _check_mechanism(security: SecurityOptions) -> None:
@@ -163,7 +169,7 @@ def _check_mechanism(security: SecurityOptions) -> None:
     missing = [name for name in required if getattr(security, name) is None]
     if missing:
         raise KafkaConfigError(
-            f"Options {_quoted(*missing)} must be specified for {security.mechanism} "
+            f"Options {_quoted(BROKER, *missing)} must be specified for {security.mechanism} "
             "(or kafka.sasl.jaas.config with the same values)"
         )
 
@@ -179,7 +185,8 @@ def _check_token_endpoint(security: SecurityOptions) -> None:
     if not is_usable or url.username is not None:
         # Without the value, which may contain a password.
         raise KafkaConfigError(
-            f"Option {_quoted('token_endpoint_url')} must be https://host/path, without a user"
+            f"Option {_quoted(BROKER, 'token_endpoint_url')} must be https://host/path, without a "
+            "user"
         )
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka_protocol.auth.secret import Secret
-from kafka_protocol.client.config.option import boolean, one_of, only, option
+from kafka_protocol.client.config.option import KAFKA, boolean, one_of, only, option
 
 MECHANISMS: Final = (
     *("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"),
@@ -24,12 +24,12 @@ _OLD_TLS_VERSIONS: Final = ("TLSv1", "TLSv1.1")
 CONVERT_TRUST_STORE: Final = (
     "key stores of Java are not read: convert it with `keytool -exportcert -rfc -alias ALIAS "
     "-keystore FILE -file ca.pem` or `openssl pkcs12 -in FILE.p12 -nokeys -out ca.pem`, and set "
-    "kafka.ssl.truststore.type to PEM"
+    "the type of the trust store to PEM"
 )
 CONVERT_KEY_STORE: Final = (
     "key stores of Java are not read: convert it with `keytool -importkeystore -srckeystore FILE "
     "-destkeystore FILE.p12 -deststoretype PKCS12` and `openssl pkcs12 -in FILE.p12 -out key.pem`, "
-    "and set kafka.ssl.keystore.type to PEM"
+    "and set the type of the key store to PEM"
 )
 _JAVA_STORES: Final = (".jks", ".jceks", ".p12", ".pfx", ".pkcs12", ".bcfks")
 
@@ -41,6 +41,27 @@ _KNOWN_HANDLERS: Final = frozenset(
         "OAuthBearerUnsecuredLoginCallbackHandler",
         "IAMClientCallbackHandler",
     }
+)
+
+
+class ServerTerms(NamedTuple):
+    """How errors speak of a server: brokers and schema registries share the code of TLS.
+
+    Attributes:
+        prefix: What stands before the names of its options.
+        without_tls: How to connect to it without TLS.
+        tls_doubt: Whether it speaks TLS; `{protocol}` is the value of `security.protocol`.
+    """
+
+    prefix: str
+    without_tls: str
+    tls_doubt: str
+
+
+BROKER: Final = ServerTerms(
+    KAFKA,
+    "set kafka.security.protocol to PLAINTEXT or SASL_PLAINTEXT",
+    "does this listener speak TLS? kafka.security.protocol is {protocol}",
 )
 
 
@@ -108,6 +129,7 @@ def _token_callback(text: str) -> str:
 class SecurityOptions:
     """The options of TLS and SASL. Each field is one option; its metadata has name and meaning."""
 
+    server: ServerTerms = BROKER
     protocol: str = option(
         "security.protocol",
         one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),

@@ -13,10 +13,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from kafka_protocol.client.config.option import quoted
 from kafka_protocol.client.config.security_options import (
     CONVERT_KEY_STORE,
     CONVERT_TRUST_STORE,
     SecurityOptions,
+    ServerTerms,
 )
 from kafka_protocol.client.network.pem import is_binary, temporary_file, with_line_breaks
 from kafka_protocol.errors import KafkaConfigError, TlsError
@@ -65,7 +67,7 @@ def _context(security: SecurityOptions, _stamps: tuple[_Stamp | None, ...]) -> s
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # verifies certificates and host names
     context.check_hostname = bool(security.endpoint_identification)
     _limit_versions(context, security)
-    _limit_ciphers(context, security.cipher_suites)
+    _limit_ciphers(context, security)
     _load_trusted(context, security)
     _load_own_certificate(context, security)
     return context
@@ -75,13 +77,13 @@ def check_suite(suite: str, security: SecurityOptions, address: Address) -> None
     """Check the suite after the handshake: Python cannot restrict those of TLS 1.3 before.
 
     Raises:
-        TlsError: kafka.ssl.cipher.suites does not list the suite.
+        TlsError: The option ssl.cipher.suites does not list the suite.
     """
     allowed = security.cipher_suites
     if allowed and _TLS_1_3_SUITE.fullmatch(suite) and suite not in allowed:
         raise TlsError(
-            f"{address}: the broker chose the cipher suite {suite}, and kafka.ssl.cipher.suites "
-            "does not list it"
+            f"{address} chose the cipher suite {suite}, and {security.server.prefix}ssl.cipher."
+            "suites does not list it"
         )
 
 
@@ -94,14 +96,15 @@ def _limit_versions(context: ssl.SSLContext, security: SecurityOptions) -> None:
     }
     versions = [_VERSIONS[name] for name in security.enabled_protocols if usable[name]]
     if not versions:
+        names = ("ssl.enabled.protocols", "ssl.protocol", "ssl.cipher.suites")
         raise KafkaConfigError(
-            "Options 'kafka.ssl.enabled.protocols', 'kafka.ssl.protocol' and "
-            "'kafka.ssl.cipher.suites' together leave no version of TLS"
+            f"Options {quoted(names, security.server.prefix)} together leave no version of TLS"
         )
     context.minimum_version, context.maximum_version = min(versions), max(versions)
 
 
-def _limit_ciphers(context: ssl.SSLContext, suites: tuple[str, ...]) -> None:
+def _limit_ciphers(context: ssl.SSLContext, security: SecurityOptions) -> None:
+    suites = security.cipher_suites
     older = [_openssl_name(suite) for suite in suites if not _TLS_1_3_SUITE.fullmatch(suite)]
     if not older:
         return
@@ -109,8 +112,8 @@ def _limit_ciphers(context: ssl.SSLContext, suites: tuple[str, ...]) -> None:
         context.set_ciphers(":".join(older))
     except ssl.SSLError:
         raise KafkaConfigError(
-            f"Option 'kafka.ssl.cipher.suites' has the value {','.join(suites)!r}: OpenSSL "
-            "does not know any of them"
+            f"Option '{security.server.prefix}ssl.cipher.suites' has the value "
+            f"{','.join(suites)!r}: OpenSSL does not know any of them"
         ) from None
 
 
@@ -136,12 +139,14 @@ def _load_trusted(context: ssl.SSLContext, security: SecurityOptions) -> None:
         try:
             context.load_verify_locations(cadata=with_line_breaks(text))
         except (ssl.SSLError, TypeError) as error:  # TypeError: it is not ASCII
-            raise _unusable("ssl.truststore.certificates", "it holds no certificate") from error
+            raise _unusable(
+                security, "ssl.truststore.certificates", "it holds no certificate"
+            ) from error
     elif location is not None:
-        _load_authorities(context, location)
+        _load_authorities(context, location, security)
 
 
-def _load_authorities(context: ssl.SSLContext, location: str) -> None:
+def _load_authorities(context: ssl.SSLContext, location: str, security: SecurityOptions) -> None:
     """Trust the authorities in a PEM file, or in a folder made by `openssl rehash`."""
     option = "ssl.truststore.location"
     try:
@@ -149,12 +154,12 @@ def _load_authorities(context: ssl.SSLContext, location: str) -> None:
             context.load_verify_locations(capath=location)
             return
         if is_binary(location):
-            raise _unusable(option, f"{location} is not PEM; {CONVERT_TRUST_STORE}")
+            raise _unusable(security, option, f"{location} is not PEM; {CONVERT_TRUST_STORE}")
         context.load_verify_locations(cafile=location)
     except ssl.SSLError as error:
-        raise _unusable(option, f"{location} holds no certificate in PEM") from error
+        raise _unusable(security, option, f"{location} holds no certificate in PEM") from error
     except OSError as error:
-        raise _unusable(option, f"{location}: {error.strerror or error}") from error
+        raise _unusable(security, option, f"{location}: {error.strerror or error}") from error
 
 
 def _load_own_certificate(context: ssl.SSLContext, security: SecurityOptions) -> None:
@@ -166,7 +171,7 @@ def _load_own_certificate(context: ssl.SSLContext, security: SecurityOptions) ->
         ("ssl.key.location", security.key_location),
     ):
         if file is not None:
-            _check_key_file(option, file)
+            _check_key_file(option, file, security)
     with ExitStack() as files:
         try:
             if security.keystore_certificate_chain is not None:
@@ -176,21 +181,22 @@ def _load_own_certificate(context: ssl.SSLContext, security: SecurityOptions) ->
             if security.keystore_key is not None:
                 key_file = files.enter_context(temporary_file(security.keystore_key.reveal()))
         except OSError as error:
+            names = ("ssl.keystore.key", "ssl.keystore.certificate.chain")
             raise KafkaConfigError(
-                "Options 'kafka.ssl.keystore.key' and 'kafka.ssl.keystore.certificate.chain' need "
-                f"a folder for temporary files: {error.strerror or error}"
+                f"Options {quoted(names, security.server.prefix)} need a folder for temporary "
+                f"files: {error.strerror or error}"
             ) from None
         if chain_file is not None:
             _load_chain(context, chain_file, key_file, security)
 
 
-def _check_key_file(option: str, file: str) -> None:
+def _check_key_file(option: str, file: str, security: SecurityOptions) -> None:
     try:
         is_foreign = is_binary(file)
     except OSError as error:
-        raise _unusable(option, f"{file}: {error.strerror or error}") from error
+        raise _unusable(security, option, f"{file}: {error.strerror or error}") from error
     if is_foreign:
-        raise _unusable(option, f"{file} is not PEM; {CONVERT_KEY_STORE}")
+        raise _unusable(security, option, f"{file} is not PEM; {CONVERT_KEY_STORE}")
 
 
 def _load_chain(
@@ -199,7 +205,9 @@ def _load_chain(
     def password() -> str:
         # Without this OpenSSL would prompt for the password on the terminal.
         if security.key_password is None:
-            raise KafkaConfigError("The private key is encrypted: set kafka.ssl.key.password")
+            raise KafkaConfigError(
+                f"The private key is encrypted: set {security.server.prefix}ssl.key.password"
+            )
         return security.key_password.reveal()
 
     try:
@@ -215,33 +223,34 @@ def _chain_error(error: ssl.SSLError, security: SecurityOptions) -> str:
     if error.reason == "KEY_VALUES_MISMATCH":
         return "the private key does not belong to the certificate"
     if security.key_password is not None:
-        return "kafka.ssl.key.password is not the password of the private key, or it is not PEM"
+        return (
+            f"{security.server.prefix}ssl.key.password is not the password of the private key, or "
+            "it is not PEM"
+        )
     return "no private key with its certificate in PEM"
 
 
-def _unusable(option: str, reason: str) -> KafkaConfigError:
-    return KafkaConfigError(f"Option 'kafka.{option}' cannot be used: {reason}")
+def _unusable(security: SecurityOptions, option: str, reason: str) -> KafkaConfigError:
+    return KafkaConfigError(f"Option '{security.server.prefix}{option}' cannot be used: {reason}")
 
 
+# The fields of ServerTerms are in braces.
 _SET_CLIENT_CERTIFICATE: Final = (
-    "set kafka.ssl.keystore.location (or .key and .certificate.chain) to one of an authority that "
-    "it trusts"
+    "set {prefix}ssl.keystore.location (or .key and .certificate.chain) to one of an authority "
+    "that it trusts"
 )
 _NO_COMMON_VERSION: Final = (
     "it speaks no version of TLS that is enabled here (at least 1.2); see "
-    "kafka.ssl.enabled.protocols and kafka.ssl.protocol"
+    "{prefix}ssl.enabled.protocols and {prefix}ssl.protocol"
 )
-_NO_TLS: Final = (
-    "it does not speak TLS; check the port, or set kafka.security.protocol to PLAINTEXT or "
-    "SASL_PLAINTEXT"
-)
+_NO_TLS: Final = "it does not speak TLS; check the port, or {without_tls}"
 _UNTRUSTED: Final = (
-    "its certificate is of an authority that is not trusted here; set kafka.ssl.truststore."
+    "its certificate is of an authority that is not trusted here; set {prefix}ssl.truststore."
     "location (or .certificates) to the authority's certificate"
 )
 _OTHER_HOST: Final = (
     "its certificate is not for that host; connect by a name that is in it, or see "
-    "kafka.ssl.endpoint.identification.algorithm"
+    "{prefix}ssl.endpoint.identification.algorithm"
 )
 # OpenSSL's verify codes (X509_V_ERR_*).
 _VERIFICATION: Final = {
@@ -253,7 +262,7 @@ _VERIFICATION: Final = {
 # The alerts, without "..._ALERT_", with which the peer may refuse the client's certificate.
 _REFUSALS: Final = {
     "HANDSHAKE_FAILURE": (
-        "the two share no cipher suite (kafka.ssl.cipher.suites), or it needs a client's "
+        "the two share no cipher suite ({prefix}ssl.cipher.suites), or it needs a client's "
         f"certificate: {_SET_CLIENT_CERTIFICATE}"
     ),
     "CERTIFICATE_REQUIRED": f"it needs a client's certificate: {_SET_CLIENT_CERTIFICATE}",
@@ -272,13 +281,17 @@ _REASONS: Final = {
 }
 
 
-def tls_error(error: ssl.SSLError, address: Address) -> TlsError:
+def tls_error(error: ssl.SSLError, address: Address, server: ServerTerms) -> TlsError:
     """Make an error whose text names the host and the option to check."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        reason = _VERIFICATION.get(error.verify_code, error.verify_message)
-        return TlsError(f"{address} cannot be trusted: {reason}")
-    code = (getattr(error, "reason", None) or str(error)).rpartition("ALERT_")[2]
-    return TlsError(f"{address}: no TLS connection: {_REASONS.get(code, code)}")
+        known, own = _VERIFICATION.get(error.verify_code), error.verify_message
+        begin = f"{address} cannot be trusted"
+    else:
+        own = (getattr(error, "reason", None) or str(error)).rpartition("ALERT_")[2]
+        known, begin = _REASONS.get(own), f"{address}: no TLS connection"
+    if known is not None:
+        own = known.format(prefix=server.prefix, without_tls=server.without_tls)
+    return TlsError(f"{begin}: {own}")
 
 
 # With TLS 1.3 they come after the handshake.
@@ -287,9 +300,9 @@ _CERTIFICATE_ALERTS: Final = frozenset(
 )
 
 
-def certificate_refusal(error: OSError, address: Address) -> TlsError | None:
+def certificate_refusal(error: OSError, address: Address, server: ServerTerms) -> TlsError | None:
     """The error for a refusal of the client's certificate; None for another error."""
     if not isinstance(error, ssl.SSLError):
         return None
     code = (error.reason or "").rpartition("ALERT_")[2]
-    return tls_error(error, address) if code in _CERTIFICATE_ALERTS else None
+    return tls_error(error, address, server) if code in _CERTIFICATE_ALERTS else None

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import socket
 import ssl
+from functools import partial
 from typing import Final
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address
-from kafka_protocol.client.config.security_options import SecurityOptions
+from kafka_protocol.client.config.security_options import SecurityOptions, ServerTerms
 from kafka_protocol.client.network.tls import (
     certificate_refusal,
     check_suite,
@@ -49,15 +50,15 @@ def start_tls(
     except KafkaError:
         encrypted.close()
         raise
-    return Transport(encrypted, address, _explain, _MAX_READ_BYTES)
+    return Transport(encrypted, address, partial(_explain, security.server), _MAX_READ_BYTES)
 
 
-def _explain(error: OSError, address: Address) -> KafkaError:
+def _explain(server: ServerTerms, error: OSError, address: Address) -> KafkaError:
     if isinstance(error, _RESETS):
         return ClosedByPeerError(f"{address} reset the connection")
     # With TLS 1.3 a broker refuses the client's certificate only after the handshake. All other
     # errors at that point are retriable, like those of a broken connection.
-    return certificate_refusal(error, address) or tcp_error(error, address)
+    return certificate_refusal(error, address, server) or tcp_error(error, address)
 
 
 def handshake(
@@ -66,23 +67,22 @@ def handshake(
     """The socket with TLS. The caller closes it if this fails; raises as `start_tls`."""
     context = client_context(security)
     waited_ms = deadline.remaining_ms
+    tls_doubt = security.server.tls_doubt.format(protocol=security.protocol)
     try:
         sock.settimeout(max(0.001, waited_ms / 1000))
         # Certificates name hosts without the final dot, and IP addresses without a zone.
         return context.wrap_socket(sock, server_hostname=address.host.rstrip(".").split("%")[0])
     except TimeoutError:
         raise KafkaTimeoutError(
-            f"{address}: the TLS handshake did not end within {waited_ms:.0f} ms; does this "
-            f"listener speak TLS? kafka.security.protocol is {security.protocol}"
+            f"{address}: the TLS handshake did not end within {waited_ms:.0f} ms; {tls_doubt}"
         ) from None
     except _RESETS as error:
         # Retriable: a broker that is going down does the same.
         raise ClosedByPeerError(
-            f"{address} closed the connection in the TLS handshake; does this listener speak TLS? "
-            f"kafka.security.protocol is {security.protocol}"
+            f"{address} closed the connection in the TLS handshake; {tls_doubt}"
         ) from error
     except ssl.SSLError as error:
-        raise tls_error(error, address) from error
+        raise tls_error(error, address, security.server) from error
     except OSError as error:
         raise BrokerConnectionError(
             f"{address}: the TLS handshake broke: {error.strerror or error}"

@@ -14,8 +14,8 @@ from kafka_protocol.auth.secret import Secret
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.config.java_names import REFUSED, WITHOUT_EFFECT
 from kafka_protocol.client.config.option import declared_in
-from kafka_protocol.client.config.security_checks import read_security, read_tls, with_prefix
-from kafka_protocol.client.config.security_options import SecurityOptions
+from kafka_protocol.client.config.security_checks import read_security, read_tls
+from kafka_protocol.client.config.security_options import SecurityOptions, ServerTerms
 from kafka_protocol.errors import KafkaConfigError
 from tests.secret_check import PASSWORD
 
@@ -238,9 +238,12 @@ def test_any_options_raise_only_config_errors(options: dict[str, str]) -> None:
         assert str(error)
 
 
+REGISTRY = ServerTerms("registry.", "use http", "does it speak TLS?")
+
+
 def test_tls_of_a_server_that_is_no_broker() -> None:
-    tls = read_tls({"ssl.ca.location": "/ca.pem"}, "registry.")
-    assert tls == SecurityOptions(protocol="SSL", truststore_location="/ca.pem")
+    tls = read_tls({"ssl.ca.location": "/ca.pem"}, REGISTRY)
+    assert tls == SecurityOptions(server=REGISTRY, protocol="SSL", truststore_location="/ca.pem")
 
 
 @pytest.mark.parametrize(
@@ -248,7 +251,7 @@ def test_tls_of_a_server_that_is_no_broker() -> None:
     [
         (
             {"ssl.ca.location": "/a.jks"},
-            "^Option 'registry.ssl.ca.location' has .* registry.ssl.tr",
+            "^Option 'registry.ssl.ca.location' has .* the type of the trust store to PEM$",
         ),
         ({"ssl.ca.location": "/a", "ssl.ca.pem": "P"}, "^Options 'registry.ssl.truststore.loc.*'"),
         (KEY, "set 'registry.ssl.keystore.certificate.chain', too$"),
@@ -259,15 +262,10 @@ def test_errors_in_tls_of_another_server_show_its_prefix(
     options: dict[str, str], reason: str
 ) -> None:
     with pytest.raises(KafkaConfigError, match=reason) as caught:
-        read_tls(options, "registry.")
+        read_tls(options, REGISTRY)
     assert "kafka." not in str(caught.value)
 
 
 def test_tls_without_host_names_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    read_tls({"ssl.endpoint.identification.algorithm": ""}, "registry.")
+    read_tls({"ssl.endpoint.identification.algorithm": ""}, REGISTRY)
     assert "registry.ssl.endpoint.identification.algorithm is empty" in caplog.text
-
-
-def test_only_names_of_tls_get_another_prefix() -> None:
-    text = "kafka.ssl.protocol and kafka.sasl.mechanism"
-    assert with_prefix(text, "registry.") == "registry.ssl.protocol and kafka.sasl.mechanism"
