@@ -8,8 +8,8 @@ collected here and never shown, because passwords are among them; `kafka_protoco
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final, TypedDict
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final
 
 from kafka_formats.options.formats import FormatOptions, parse_formats
 from kafka_formats.options.option import Option, Use
@@ -85,7 +85,7 @@ def parse_batch_options(options: Mapping[str, str]) -> BatchReadOptions:
     starting = _bounded(_START, _first_given(_START_OPTIONS, given, FROM_EARLIEST))
     ending = _bounded(_END, _first_given(_END_OPTIONS, given, TO_LATEST))
     return BatchReadOptions(
-        **_read_options(given, Use.BATCH_READ, starting, ending),
+        **_fields_of(_read_options(given, Use.BATCH_READ, starting, ending)),
         ending=ending,
         push_down_predicate=Table.PUSH_DOWN_PREDICATE.value_in(given),
     )
@@ -114,14 +114,18 @@ def parse_stream_options(options: Mapping[str, str]) -> StreamReadOptions:
     commit_to_group = Table.COMMIT_OFFSETS_TO_GROUP.value_in(given)
     needs_group = commit_to_group or needs_group_offsets(starting)
     # The client's configuration has no such option.
-    group_id = read["kafka"].pop("group.id", None) if needs_group else None
+    kafka = dict(read.kafka)
+    group_id = kafka.pop("group.id", None) if needs_group else None
     if needs_group and not group_id:
         option = Table.COMMIT_OFFSETS_TO_GROUP if commit_to_group else Table.STARTING_OFFSETS
         raise KafkaConfigError(
             f"Option '{option.name}' needs a consumer group: set kafka.group.id to its name."
         )
     return StreamReadOptions(
-        **read, limits=limits, group_id=group_id, commit_to_group=commit_to_group
+        **_fields_of(replace(read, kafka=kafka)),
+        limits=limits,
+        group_id=group_id,
+        commit_to_group=commit_to_group,
     )
 
 
@@ -131,27 +135,10 @@ _NOT_IN_STREAMS: Final = {
 }
 
 
-class _ReadFields(TypedDict):
-    """The fields of ReadOptions."""
-
-    strategy: Strategy
-    starting: Position
-    fail_on_no_match: bool
-    parts: Parts
-    include_headers: bool
-    fail_on_data_loss: bool
-    poll_timeout_ms: int
-    planning_attempts: int
-    planning_interval_ms: int
-    partitions_ttl_ms: int | None
-    formats: FormatOptions | None
-    ignored: tuple[str, ...]
-    kafka: dict[str, str]
-
-
 def _read_options(
     given: Mapping[str, str], use: Use, starting: Position, ending: Position = TO_LATEST
-) -> _ReadFields:
+) -> ReadOptions:
+    """What batches and streams have in common."""
     strategy = _strategy_in(given)
     parts = Parts(
         Table.MIN_PARTITIONS.value_if_in(given),
@@ -160,7 +147,7 @@ def _read_options(
     )
     kafka = client_options(given, use)
     check_limits(starting, ending)
-    return _ReadFields(
+    return ReadOptions(
         strategy=strategy,
         starting=starting,
         fail_on_no_match=Table.STARTING_STRATEGY.value_in(given),
@@ -175,6 +162,10 @@ def _read_options(
         ignored=tuple(name for name in IGNORED[use] if name.lower() in given),
         kafka=kafka,
     )
+
+
+def _fields_of(read: ReadOptions) -> dict[str, Any]:
+    return {each.name: getattr(read, each.name) for each in fields(ReadOptions)}
 
 
 # The first given option counts; the others are not even parsed.
