@@ -124,11 +124,11 @@ test-conformance: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-d
 
 test-oldest: .venv-spark-$(OLDEST_SPARK)/.installed $(VENV)/.installed-dev
 	@$(call PART,$@) .venv-spark-$(OLDEST_SPARK)/bin/python -m pytest $(SPARK_TESTS) \
-		$(call SELECT,core and not slow,(core or spark or not integration) and not newest)
+		$(call SELECT,core and not slow,(core or (spark or not integration) and not slow) and not newest)
 
 # 4.1 has the interfaces of 4.0, and 4.2, where conformance runs, those of the newest.
 $(OTHER_SPARKS:%=test-spark-%): test-spark-%: .venv-spark-%/.installed $(VENV)/.installed-dev
-	@$(call PART,$@) .venv-spark-$*/bin/python -m pytest $(SPARK_TESTS) -m "core and not newest"
+	@$(call PART,$@) .venv-spark-$*/bin/python -m pytest $(SPARK_TESTS) -m "core and not newest and not slow"
 
 test-sail: .venv-sail/.installed
 	@$(call PART,$@) .venv-sail/bin/python -m pytest tests/integration/sail \

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -69,6 +70,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, datetime) and value.tzinfo is not None:
         # As PySpark shows timestamps.
         return value.astimezone().replace(tzinfo=None)
+    if isinstance(value, Decimal):
+        # Spark shows -0.00000078 as -7.80E-7.
+        return value.normalize()
     return bytes(value) if isinstance(value, bytearray) else value
 
 

@@ -22,7 +22,7 @@ from tests.jobs.copy_exactly_once import TRANSACTION_TIMEOUT_MS
 from tests.jobs.pausing_sink import PAUSE_AT, PAUSE_FOLDER, PAUSED, PAUSES
 from tests.stream_driver import Driver
 from tests.stream_records import Journal
-from tests.tiers import MANY
+from tests.tiers import MANY, ONE
 from tests.witness import values_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -69,7 +69,7 @@ def chosen(chance: random.Random, count: int) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "kills", [pytest.param(1, marks=pytest.mark.slow), pytest.param(32, marks=MANY)]
+    "kills", [pytest.param(1, marks=ONE), pytest.param(12, marks=MANY)]
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="the processes of a driver are found in /proc")
 @pytest.mark.timeout(1800)

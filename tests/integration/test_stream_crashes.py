@@ -23,7 +23,7 @@ from tests.integration.conftest import MakeTopic
 from tests.stream_driver import Driver
 from tests.stream_folder import LOGS, Log, StreamFolder
 from tests.stream_records import Journal, Offsets, expect_each_once
-from tests.tiers import MANY
+from tests.tiers import MANY, ONE
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -159,8 +159,8 @@ def chosen_moments(chance: random.Random, count: int) -> list[str]:
 @pytest.mark.parametrize(
     ("started", "kills"),
     [
-        pytest.param("latest", 1, marks=pytest.mark.slow),
-        *(pytest.param(start, 20, marks=MANY) for start in STARTS),
+        pytest.param("latest", 1, marks=ONE),
+        *(pytest.param(start, 8, marks=MANY) for start in STARTS),
     ],
     indirect=["started"],
 )

@@ -20,7 +20,7 @@ from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline
 from tests.integration.clients import connect, soon
 from tests.stream_records import Journal, expect_same
-from tests.tiers import MANY
+from tests.tiers import MANY, ONE
 from tests.witness import values_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -73,7 +73,7 @@ def last_batch(query: StreamingQuery) -> int:
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
-    "deaths", [pytest.param(1, marks=pytest.mark.slow), pytest.param(15, marks=MANY)]
+    "deaths", [pytest.param(1, marks=ONE), pytest.param(6, marks=MANY)]
 )
 def test_fault_19_42_and_49_brokers_die_under_copies(
     spark: SparkSession, three_brokers: KafkaCluster, source: str, tmp_path: Path, deaths: int
