@@ -1,6 +1,6 @@
-"""failOnDataLoss: the only module that decides about a loss, and what is left to read then.
+"""failOnDataLoss: whether a loss fails a read, and what is left to read if it does not.
 
-Other modules find losses and build the errors; none of them logs one.
+Decided here only. Other modules find losses and build the errors; none of them logs one.
 """
 
 from __future__ import annotations

@@ -301,7 +301,7 @@ def _outside(tp: TopicPartition, offset: int, log: LogBounds) -> CheckpointError
 
 def _copy(folder: Path) -> Path:
     """Copy the checkpoint to a folder beside it that is new."""
-    now = datetime.now(timezone.utc)
+    now = datetime.fromtimestamp(now_ms() / 1_000, timezone.utc)
     copy = folder.with_name(f"{folder.name}.before-rewind-{now:%Y%m%dT%H%M%S.%fZ}")
     shutil.copytree(folder, copy, symlinks=True)
     return copy

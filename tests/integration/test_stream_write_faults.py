@@ -72,9 +72,7 @@ def last_batch(query: StreamingQuery) -> int:
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(
-    "deaths", [pytest.param(1, marks=ONE), pytest.param(6, marks=MANY)]
-)
+@pytest.mark.parametrize("deaths", [pytest.param(1, marks=ONE), pytest.param(6, marks=MANY)])
 def test_fault_19_42_and_49_brokers_die_under_copies(
     spark: SparkSession, three_brokers: KafkaCluster, source: str, tmp_path: Path, deaths: int
 ) -> None:
