@@ -26,7 +26,7 @@ from kafka_formats.registry.glue_config import GlueConfig
 from kafka_protocol import errors, messages
 from kafka_protocol.api_keys import ApiKey
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.client.config.option import names_of
+from kafka_protocol.client.config.option import options_of
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.client.producer import transactions
 from kafka_protocol.errors import ADVICE, ErrorCode, KafkaError
@@ -123,14 +123,14 @@ _REQUIRED = {"bootstrap.servers", "url"}
 def _client_rows(
     table: type[ClientConfig | SecurityOptions | RegistryConfig | GlueConfig], prefix: str
 ) -> list[str]:
+    defaults = {field.name: field.default for field in fields(table)}
     return [
         _row(
-            ", ".join(f"`{prefix}{name}`" for name in names_of(field)),
-            _shown(field.default) if _REQUIRED.isdisjoint(names_of(field)) else "required",
-            field.metadata["doc"],
+            ", ".join(f"`{prefix}{name}`" for name in option.names),
+            _shown(defaults[field]) if _REQUIRED.isdisjoint(option.names) else "required",
+            option.doc,
         )
-        for field in fields(table)
-        if field.metadata
+        for field, option in options_of(table).items()
     ]
 
 

@@ -15,10 +15,10 @@ from kafka_formats.options.formats import (
     PayloadOptions,
     WriteFormatOptions,
 )
-from kafka_formats.options.option import Option
 from kafka_formats.options.settings import Format, Framing, Mode
 from kafka_formats.options.table import AUTO_REGISTER, MODE, REGISTRY_PREFIX
 from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.option import Option
 from kafka_spark_source.options.names import by_key
 
 COLUMN: Final = "value"

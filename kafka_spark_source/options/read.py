@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 from kafka_formats.options.formats import FormatOptions, parse_formats
-from kafka_formats.options.option import Option, Use
+from kafka_formats.options.option import Use
 from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.option import Option
 from kafka_spark_source.options.names import IGNORED, by_key, check_names, client_options
 from kafka_spark_source.options.table import Table
 from kafka_spark_source.planning.batch import Parts

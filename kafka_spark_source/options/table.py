@@ -16,13 +16,13 @@ from kafka_formats.options.option import (
     READ,
     STREAM,
     WRITE,
-    Option,
     parse_boolean,
     parse_choice,
     parse_text,
 )
 from kafka_formats.options.table import PAYLOAD_OPTIONS
 from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.option import Option
 from kafka_protocol.partitioners import (
     STICKY,
     Partitioner,

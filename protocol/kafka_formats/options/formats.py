@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from kafka_formats.options.option import Option, Use
+from kafka_formats.options.option import Use
 from kafka_formats.options.settings import (
     ERROR_COLUMN,
     RAW_COLUMNS,
@@ -29,6 +29,7 @@ from kafka_formats.options.table import (
 )
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.nearest_name import did_you_mean
+from kafka_protocol.option import Option
 
 # Their payloads name their fields, so that a type says all.
 _NEED_NO_SCHEMA: Final = frozenset({Format.JSON})

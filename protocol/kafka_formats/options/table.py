@@ -11,13 +11,13 @@ from kafka_formats.options.option import (
     ALL,
     READ,
     WRITE,
-    Option,
     parse_boolean,
     parse_choice,
     parse_text,
 )
 from kafka_formats.options.settings import Format, Framing, Mode, SubjectNameStrategy
 from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.option import Option
 
 E = TypeVar("E", bound=Enum)
 

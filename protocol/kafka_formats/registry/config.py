@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kafka_formats.registry.urls import Url, parse_url
@@ -22,6 +22,7 @@ from kafka_protocol.client.config.option import (
     integer,
     one_of,
     option,
+    options_of,
     quoted,
     read_options,
 )
@@ -312,10 +313,8 @@ def _warn(config: RegistryConfig) -> None:
         _log.warning("A URL of schema.registry.* is http: the credentials are sent unencrypted.")
 
 
-_NAMES: Final = {
-    field.name: field.metadata["name"] for field in fields(RegistryConfig) if field.metadata
-}
+_OPTIONS: Final = options_of(RegistryConfig)
 
 
 def _named(*field_names: str) -> str:
-    return quoted([_NAMES[name] for name in field_names], PREFIX)
+    return quoted([_OPTIONS[name].name for name in field_names], PREFIX)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_formats.options.option import Option
+from kafka_protocol.option import Option
 from kafka_spark_source.options.table import OPTIONS, Table
 from tests.config_error import config_error
 

@@ -1,19 +1,24 @@
-"""Declares an option, and reads its value from text. No I/O.
+"""Declares the options of a client, and reads their values from texts. No I/O.
 
-An option is a field of a frozen dataclass; its metadata holds Kafka's name, the parser and the
-description. The options themselves are in `client` and `security_options`.
+A table is a frozen dataclass whose fields hold an option in their metadata. The options themselves
+are in `client` and `security_options`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import Field, field, fields
+from dataclasses import field, fields
+from functools import partial
 from typing import Any, Final
 
 from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.option import Option
 
 KAFKA: Final = "kafka."
+
+# The key in the metadata of a field.
+_OPTION: Final = "option"
 
 
 def option(
@@ -29,19 +34,18 @@ def option(
         doc: The description, for docs/options.md.
         aliases: The names in other clients.
     """
-    metadata = {"name": name, "parse": parse, "doc": doc, "aliases": aliases}
-    return field(default=default, metadata=metadata)
+    declared = Option(name, partial(_parse, parse), doc=doc, aliases=aliases)
+    return field(default=default, metadata={_OPTION: declared})
 
 
-def names_of(declared: Field[Any]) -> tuple[str, ...]:
-    """All names of an option, Kafka's first."""
-    return (declared.metadata["name"], *declared.metadata["aliases"])
+def options_of(table: type[Any]) -> dict[str, Option[Any]]:
+    """The options of a table by the name of their field, in order."""
+    return {each.name: each.metadata[_OPTION] for each in fields(table) if _OPTION in each.metadata}
 
 
-def declared_in(table: type[Any]) -> dict[str, Field[Any]]:
-    """The options of a table by name, including aliases."""
-    options = [declared for declared in fields(table) if declared.metadata]
-    return {name: declared for declared in options for name in names_of(declared)}
+def declared_in(table: type[Any]) -> dict[str, str]:
+    """The field of each option of a table by the option's name, including aliases."""
+    return {name: of for of, declared in options_of(table).items() for name in declared.names}
 
 
 def read_options(
@@ -54,22 +58,21 @@ def read_options(
     Raises:
         KafkaConfigError: A value cannot be used, or an option is given under two names.
     """
-    known = declared_in(table)
+    declared, options_by_field = declared_in(table), options_of(table)
     given: dict[str, str] = {}
     values: dict[str, Any] = {}
     for name, text in options.items():
-        declared = known[name]
-        if declared.name in given:
+        to = declared[name]
+        if to in given:
             raise KafkaConfigError(
-                f"Options {quoted([given[declared.name], name], prefix)} are two names of one "
-                "option: keep one"
+                f"Options {quoted([given[to], name], prefix)} are two names of one option: keep one"
             )
-        given[declared.name] = name
-        values[declared.name] = _parse(prefix + name, text, declared.metadata["parse"])
+        given[to] = name
+        values[to] = options_by_field[to].parse(prefix + name, text)
     return values
 
 
-def _parse(name: str, text: str, parse: Callable[[str], Any]) -> Any:
+def _parse(parse: Callable[[str], Any], name: str, text: str) -> Any:
     try:
         return parse(text)
     except ValueError as error:

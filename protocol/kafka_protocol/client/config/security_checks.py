@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from kafka_protocol.auth.jaas import credentials_of, parse_jaas
 from kafka_protocol.auth.secret import Secret
-from kafka_protocol.client.config.option import names_of, quoted, read_options
+from kafka_protocol.client.config.option import options_of, quoted, read_options
 from kafka_protocol.client.config.security_options import (
     BROKER,
     MECHANISMS,
@@ -82,9 +81,8 @@ def _with_credentials(values: dict[str, Any], credentials: dict[str, Any]) -> di
     return values | credentials
 
 
-_FIELDS: Final = {
-    declared.name: declared for declared in fields(SecurityOptions) if declared.metadata
-}
+_OPTIONS: Final = options_of(SecurityOptions)
+_DEFAULTS: Final = SecurityOptions()
 
 # Pairs of which only one may be given.
 _EXCLUSIVE: Final = (
@@ -111,16 +109,16 @@ _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def _quoted(server: ServerTerms, *field_names: str) -> str:
-    return quoted((names_of(_FIELDS[name])[0] for name in field_names), server.prefix)
+    return quoted((_OPTIONS[name].name for name in field_names), server.prefix)
 
 
 def _check_protocol(security: SecurityOptions) -> None:
     """Refuse options without effect: a user who sets a trust store expects that it is used."""
     used = {"ssl.": security.uses_tls, "sasl.": security.uses_sasl}
     for prefix in (prefix for prefix, is_used in used.items() if not is_used):
-        for name, declared in _FIELDS.items():
-            is_default = getattr(security, name) == declared.default
-            if declared.metadata["name"].startswith(prefix) and not is_default:
+        for name, declared in _OPTIONS.items():
+            is_default = getattr(security, name) == getattr(_DEFAULTS, name)
+            if declared.name.startswith(prefix) and not is_default:
                 raise KafkaConfigError(
                     f"Option {_quoted(BROKER, name)} is set, and has no effect while "
                     f"kafka.security.protocol is {security.protocol}: "

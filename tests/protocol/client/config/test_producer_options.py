@@ -42,7 +42,7 @@ def config_of(options: Mapping[str, str]) -> ClientConfig:
 
 
 def value_of(name: str, options: Mapping[str, str]) -> object:
-    return getattr(config_of(options), declared_in(ClientConfig)[name].name)
+    return getattr(config_of(options), declared_in(ClientConfig)[name])
 
 
 def test_defaults_that_differ_from_java() -> None:
