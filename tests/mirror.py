@@ -35,6 +35,7 @@ TESTED_BY: Final = {
     "kafka_spark_source/options/names.py": "tests/spark/options/test_read.py",
     "kafka_spark_source/prometheus.py": "tests/test_public_paths.py",
     "kafka_spark_source/reading/batch_reader.py": "tests/spark/test_source.py",
+    "kafka_spark_source/reading/input_partition.py": "tests/spark/test_worker.py",
     f"{_STREAMING}/observed_logs.py": "tests/spark/streaming/test_micro_batches_loss.py",
     f"{_STREAMING}/reader_4?.py": "tests/spark/streaming/test_stream_reader.py",
     f"{_TESTING}/cluster.py": "tests/integration/test_broker_lifecycle.py",
