@@ -14,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
-from kafka_formats.registry import glue
 from kafka_formats.registry.cache import cache_of
 from tests import poison
 from tests.class_archives import use_class_archives
@@ -86,5 +85,4 @@ def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     yield
-    glue._connected.cache_clear()
     cache_of.cache_clear()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -117,8 +118,14 @@ def mirrored_tests(module: str) -> list[str]:
         return []
     inner = Path(module).relative_to(package)
     folder = ROOT / MIRRORS[package] / inner.parent
-    found = [*folder.glob(f"test_{inner.stem}.py"), *folder.glob(f"test_{inner.stem}_*.py")]
-    return sorted(path.relative_to(ROOT).as_posix() for path in found)
+    name = f"test_{inner.stem}"
+    found = [each for each in _tests_in(folder) if f"{each.stem}_".startswith(f"{name}_")]
+    return [path.relative_to(ROOT).as_posix() for path in found]
+
+
+@cache
+def _tests_in(folder: Path) -> list[Path]:
+    return sorted(folder.glob("test_*.py"))
 
 
 def row_of(module: str) -> str | None:

@@ -1,7 +1,8 @@
 """Runs Python in its own process, with a deadline, for Spark sessions that need their own JVM.
 
 Leftover processes are found by their session id, which all descendants share. The process group
-would not do: Spark gives its Python workers another one.
+would not do: Spark gives its Python workers another one. A process ends with the one that started
+it, also if that is killed: the kernel sends it SIGKILL (prctl(2), PR_SET_PDEATHSIG).
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 import pyspark
 
@@ -32,25 +34,49 @@ def run_module(folder: Path, module: str, *arguments: str) -> Any:
 
 def run_command(folder: Path, command: list[str], **environment: str) -> str:
     """Run a command in a folder, and return what it printed."""
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        env=os.environ | ENVIRONMENT | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
+    pipe = subprocess.PIPE
+    with start(command, folder, environment, stdout=pipe, stderr=pipe) as process:
         try:
             out, errors = process.communicate(timeout=LIMIT_SECONDS)
         except subprocess.TimeoutExpired:
-            _kill(processes_of(process.pid))
+            kill(processes_of(process.pid))
             out, errors = process.communicate()
             raise AssertionError(f"{command} took too long:\n{out}{errors}") from None
     assert process.returncode == 0, out + errors
     _expect_nothing_of(process.pid)
     return out
 
+
+def start(
+    command: list[str],
+    folder: Path,
+    environment: Mapping[str, str] = {},
+    *,
+    stdout: IO[str] | int,
+    stderr: IO[str] | int = subprocess.STDOUT,
+) -> subprocess.Popen[str]:
+    """Start a command in a session of its own, which ends when the thread that calls this ends."""
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _MORTAL, str(os.getpid()), *command],
+        cwd=folder,
+        env={**os.environ, **ENVIRONMENT, **environment},
+        stdout=stdout,
+        stderr=stderr,
+        text=True,
+        start_new_session=True,
+    )
+
+
+# The wish survives `exec`. A parent that has ended before is another one by now.
+_MORTAL = """
+import os, signal, sys
+if sys.platform == "linux":
+    import ctypes
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    if os.getppid() != int(sys.argv[1]):
+        sys.exit("the parent has ended")
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
 
 ENVIRONMENT = {
     "PYTHONPATH": str(ROOT),
@@ -64,25 +90,65 @@ ENVIRONMENT = {
 }
 
 
-def processes_of(session: int) -> list[int]:
-    """The running processes of a session; none on systems without /proc."""
+class Process(NamedTuple):
+    """A process of this machine; `session` is the id of the process that began its session."""
+
+    pid: int
+    state: str
+    parent: int
+    session: int
+
+
+def all_processes() -> list[Process]:
+    """All processes; none on systems without /proc."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             # After the program's name, which may hold any text: state, parent, group, session.
-            state, _, _, its_session = stat.read_text().rpartition(")")[2].split()[:4]
+            state, parent, _, session = stat.read_text().rpartition(")")[2].split()[:4]
         except OSError:
             continue  # it has ended
-        if int(its_session) == session and state != "Z":
-            found.append(int(stat.parent.name))
+        found.append(Process(int(stat.parent.name), state, int(parent), int(session)))
     return found
+
+
+def processes_of(session: int) -> list[int]:
+    """The running processes of a session."""
+    return [each.pid for each in all_processes() if each.session == session and each.state != "Z"]
+
+
+def descendants_of(pid: int) -> list[int]:
+    """The children of a process, their children, and so on."""
+    children: dict[int, list[int]] = {}
+    for each in all_processes():
+        children.setdefault(each.parent, []).append(each.pid)
+    found = [*children.get(pid, ())]
+    for each in found:  # it grows meanwhile
+        found += children.get(each, ())
+    return found
+
+
+def status_of(pid: int) -> dict[str, int]:
+    """The numbers in /proc/PID/status, memory in kB; none if the process ended."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return {}
+    return parse_status(text)
+
+
+def parse_status(text: str) -> dict[str, int]:
+    """The numbers in the text of /proc/PID/status."""
+    lines = (line.partition(":") for line in text.splitlines())
+    fields = {name: value.split() for name, _, value in lines}
+    return {name: int(field[0]) for name, field in fields.items() if field and field[0].isdigit()}
 
 
 def _expect_nothing_of(session: int) -> None:
     deadline = time.monotonic() + _GOODBYE_SECONDS
     while (left := processes_of(session)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    _kill(left)
+    kill(left)
     assert not left, f"processes {left} outlived the one that started them"
 
 
@@ -99,7 +165,8 @@ def is_executor(pid: int) -> bool:
     return "CoarseGrainedExecutorBackend" in command_of(pid)
 
 
-def _kill(pids: list[int]) -> None:
+def kill(pids: list[int]) -> None:
+    """Kill processes; some may have ended."""
     for pid in pids:
         try:
             os.kill(pid, signal.SIGKILL)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
@@ -12,7 +10,7 @@ from pathlib import Path
 import pyspark
 
 from kafka_spark_source.testing.waiting import Deadline
-from tests.own_process import ENVIRONMENT, processes_of
+from tests.own_process import kill, processes_of, start
 
 SPARK_BIN = Path(pyspark.__file__).parent / "bin"
 _SOON_SECONDS = 180
@@ -59,17 +57,10 @@ def daemon(folder: Path, program: str, *arguments: str, **environment: str) -> I
     """A program of Spark's that runs until the end; yields the file with all that it prints."""
     printed = folder / f"daemon-{len([*folder.iterdir()])}.txt"
     with printed.open("w") as out:
-        process = subprocess.Popen(
-            [str(SPARK_BIN / program), *arguments],
-            cwd=folder,
-            env={**os.environ, **ENVIRONMENT, **environment},
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        command = [str(SPARK_BIN / program), *arguments]
+        process = start(command, folder, environment, stdout=out)
     try:
         yield printed
     finally:
-        for pid in processes_of(process.pid):
-            os.kill(pid, 9)
+        kill(processes_of(process.pid))
         process.wait()

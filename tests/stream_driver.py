@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from typing_extensions import Self
+
 from kafka_spark_source.testing.waiting import Deadline
 from tests.jobs.stream_to_files import STARTED
-from tests.own_process import ENVIRONMENT, command_of, is_executor, processes_of
+from tests.own_process import command_of, is_executor, kill, processes_of, start
 
 _SOON_SECONDS = 180
 
@@ -21,6 +21,7 @@ _SOON_SECONDS = 180
 class Driver:
     """Runs a job of `tests.jobs` that prints STARTED. All its state and output is in its folder.
 
+    It ends at the end of the `with` block, and with the process that started it.
     The connector is the format of the source; the options are those of the source, or other
     arguments of the job.
     """
@@ -38,14 +39,14 @@ class Driver:
         self._printed = folder / "printed.txt"
         module = f"tests.jobs.{job}"
         with self._printed.open("w") as printed:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", module, connector, str(folder), json.dumps(options)],
-                cwd=folder,
-                env={**os.environ, **ENVIRONMENT, **environment},
-                stdout=printed,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            command = [sys.executable, "-m", module, connector, str(folder), json.dumps(options)]
+            self._process = start(command, folder, environment, stdout=printed)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.kill()
 
     def wait_for_start(self) -> None:
         """Returns when the query has been started."""
@@ -98,11 +99,7 @@ class Driver:
 
         def is_empty() -> bool:
             left = processes_of(session)
-            for pid in left:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass  # it ended meanwhile
+            kill(left)
             return not left
 
         assert Deadline(_SOON_SECONDS).wait_for(is_empty)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
 from kafka_spark_source.testing.waiting import Deadline
+from tests.delivery import compare_all, complaints
 from tests.witness import records_of
 
 SOON_SECONDS = 60
-_SHOWN = 10
 
 
 class Record(NamedTuple):
@@ -28,9 +27,6 @@ class Record(NamedTuple):
     value: str
 
 
-# Whole records, or only their values.
-T = TypeVar("T", Record, str)
-
 Offsets = dict[str, dict[int, int]]
 """Topic -> partition -> offset."""
 
@@ -38,12 +34,17 @@ Offsets = dict[str, dict[int, int]]
 class Journal:
     """Writes records, and keeps those that the brokers acknowledged (acks=all, idempotent).
 
-    Their values are `w<writer>-<number>`.
+    Their values are `w<writer>-<number>`. `read` gives the records of a partition.
     """
 
-    def __init__(self, servers: str) -> None:
+    def __init__(
+        self,
+        servers: str,
+        read: Callable[[str, str, int], list[tuple[int, str]]] = records_of,
+    ) -> None:
         self.records: list[Record] = []
         self._servers = servers
+        self._read = read
         self._writers = itertools.count()
         # Topic, partition and value.
         self._without_offset: list[tuple[str, int, str]] = []
@@ -104,6 +105,14 @@ class Journal:
             ends.setdefault(record.topic, {})[record.partition] = record.offset + 1
         return ends
 
+    def values(self, topic: str, partitions: int) -> dict[int, list[str]]:
+        """The values of each partition, by offset."""
+        values: dict[int, list[str]] = {each: [] for each in range(partitions)}
+        for record in sorted(self.records):
+            if record.topic == topic:
+                values[record.partition].append(record.value)
+        return values
+
     def _writer(self) -> _Writer:
         return _Writer(self._servers, next(self._writers), self._keep)
 
@@ -122,7 +131,7 @@ class Journal:
     def _find_offsets(self) -> None:
         """Of records that were sent again: a broker acknowledges a duplicate without an offset."""
         for place in {(topic, partition) for topic, partition, _ in self._without_offset}:
-            records = records_of(self._servers, *place)
+            records = self._read(self._servers, *place)
             offsets = {value: offset for offset, value in reversed(records)}
             values = [value for *its, value in self._without_offset if tuple(its) == place]
             missing = [value for value in values if value not in offsets]
@@ -163,30 +172,21 @@ def expect_each_once(found: Sequence[Record], journal: Journal, starts: Offsets)
 
     It started at these offsets, and in other partitions at the first offset.
     """
-    expected = [
-        record
-        for record in journal.records
-        if record.offset >= starts.get(record.topic, {}).get(record.partition, 0)
-    ]
-    expect_same(found, expected, "the stream")
-    for (topic, partition), offsets in _by_partition(found).items():
-        start = starts.get(topic, {}).get(partition, 0)
-        assert offsets == list(range(start, start + len(offsets))), (topic, partition)
+
+    def start_of(record: Record) -> int:
+        return starts.get(record.topic, {}).get(record.partition, 0)
+
+    expected = _by_place(each for each in journal.records if each.offset >= start_of(each))
+    by_place = _by_place(found)
+    problems = complaints("the stream", compare_all(expected, by_place))
+    assert not problems, problems
+    for place, records in by_place.items():
+        start = start_of(records[0])
+        assert [each.offset for each in records] == [*range(start, start + len(records))], place
 
 
-def expect_same(found: Iterable[T], expected: Iterable[T], whose: str) -> None:
-    """Fails unless both have the same records, in any order; names the others."""
-    there, wanted = Counter(found), Counter(expected)
-    assert not wanted - there, _few(f"of {whose} lost", wanted - there)
-    assert not there - wanted, _few(f"of {whose} twice, or not expected", there - wanted)
-
-
-def _few(what: str, records: Mapping[T, int]) -> str:
-    return f"{len(records)} records {what}, such as {sorted(records)[:_SHOWN]}"
-
-
-def _by_partition(records: Iterable[Record]) -> dict[tuple[str, int], list[int]]:
-    offsets: dict[tuple[str, int], list[int]] = {}
+def _by_place(records: Iterable[Record]) -> dict[tuple[str, int], list[Record]]:
+    places: dict[tuple[str, int], list[Record]] = {}
     for record in sorted(records):
-        offsets.setdefault((record.topic, record.partition), []).append(record.offset)
-    return offsets
+        places.setdefault((record.topic, record.partition), []).append(record)
+    return places

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
+
+from kafka_spark_source.testing.waiting import Deadline
 
 # For producers whose records must be in the order of their calls, once each: with several requests
 # in flight a topic that is new can get the second one first.
@@ -13,6 +22,8 @@ IN_ORDER: Final = {"max.in.flight.requests.per.connection": 1}
 
 _FLUSH_SECONDS = 30
 _RESPONSE_SECONDS = 10
+_READ_SECONDS = 120
+_MOST_MESSAGES = 10_000
 
 
 def values_of(servers: str, topic: str, partition: int) -> list[str]:
@@ -22,27 +33,38 @@ def values_of(servers: str, topic: str, partition: int) -> list[str]:
 
 def records_of(servers: str, topic: str, partition: int) -> list[tuple[int, str]]:
     """All committed records, in order: offset and value."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": servers,
-            "group.id": "witness",
-            "isolation.level": "read_committed",
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-        }
-    )
+    return [
+        (offset, (message.value() or b"").decode())
+        for message in messages_of(servers, topic, [partition])
+        if (offset := message.offset()) is not None
+    ]
+
+
+def messages_of(servers: str, topic: str, partitions: Iterable[int]) -> list[Message]:
+    """All committed records of some partitions, by partition and offset."""
+    places = [TopicPartition(topic, each, 0) for each in partitions]
+    options = {"isolation.level": "read_committed", "auto.offset.reset": "earliest"}
+    found = read_to_end(places, {"bootstrap.servers": servers, **options})
+    return sorted(found, key=lambda each: each.partition() or 0)
+
+
+def read_to_end(places: Sequence[TopicPartition], options: Mapping[str, Any]) -> Iterator[Message]:
+    """The records from these offsets on, up to the end of each partition."""
+    usual = {"group.id": "witness", "enable.auto.commit": False, "enable.partition.eof": True}
+    consumer = Consumer({**usual, "check.crcs": True, **options})
+    reading = {each.partition for each in places}
+    deadline = Deadline(_READ_SECONDS)
     try:
-        consumer.assign([TopicPartition(topic, partition, 0)])
-        records: list[tuple[int, str]] = []
-        while True:
-            for message in consumer.consume(10_000, timeout=1):
+        consumer.assign([*places])
+        while reading:
+            if deadline.has_passed:
+                raise TimeoutError(f"{places[0].topic}: partitions {sorted(reading)} have no end")
+            for message in consumer.consume(_MOST_MESSAGES, timeout=0.1):
                 error = message.error()
                 if error is None:
-                    offset = message.offset()
-                    assert offset is not None
-                    records.append((offset, (message.value() or b"").decode()))
+                    yield message
                 elif error.code() == KafkaError._PARTITION_EOF:
-                    return records
+                    reading.discard(message.partition())
                 else:
                     raise KafkaException(error)
     finally:

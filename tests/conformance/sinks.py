@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, TopicPartition
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.conformance.sides import FORMATS, text_of
 from tests.conformance.streams import LiveTopics
-from tests.conformance.topics import SOON_SECONDS
 
 
 class Record(NamedTuple):
@@ -65,26 +63,5 @@ class Sinks:
         """All records of a topic, by partition and offset."""
         return [
             Record(message.partition(), message.key(), message.value(), message.headers() or [])
-            for message in self.messages(topic)
+            for message in self.live.messages(topic)
         ]
-
-    def messages(self, topic: str) -> list[Any]:
-        """The same records as librdkafka's messages."""
-        known = self.live._admin.list_topics(topic, SOON_SECONDS).topics[topic].partitions
-        options = {"bootstrap.servers": self.live.servers, "group.id": "witness"}
-        consumer = Consumer(options | {"enable.partition.eof": True, "check.crcs": True})
-        try:
-            consumer.assign([TopicPartition(topic, number, 0) for number in known])
-            found: list[Any] = []
-            ends = 0
-            while ends < len(known):
-                message = consumer.poll(SOON_SECONDS)
-                assert message is not None, "a partition has no end"
-                if error := message.error():
-                    assert error.code() == KafkaError._PARTITION_EOF
-                    ends += 1
-                else:
-                    found.append(message)
-        finally:
-            consumer.close()
-        return sorted(found, key=lambda message: (message.partition(), message.offset()))

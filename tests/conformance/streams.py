@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from confluent_kafka.cimpl import NewPartitions
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -193,14 +192,12 @@ class LiveTopics(Topics):
 
     def grow(self, topic: str, partitions: int) -> None:
         """Increase the number of partitions."""
-        created = self._admin.create_partitions([NewPartitions(topic, partitions)])
-        created[topic].result(SOON_SECONDS)
-        self._until(lambda: len(self._metadata()[topic].partitions) == partitions)
+        self._admin.add_partitions(topic, partitions)
 
     def delete(self, topic: str) -> None:
         """Delete a topic."""
-        self._admin.delete_topics([topic])[topic].result(SOON_SECONDS)
-        self._until(lambda: topic not in self._metadata())
+        self._admin.delete(topic)
+        self._until(lambda: topic not in self._admin.topics())
 
     def recreate(self, topic: str, *counts: int) -> None:
         """Delete a topic, and fill a new one of the same name."""
@@ -210,6 +207,3 @@ class LiveTopics(Topics):
     def commit_open_transaction(self) -> None:
         """Commit the last open transaction."""
         self._open.pop().commit_transaction(SOON_SECONDS)
-
-    def _metadata(self) -> dict[str, Any]:
-        return self._admin.list_topics(timeout=SOON_SECONDS).topics

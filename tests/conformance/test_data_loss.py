@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tests.conformance.sides import FORMATS, Sides, error_of, in_order
-from tests.conformance.topics import Topics, numbered
+from tests.conformance.topics import Topics, numbered, of
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 LOST = "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE"
-
-
-def of(topic: str, *positions: int) -> str:
-    return json.dumps({topic: {str(number): each for number, each in enumerate(positions)}})
 
 
 # Of `Topics.cut`, whose partitions hold [7, 20), [1, 20), [20, 20), [0, 20).

@@ -7,6 +7,7 @@ wraps errors, and pykafka adds a cure.
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Final, NamedTuple
 
 import pytest
@@ -14,6 +15,7 @@ from pyspark.errors import AnalysisException
 
 from tests.conformance.sides import FORMATS, OURS, THEIRS, Sides, in_order
 from tests.conformance.topics import START_MS, Topics
+from tests.conformance.topics import of as of_topic
 from tests.tiers import first_are_core
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -22,9 +24,7 @@ TOPIC: Final = "created"
 FAR_MS: Final = str(START_MS + 10**9)
 
 
-def of(*positions: object) -> str:
-    """The JSON that maps partition 0, 1, ... of the topic to these."""
-    return json.dumps({TOPIC: {str(number): each for number, each in enumerate(positions)}})
+of = partial(of_topic, TOPIC)
 
 
 Options = dict[str, "str | None"]
@@ -37,19 +37,33 @@ NO_MATCH: Final = "No offset matched from request of topic-partition created-"
 SAME_PARTITIONS: Final = "should have the same topic-partitions"
 NOT_SUPPORTED: Final = "Kafka option '{}' is not supported"
 
-# Options, and a part of both error texts.
-SAME: Final[list[tuple[Options, str]]] = [
+# Options, and a part of both error texts. These are refused at load(), also in a stream.
+REFUSED_AT_LOAD: Final[list[tuple[Options, str]]] = [
     ({}, "One of the following options must be specified for Kafka source: subscribe"),
     (READ | {"assign": "{}"}, "Only one of the following options can be specified for Kafka"),
     ({"subscribe": " , "}, "No topics to subscribe to as specified value for option 'subscribe'"),
-    ({"subscribePattern": " "}, "Pattern to subscribe is empty as specified value for option"),
     ({"assign": TOPIC}, "No topicpartitions to assign as specified value for option 'assign'"),
-    ({"assign": '{"t":0}'}, PARTITIONS + '{"t":0}'),
-    ({"assign": '{"t":["x"]}'}, PARTITIONS + '{"t":["x"]}'),
     (
         READ | {"kafka.bootstrap.servers": None},
         "Option 'kafka.bootstrap.servers' must be specified for configuring Kafka consumer",
     ),
+    (READ | {"minPartitions": "0"}, "minPartitions must be positive"),
+    *(
+        (READ | {f"kafka.{name}": "x"}, NOT_SUPPORTED.format(name))
+        for name in (
+            "auto.offset.reset",
+            "key.deserializer",
+            "value.deserializer",
+            "enable.auto.commit",
+            "interceptor.classes",
+        )
+    ),
+]
+SAME: Final[list[tuple[Options, str]]] = [
+    *REFUSED_AT_LOAD,
+    ({"subscribePattern": " "}, "Pattern to subscribe is empty as specified value for option"),
+    ({"assign": '{"t":0}'}, PARTITIONS + '{"t":0}'),
+    ({"assign": '{"t":["x"]}'}, PARTITIONS + '{"t":["x"]}'),
     (READ | {"startingOffsets": "latest"}, "starting offset can't be latest for batch queries"),
     (
         READ | {"startingOffsets": of(0, -1, 0)},
@@ -98,18 +112,7 @@ SAME: Final[list[tuple[Options, str]]] = [
     (READ | {"endingOffsetsByTimestamp": of(0)}, "KAFKA_TIMESTAMP_OFFSET_DOES_NOT_MATCH_ASSIGNED"),
     (READ | {"startingTimestamp": FAR_MS}, NO_MATCH),
     (READ | {"startingOffsetsByTimestamp": of(int(FAR_MS), 0, 0)}, NO_MATCH),
-    (READ | {"minPartitions": "0"}, "minPartitions must be positive"),
     (READ | {"minPartitions": "-1"}, "minPartitions must be positive"),
-    *(
-        (READ | {f"kafka.{name}": "x"}, NOT_SUPPORTED.format(name))
-        for name in (
-            "auto.offset.reset",
-            "key.deserializer",
-            "value.deserializer",
-            "enable.auto.commit",
-            "interceptor.classes",
-        )
-    ),
 ]
 
 

@@ -7,21 +7,11 @@ import json
 import pytest
 
 from tests.conformance.sides import FORMATS, Sides, in_order, pieces_of
-from tests.conformance.topics import START_MS, STEP_MS, Topics, numbered
+from tests.conformance.topics import Topics, at, numbered, of
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 SLOW = pytest.mark.slow
-
-
-def at(number: int, and_ms: int = 0) -> int:
-    """The time of a record of `Topics.created`."""
-    return START_MS + number * STEP_MS + and_ms
-
-
-def of(topic: str, *positions: int) -> str:
-    """The JSON that maps partition 0, 1, ... of a topic to these."""
-    return json.dumps({topic: {str(number): each for number, each in enumerate(positions)}})
 
 
 @pytest.mark.core

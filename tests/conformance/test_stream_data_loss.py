@@ -15,7 +15,7 @@ import pytest
 
 from tests.conformance.sides import OURS, THEIRS
 from tests.conformance.streams import LiveTopics, Streams, both
-from tests.conformance.topics import numbered
+from tests.conformance.topics import numbered, of
 from tests.tiers import first_are_core
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -35,10 +35,6 @@ UNREADABLE: Final = "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE"
 NOT_FROM_ZERO: Final = "KAFKA_DATA_LOSS.ADDED_PARTITION_DOES_NOT_START_FROM_OFFSET_ZERO"
 # Does not depend on failOnDataLoss.
 NO_SUCH_TOPIC: Final = "This server does not host this topic-partition"
-
-
-def of(topic: str, *positions: int) -> str:
-    return json.dumps({topic: {str(number): each for number, each in enumerate(positions)}})
 
 
 class Event(NamedTuple):

@@ -9,6 +9,7 @@ is invalid for both, and the rest when the query starts. Spark's connector reads
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Final, NamedTuple
 
 import pytest
@@ -17,7 +18,9 @@ from pyspark.errors import IllegalArgumentException, PySparkException
 
 from tests.conformance.sides import FORMATS, OURS, THEIRS, text_of
 from tests.conformance.streams import Streams
+from tests.conformance.test_errors import REFUSED_AT_LOAD
 from tests.conformance.topics import START_MS, Topics
+from tests.conformance.topics import of as of_topic
 from tests.tiers import first_are_core
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -34,9 +37,7 @@ def _topic(topics: Topics) -> None:
     assert topics.created == TOPIC
 
 
-def of(*positions: object) -> str:
-    """The JSON that maps partition 0, 1, ... of the topic to these."""
-    return json.dumps({TOPIC: {str(number): each for number, each in enumerate(positions)}})
+of = partial(of_topic, TOPIC)
 
 
 Options = dict[str, "str | None"]
@@ -65,32 +66,11 @@ def assert_refused(streams: Streams, connector: str, options: Options, by: Refus
 OFFSETS: Final = 'Expected e.g. {"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}, got '
 ONE_LONG: Final = "Expected a single long value, got soon"
 NO_MATCH: Final = "No offset matched from request of topic-partition created-"
-NOT_SUPPORTED: Final = "Kafka option '{}' is not supported"
 HIGHER: Final = "The value of minOffsetPerTrigger(20) is higher than the maxOffsetsPerTrigger(15)"
 
 # Options, a part of both error texts, the time of the error in Spark's connector and in pykafka.
 SAME: Final[list[tuple[Options, str, str, str]]] = [
-    ({}, "One of the following options must be specified for Kafka source", AT_LOAD, AT_LOAD),
-    (READ | {"assign": "{}"}, "Only one of the following options can be", AT_LOAD, AT_LOAD),
-    ({"subscribe": " , "}, "No topics to subscribe to as specified value", AT_LOAD, AT_LOAD),
-    ({"assign": TOPIC}, "No topicpartitions to assign as specified value", AT_LOAD, AT_LOAD),
-    (
-        READ | {"kafka.bootstrap.servers": None},
-        "Option 'kafka.bootstrap.servers' must be specified for configuring Kafka consumer",
-        AT_LOAD,
-        AT_LOAD,
-    ),
-    (READ | {"minPartitions": "0"}, "minPartitions must be positive", AT_LOAD, AT_LOAD),
-    *(
-        (READ | {f"kafka.{name}": "x"}, NOT_SUPPORTED.format(name), AT_LOAD, AT_LOAD)
-        for name in (
-            "auto.offset.reset",
-            "key.deserializer",
-            "value.deserializer",
-            "enable.auto.commit",
-            "interceptor.classes",
-        )
-    ),
+    *((options, text, AT_LOAD, AT_LOAD) for options, text in REFUSED_AT_LOAD),
     # Options of batches.
     (
         FROM_EARLIEST | {"endingOffsets": "latest"},

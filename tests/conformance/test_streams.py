@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Final, NamedTuple
 
 import pytest
@@ -11,23 +12,15 @@ from pyspark.sql import functions as F
 
 from tests.conformance.sides import FORMATS, OURS
 from tests.conformance.streams import LiveTopics, Streams, both
-from tests.conformance.topics import START_MS, STEP_MS, Topics, numbered
+from tests.conformance.topics import START_MS, Topics, at, numbered
+from tests.conformance.topics import of as of_topic
 from tests.tiers import first_are_core
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 TOPIC: Final = "created"
 FAR_MS: Final = START_MS + 10**9
-
-
-def at(number: int) -> int:
-    """The time of a record of `Topics.created`."""
-    return START_MS + number * STEP_MS
-
-
-def of(*positions: int, topic: str = TOPIC) -> str:
-    """The JSON that maps partition 0, 1, ... of a topic to these."""
-    return json.dumps({topic: {str(number): each for number, each in enumerate(positions)}})
+of = partial(of_topic, TOPIC)
 
 
 class Start(NamedTuple):

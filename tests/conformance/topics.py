@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import functools
+import json
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka import Producer
 
 from kafka_spark_source.testing.waiting import Deadline
+from tests.admin import Admin
+from tests.witness import messages_of
 
 SOON_SECONDS: Final = 60
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -30,10 +31,20 @@ def numbered(count: int, partition: int = 0, name: str = "value") -> list[Record
             "key": b"key %d" % (number % 7),
             "value": f"{name} {number}".encode(),
             "partition": partition,
-            "timestamp": START_MS + number * STEP_MS,
+            "timestamp": at(number),
         }
         for number in range(count)
     ]
+
+
+def at(number: int, and_ms: int = 0) -> int:
+    """The time of a record of `numbered`, in ms since 1970."""
+    return START_MS + number * STEP_MS + and_ms
+
+
+def of(topic: str, *positions: object) -> str:
+    """The JSON that maps partition 0, 1, ... of a topic to these."""
+    return json.dumps({topic: {str(number): each for number, each in enumerate(positions)}})
 
 
 class Topics:
@@ -41,15 +52,13 @@ class Topics:
 
     def __init__(self, servers: str) -> None:
         self.servers = servers
-        self._admin = AdminClient({"bootstrap.servers": servers})
+        self._admin = Admin(servers, replicas=1)
         self._open: list[Producer] = []
 
     def make(self, name: str, partitions: int = 1, **configs: str) -> str:
         """An empty topic; `max_message_bytes="..."` is a topic configuration."""
         config = {key.replace("_", "."): value for key, value in configs.items()}
-        created = self._admin.create_topics([NewTopic(name, partitions, 1, config=config)])
-        created[name].result(SOON_SECONDS)
-        self._until(lambda: name in self._admin.list_topics(timeout=SOON_SECONDS).topics)
+        self._admin.create(name, partitions, config)
         return name
 
     def write(self, topic: str, records: Iterable[Record], **options: str) -> None:
@@ -76,9 +85,11 @@ class Topics:
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
         """Move the log start offset of a partition."""
-        wanted = TopicPartition(topic, partition, before)
-        for deleted in self._admin.delete_records([wanted]).values():
-            assert deleted.result(SOON_SECONDS).low_watermark == before
+        self._admin.delete_records(topic, {partition: before})
+
+    def messages(self, topic: str) -> list[Any]:
+        """All committed records, by partition and offset."""
+        return messages_of(self.servers, topic, range(self._admin.partitions(topic)))
 
     def codec(self, codec: str) -> str:
         """Two partitions with small and larger batches of one codec."""
@@ -162,29 +173,7 @@ class Topics:
         # Only closed segments are cleaned; a record later than segment.ms closes one.
         self.write(name, [{"key": b"a new one", "value": b"last", "partition": 0}])
         time.sleep(0.2)
-        return len(self._offsets(name)) < count
-
-    def _offsets(self, name: str) -> list[int]:
-        options = {
-            "bootstrap.servers": self.servers,
-            "group.id": "witness",
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-        }
-        consumer = Consumer(options)
-        try:
-            consumer.assign([TopicPartition(name, 0, OFFSET_BEGINNING)])
-            offsets: list[int] = []
-            while True:
-                message = consumer.poll(SOON_SECONDS)
-                assert message is not None
-                if message.error():
-                    return offsets
-                offset = message.offset()
-                assert offset is not None
-                offsets.append(offset)
-        finally:
-            consumer.close()
+        return len(self.messages(name)) < count
 
     @functools.cached_property
     def cut(self) -> str:

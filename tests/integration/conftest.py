@@ -136,6 +136,21 @@ def workers_end() -> Iterator[None]:
 
 
 @pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What tells of each client that is closed from now on."""
+    texts: list[str] = []  # not the clients: one that is closed at its end must not live on
+    close = Cluster.close
+
+    def record_close(cluster: Cluster) -> None:
+        texts.append(repr(cluster))
+        close(cluster)
+
+    # Nothing else tells that a read which nobody holds has let its connections go.
+    monkeypatch.setattr(Cluster, "close", record_close)
+    return texts
+
+
+@pytest.fixture
 def servers(kafka_cluster: KafkaCluster) -> dict[str, str]:
     return {"kafka.bootstrap.servers": kafka_cluster.bootstrap_servers}
 

@@ -15,7 +15,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic
-from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_spark_source.schema import source_schema
 from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.testing import KafkaCluster
@@ -259,23 +258,3 @@ def test_registered_by_hand(spark: SparkSession, read: Read, make_topic: MakeTop
     else:
         spark.dataSource.register(KafkaDataSource)
     assert read(subscribe=make_topic()).count() == 0
-
-
-def test_compacted_topic(
-    spark: SparkSession, read: Read, cluster: Cluster, make_topic: MakeTopic
-) -> None:
-    """Transaction markers and gaps are neither records nor data loss."""
-    topic = make_topic()
-    servers = ",".join(map(str, cluster.config.bootstrap_servers))
-    producer = Librdkafka({"bootstrap.servers": servers, "transactional.id": f"t-{topic}"})
-    producer.init_transactions(30)
-    for number in range(3):
-        producer.begin_transaction()
-        producer.produce(topic, b"%d" % number)
-        producer.commit_transaction(30)
-    found = read(subscribe=topic).select("offset", "value").orderBy("offset").collect()
-    assert [(row["offset"], bytes(row["value"])) for row in found] == [
-        (0, b"0"),
-        (2, b"1"),
-        (4, b"2"),
-    ]

@@ -6,9 +6,6 @@ confluent-kafka is the client here, so that these tests need no code of this rep
 import os
 import signal
 import socket
-import subprocess
-import sys
-import textwrap
 import time
 from collections.abc import Callable
 from functools import partial
@@ -28,15 +25,19 @@ from kafka_spark_source.testing import (
     probe,
     waiting,
 )
-from kafka_spark_source.testing.identity import ProcessIdentity
 from kafka_spark_source.testing.plugin import ClusterFactory
 from kafka_spark_source.testing.ports import HOST, HeldPorts
 from kafka_spark_source.testing.waiting import Deadline
+from tests.integration.leftovers import (
+    GONE_SECONDS,
+    expect_end_with_parent,
+    never,
+    traces_of,
+)
 from tests.witness import produce
 
 pytestmark = pytest.mark.integration
 
-GONE_SECONDS = 20.0
 CLIENT_SECONDS = 30.0
 
 
@@ -62,17 +63,9 @@ def leader_of(admin: AdminClient, topic: str) -> int:
     return leader
 
 
-def traces_of(cluster: KafkaCluster) -> Callable[[], bool]:
-    """A check whether a process or a folder of the cluster is left."""
+def traces_of_cluster(cluster: KafkaCluster) -> Callable[[], bool]:
     pids = [cluster.supervisor_pid, *(broker.pid for broker in cluster.brokers if broker.pid)]
-    processes = [ProcessIdentity.of(pid) for pid in pids]
-    folder = cluster.folder.parent
-    return lambda: folder.exists() or any(process.is_alive for process in processes)
-
-
-def never(check: Callable[[], None]) -> bool:
-    check()
-    return False
+    return traces_of(pids, cluster.folder.parent)
 
 
 def test_records_go_in_and_come_out(kafka_cluster: KafkaCluster) -> None:
@@ -136,7 +129,7 @@ def test_one_of_three_nodes_is_killed_paused_and_restarted() -> None:
         assert Deadline(CLIENT_SECONDS).wait_for(
             lambda: len(probe.registered_brokers((HOST, after.port))) == 3
         )
-        any_left = traces_of(cluster)
+        any_left = traces_of_cluster(cluster)
     assert not any_left()
 
 
@@ -238,6 +231,7 @@ def test_a_broker_that_starts_too_slowly_is_reported() -> None:
 @pytest.mark.slow
 def test_zookeeper_is_idle_after_its_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that never closes a connection logs its end for ever; often, if probed all the time."""
+    # The harness never probes so often; on a fast machine it may.
     monkeypatch.setattr(waiting, "_INTERVAL_SECONDS", 0)
     with KafkaCluster("0.10.2.2") as cluster:
         log = cluster.folder / "zookeeper" / "zookeeper.log"
@@ -256,6 +250,7 @@ def test_another_port_is_used_if_one_is_taken(monkeypatch: pytest.MonkeyPatch) -
     take = HeldPorts.take
     with socket.create_server((HOST, 0)) as somebody:
         taken: list[int] = [somebody.getsockname()[1]]
+        # Ports are drawn at random: this one would be drawn once in a thousand years.
         monkeypatch.setattr(HeldPorts, "take", lambda *args: taken.pop() if taken else take(*args))
         with KafkaCluster("0.10.2.2", on_progress=steps.append) as cluster:
             assert cluster.brokers[0].port != somebody.getsockname()[1]
@@ -291,20 +286,7 @@ PARENT = """
     ],
 )
 def test_a_cluster_does_not_outlive_its_parent(number: signal.Signals, tmp_path: Path) -> None:
-    with (
-        (tmp_path / "stderr").open("w") as stderr,
-        subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(PARENT)], stdout=subprocess.PIPE, stderr=stderr
-        ) as parent,
-    ):
-        assert parent.stdout is not None
-        supervisor, java, folder = parent.stdout.readline().decode().split()
-        processes = [ProcessIdentity.of(int(supervisor)), ProcessIdentity.of(int(java))]
-        parent.send_signal(number)
-        assert Deadline(GONE_SECONDS).wait_for(
-            lambda: not Path(folder).exists() and not any(each.is_alive for each in processes)
-        )
-        parent.kill()
+    expect_end_with_parent(PARENT, number, tmp_path / "stderr")
 
 
 @pytest.mark.slow
@@ -325,7 +307,7 @@ def test_every_release_starts_restarts_and_stops(version: str, nodes: int) -> No
         cluster.kill(1)
         cluster.start_node(1)
         assert (cluster.log_dir(1) / "topic-0").is_dir()
-        any_left = traces_of(cluster)
+        any_left = traces_of_cluster(cluster)
     assert not any_left()
 
 

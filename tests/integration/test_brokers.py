@@ -26,7 +26,7 @@ from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.columnar.schema import HEADERS_TYPE
 from kafka_protocol.errors import EncodeError, ErrorCode, UnsupportedVersionError
 from kafka_protocol.features import FEATURES
-from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, MAX_TIMESTAMP
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.releases import parse_release, served_by
 from kafka_protocol.topic_partition import TopicPartition
@@ -195,6 +195,9 @@ def test_offsets_of_positions_and_times(
     else:
         assert list_offsets(client, third, soon()) == {partition: 3}
         assert list_offsets(client, {partition: START_MS * 2}, soon()) == {partition: -1}
+    if release >= (3, 0):
+        newest = list_offsets(client, {partition: MAX_TIMESTAMP}, soon())
+        assert newest == {partition: ROWS - 1}
 
 
 # --- Records ------------------------------------------------------------------------------------

@@ -91,30 +91,20 @@ def test_fault_55_and_57_each_record_once_after_kills(
             environment = {PAUSE_FOLDER: str(tmp_path)}
             if name in PAUSES:
                 environment[PAUSE_AT] = name
-            driver = Driver(tmp_path, "pykafka", options, "copy_exactly_once", environment)
-            try:
+            with Driver(tmp_path, "pykafka", options, "copy_exactly_once", environment) as driver:
                 driver.wait_for_start()
                 kinds[name](driver)
                 driver.expect_running()
-            finally:
-                driver.kill()
             log.warning("killed: %s", name)
-    written = {
-        partition: [each.value for each in sorted(journal.records) if each.partition == partition]
-        for partition in range(PARTITIONS)
-    }
+    written = journal.values(options["source"], PARTITIONS)
     unlimited = {**options, "limit": "1000000"}
-    driver = Driver(tmp_path, "pykafka", unlimited, "copy_exactly_once")
+    with Driver(tmp_path, "pykafka", unlimited, "copy_exactly_once") as driver:
 
-    def is_complete() -> bool:
-        driver.expect_running()
-        return all(
-            len(values_of(servers, options["copy"], each)) >= len(written[each]) for each in written
-        )
+        def is_complete() -> bool:
+            driver.expect_running()
+            found = {each: values_of(servers, options["copy"], each) for each in written}
+            return all(len(found[each]) >= len(written[each]) for each in written)
 
-    try:
         assert Deadline(TIME_OUT_SECONDS).wait_for(is_complete), driver.printed()
-    finally:
-        driver.kill()
     for partition, values in written.items():
         assert values_of(servers, options["copy"], partition) == values

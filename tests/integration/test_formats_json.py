@@ -128,20 +128,3 @@ def test_without_any_schema(
         reader.load()
     back = reader.schema("value struct<ids: array<bigint>, `a b`: string>").load()
     assert [row["value"]["ids"] for row in back.collect()] == [[0], [1], [2]]
-
-
-def test_broken_payloads_by_mode_with_a_ddl(
-    kafka_cluster: KafkaCluster, read: Read, make_topic: MakeTopic
-) -> None:
-    topic = make_topic()
-    given: list[bytes | None] = [b'{"id":1}', b'{"id":1.5}', b"{", b"", b'{"id":2}']
-    produce(kafka_cluster.bootstrap_servers, topic, given)
-    options = {"value.format": "json", "value.schema": "id bigint, s string"}
-    with pytest.raises(PySparkException) as caught:
-        read(subscribe=topic, **options).collect()
-    assert f"{topic}-0 at offset 1: the value: field id: it is a number with" in str(caught.value)
-    rows = read(subscribe=topic, **options, mode="PERMISSIVE").orderBy("offset").collect()
-    assert [row["_raw"] for row in rows] == [None, b'{"id":1.5}', b"{", None, None]
-    assert [row["value"] and row["value"]["id"] for row in rows] == [1, None, None, None, 2]
-    kept = read(subscribe=topic, **options, mode="DROPMALFORMED").orderBy("offset").collect()
-    assert [row["offset"] for row in kept] == [0, 3, 4]

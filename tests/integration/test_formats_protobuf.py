@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -15,7 +14,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
 from kafka_formats.payload.schema_text import SchemaText
-from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from tests.formats.protobuf.messages import descriptor_set, message_class
 from tests.integration.conftest import Consume, MakeTopic, Read
@@ -67,7 +65,6 @@ DDL = (
 )
 AT = datetime(2026, 11, 23, 12, 30, 0, 123_456, tzinfo=timezone.utc)
 DEPENDENCIES = (("shop/line.proto", LINE),)
-_numbers = itertools.count(1)
 
 
 def order(number: int) -> dict[str, Any]:
@@ -227,33 +224,6 @@ def test_confluents_deserializer_reads_what_is_written(
     assert [shown(row["value"]) for row in found] == rows
 
 
-def test_messages_by_their_index(
-    spark: SparkSession,
-    kafka_cluster: KafkaCluster,
-    registered: SchemaRegistryClient,
-    protobuf: dict[str, str],
-    read: Read,
-    make_topic: MakeTopic,
-) -> None:
-    topic = make_topic()
-    schema_id = register(registered, topic, ORDER)
-    servers = {"kafka.bootstrap.servers": kafka_cluster.bootstrap_servers}
-    other = {**protobuf, "value.protobuf.message": "Other"}
-    frame = spark.range(1, 4).selectExpr("struct(id) AS value").coalesce(1)
-    writer = frame.write.format("pykafka").options(**servers, **other, topic=topic)
-    writer.mode("append").save()
-    frame_of = b"\x00" + schema_id.to_bytes(4, "big")
-    produce(
-        kafka_cluster.bootstrap_servers,
-        topic,
-        [frame_of + b"\x00\x08\x05", frame_of + b"\x02\x0e\x08\x05"],
-    )
-    rows = read(subscribe=topic, mode="PERMISSIVE", **other).orderBy("offset").collect()
-    assert [row["value"] and row["value"]["id"] for row in rows] == [1, 2, 3, None, None]
-    assert f"(schema id {schema_id}): it is a shop.Order, not a shop.Other" in rows[3]["_error"]
-    assert "its schema has no message with the index [7]" in rows[4]["_error"]
-
-
 def test_fault_64_broken_payloads_of_protobuf(
     kafka_cluster: KafkaCluster,
     registered: SchemaRegistryClient,
@@ -274,27 +244,6 @@ def test_fault_64_broken_payloads_of_protobuf(
     assert "it ends within the message index" in permissive[3]["_error"]
     kept = read(subscribe=topic, **protobuf, mode="DROPMALFORMED").orderBy("offset").collect()
     assert [row["offset"] for row in kept] == [0, 4]
-
-
-@pytest.mark.slow
-def test_without_a_registry(
-    kafka_cluster: KafkaCluster, read: Read, make_topic: MakeTopic, tmp_path: Any
-) -> None:
-    topic = make_topic()
-    schema = SchemaText(ORDER, DEPENDENCIES)
-    produce(kafka_cluster.bootstrap_servers, topic, [message(ORDER, 5).SerializeToString()])
-    file = tmp_path / "orders.desc"
-    file.write_bytes(files_of(schema))
-    found = read(subscribe=topic, **{"value.format": "protobuf", "value.schema": str(file)})
-    assert shown(found.collect()[0]["value"]) == order(5)
-    text = 'syntax = "proto3"; message Order { int64 number = 1; }'
-    found = read(subscribe=topic, **{"value.format": "protobuf", "value.schema": text})
-    assert found.select("value.number").collect()[0][0] == 5
-    assert message_of(files_of(schema), name_in(schema)).full_name == "shop.Order"
-    (tmp_path / "order.proto").write_text(text)
-    given = {"value.format": "protobuf", "value.schema": str(tmp_path / "order.proto")}
-    with pytest.raises(PySparkException, match="no message has the name 'Ordr'; there are Order"):
-        read(subscribe=topic, **given, **{"value.protobuf.message": "Ordr"}).schema  # noqa: B018
 
 
 @pytest.mark.slow

@@ -15,7 +15,6 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_formats.errors import SchemaError
 from kafka_formats.options.settings import Format
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf.descriptors import files_of
@@ -195,25 +194,6 @@ def test_protobuf_there_and_back_without_a_registry(spark: SparkSession, tmp_pat
     encoded = orders(spark).select(to_protobuf("value", "Order", str(file)).alias("value"))
     decoded = from_protobuf("value", "shop.Order", binaryDescriptorSet=DESCRIPTORS)
     assert encoded.select(decoded).collect() == orders(spark).collect()
-
-
-@pytest.mark.slow
-def test_broken_payloads_of_protobuf(spark: SparkSession) -> None:
-    frame = spark.createDataFrame(
-        [(bytearray(b"\x08\x02"),), (bytearray(b"\x12\x05a"),)], "v binary"
-    )
-    mode = {"mode": "PERMISSIVE"}
-    permissive = frame.select(from_protobuf("v", "Order", PROTO, mode).alias("v"))
-    assert [row["v"] and row["v"]["id"] for row in permissive.collect()] == [2, None]
-    with pytest.raises(PySparkException, match=r"MALFORMED_MESSAGE.* A payload: "):
-        frame.select(from_protobuf("v", "Order", PROTO)).collect()
-
-
-def test_schemas_of_protobuf_that_cannot_be_used(schema_registry: SchemaRegistry) -> None:
-    with pytest.raises(SchemaError, match="no message has the name 'Ordr'"):
-        from_protobuf("v", "Ordr", PROTO)
-    with pytest.raises(SchemaError, match="the FileDescriptorSet has no file"):
-        from_protobuf("v", "Order", binaryDescriptorSet=b"")
 
 
 def test_a_descriptor_set_is_registered(

@@ -57,24 +57,18 @@ def test_fault_57_a_driver_dies_during_a_second_attempt(
         "topic": topic,
         "spark_master": "local[2,4]",
     }
-    driver = Driver(tmp_path, "pykafka", options, "second_attempts")
-    try:
+    with Driver(tmp_path, "pykafka", options, "second_attempts") as driver:
         driver.wait_for_start()
         wait_until_open(cluster, f"{topic}-1-1", driver)
-    finally:
-        driver.kill()
     last_stable_offset, high_watermark = ends(kafka_cluster, topic)
     assert last_stable_offset < high_watermark
     (tmp_path / GO).touch()
-    driver = Driver(tmp_path, "pykafka", options, "second_attempts")
-    try:
+    with Driver(tmp_path, "pykafka", options, "second_attempts") as driver:
         driver.wait_for_start()
         committed = tmp_path / "checkpoint" / "commits" / "0"
         assert Deadline(SOON_SECONDS).wait_for(committed.exists), driver.printed()
         expect_all_stable(kafka_cluster, topic, OPEN_SECONDS)
         driver.expect_running()
-    finally:
-        driver.kill()
     expect_each_row_once(kafka_cluster, topic)
 
 
@@ -109,14 +103,11 @@ def test_fault_56_the_first_attempt_wins_after_its_copy_wrote(
         "spark_speculation_quantile": "0.5",
         "spark_speculation_minTaskRuntime": "100ms",
     }
-    driver = Driver(tmp_path, "pykafka", options, "second_attempts")
-    try:
+    with Driver(tmp_path, "pykafka", options, "second_attempts") as driver:
         driver.wait_for_start()
         wait_until_open(cluster, f"{topic}-1-1", driver)
         (tmp_path / GO).touch()
         wrote = Deadline(SOON_SECONDS).wait_for(lambda: "written\n" in driver.printed())
         assert wrote, driver.printed()
         expect_all_stable(kafka_cluster, topic, OPEN_SECONDS)
-    finally:
-        driver.kill()
     expect_each_row_once(kafka_cluster, topic)

@@ -156,10 +156,3 @@ def test_an_open_transaction(pykafka: Command, kafka_cluster: KafkaCluster, topi
         with pytest.raises(TransactionFencedError):
             end(cluster, transaction, soon(), committed=True)
     assert values_of(kafka_cluster.bootstrap_servers, topic, 1) == ["b0", "b1", "b2"]
-
-
-def test_errors_are_one_sentence(pykafka: Command, tmp_path: Path) -> None:
-    pykafka("lag", str(tmp_path), code=1)
-    assert "is not a checkpoint of a streaming query" in pykafka.errors
-    pykafka("offsets", "x", "--at", "never", code=1)
-    assert "is not a position" in pykafka.errors

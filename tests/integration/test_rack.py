@@ -64,6 +64,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Counter[int | None]:
             )
         return response
 
+    # Nothing else tells which broker the bytes of a read came from.
     monkeypatch.setattr(Broker, "receive", counting)
     return found
 

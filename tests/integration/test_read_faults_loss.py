@@ -28,8 +28,6 @@ pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("workers_end")]
 
 # How long a topic may be unknown before it counts as deleted.
 GONE_SOON = {"kafka_topic_metadata_propagation_max_ms": 500}
-# A starting offset that is fixed when the read is planned, and one that the task finds.
-STARTS = pytest.mark.parametrize("start", [0, None], ids=["fixed", "earliest"])
 LOSSES = pytest.mark.parametrize("fail_on_data_loss", [True, False], ids=["fail", "go on"])
 
 
@@ -60,15 +58,14 @@ def planned(kafka_cluster: KafkaCluster, cluster: Cluster, make_topic: MakeTopic
 # --- Deleted topics ------------------------------------------------------------------------------
 
 
-@STARTS
 @LOSSES
 def test_fault_23_a_topic_is_deleted_between_plan_and_read(
-    planned: Plan, caplog: pytest.LogCaptureFixture, start: int | None, fail_on_data_loss: bool
+    planned: Plan, caplog: pytest.LogCaptureFixture, fail_on_data_loss: bool
 ) -> None:
     topic = planned.topic
     planned.fill(3)
     options = GONE_SOON | {"kafka_default_api_timeout_ms": 2_000}
-    (task,) = planned.tasks(start, failOnDataLoss=fail_on_data_loss, **options)
+    (task,) = planned.tasks(failOnDataLoss=fail_on_data_loss, **options)
     planned.delete_topic()
     if fail_on_data_loss:
         with pytest.raises(DataLossError, match=rf"PARTITIONS_DELETED.*{topic}-0 .*offset 0"):
@@ -80,50 +77,18 @@ def test_fault_23_a_topic_is_deleted_between_plan_and_read(
 
 
 @LOSSES
-def test_fault_23_a_topic_is_deleted_under_a_task(
-    planned: Plan, caplog: pytest.LogCaptureFixture, fail_on_data_loss: bool
-) -> None:
-    """Rows that were read before stay part of the result."""
-    topic = planned.topic
-    rows = planned.fill(6)
-    options = GONE_SOON | {"kafka_max_partition_fetch_bytes": 1}
-    (task,) = planned.tasks(failOnDataLoss=fail_on_data_loss, **options)
-    batches = task.batches()
-    found = next(batches)
-    planned.delete_topic()
-    with caplog.at_level(logging.WARNING):
-        if fail_on_data_loss:
-            with pytest.raises(DataLossError, match=rf"PARTITIONS_DELETED.*{topic}-0"):
-                for batch in batches:
-                    found += batch
-        else:
-            for batch in batches:
-                found += batch
-            assert f"{topic}-0 is unknown to " in caplog.text
-    # One Fetch was in flight.
-    assert found == rows[: len(found)]
-    assert len(found) < len(rows)
-
-
-@STARTS
-@LOSSES
-@pytest.mark.parametrize("count", [0, 2, 3, 5])
 def test_fault_24_a_topic_is_recreated_between_plan_and_read(
-    planned: Plan,
-    caplog: pytest.LogCaptureFixture,
-    count: int,
-    start: int | None,
-    fail_on_data_loss: bool,
+    planned: Plan, caplog: pytest.LogCaptureFixture, fail_on_data_loss: bool
 ) -> None:
     """Found at once by the topic id: the propagation time-out of 30 s does not pass."""
     topic = planned.topic
     planned.fill(3)
     (task,) = planned.tasks(
-        start, failOnDataLoss=fail_on_data_loss, kafka_topic_metadata_propagation_max_ms=30_000
+        failOnDataLoss=fail_on_data_loss, kafka_topic_metadata_propagation_max_ms=30_000
     )
     planned.delete_topic()
     create_topic(planned.cluster, NewTopic(topic), soon())
-    planned.fill(count, "other ")
+    planned.fill(5, "other ")
     if fail_on_data_loss:
         with pytest.raises(DataLossError, match=rf"PARTITIONS_DELETED.*{topic}-0.*re-created"):
             task.rows()

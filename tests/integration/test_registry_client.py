@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,13 +16,7 @@ from kafka_formats.errors import NotFoundError, RegistryError
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.schemas import NewSchema, Reference
-
-if TYPE_CHECKING:
-    from typing import Protocol
-
-    class SchemaRegistry(Protocol):
-        url: str
-
+from kafka_spark_source.testing import SchemaRegistry
 
 pytestmark = pytest.mark.integration
 

@@ -7,12 +7,8 @@ import json
 import os
 import signal
 import ssl
-import subprocess
-import sys
-import textwrap
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,12 +16,16 @@ from typing import Any
 import pytest
 
 from kafka_spark_source.testing import LocalBrokerError, RegistryStartError, SchemaRegistry
-from kafka_spark_source.testing.identity import ProcessIdentity
 from kafka_spark_source.testing.waiting import Deadline
+from tests.integration.leftovers import (
+    GONE_SECONDS,
+    expect_end_with_parent,
+    never,
+    traces_of,
+)
 
 pytestmark = pytest.mark.integration
 
-GONE_SECONDS = 20.0
 FIRST = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
 # A reader of this schema cannot read records of the first one: `text` has no default.
 INCOMPATIBLE = {**FIRST, "fields": [*FIRST["fields"], {"name": "text", "type": "string"}]}
@@ -48,18 +48,6 @@ def register(
     url = f"{registry.url}/subjects/{subject}/versions"
     schema_id: int = call(url, {"schema": json.dumps(schema, indent=indent)})["id"]
     return schema_id
-
-
-def traces_of(registry: SchemaRegistry) -> Callable[[], bool]:
-    """A check whether a process or the folder of the registry is left."""
-    processes = [ProcessIdentity.of(pid) for pid in (registry.supervisor_pid, registry.pid)]
-    folder = registry.folder
-    return lambda: folder.exists() or any(process.is_alive for process in processes)
-
-
-def never(check: Callable[[], None]) -> bool:
-    check()
-    return False
 
 
 def test_a_schema_goes_in_and_comes_out(schema_registry: SchemaRegistry) -> None:
@@ -102,7 +90,7 @@ def test_two_registries_are_isolated_and_leave_nothing(schema_registry: SchemaRe
         assert call(f"{other.url}/config") == {"compatibilityLevel": "BACKWARD"}
         register(other, "other-value", FIRST)
         assert "other-value" not in call(f"{schema_registry.url}/subjects")
-        any_left = traces_of(other)
+        any_left = traces_of([other.supervisor_pid, other.pid], other.folder)
     assert not any_left()
     assert "stopped" in repr(other)
     assert call(f"{schema_registry.url}/subjects/isolated-value/versions") == [1]
@@ -155,17 +143,4 @@ PARENT = """
 
 
 def test_a_registry_does_not_outlive_its_parent(tmp_path: Path) -> None:
-    with (
-        (tmp_path / "stderr").open("w") as stderr,
-        subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(PARENT)], stdout=subprocess.PIPE, stderr=stderr
-        ) as parent,
-    ):
-        assert parent.stdout is not None
-        supervisor, java, folder = parent.stdout.readline().decode().split()
-        processes = [ProcessIdentity.of(int(supervisor)), ProcessIdentity.of(int(java))]
-        assert all(each.is_alive for each in processes)
-        parent.kill()
-        assert Deadline(GONE_SECONDS).wait_for(
-            lambda: not Path(folder).exists() and not any(each.is_alive for each in processes)
-        )
+    expect_end_with_parent(PARENT, signal.SIGKILL, tmp_path / "stderr")

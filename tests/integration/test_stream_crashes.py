@@ -180,13 +180,10 @@ def test_a_driver_that_is_killed_at_random_moments(
         for number, name in enumerate(chosen_moments(chance, kills)):
             if number == kills // 2:
                 journal.add_partitions(topic, MORE_PARTITIONS)
-            driver = Driver(tmp_path, CONNECTOR, options)
-            try:
+            with Driver(tmp_path, CONNECTOR, options) as driver:
                 driver.wait_for_start()
                 kinds[name](driver, folder)
                 driver.expect_running()
-            finally:
-                driver.kill()
             log.warning("killed %s: %s", name, {each: folder.batches(each)[-1:] for each in LOGS})
     assert set(journal.ends()[topic]) == set(range(MORE_PARTITIONS)), "partitions without records"
     assert folder.batches("commits"), "no batch was ever finished"

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from confluent_kafka import Producer as Librdkafka
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -22,10 +21,8 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline
-from tests.fakes.reading import write
 from tests.integration.clients import connect, soon
 from tests.integration.conftest import MakeTopic
-from tests.integration.topics import delete_records
 from tests.stream_folder import StreamFolder
 from tests.stream_records import Journal, Offsets, Record, expect_each_once
 
@@ -89,25 +86,6 @@ def expect_soon(query: StreamingQuery, condition: Callable[[], bool]) -> None:
 
 
 @pytest.mark.slow
-def test_fault_19_the_only_broker_restarts_under_a_query(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """The query waits without an error, and reads all records."""
-    with KafkaCluster() as kafka:
-        with closing(connect(kafka)) as client:
-            create_topic(client, NewTopic("restarted", 2), soon())
-        stream = stream_of(spark, kafka, "restarted", tmp_path)
-        stream.journal.write("restarted", range(2))
-        with stream.running() as query:
-            for end in (kafka.stop_node, kafka.kill):
-                end(1)
-                kafka.start_node(1)
-                stream.journal.write("restarted", range(2))
-                expect_soon(query, partial(stream.is_at, stream.journal.ends()))
-        expect_each_once(stream.records(), stream.journal, {})
-
-
-@pytest.mark.slow
 def test_fault_16_and_19_leaders_die_and_move_under_a_query(
     spark: SparkSession, three_brokers: KafkaCluster, tmp_path: Path
 ) -> None:
@@ -141,24 +119,14 @@ def recreate(cluster: Cluster, topic: str) -> None:
     create_topic(cluster, NewTopic(topic), soon())
 
 
-@pytest.mark.parametrize(
-    "count",
-    [
-        pytest.param(3, marks=pytest.mark.slow, id="fewer"),
-        pytest.param(10, marks=pytest.mark.slow, id="as many"),
-        pytest.param(15, id="more"),
-    ],
-)
-def test_fault_24_a_topic_is_recreated_under_a_query(
-    stream: Stream, cluster: Cluster, count: int
-) -> None:
+def test_fault_24_a_topic_is_recreated_under_a_query(stream: Stream, cluster: Cluster) -> None:
     """All records of the new topic are read, and no time-out has to pass before."""
     stream.journal.write(stream.topic, [0], 10)
     with stream.running(**GO_ON) as query:
         recreate(cluster, stream.topic)
-        stream.journal.write(stream.topic, [0], count)
+        stream.journal.write(stream.topic, [0], 15)
         # One batch of the old topic, and one that only goes back to offset 0.
-        expect_soon(query, partial(stream.is_at, {stream.topic: {0: count}}, batches=3))
+        expect_soon(query, partial(stream.is_at, {stream.topic: {0: 15}}, batches=3))
     assert stream.records() == sorted(stream.journal.records)
 
 
@@ -172,30 +140,6 @@ def test_fault_24_or_the_query_fails_before_it_logs_a_batch(
         with pytest.raises(StreamingQueryException, match=r"PARTITIONS_DELETED.*re-created"):
             query.awaitTermination(SOON_SECONDS)
     assert stream.folder.batches() == [0]
-
-
-@pytest.mark.slow
-def test_fault_23_a_topic_of_a_pattern_is_deleted_under_a_query(
-    stream: Stream, cluster: Cluster, make_topic: MakeTopic
-) -> None:
-    """The query fails before it logs a batch; with failOnDataLoss=false it goes on."""
-    kept, gone = stream.topic, make_topic()
-    stream.journal.write(kept, [0])
-    stream.journal.write(gone, [0])
-    options = {
-        "subscribePattern": f"{kept}|{gone}",
-        "kafka.topic.metadata.propagation.max.ms": "500",
-    }
-    with stream.running(**options) as query:
-        delete_topic(cluster, gone, soon())
-        with pytest.raises(StreamingQueryException, match=rf"PARTITIONS_DELETED.*{gone}-0"):
-            query.awaitTermination(SOON_SECONDS)
-    assert stream.folder.batches() == [0]
-    stream.journal.write(kept, [0])
-    with stream.running(**options, **GO_ON):
-        pass
-    assert stream.records() == sorted(stream.journal.records)
-    assert list(stream.folder.offsets(1)) == [kept]
 
 
 @pytest.mark.core
@@ -232,51 +176,3 @@ def test_fault_25_partitions_are_added_under_a_query(stream: Stream) -> None:
 
 
 # --- Deleted and uncommitted records ------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_fault_27_records_expire_under_a_query(stream: Stream, cluster: Cluster) -> None:
-    """Each start fails; with failOnDataLoss=false the query goes on with the remaining records."""
-    stream.journal.write(stream.topic, [0], 5)
-    with stream.running():
-        pass
-    stream.journal.write(stream.topic, [0], 10)
-    delete_records(cluster, stream.topic, 8)
-    for _ in range(2):
-        with pytest.raises(StreamingQueryException, match=rf"\[5, 15\).*{stream.topic}-0"):
-            with stream.running():
-                pass
-    with stream.running(**GO_ON):
-        pass
-    assert [record.offset for record in stream.records()] == [*range(5), *range(8, 15)]
-
-
-@pytest.mark.parametrize("commits", [True, False], ids=["commits", "aborts"])
-@pytest.mark.slow
-def test_fault_36_an_open_transaction_under_a_query(
-    stream: Stream, cluster: Cluster, *, commits: bool
-) -> None:
-    """The query reads no record after its first one, and goes on when it ends."""
-    topic = stream.topic
-    partition = TopicPartition(topic, 0)
-    write(cluster, b"before", topic_partition=partition)
-    options = {"bootstrap.servers": stream.kafka.bootstrap_servers}
-    producer = Librdkafka({**options, "transactional.id": f"open-{topic}"})
-    producer.init_transactions(30)
-    producer.begin_transaction()
-    producer.produce(topic, b"open")
-    assert producer.flush(30) == 0
-    write(cluster, b"behind", topic_partition=partition)
-
-    def values() -> list[str]:
-        return [record.value for record in stream.records()]
-
-    with stream.running(**{"kafka.isolation.level": "read_committed"}) as query:
-        assert values() == ["before"]
-        assert stream.folder.offsets(stream.folder.batches()[-1]) == {topic: {0: 1}}
-        end = producer.commit_transaction if commits else producer.abort_transaction
-        end(30)
-        # One record before it, one in it, one after it, and its marker.
-        expect_soon(query, partial(stream.is_at, {topic: {0: 4}}))
-        opened = ["open"] if commits else []
-        assert values() == ["before", *opened, "behind"]

@@ -99,17 +99,6 @@ def counts(sink: Sink) -> DataFrame:
 
 
 @pytest.mark.slow
-def test_complete_mode_appends_all_results(
-    spark: SparkSession, sink: Sink, read: Read, write: Write
-) -> None:
-    for _ in range(2):
-        write(keyed(spark, 0, 7), topic=sink.source)
-        run(sink.writer(counts(sink)).outputMode("complete"))
-    came = read(subscribe=sink.topic).groupBy("value").count().collect()
-    assert {bytes(row["value"]): row["count"] for row in came} == {b"1": 7, b"2": 7}
-
-
-@pytest.mark.slow
 def test_spark_refuses_update_mode_for_a_python_sink(
     spark: SparkSession, sink: Sink, read: Read, write: Write
 ) -> None:
@@ -132,15 +121,3 @@ def test_a_missing_value_column_fails_at_the_start(sink: Sink) -> None:
         (AnalysisException, StreamingQueryException), match="Required attribute 'value' not found"
     ):
         run(sink.writer(sink.stream().select("key")))
-
-
-@pytest.mark.slow
-def test_a_row_without_a_topic_fails_the_query(
-    spark: SparkSession, sink: Sink, write: Write
-) -> None:
-    write(keyed(spark, 0, 3), topic=sink.source)
-    rows = sink.stream().selectExpr("value", "cast(null as string) as topic")
-    writer = rows.writeStream.format("pykafka").option("kafka.bootstrap.servers", sink.servers)
-    writer = writer.option("checkpointLocation", str(sink.folder)).trigger(availableNow=True)
-    with pytest.raises(StreamingQueryException, match="null topic"):
-        run(writer)

@@ -25,6 +25,7 @@ from tests.integration.example_processes import (
     run_example,
     running_example,
 )
+from tests.own_process import descendants_of
 from tests.witness import IN_ORDER
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.slow]
@@ -151,21 +152,6 @@ def test_live_progress() -> None:
     assert shown[-1] == "Everything is stopped again."
 
 
-def family_of(pid: int) -> set[int]:
-    """The ids of a process and of all its descendants."""
-    children: dict[int, set[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(stat.read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            continue  # it ended meanwhile
-        children.setdefault(parent, set()).add(int(stat.parent.name))
-    family = {pid}
-    while new := {child for each in family for child in children.get(each, ())} - family:
-        family |= new
-    return family
-
-
 @needs_lag
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc")
@@ -175,7 +161,7 @@ def test_live_progress_interrupted() -> None:
         for line in process.stdout:
             if ", batch " in line:
                 break
-        family = family_of(process.pid)
+        family = [process.pid, *descendants_of(process.pid)]
         assert len(family) > 3  # a supervisor with its broker, and Spark
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         shown, errors = process.communicate(timeout=LIMIT_SECONDS)

@@ -21,7 +21,6 @@ from kafka_protocol.arrow_io.topic import (
     read_topic,
     topics,
 )
-from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.fetch import OffsetOutOfRangeError
 from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
@@ -167,16 +166,8 @@ def test_what_was_read_is_written_to_another_topic(
 
 
 def test_an_abandoned_read_closes_its_connections(
-    topic: str, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    topic: str, options: dict[str, str], closed: list[str]
 ) -> None:
-    closed: list[str] = []  # not the clusters: one that is closed at its end must not live on
-    close = Cluster.close
-
-    def record_close(cluster: Cluster) -> None:
-        closed.append(repr(cluster))
-        close(cluster)
-
-    monkeypatch.setattr(Cluster, "close", record_close)
     reader = read_topic(topic, options | {"max.partition.fetch.bytes": "2000"}, columns=["offset"])
     assert reader.read_next_batch().num_rows < RECORDS
     assert not closed

@@ -50,6 +50,7 @@ def test_a_lost_row_is_found_and_cut_down(tmp_path: Path, monkeypatch: pytest.Mo
         table = read_topic(*args, **options).read_all()
         return table.slice(0, max(0, table.num_rows - 1)).to_reader()
 
+    # The planted fault.
     monkeypatch.setattr(threads, "read_topic", without_the_last)
     told: list[str] = []
     result = run(tmp_path, seed=3, minutes=0.01, show=told.append, ways=("threads",), queries=1)

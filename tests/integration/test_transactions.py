@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -15,11 +12,10 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from kafka_protocol.arrow_io.topic import read_topic
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.pool import close_shared_clusters, shared_cluster
-from kafka_protocol.client.producer.end_transactions import end, end_all
+from kafka_protocol.client.producer.end_transactions import end
 from kafka_protocol.client.producer.producer import Producer as OurProducer
 from kafka_protocol.client.producer.transaction_outcome import Views, was_committed
 from kafka_protocol.client.producer.transactions import Transaction, TransactionFencedError, begin
-from kafka_protocol.errors import BrokerError
 from kafka_protocol.topic_partition import TopicPartition as OurPartition
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline as Patience
@@ -181,12 +177,6 @@ def test_a_committed_transaction_cannot_be_aborted(ours: Ours) -> None:
     assert ours.are_seen("a")
 
 
-def test_a_transaction_without_partitions_cannot_end(ours: Ours) -> None:
-    with pytest.raises(TransactionFencedError, match="has no partitions"):
-        ours.end(ours.begin(), committed=True)
-    assert ours.are_seen()
-
-
 def test_fault_47_the_next_begin_fences_and_aborts(ours: Ours) -> None:
     zombie = ours.begin()
     ours.write(zombie, "zombie")
@@ -232,57 +222,6 @@ def test_fault_48_a_time_out(kafka_cluster: KafkaCluster, make_topic: MakeTopic)
                 attempt()
             assert caught.value.may_have_timed_out
         assert ours.are_seen()
-
-
-def test_a_time_out_above_the_brokers_limit(kafka_cluster: KafkaCluster) -> None:
-    with closing(connect(kafka_cluster, transaction_timeout_ms="900001")) as patient:
-        with pytest.raises(
-            BrokerError, match=r"timeout\.ms is 900001.*transaction\.max\.timeout\.ms"
-        ):
-            begin(patient, "patient", soon())
-
-
-END = """
-import pickle, sys
-from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.client.producer.end_transactions import end
-
-cluster = Cluster(ClientConfig.from_options({"bootstrap.servers": sys.argv[1]}))
-end(cluster, pickle.load(sys.stdin.buffer), Deadline.after(30_000), committed=True)
-cluster.close()
-"""
-
-
-def test_another_process_ends_a_transaction(ours: Ours, kafka_cluster: KafkaCluster) -> None:
-    transaction = ours.begin()
-    ours.write(transaction, "a")
-    subprocess.run(
-        [sys.executable, "-c", END, kafka_cluster.bootstrap_servers],
-        input=pickle.dumps(transaction),
-        check=True,
-        timeout=60,
-    )
-    assert ours.are_seen("a")
-
-
-def test_many_in_many_partitions_end_together(
-    kafka_cluster: KafkaCluster, make_topic: MakeTopic, cluster: Cluster
-) -> None:
-    topic = make_topic(partitions=3)
-    transactions = []
-    for number in range(8):
-        transaction = begin(cluster, f"{topic}-{number}", soon())
-        producer = OurProducer(cluster, transaction)
-        for partition in range(3):
-            producer.add(OurPartition(topic, partition), batch_of(b"%d" % number))
-        producer.flush()
-        transactions.append(transaction)
-    assert end_all(cluster, transactions, soon(), committed=True) == dict.fromkeys(transactions)
-    assert committed_values(kafka_cluster.bootstrap_servers, topic, 8) == [
-        b"%d" % n for n in range(8)
-    ]
 
 
 @pytest.mark.parametrize("committed", [True, False], ids=["committed", "aborted"])

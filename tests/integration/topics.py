@@ -8,17 +8,11 @@ import pyarrow as pa
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
-from kafka_protocol.messages.create_partitions import (
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-)
-from kafka_protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.testing.waiting import Deadline
+from tests.admin import Admin
 from tests.fakes.batch_reading import Rows
 from tests.fakes.reading import write
-from tests.integration.clients import SOON_MS, soon
 
 NOW = 1_760_000_000_000
 
@@ -57,27 +51,13 @@ def fill(cluster: Cluster, topic: str, count: int, name: str = "") -> Rows:
 
 def delete_records(cluster: Cluster, topic: str, before: int) -> None:
     """Move the log start offset of partition 0, as retention does."""
-    Topic = DeleteRecordsRequest.DeleteRecordsTopic
-    partition = Topic.DeleteRecordsPartition(partition_index=0, offset=before)
-    request = DeleteRecordsRequest(
-        topics=[Topic(name=topic, partitions=[partition])], timeout_ms=SOON_MS
-    )
-    leader, _ = cluster.leader(TopicPartition(topic, 0), soon())
-    broker = cluster.broker(leader.node_id, soon())
-    response = broker.request(request, DeleteRecordsResponse, soon())
-    (deleted,) = response.topics[0].partitions
-    assert (deleted.error_code, deleted.low_watermark) == (0, before)
+    _admin(cluster).delete_records(topic, {0: before})
 
 
 def add_partitions(cluster: Cluster, topic: str, count: int) -> None:
-    """Increase the number of partitions to `count`, and wait until brokers list all of them."""
-    Topic = CreatePartitionsRequest.CreatePartitionsTopic
-    request = CreatePartitionsRequest(
-        topics=[Topic(name=topic, count=count, assignments=None)], timeout_ms=SOON_MS
-    )
-    controller = cluster.controller(CreatePartitionsRequest, soon())
-    response = controller.request(request, CreatePartitionsResponse, soon())
-    assert [result.error_code for result in response.results] == [0], response
-    assert Deadline(SOON_MS / 1_000).wait_for(
-        lambda: len(cluster.settled_topics([topic], soon())[topic].partitions) == count
-    ), "brokers do not list the new partitions"
+    """Increase the number of partitions to `count`, and wait until the broker lists all of them."""
+    _admin(cluster).add_partitions(topic, count)
+
+
+def _admin(cluster: Cluster) -> Admin:
+    return Admin(",".join(map(str, cluster.config.bootstrap_servers)), replicas=1)

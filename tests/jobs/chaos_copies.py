@@ -11,7 +11,6 @@ fails is printed after FAILED, and started again. Prints STARTED when all have b
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -86,12 +85,11 @@ def copies(
 
 
 def keep_running(starts: dict[str, Start]) -> None:
-    """Starts the queries, and again each one that ended, as long as the parent process lives."""
+    """Starts the queries, and again each one that ended."""
     running: dict[str, StreamingQuery] = {}
     shown: dict[str, int] = {}
     has_started = False
-    parent = os.getppid()
-    while os.getppid() == parent:  # else nobody is left to end this
+    while True:
         for name, start in starts.items():
             if name in running and running[name].isActive:
                 shown[name] = show_slow(name, running[name], shown.get(name, -1))

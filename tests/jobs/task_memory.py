@@ -12,12 +12,13 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from tests.own_process import command_of, descendants_of, status_of
 
 
 class TrivialSource(DataSource, DataSourceReader):
@@ -61,32 +62,8 @@ def read_all(df: DataFrame) -> int:
 
 def largest_peak_bytes() -> int:
     """The largest peak of resident bytes among the Python workers of this process."""
-    found = {int(path.name): status(path) for path in Path("/proc").glob("[0-9]*")}
-    return max(
-        int(of_worker["VmHWM"].removesuffix(" kB")) * 1024
-        for pid, of_worker in found.items()
-        if is_ours(pid, found) and is_worker(pid)
-    )
-
-
-def status(process: Path) -> dict[str, str]:
-    try:
-        lines = (process / "status").read_text().splitlines()
-    except OSError:
-        return {}  # it ended meanwhile
-    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
-
-
-def is_ours(pid: int, found: dict[int, dict[str, str]]) -> bool:
-    while found.get(pid):
-        pid = int(found[pid]["PPid"])
-        if pid == os.getpid():
-            return True
-    return False
-
-
-def is_worker(pid: int) -> bool:
-    return b"pyspark.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    workers = (pid for pid in descendants_of(os.getpid()) if "pyspark.daemon" in command_of(pid))
+    return max(status_of(pid).get("VmHWM", 0) * 1024 for pid in workers)
 
 
 if __name__ == "__main__":

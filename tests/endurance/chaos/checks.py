@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
+from tests.delivery import Differences, Findings, compare, compare_all, numbered
+from tests.delivery import complaints as complaints_of
 from tests.endurance.chaos.sinks import Item
 from tests.endurance.chaos.transactions import ABORTED
-from tests.endurance.delivery import Differences, Findings, compare, numbered, sentences
 from tests.stream_records import Record
 
 Records = Mapping[str, Mapping[int, list[Item]]]
@@ -49,13 +51,8 @@ def _without_newest(known: Collection[str], copy: list[Item]) -> list[Item]:
 
 def differences(records: Records) -> AllDifferences:
     """How each copy differs from the source."""
-    return {name: dict(_differences(name, records)) for name in COPIES}
-
-
-def _differences(name: str, records: Records) -> Iterator[tuple[int, Differences]]:
-    source, copy = records["source"], records[name]
-    for partition in sorted({*source, *copy}):
-        yield partition, _COMPARE[name](source.get(partition, []), copy.get(partition, []))
+    source = records["source"]
+    return {name: compare_all(source, records[name], _COMPARE[name]) for name in COPIES}
 
 
 def findings_of(found: AllDifferences) -> dict[str, Findings]:
@@ -66,12 +63,12 @@ def findings_of(found: AllDifferences) -> dict[str, Findings]:
     }
 
 
-def _compare_again(source: list[Item], copy: list[Item]) -> Differences:
+def _compare_again(source: Sequence[Item], copy: Sequence[Item]) -> Differences:
     # A value that the writer wrote twice is one value here.
     return compare(list(dict.fromkeys(_values(source))), _values(copy))
 
 
-def _compare_once(source: list[Item], copy: list[Item]) -> Differences:
+def _compare_once(source: Sequence[Item], copy: Sequence[Item]) -> Differences:
     found = compare(numbered(_values(source)), numbered(_values(copy)))
     known = set(_values(source))
     twice = [(value, number) for value, number in found.unknown if number or value in known]
@@ -79,14 +76,14 @@ def _compare_once(source: list[Item], copy: list[Item]) -> Differences:
     return found._replace(twice=twice, unknown=unknown)
 
 
-def _compare_files(source: list[Item], copy: list[Item]) -> Differences:
-    return compare(source, copy)
+_COMPARE: Mapping[str, Callable[[Sequence[Any], Sequence[Any]], Differences]] = {
+    "again": _compare_again,
+    "once": _compare_once,
+    "files": compare,
+}
 
 
-_COMPARE = {"again": _compare_again, "once": _compare_once, "files": _compare_files}
-
-
-def _values(items: list[Item]) -> list[str]:
+def _values(items: Sequence[Item]) -> list[str]:
     return [value for _, value in items]
 
 
@@ -105,8 +102,7 @@ def _sentences(found: AllDifferences, allowed: Callable[[str], Collection[str]])
     return [
         sentence
         for name, by_partition in found.items()
-        for partition, each in by_partition.items()
-        for sentence in sentences(f"copy `{name}`, partition {partition}", each, allowed(name))
+        for sentence in complaints_of(f"copy `{name}`", by_partition, allowed(name))
     ]
 
 

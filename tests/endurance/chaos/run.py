@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kafka_spark_source.testing.waiting import Deadline
+from tests.delivery import Findings
 from tests.endurance.chaos.checks import (
     COPIES,
     AllDifferences,
@@ -26,7 +27,6 @@ from tests.endurance.chaos.checks import (
 from tests.endurance.chaos.scene import Scene, running
 from tests.endurance.chaos.schedule import Round, rounds
 from tests.endurance.chaos.sinks import Sample
-from tests.endurance.delivery import Findings
 from tests.jobs.chaos_copies import TRANSACTION_TIMEOUT_MS
 from tests.witness import values_of
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.delivery import Findings
 from tests.endurance.chaos.checks import (
     COPIES,
     Records,
@@ -14,7 +15,6 @@ from tests.endurance.chaos.checks import (
     settled,
 )
 from tests.endurance.chaos.sinks import Item
-from tests.endurance.delivery import Findings
 from tests.stream_records import Record
 
 SOURCE: dict[int, list[Item]] = {0: [(0, "a"), (1, "b"), (4, "c")], 1: [(0, "d")]}

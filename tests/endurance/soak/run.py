@@ -11,17 +11,22 @@ from pathlib import Path
 from typing import Final
 
 from kafka_spark_source.testing import KafkaCluster
+from tests.delivery import compare_all, complaints
 from tests.endurance.soak import topics
-from tests.endurance.soak.delivery import copy_of, faults_of, written
 from tests.endurance.soak.objects import count_objects, environment, find_jcmd, live_objects
 from tests.endurance.soak.sampling import PYTHON_ROLES, Sample, joined, roles_of, use_of
 from tests.jobs.soak import JOBS, STOP
 from tests.stream_driver import Driver
 from tests.stream_records import Journal
+from tests.witness import values_of
 
-SAMPLE_SECONDS: Final = 10
+SAMPLES: Final = "samples.jsonl"
+"""In the folder of a run: a line for each sample."""
+
+_OBJECTS: Final = "objects"
+_SAMPLE_SECONDS: Final = 10
 # 50 an hour.
-JOB_SECONDS: Final = 72
+_JOB_SECONDS: Final = 72
 # A full collection of the JVM.
 _HEAP_SECONDS: Final = 120
 _HEAP_SAMPLES: Final = 10
@@ -53,19 +58,19 @@ class Findings:
 
 def soak(seconds: float, folder: Path, on_sample: Callable[[float, str], None]) -> Findings:
     """Run for so many seconds of samples; `on_sample` gets the time so far and a few words."""
-    objects = folder / "objects"
+    objects = folder / _OBJECTS
     objects.mkdir(parents=True)
     findings = Findings()
     with KafkaCluster() as kafka:
         servers = kafka.bootstrap_servers
         topics.create_all(servers)
         journal = Journal(servers)
-        options = {"servers": servers, "interval": str(JOB_SECONDS)}
+        options = {"servers": servers, "interval": str(_JOB_SECONDS)}
         driver = Driver(folder, "pykafka", options, "soak", environment(objects))
-        with killed_in_the_end(driver), keeping_samples(findings):
+        with driver, keeping_samples(findings):
             with journal.writing(topics.SOURCE, _WRITERS, _WRITE_SECONDS):
                 driver.wait_for_start()
-                _sample(findings, driver, seconds, objects, on_sample)
+                _sample(findings, driver, seconds, folder, on_sample)
             # The driver ends when it has copied all records that are there now.
             (folder / STOP).touch()
             driver.wait_for_end()
@@ -77,14 +82,14 @@ def soak_spark_alone(
     seconds: float, folder: Path, on_sample: Callable[[float, str], None]
 ) -> Findings:
     """The same with nothing of this project: what Spark itself keeps. No broker, no check."""
-    objects = folder / "objects"
+    objects = folder / _OBJECTS
     objects.mkdir(parents=True)
     findings = Findings()
-    options = {"interval": str(JOB_SECONDS)}
+    options = {"interval": str(_JOB_SECONDS)}
     driver = Driver(folder, "", options, "soak_spark_alone", environment(objects))
-    with killed_in_the_end(driver), keeping_samples(findings):
+    with driver, keeping_samples(findings):
         driver.wait_for_start()
-        _sample(findings, driver, seconds, objects, on_sample)
+        _sample(findings, driver, seconds, folder, on_sample)
         findings.jobs = _jobs_in(driver.printed())
     return findings
 
@@ -97,20 +102,11 @@ RUNS: Final[Mapping[str, Callable[..., Findings]]] = {
 
 
 @contextmanager
-def killed_in_the_end(driver: Driver) -> Iterator[None]:
-    """Kill the driver in the end."""
-    try:
-        yield
-    finally:
-        driver.kill()
-
-
-@contextmanager
 def keeping_samples(findings: Findings) -> Iterator[None]:
-    """Make an error, or Ctrl-C, a fault of the run: hours of samples are worth a report."""
+    """Make an error, Ctrl-C or SIGTERM a fault of the run: hours of samples are worth a report."""
     try:
         yield
-    except (Exception, KeyboardInterrupt) as error:
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
         if not findings.series:
             raise
         findings.faults.append(f"the run ended early: {type(error).__name__}: {error}")
@@ -120,7 +116,7 @@ def _sample(
     findings: Findings,
     driver: Driver,
     seconds: float,
-    objects: Path,
+    folder: Path,
     on_sample: Callable[[float, str], None],
 ) -> None:
     """Sample the driver's processes until the time is over."""
@@ -134,7 +130,7 @@ def _sample(
         driver.expect_running()
         roles = roles_of(driver.pid)
         python = [pid for pid, role in roles.items() if role in PYTHON_ROLES]
-        sample = joined(roles, use_of(roles), count_objects(objects, python))
+        sample = joined(roles, use_of(roles), count_objects(folder / _OBJECTS, python))
         jvms = [pid for pid, role in roles.items() if role == "jvm"]
         if jcmd and jvms and now >= heap_due:
             heap_due = now + heap_seconds
@@ -143,13 +139,20 @@ def _sample(
                 sample["jvm"] |= {"objects": live.objects, "live heap": live.mebibytes}
             except RuntimeError as error:
                 findings.notes.append(f"no live heap after {now:.0f} s: {error}")
-        for role, measures in sample.items():
-            for measure, value in measures.items():
-                findings.series.setdefault((role, measure), []).append((now, value))
-        findings.seconds = now
+        keep(findings, folder, now, sample)
         on_sample(now, _words(sample))
-        next_due += SAMPLE_SECONDS
+        next_due += _SAMPLE_SECONDS
         time.sleep(max(0.0, begin + next_due - time.monotonic()))
+
+
+def keep(findings: Findings, folder: Path, now: float, sample: Sample) -> None:
+    """Adds a sample, and writes it down at once: the end of this process does not lose it."""
+    for role, measures in sample.items():
+        for measure, value in measures.items():
+            findings.series.setdefault((role, measure), []).append((now, value))
+    findings.seconds = now
+    with (folder / SAMPLES).open("a") as file:
+        file.write(json.dumps({"seconds": now, **sample}) + "\n")
 
 
 def _words(sample: Sample) -> str:
@@ -158,16 +161,18 @@ def _words(sample: Sample) -> str:
 
 
 def _check(findings: Findings, servers: str, journal: Journal, printed: str) -> None:
-    """Compare what was delivered with what was written."""
-    expected = written(journal.records)
-    findings.records = sum(map(len, expected.values()))
+    """Compare what was delivered, as librdkafka reads it, with what was written."""
+    written = journal.values(topics.SOURCE, topics.PARTITIONS)
+    findings.records = sum(map(len, written.values()))
     for topic in (topics.STREAMED, topics.COPIED):
-        findings.faults += faults_of(topic, copy_of(servers, topic), expected)
+        copy = {each: values_of(servers, topic, each) for each in written}
+        findings.faults += complaints(topic, compare_all(written, copy))
     findings.jobs = _jobs_in(printed)
-    values = [value for copy in copy_of(servers, topics.WRITTEN).values() for value in copy]
+    values = [value for each in written for value in values_of(servers, topics.WRITTEN, each)]
     of_jobs = [value for job in range(findings.jobs) for value in topics.job_values(job)]
     # Rows without a key have no order among the partitions.
-    findings.faults += faults_of(topics.WRITTEN, {0: sorted(values)}, {0: sorted(of_jobs)})
+    found = compare_all({"any": sorted(of_jobs)}, {"any": sorted(values)})
+    findings.faults += complaints(topics.WRITTEN, found)
 
 
 def _jobs_in(printed: str) -> int:

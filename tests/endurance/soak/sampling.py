@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Final, NamedTuple
 
-from tests.own_process import processes_of
+from tests.own_process import all_processes, command_of, status_of
 
 ROLES: Final = ("driver", "jvm", "reader", "workers")
 PYTHON_ROLES: Final = ("driver", "reader", "workers")
@@ -53,25 +52,19 @@ def role_of(command: str, pid: int, parent: int, session: int) -> str | None:
 
 def roles_of(session: int) -> dict[int, str]:
     """The processes of a driver that began a session, and their roles."""
-    found: dict[int, str] = {}
-    for pid in processes_of(session):
-        process = Path(f"/proc/{pid}")
-        try:
-            parent = parse_status((process / "status").read_text())["PPid"]
-            command = (process / "cmdline").read_text()
-        except OSError:
-            continue  # it ended meanwhile
-        if role := role_of(command, pid, parent, session):
-            found[pid] = role
-    return found
+    roles = {
+        each.pid: role_of(command_of(each.pid), each.pid, each.parent, session)
+        for each in all_processes()
+        if each.session == session
+    }
+    return {pid: role for pid, role in roles.items() if role}
 
 
 def usage_of(pid: int) -> Usage | None:
     """What a process uses now; None if it has ended."""
-    process = Path(f"/proc/{pid}")
+    status = status_of(pid)
     try:
-        status = parse_status((process / "status").read_text())
-        descriptors = len(os.listdir(process / "fd"))  # noqa: PTH208 -- names only, no stat
+        descriptors = len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208 -- names only, no stat
         return Usage(
             status["VmRSS"] * 1024 / _MIB,
             status["RssAnon"] * 1024 / _MIB,
@@ -80,13 +73,6 @@ def usage_of(pid: int) -> Usage | None:
         )
     except (OSError, KeyError):
         return None  # a zombie has no memory
-
-
-def parse_status(text: str) -> dict[str, int]:
-    """The numbers in /proc/PID/status or smaps_rollup; memory is in kB."""
-    lines = (line.partition(":") for line in text.splitlines())
-    fields = {name: value.split() for name, _, value in lines}
-    return {name: int(field[0]) for name, field in fields.items() if field and field[0].isdigit()}
 
 
 def joined(

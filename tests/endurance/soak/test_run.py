@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
-from tests.endurance.soak.run import Findings, keeping_samples
+from tests.endurance.soak.run import SAMPLES, Findings, keep, keeping_samples
 
 SERIES = {("reader", "rss"): [(0.0, 1.0)]}
 
 
-@pytest.mark.parametrize("error", [KeyError("w1-0"), AssertionError("it"), KeyboardInterrupt()])
+def test_each_sample_is_written_down_at_once(tmp_path: Path) -> None:
+    findings = Findings()
+    for seconds in (0.0, 10.0):
+        keep(findings, tmp_path, seconds, {"reader": {"rss": seconds + 1}})
+        lines = (tmp_path / SAMPLES).read_text().splitlines()
+        assert json.loads(lines[-1]) == {"seconds": seconds, "reader": {"rss": seconds + 1}}
+    assert len(lines) == 2
+    assert findings.series == {("reader", "rss"): [(0.0, 1.0), (10.0, 11.0)]}
+    assert findings.seconds == 10
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("w1-0"), AssertionError("it"), KeyboardInterrupt(), SystemExit(1)]
+)
 def test_an_error_is_a_fault_of_a_run_with_samples(error: BaseException) -> None:
     findings = Findings(series=SERIES)
 

@@ -12,7 +12,7 @@ import pytest
 
 from kafka_spark_source.testing.waiting import Deadline
 from tests.endurance.soak.objects import LiveObjects, count_objects, environment, parse_histogram
-from tests.endurance.soak.sampling import Usage, joined, parse_status, role_of, usage_of
+from tests.endurance.soak.sampling import Usage, joined, role_of, usage_of
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -70,13 +70,6 @@ def test_an_ended_process_has_no_usage() -> None:
     with subprocess.Popen(["true"]) as process:
         process.wait()
     assert usage_of(process.pid) is None
-
-
-def test_status() -> None:
-    text = "Name:\tpython 1\nVmRSS:\t  1024 kB\nThreads:\t3\nGroups:\t\nSigCgt:\t00ff\n"
-    assert parse_status(text)["VmRSS"] == 1024
-    assert parse_status(text)["Threads"] == 3
-    assert "Name" not in parse_status(text)
 
 
 @linux

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from tests.admin import Admin
 
 PARTITIONS: Final = 3
 SOURCE: Final = "soak-source"
@@ -13,8 +12,6 @@ STREAMED: Final = "soak-streamed"
 COPIED: Final = "soak-copied"
 WRITTEN: Final = "soak-written"
 _ALL: Final = (SOURCE, STREAMED, COPIED, WRITTEN)
-
-_SOON_SECONDS: Final = 60
 
 # Rows that each batch job writes.
 JOB_ROWS: Final = 100
@@ -27,7 +24,6 @@ def job_values(job: int) -> list[str]:
 
 def create_all(servers: str) -> None:
     """Creates the topics, and returns when they exist."""
-    admin = AdminClient({"bootstrap.servers": servers})
-    created = admin.create_topics([NewTopic(topic, PARTITIONS, 1) for topic in _ALL])
-    for topic in created.values():
-        topic.result(_SOON_SECONDS)
+    admin = Admin(servers, replicas=1)
+    for topic in _ALL:
+        admin.create(topic, PARTITIONS, {})

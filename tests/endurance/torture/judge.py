@@ -22,7 +22,8 @@ from tests.endurance.torture.ways.spark_write import exactly_once, spark_write, 
 from tests.endurance.torture.ways.threads import read_in_thread
 from tests.endurance.torture.written import FORMATTED, Gave, Written, answer_of
 
-WAYS: Final[Mapping[str, Callable[[Place, Query], Gave]]] = {
+Way = Callable[[Place, Query], Gave]
+WAYS: Final[Mapping[str, Way]] = {
     "spark batch": spark_batch,
     "spark stream": spark_stream,
     "foreachBatch": for_each_batch,
@@ -53,12 +54,12 @@ class Ran(NamedTuple):
     written: Written | None = None
 
 
-def run_query(place: Place, query: Query, truth: Truth) -> Ran:
+def run_query(place: Place, query: Query, truth: Truth, ways: Mapping[str, Way] = WAYS) -> Ran:
     """Runs a query, and compares what it read."""
     began = time.monotonic()
     try:
         place.activate()
-        gave = WAYS[query.way](place, query)
+        gave = ways[query.way](place, query)
     except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to the query
         text = f"{type(error).__name__}: {error}"
         return Ran(query, began, time.monotonic(), text)
@@ -75,13 +76,15 @@ def _wanted(query: Query, truth: Truth) -> Sequence[Row]:
     return as_written(rows, FORMATTED) if query.way == "formats" else rows
 
 
-def check_written(servers: str, ran: Ran, truth: Truth) -> Ran:
+def check_written(
+    servers: str, ran: Ran, truth: Truth, read: Callable[..., dict[int, list[Row]]] = read_rows
+) -> Ran:
     """Compares what a query wrote, unless it has failed or already differs."""
     written = ran.written
     if written is None or ran.error or ran.difference is not None:
         return ran
     starts = dict.fromkeys(range(written.partitions), 0)
-    partitions = [*read_rows(servers, written.topic, starts, COMMITTED).values()]
+    partitions = [*read(servers, written.topic, starts, COMMITTED).values()]
     answer = answer_of(written, partitions)
     columns = FORMATTED if written.payload != "header" else ran.query.columns
     wanted = as_written(expected_rows(ran.query, truth), columns)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kafka_spark_source.testing import KafkaCluster
-from tests.endurance.torture.admin import REPLICAS, Admin
+from tests.admin import REPLICAS, Admin
 from tests.endurance.torture.faults import FaultLog, Faults
 from tests.endurance.torture.ledger import Ledger
 from tests.endurance.torture.rows import TopicTruth, Truth

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from tests import poison
-from tests.own_process import command_of
+from tests.own_process import all_processes, command_of, descendants_of
 from tests.spark_session import run_session
 
 # A task may lose its worker so often.
@@ -46,29 +45,5 @@ def session(unix_sockets: bool) -> Iterator[SparkSession]:
 
 def workers() -> list[int]:
     """The Python processes in which Spark runs tasks, and those that plan and watch streams."""
-    children = _children()
-    daemons = [pid for pid in _descendants(os.getpid(), children) if _is_spark(pid)]
-    return [child for daemon in daemons for child in children.get(daemon, ()) if _is_spark(child)]
-
-
-def _is_spark(pid: int) -> bool:
-    return "\0-m\0pyspark." in command_of(pid)
-
-
-def _children() -> dict[int, list[int]]:
-    children: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            # After the program's name, which may hold any text: state, parent.
-            parent = int(stat.read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            continue  # it has ended
-        children.setdefault(parent, []).append(int(stat.parent.name))
-    return children
-
-
-def _descendants(pid: int, children: dict[int, list[int]]) -> list[int]:
-    found = []
-    for child in children.get(pid, ()):
-        found += [child, *_descendants(child, children)]
-    return found
+    pythons = {pid for pid in descendants_of(os.getpid()) if "\0-m\0pyspark." in command_of(pid)}
+    return [each.pid for each in all_processes() if {each.pid, each.parent} <= pythons]

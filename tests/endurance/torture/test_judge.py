@@ -35,19 +35,18 @@ def place(tmp_path: Path) -> Place:
     return Place(session, "localhost:9092", tmp_path, Sail(tmp_path))
 
 
-def ran(place: Place, monkeypatch: pytest.MonkeyPatch, gave: Gave) -> Ran:
-    monkeypatch.setattr(judge, "WAYS", {"made up": lambda _place, _query: gave})
-    return run_query(place, QUERY, TRUTH)
+def ran(place: Place, gave: Gave) -> Ran:
+    return run_query(place, QUERY, TRUTH, {"made up": lambda _place, _query: gave})
 
 
 def test_each_way_that_is_drawn_can_run() -> None:
     assert {*judge.WAYS} == {*WAYS}
 
 
-def test_what_was_read_is_compared(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = ran(place, monkeypatch, Gave(Answer([ROWS])))
+def test_what_was_read_is_compared(place: Place) -> None:
+    right = ran(place, Gave(Answer([ROWS])))
     assert (right.error, right.difference, right.rows) == ("", None, 40)
-    wrong = ran(place, monkeypatch, Gave(Answer([ROWS[:-1]])))
+    wrong = ran(place, Gave(Answer([ROWS[:-1]])))
     assert wrong.difference is not None
     assert wrong.difference.what == "missing"
 
@@ -59,18 +58,15 @@ def test_an_error_is_that_of_the_query(place: Place) -> None:
 
 
 @pytest.mark.parametrize(("lost", "what"), [(0, None), (1, "missing")])
-def test_what_was_written_is_compared_later(
-    place: Place, monkeypatch: pytest.MonkeyPatch, lost: int, what: str | None
-) -> None:
+def test_what_was_written_is_compared_later(place: Place, lost: int, what: str | None) -> None:
     def read(_servers: str, topic: str, starts: Mapping[int, int], _level: str) -> Any:
         assert (topic, {*starts}) == ("to", {0, 1, 2})
         copies = [_copied(row) for row in as_written(ROWS, COLUMNS)]
         return {1: copies[: len(copies) - lost]}
 
-    monkeypatch.setattr(judge, "read_rows", read)
-    unread = ran(place, monkeypatch, Gave(written=Written("to", 3, once=True)))
+    unread = ran(place, Gave(written=Written("to", 3, once=True)))
     assert unread.difference is None
-    checked = check_written("localhost:9092", unread, TRUTH)
+    checked = check_written("localhost:9092", unread, TRUTH, read)
     assert (checked.difference and checked.difference.what) == what
     assert checked.rows == 40 - lost
 

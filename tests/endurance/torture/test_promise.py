@@ -84,12 +84,6 @@ def test_each_replica_may_compact_as_far_as_it_likes(offsets: list[int]) -> None
     assert kept(truth("compact"), offsets) is None
 
 
-@pytest.mark.parametrize("gone", [1, 2, 7])
-def test_a_newest_row_must_not_be_gone(gone: int) -> None:
-    offsets = [each for each in (0, 1, 2, 5, 6, 7) if each != gone]
-    assert kept(truth("compact"), offsets) == Difference("missing", WRITTEN[_at(gone)], None)
-
-
 @pytest.mark.parametrize("gone", [0, 5, 6])
 def test_a_plain_topic_has_all_rows(gone: int) -> None:
     offsets = [each for each in (0, 1, 2, 5, 6, 7) if each != gone]

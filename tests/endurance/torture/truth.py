@@ -6,10 +6,9 @@ import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import TopicPartition
 
-from kafka_spark_source.testing.waiting import Deadline
-from tests.endurance.torture.admin import SOON_SECONDS, Admin
+from tests.admin import Admin
 from tests.endurance.torture.difference import Difference, first_difference, kept_in_order
 from tests.endurance.torture.ledger import Ledger
 from tests.endurance.torture.messages import row_of
@@ -17,8 +16,7 @@ from tests.endurance.torture.promise import COMMITTED, UNCOMMITTED, violation
 from tests.endurance.torture.rows import PartitionTruth, Row, TopicTruth
 from tests.endurance.torture.topics import TopicPlan
 from tests.endurance.torture.writing import MESSAGE_MAX_BYTES
-
-_MOST_MESSAGES = 5_000
+from tests.witness import read_to_end
 
 
 class TruthError(AssertionError):
@@ -95,36 +93,19 @@ def read_rows(
     servers: str, topic: str, starts: Mapping[int, int], isolation_level: str
 ) -> dict[int, list[Row]]:
     """The rows of each partition that has some, from its start to its end."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": servers,
-            "group.id": f"truth {uuid.uuid4().hex}",
-            "isolation.level": isolation_level,
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-            "auto.offset.reset": "error",
-            "fetch.wait.max.ms": 20,
-            "fetch.message.max.bytes": MESSAGE_MAX_BYTES,
-            "log_level": 2,
-        }
-    )
+    options = {
+        "bootstrap.servers": servers,
+        "group.id": f"truth {uuid.uuid4().hex}",
+        "isolation.level": isolation_level,
+        "auto.offset.reset": "error",
+        "fetch.wait.max.ms": 20,
+        "fetch.message.max.bytes": MESSAGE_MAX_BYTES,
+        "log_level": 2,
+    }
     rows: dict[int, list[Row]] = defaultdict(list)
-    reading = set(starts)
-    deadline = Deadline(2 * SOON_SECONDS)
-    try:
-        consumer.assign([TopicPartition(topic, each, start) for each, start in starts.items()])
-        while reading:
-            if deadline.has_passed:
-                raise TimeoutError(f"{topic}: partitions {sorted(reading)} have no end")
-            for message in consumer.consume(_MOST_MESSAGES, timeout=0.1):
-                error = message.error()
-                if error is None:
-                    row = row_of(message)
-                    rows[row.partition].append(row)
-                elif error.code() == KafkaError._PARTITION_EOF:
-                    reading.discard(message.partition())
-                else:
-                    raise KafkaException(error)
-    finally:
-        consumer.close()
+    for message in read_to_end(
+        [TopicPartition(topic, each, start) for each, start in starts.items()], options
+    ):
+        row = row_of(message)
+        rows[row.partition].append(row)
     return rows

@@ -10,8 +10,8 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline
+from tests.admin import SOON_SECONDS, Admin
 from tests.endurance.torture import segments
-from tests.endurance.torture.admin import SOON_SECONDS, Admin
 from tests.endurance.torture.ledger import Ledger
 from tests.endurance.torture.messages import acknowledged_row
 from tests.endurance.torture.records import NewRecord, records_of

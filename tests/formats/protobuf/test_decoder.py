@@ -154,6 +154,7 @@ def decode(payloads: Sequence[bytes | None], many: int = protobuf_decoder._MANY)
 @pytest.fixture(params=[0, protobuf_decoder._MANY], ids=["at once", "one by one"])
 def many(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of a few payloads: both ways to read them."""
+    # The number of payloads decides; tests of few of them could not choose otherwise.
     monkeypatch.setattr(protobuf_decoder, "_MANY", request.param)
 
 

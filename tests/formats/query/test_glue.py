@@ -153,6 +153,7 @@ def test_json_and_protobuf() -> None:
 
 
 def test_bombs_are_unpacked_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The real limit is 128 MiB: the memory and the time of a test.
     monkeypatch.setattr("kafka_formats.schema_ids.glue.MAX_UNPACKED_BYTES", 100_000)
     with registry(glue({"orders": [OLD]})) as fake:
         first = version_id("orders", 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from kafka_formats.errors import NotFoundError, SchemaError
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import Format, Framing, Mode, SubjectNameStrategy
 from kafka_formats.query.read import QueryFormats
-from kafka_formats.registry.cache import cache_of
 from tests.config_error import config_error
 from tests.fakes.registry import FakeRegistry, registry, subjects
 from tests.formats.protobuf.messages import descriptor_set
@@ -36,12 +35,6 @@ TWO: list[dict[str, Any]] = [{"id": 1, "schema": FIRST}, {"id": 2, "schema": SEC
 ID = pa.field("id", pa.int64(), nullable=False)
 WHO = pa.field("who", pa.string())
 VALUE = PayloadOptions("value", Format.AVRO, Framing.CONFLUENT, None, None, None)
-
-
-@pytest.fixture(autouse=True)
-def _no_cache() -> Iterator[None]:
-    yield
-    cache_of.cache_clear()
 
 
 def formats(

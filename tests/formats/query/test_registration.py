@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -17,7 +16,6 @@ from kafka_formats.options.formats import PayloadOptions, WriteFormatOptions
 from kafka_formats.options.settings import Format, Framing
 from kafka_formats.payload.schema_text import SchemaText, descriptor_set_text
 from kafka_formats.query.write import WrittenColumn, encoder_for
-from kafka_formats.registry.cache import cache_of
 from tests.config_error import config_error
 from tests.fakes.registry import FakeRegistry, Received, Reply, registry
 from tests.formats.protobuf.messages import descriptor_set, message_class
@@ -54,12 +52,6 @@ class Subjects:
     def _version(self, subject: str) -> Reply:
         schema_id, schema = self.ids[subject]
         return Reply(values=schema | {"subject": subject, "version": 1, "id": schema_id})
-
-
-@pytest.fixture(autouse=True)
-def _no_cache() -> Iterator[None]:
-    yield
-    cache_of.cache_clear()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,6 @@ from kafka_formats.errors import NotFoundError
 from kafka_formats.options.formats import PayloadOptions, WriteFormatOptions
 from kafka_formats.options.settings import Format, Framing, SubjectNameStrategy
 from kafka_formats.query.write import WrittenColumn, encoder_for
-from kafka_formats.registry.cache import cache_of
 from tests.config_error import config_error
 from tests.fakes.registry import FakeRegistry, Received, Reply, registry, subjects
 
@@ -26,12 +24,6 @@ ONE: list[dict[str, Any]] = [{"id": 7, "schema": ORDER}]
 ROWS = pa.RecordBatch.from_pydict(
     {"key": pa.array(["k"]), "value": pa.array([{"id": 5}], pa.struct({"id": pa.int64()}))}
 )
-
-
-@pytest.fixture(autouse=True)
-def _no_cache() -> Iterator[None]:
-    yield
-    cache_of.cache_clear()
 
 
 def payload_of(

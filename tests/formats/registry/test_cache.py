@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 
 import pytest
 
@@ -14,13 +13,6 @@ from kafka_formats.registry.responses import SchemaBody
 from kafka_formats.registry.schemas import RegisteredSchema
 
 GUID = uuid.UUID(int=7)
-
-
-@pytest.fixture(autouse=True)
-def empty() -> Iterator[None]:
-    cache_of.cache_clear()
-    yield
-    cache_of.cache_clear()
 
 
 def config(url: str = "http://a") -> RegistryConfig:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import traceback
 import uuid
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 
 from kafka_formats.errors import NotFoundError, RegistryError
-from kafka_formats.registry.cache import cache_of
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.schemas import (
     NewSchema,
@@ -32,7 +30,6 @@ GUID = uuid.UUID("cc0e0e0e-53c1-4a1a-8f1a-000000000001")
 def registry() -> Iterator[FakeRegistry]:
     with running() as running_registry:
         yield running_registry
-    cache_of.cache_clear()
 
 
 def client(registry: FakeRegistry, **values: Any) -> RegistryClient:
@@ -74,13 +71,6 @@ def test_an_id_is_asked_once_by_a_process(registry: FakeRegistry) -> None:
     ]
 
 
-def test_another_configuration_asks_for_itself(registry: FakeRegistry) -> None:
-    registry.on("/schemas/ids/7", ok(body('"long"')))
-    client(registry).schema_of_id(7)
-    client(registry, user_info=Secret("u:p")).schema_of_id(7)
-    assert len(registry.requests) == 2
-
-
 def test_an_id_that_does_not_exist_is_asked_again(registry: FakeRegistry) -> None:
     registry.on("/schemas/ids/7", error(404, 40403), ok(body('"long"')))
     with pytest.raises(
@@ -107,26 +97,6 @@ def test_a_reference_that_does_not_exist_is_named(registry: FakeRegistry) -> Non
     reason = r"^schema id 7, reference 'a/b' to subject 'a/b', version 1: http.*404 .*40402"
     with pytest.raises(NotFoundError, match=reason):
         client(registry).schema_of_id(7)
-
-
-def test_a_circle_of_references(registry: FakeRegistry) -> None:
-    registry.on("/schemas/ids/7", ok(body("root", "a")))
-    registry.on("/subjects/a/versions/1?deleted=true", version_body("a", "A", "b"))
-    registry.on("/subjects/b/versions/1?deleted=true", version_body("b", "B", "a"))
-    with pytest.raises(
-        RegistryError, match=r"^schema id 7: its references form a circle: 'a' vers"
-    ):
-        client(registry).schema_of_id(7)
-    assert len(registry.requests) == 3
-
-
-def test_a_schema_of_one_megabyte(registry: FakeRegistry) -> None:
-    text = json.dumps(
-        {"type": "enum", "name": "E", "symbols": [f"S{i:07}" for i in range(100_000)]}
-    )
-    assert len(text) > 1024 * 1024
-    registry.on("/schemas/ids/7", ok(body(text)))
-    assert client(registry).schema_of_id(7).text == text
 
 
 def test_versions_are_asked_each_time(registry: FakeRegistry) -> None:

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from kafka_formats.errors import NotFoundError, RegistryError
-from kafka_formats.registry import exchange
 from kafka_formats.registry.config import REGISTRY, RegistryConfig
 from kafka_formats.registry.exchange import Call, Exchange
 from kafka_protocol.auth.secret import Secret
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.errors import KafkaConfigError
+from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.tls import authority_pem, certificate, foreign_server, server_context
 from tests.formats.registry.server import (
     FakeRegistry,
@@ -151,11 +151,11 @@ def test_several_slow_urls_take_no_longer_than_one() -> None:
     assert "(tries: 1)" in text or "(tries: 2)" in text
 
 
-def test_pauses_double_up_to_their_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses: list[float] = []
-    monkeypatch.setattr(exchange, "sleep_ms", pauses.append)
-    failure(nowhere(), max_retries=5, retries_wait_ms=100, retries_max_wait_ms=500)
+def test_pauses_double_up_to_their_maximum() -> None:
+    with sleeps_take_no_time() as skipped:
+        failure(nowhere(), max_retries=5, retries_wait_ms=100, retries_max_wait_ms=500)
     expected = (100, 200, 400, 500, 500)
+    pauses = skipped.pauses_ms
     assert all(0.8 * e <= p <= 1.2 * e for p, e in zip(pauses, expected, strict=True))
     assert len(set(pauses[3:])) == 2, "they have jitter"
 

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import pickle
 import uuid
-from collections.abc import Iterator
 
 import pytest
 
 from kafka_formats.errors import RegistryError, SchemaError
 from kafka_formats.options.settings import Format
 from kafka_formats.payload.schema_text import SchemaText
-from kafka_formats.registry.cache import cache_of
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.schemas_by_id import SchemasById
 from tests.fakes.registry import Reply, registry, subjects
 
 KNOWN: dict[int | uuid.UUID, SchemaText] = {7: SchemaText('"string"')}
-
-
-@pytest.fixture(autouse=True)
-def _no_cache() -> Iterator[None]:
-    yield
-    cache_of.cache_clear()
 
 
 def writers(url: str) -> SchemasById:

@@ -148,6 +148,7 @@ def test_no_more_is_unpacked_than_the_limit(data: bytes, limit: int) -> None:
 
 def test_a_bomb_is_a_broken_payload(monkeypatch: pytest.MonkeyPatch) -> None:
     assert glue.MAX_UNPACKED_BYTES == DEFAULT_MAX_DECOMPRESSED_BYTES
+    # The real limit is 128 MiB: the memory and the time of a test.
     monkeypatch.setattr(glue, "MAX_UNPACKED_BYTES", 1_000_000)
     bomb = HEADER + zlib.compress(bytes(1_000_001), 9)
     assert len(bomb) < 1_100

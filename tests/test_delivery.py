@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.endurance.delivery import Differences, Findings, compare, numbered, sentences
+from tests.delivery import Differences, Findings, compare, compare_all, complaints, numbered
 
 counts = st.integers(0, 50)
 
@@ -67,8 +67,17 @@ def test_numbered_items_are_unique_and_in_order(items: list[int]) -> None:
 
 
 def test_a_sentence_tells_a_few_items_of_what_is_not_allowed() -> None:
-    found = compare(range(20), [0, *range(9, 18), 9])
-    assert sentences("copy", found, allowed=("twice", "behind")) == [
-        "copy: 8 lost, as 1, 2, 3, 4, 5"
+    found = {7: compare(range(20), [0, *range(9, 18), 9])}
+    assert complaints("copy", found, allowed=("twice", "behind")) == [
+        "copy, partition 7: 8 lost, as 1, 2, 3, 4, 5"
     ]
-    assert sentences("copy", found)[:1] == ["copy: 2 missing at the end, as 18, 19"]
+    assert complaints("copy", found)[:1] == ["copy, partition 7: 2 missing at the end, as 18, 19"]
+
+
+def test_each_partition_is_compared() -> None:
+    found = compare_all({0: "ab", 1: "c", 2: "d"}, {0: "ab", 1: "", 3: "x"})
+    assert complaints("copy", found) == [
+        "copy, partition 1: 1 missing at the end, as 'c'",
+        "copy, partition 2: 1 missing at the end, as 'd'",
+        "copy, partition 3: 1 unknown, as 'x'",
+    ]

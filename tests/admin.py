@@ -19,7 +19,6 @@ from kafka_spark_source.testing.waiting import Deadline
 _EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _ANSWERS = 5
-
 SOON_SECONDS = 30
 REPLICAS = 3
 
@@ -41,9 +40,12 @@ _TRANSIENT = {
 
 
 class Admin:
-    """The brokers' topics."""
+    """The brokers' topics, each with so many replicas."""
 
-    def __init__(self, servers: str) -> None:
+    def __init__(self, servers: str, replicas: int = REPLICAS) -> None:
+        self._replicas = replicas
+        # One broker does not know less than another.
+        self._answers = _ANSWERS if replicas > 1 else 1
         self._client = AdminClient(
             {
                 "bootstrap.servers": servers,
@@ -54,13 +56,17 @@ class Admin:
 
     def create(self, topic: str, partitions: int, config: Mapping[str, str]) -> None:
         """Makes a topic, and waits until all its replicas are in sync."""
-        new = NewTopic(topic, partitions, REPLICAS, config=dict(config))
+        new = NewTopic(topic, partitions, self._replicas, config=dict(config))
         _until_done(lambda: _results(self._client.create_topics([new])))
         self.wait_for_replicas(topic, partitions)
 
     def delete(self, topic: str) -> None:
         """Deletes a topic."""
         _until_done(lambda: _results(self._client.delete_topics([topic])))
+
+    def topics(self) -> set[str]:
+        """The names of all topics."""
+        return {*self._client.list_topics(timeout=SOON_SECONDS).topics}
 
     def add_partitions(self, topic: str, partitions: int) -> None:
         """Raises the number of partitions; nothing if there are as many."""
@@ -117,11 +123,11 @@ class Admin:
         Any broker answers, from metadata that can be old, above all in one that was paused. So all
         of some answers in a row must say so.
         """
-        answers: deque[bool] = deque(maxlen=_ANSWERS)
+        answers: deque[bool] = deque(maxlen=self._answers)
 
         def are_in_sync() -> bool:
             answers.append(self._in_sync(topic, partitions))
-            return answers.count(True) == _ANSWERS
+            return answers.count(True) == self._answers
 
         if not Deadline(2 * SOON_SECONDS).wait_for(are_in_sync):
             raise TimeoutError(f"not all replicas of {topic or 'all topics'} are in sync")

@@ -6,7 +6,7 @@ Items are what the comparison needs to tell records of one partition apart, such
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -75,6 +75,16 @@ def compare(source: Sequence[T], copy: Iterable[T]) -> Differences:
     return Differences(source[last + 1 :], lost, twice, reordered, unknown)
 
 
+def compare_all(
+    source: Mapping[Any, Sequence[Any]],
+    copy: Mapping[Any, Sequence[Any]],
+    compare_one: Callable[[Sequence[Any], Sequence[Any]], Differences] = compare,
+) -> dict[Any, Differences]:
+    """The differences of each partition that one of them has."""
+    partitions = sorted({*source, *copy})
+    return {each: compare_one(source.get(each, []), copy.get(each, [])) for each in partitions}
+
+
 def numbered(items: Iterable[T]) -> list[tuple[T, int]]:
     """Makes items unique, for a source whose writer wrote some of them more than once."""
     counts: Counter[T] = Counter()
@@ -85,16 +95,20 @@ def numbered(items: Iterable[T]) -> list[tuple[T, int]]:
     return unique
 
 
-def sentences(place: str, found: Differences, allowed: Collection[str] = ()) -> list[str]:
-    """A sentence for each kind of difference that is not allowed, with the first items.
+def complaints(
+    name: str, found: Mapping[Any, Differences], allowed: Collection[str] = ()
+) -> list[str]:
+    """A sentence for each partition and each kind of difference that is not allowed.
 
     Args:
-        place: The copy and the partition.
-        found: Its differences.
+        name: The copy.
+        found: Its differences, by partition.
         allowed: Names of the fields of `Differences` that are no fault here.
     """
     return [
-        f"{place}: {len(items)} {_WORDS.get(kind, kind)}, as {', '.join(map(repr, first))}"
-        for kind, items in found._asdict().items()
+        f"{name}, partition {partition}: {len(items)} {_WORDS.get(kind, kind)}, "
+        f"as {', '.join(map(repr, first))}"
+        for partition, differences in found.items()
+        for kind, items in differences._asdict().items()
         if kind not in allowed and (first := [*islice(items, _SHOWN)])
     ]

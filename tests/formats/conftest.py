@@ -1,0 +1,16 @@
+"""What a registry said is kept for a process: each test of formats begins without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_formats.registry.cache import cache_of
+
+
+@pytest.fixture(autouse=True)
+def _no_cache() -> Iterator[None]:
+    cache_of.cache_clear()
+    yield
+    cache_of.cache_clear()

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from kafka_spark_source.testing.waiting import Deadline
+from tests.own_process import ROOT, all_processes, command_of, descendants_of, parse_status
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+SOON_SECONDS = 30
+# Starts a process, prints its id, and waits.
+PARENT = """
+import subprocess, sys, time
+from pathlib import Path
+from tests.own_process import start
+child = start([sys.executable, "-c", "input()"], Path(), stdout=subprocess.DEVNULL)
+print(child.pid, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_process_ends_with_the_one_that_started_it(number: signal.Signals) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        assert Deadline(SOON_SECONDS).wait_for(lambda: "input()" in command_of(child))
+        assert descendants_of(parent.pid) == [child]
+        parent.send_signal(number)
+        assert Deadline(SOON_SECONDS).wait_for(lambda: not command_of(child))
+
+
+def test_processes_know_their_parents_and_sessions() -> None:
+    (this,) = (each for each in all_processes() if each.pid == os.getpid())
+    assert (this.parent, this.session) == (os.getppid(), os.getsid(0))
+    assert this.pid in descendants_of(this.parent)
+
+
+def test_status() -> None:
+    text = "Name:\tpython 1\nVmRSS:\t  1024 kB\nThreads:\t3\nGroups:\t\nSigCgt:\t00ff\n"
+    assert parse_status(text)["VmRSS"] == 1024
+    assert parse_status(text)["Threads"] == 3
+    assert "Name" not in parse_status(text)
