@@ -93,16 +93,6 @@ def test_after_the_pause_all_that_changed_is_committed(caplog: pytest.LogCapture
         assert cluster.committed == {"g": {T0: 2, T1: 2}}
 
 
-def test_a_coordinator_that_moved_is_found(caplog: pytest.LogCaptureFixture) -> None:
-    with one_partition(nodes=2) as (cluster, client):
-        commits = GroupCommits(client, "g")
-        for node in (1, 2):
-            cluster.coordinators["g"] = node
-            commits.commit({T0: node})
-        assert cluster.committed == {"g": {T0: 2}}
-        assert warnings_in(caplog) == []
-
-
 def test_an_unreachable_coordinator_costs_limited_time(caplog: pytest.LogCaptureFixture) -> None:
     with one_partition(nodes=2) as (cluster, client):
         cluster.coordinators["g"] = 2

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_protocol.errors import BrokerConnectionError, BrokerError, ErrorCode
+from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest
@@ -54,27 +54,6 @@ QUICK = {
     "kafka.socket.connection.setup.timeout.ms": "200",
     "fetchOffset.retryIntervalMs": f"{INTERVAL_MS}",
 }
-
-
-def test_a_new_query_fails_fast(
-    cluster: ScriptedCluster, query: Query, repaired: list[float]
-) -> None:
-    cluster.stop(1)
-    with pytest.raises(BrokerConnectionError):
-        query(**QUICK).start()
-    assert repaired == []
-
-
-def test_a_new_query_retries_as_often_as_the_option_says(
-    cluster: ScriptedCluster, query: Query, repaired: list[float]
-) -> None:
-    cluster.stop(1)
-    assert query(**QUICK, **{"fetchOffset.numRetries": "2"}).start() == {T0: 5, T1: 2}
-    assert repaired == [INTERVAL_MS]
-    cluster.stop(2)
-    with pytest.raises(BrokerConnectionError):
-        query(**QUICK, **{"fetchOffset.numRetries": "3"}).start()
-    assert repaired == [INTERVAL_MS] * 3
 
 
 def test_a_failed_attempt_starts_no_trigger_delay(
