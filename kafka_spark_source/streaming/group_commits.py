@@ -17,18 +17,27 @@ from kafka_protocol.topic_partition import TopicPartition
 
 _log = logging.getLogger(__name__)
 
-# How long a micro-batch waits for the coordinator: ample for one that can be reached.
+# Ample for a coordinator that can be reached.
 _COMMIT_TIMEOUT_MS: Final = 3_000
 # So an unreachable coordinator costs a query a tenth of its time at most.
 _PAUSE_AFTER_FAILURE_MS: Final = 30_000
 
 
 class GroupCommits:
-    """Commits to one group, which must have no members. Never closes the cluster."""
+    """Commits to one group, which must have no members. Never closes the cluster.
 
-    def __init__(self, cluster: Cluster, group_id: str) -> None:
+    Args:
+        cluster: The cluster.
+        group_id: The group.
+        timeout_ms: How long a micro-batch waits for the coordinator.
+    """
+
+    def __init__(
+        self, cluster: Cluster, group_id: str, *, timeout_ms: int = _COMMIT_TIMEOUT_MS
+    ) -> None:
         self._cluster = cluster
         self._group_id = group_id
+        self._timeout_ms = timeout_ms
         self._committed: Mapping[TopicPartition, int] = {}
         self._pause = Deadline.after(0)
 
@@ -41,9 +50,8 @@ class GroupCommits:
         if not changed or not self._pause.has_passed:
             return
         try:
-            commit_offsets(
-                self._cluster, self._group_id, changed, Deadline.after(_COMMIT_TIMEOUT_MS)
-            )
+            deadline = Deadline.after(self._timeout_ms)
+            commit_offsets(self._cluster, self._group_id, changed, deadline)
         except KafkaError as error:
             self._pause = Deadline.after(_PAUSE_AFTER_FAILURE_MS)
             _log.warning(

@@ -31,12 +31,15 @@ REGISTRY_JAR = f"{REGISTRY_ARTIFACT.artifact}-{REGISTRY_VERSION}-runner.jar"
 """The jar in its folder that `java -jar` runs; the jars in `lib/` are on its class path."""
 
 
-def find_distribution(java: Path, on_progress: Callable[[str], None]) -> Path:
+def find_distribution(
+    java: Path, on_progress: Callable[[str], None], lock_file: Path = LOCK_FILE
+) -> Path:
     """The folder with the schema registry; downloads it if it is not in the cache.
 
     Args:
         java: Runs Ivy if there is no Maven.
         on_progress: Called with a short text before each slow step.
+        lock_file: It has the checksum of the archive.
 
     Raises:
         JarError: It cannot be downloaded or unpacked, or its checksum differs.
@@ -44,7 +47,7 @@ def find_distribution(java: Path, on_progress: Callable[[str], None]) -> Path:
 
     def download(fresh: Path) -> None:
         on_progress(f"the schema registry ({REGISTRY}, 142 MB) is not in the cache yet")
-        locked = read_lock(LOCK_FILE, REGISTRY)
+        locked = read_lock(lock_file, REGISTRY)
         resolve(list(locked), fresh, available_resolvers(java), on_progress)
         verify(fresh, locked)
         for artifact in locked:

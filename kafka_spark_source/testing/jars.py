@@ -25,13 +25,15 @@ LockedJars = dict[Coordinates, str]
 """The files of one release and their SHA-256 checksums, as hexadecimal text."""
 
 
-def find_jars(version: str, java: Path, on_progress: Callable[[str], None]) -> Path:
+def find_jars(
+    version: str, java: Path, on_progress: Callable[[str], None], lock_file: Path = LOCK_FILE
+) -> Path:
     """The folder with Kafka's jars of that version; downloads them if they are not in the cache.
 
     Raises:
         JarError: As from `find_locked_jars`, which describes the other arguments.
     """
-    return find_locked_jars(version, read_lock(LOCK_FILE, version), java, on_progress)
+    return find_locked_jars(version, read_lock(lock_file, version), java, on_progress)
 
 
 def find_locked_jars(

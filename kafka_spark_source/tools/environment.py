@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Iterable
 from importlib import metadata
 from typing import Final
 
@@ -17,13 +18,13 @@ _PACKAGES: Final = ("pyspark-pykafka", "pyspark", "pyarrow", "numpy", "crc32c", 
 _MISSING: Final = "missing"
 
 
-def environment() -> dict[str, str]:
+def environment(packages: Iterable[str] = _PACKAGES) -> dict[str, str]:
     """The releases here, by name; "missing" for packages that are not installed."""
     return {
         "system": platform.platform(terse=True),
         "python": platform.python_version(),
         "executable": sys.executable,
-        **{name: _release(name) for name in _PACKAGES},
+        **{name: _release(name) for name in packages},
         "java": _java(),
         "codecs": ", ".join(codecs()),
     }

@@ -11,16 +11,14 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.config.client import Address
 from kafka_protocol.client.pool import close_shared_clusters
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.offsets_json import LATEST
 from kafka_spark_source.reading.batch_reader import KafkaBatchReader
 from kafka_spark_source.source import KafkaDataSource
 from tests.fakes.cluster import ScriptedCluster
-from tests.fakes.mock_cluster import MockCluster
-from tests.fakes.reading import PARTITION, write
+from tests.fakes.reading import PARTITION
 
 # Offset and value.
 Rows: TypeAlias = list[tuple[int, bytes | None]]
@@ -30,9 +28,8 @@ IN_THREE = ((b"a",), (b"b",), (b"c",))
 TWELVE: Rows = [(number, b"%d" % number) for number in range(12)]
 IN_TWELVE = [(b"%d" % number,) for number in range(12)]
 
-# A topic with ABC in each partition, which tasks read beside t if `is_grouped` is set.
+# A topic with ABC in each partition, which tasks can read beside t.
 BESIDE: Final = "beside"
-is_grouped = False
 
 # One batch in each response.
 ONE_BY_ONE: Final[dict[str, Any]] = {"kafka_max_partition_fetch_bytes": 1}
@@ -85,11 +82,14 @@ class Task(NamedTuple):
         return [row for batch in self.batches() for row in batch]
 
 
-def plan(servers: Iterable[Address | str], **options: object) -> list[Task]:
+def plan(
+    servers: Iterable[Address | str], *, beside: bool = False, **options: object
+) -> list[Task]:
     """Plan on the driver.
 
     Args:
         servers: The bootstrap servers.
+        beside: Whether tasks read BESIDE, too.
         options: Options of the source. Underscores in names with the prefix `kafka_` are dots.
     """
     named = {
@@ -99,7 +99,7 @@ def plan(servers: Iterable[Address | str], **options: object) -> list[Task]:
     defaults = {"kafka.bootstrap.servers": ",".join(map(str, servers)), **_QUICK}
     if "assign" not in named:
         defaults["subscribe"] = PARTITION.topic
-    source = KafkaDataSource(_with_beside(defaults | named) if is_grouped else defaults | named)
+    source = KafkaDataSource(_with_beside(defaults | named) if beside else defaults | named)
     reader = source.reader(source.schema())
     assert isinstance(reader, KafkaBatchReader)
     return [Task(pickle.dumps((reader, partition))) for partition in reader.partitions()]
@@ -120,12 +120,7 @@ def _with_beside(options: dict[str, str]) -> dict[str, str]:
 
 def read(servers: Iterable[Address | str], **options: object) -> Rows:
     """Plan, and run the tasks one after the other."""
-    return [row for task in plan(servers, **options) for row in task.rows()]
-
-
-def batches_beside() -> int:
-    """How many batches tasks read beside those of t."""
-    return 2 * len(IN_THREE) if is_grouped else 0
+    return [row for task in plan(servers, beside=False, **options) for row in task.rows()]
 
 
 def _add_beside(cluster: ScriptedCluster, last_node: int) -> None:
@@ -138,13 +133,15 @@ def _add_beside(cluster: ScriptedCluster, last_node: int) -> None:
 
 
 @contextmanager
-def filled(*batches: tuple[bytes, ...], nodes: int = 1) -> Iterator[ScriptedCluster]:
-    """A scripted cluster with the partition t-0 and these batches."""
+def filled(
+    *batches: tuple[bytes, ...], nodes: int = 1, beside: bool = False
+) -> Iterator[ScriptedCluster]:
+    """A scripted cluster with the partition t-0 and these batches, and perhaps BESIDE."""
     with ScriptedCluster(nodes) as cluster:
         cluster.add_topic(PARTITION.topic)
         for values in batches:
             cluster.append(PARTITION, *values)
-        if is_grouped:
+        if beside:
             _add_beside(cluster, nodes)
         try:
             yield cluster
@@ -153,29 +150,10 @@ def filled(*batches: tuple[bytes, ...], nodes: int = 1) -> Iterator[ScriptedClus
 
 
 @contextmanager
-def filled_mock(*batches: tuple[bytes, ...], brokers: int = 3) -> Iterator[MockCluster]:
-    """The same with librdkafka's mock cluster."""
-    with MockCluster(brokers) as mock:
-        mock.add_topic(PARTITION.topic)
-        client = Cluster(ClientConfig(bootstrap_servers=mock.addresses))
-        for values in batches:
-            write(client, *values)
-        if is_grouped:
-            mock.add_topic(BESIDE)
-            for values in IN_THREE:
-                write(client, *values, topic_partition=TopicPartition(BESIDE, 0))
-        client.close()
-        try:
-            yield mock
-        finally:
-            close_shared_clusters()
-
-
-@contextmanager
 def planned(
-    *batches: tuple[bytes, ...], nodes: int = 3, **options: object
+    *batches: tuple[bytes, ...], nodes: int = 3, beside: bool = False, **options: object
 ) -> Iterator[tuple[ScriptedCluster, Task]]:
     """A cluster with one partition, and the task that reads it batch by batch."""
-    with filled(*batches, nodes=nodes) as cluster:
-        (task,) = plan(cluster.bootstrap_servers, **(ONE_BY_ONE | options))
+    with filled(*batches, nodes=nodes, beside=beside) as cluster:
+        (task,) = plan(cluster.bootstrap_servers, beside=beside, **(ONE_BY_ONE | options))
         yield cluster, task

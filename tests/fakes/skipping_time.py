@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from kafka_protocol.client import clock
@@ -13,11 +13,15 @@ class SkippingTime:
 
     Call it to let a number of seconds pass.
 
+    Args:
+        meanwhile: Called during each sleep, with its ms.
+
     Attributes:
         pauses_ms: What was slept.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, meanwhile: Callable[[float], object] = lambda _ms: None) -> None:
+        self._meanwhile = meanwhile
         self._system = clock.SystemSource()
         self._skipped = 0.0
         self._used_cpu_ns = 0
@@ -39,6 +43,7 @@ class SkippingTime:
     def sleep(self, seconds: float, /) -> None:
         self.pauses_ms.append(seconds * 1000)
         self._skipped += seconds
+        self._meanwhile(seconds * 1000)
 
     def time_ns(self) -> int:
         return self._system.time_ns() + int(self._skipped * 1e9)
@@ -48,8 +53,10 @@ class SkippingTime:
 
 
 @contextmanager
-def sleeps_take_no_time() -> Iterator[SkippingTime]:
+def sleeps_take_no_time(
+    meanwhile: Callable[[float], object] = lambda _ms: None,
+) -> Iterator[SkippingTime]:
     """Let back-offs pass at once, so that long deadlines end soon on any machine."""
-    skipping = SkippingTime()
+    skipping = SkippingTime(meanwhile)
     with clock.use(skipping):
         yield skipping

@@ -1,27 +1,18 @@
-"""Shared by tests of data loss under a stream: options, moments and changes of topics."""
+"""Shared by tests of data loss under a stream: options, and changes of topics."""
 
 from __future__ import annotations
 
 import uuid
-
-import pytest
 
 from kafka_protocol.messages.metadata import MetadataResponse
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.reading import PARTITION
-from tests.fakes.stream_reading import MOMENTS, Options
+from tests.fakes.stream_reading import Options
 
 OTHER = TopicPartition("u", 0)
-FAIL_OR_NOT = pytest.mark.parametrize("fail_on_data_loss", [True, False], ids=["fail", "go on"])
 GO_ON: Options = {"failOnDataLoss": False}
-LIMITS = pytest.mark.parametrize(
-    "limits",
-    [{}, {"maxOffsetsPerTrigger": 2}, {"maxBytesPerTrigger": 150}, {"minOffsetsPerTrigger": 3}],
-    ids=["no limit", "offsets", "bytes", "at least"],
-)
-AFTER_THE_LOG = MOMENTS[MOMENTS.index("end logged") :]
 
 
 def fill(cluster: ScriptedCluster, *names: str, partition: TopicPartition = PARTITION) -> list[str]:

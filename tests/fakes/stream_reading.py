@@ -33,23 +33,22 @@ Moment: TypeAlias = Literal[
 ]
 """The moments of a trigger at which a driver can die, in order."""
 MOMENTS: Final[tuple[Moment, ...]] = get_args(Moment)
+DEATHS: Final[tuple[Moment, ...]] = ("end found", "end logged", "written", "finished")
+"""Deaths of a driver that leave different checkpoints: without the batch, with its end, with its
+rows, and with all of it. The next driver knows nothing else of the other moments."""
+AFTER_THE_LOG: Final = DEATHS[1:]
 
-LIMITS = pytest.mark.parametrize(
-    "limits",
-    [{}, {"maxOffsetsPerTrigger": 2}, {"maxBytesPerTrigger": 150}],
-    ids=["no limit", "offsets", "bytes"],
-)
 HAS_READ_LIMITS: Final = hasattr(DataSourceStreamReader, "getDefaultReadLimit")
 since_4_2 = pytest.mark.skipif(not HAS_READ_LIMITS, reason="PySpark below 4.2 has no read limits")
 
-# Short back-offs and timeouts.
+# Short back-offs; no test waits for one of these timeouts, whatever stands still.
 _QUICK: Final = {
     "kafka.retry.backoff.ms": "1",
     "kafka.retry.backoff.max.ms": "10",
-    "kafka.socket.connection.setup.timeout.ms": "2000",
+    "kafka.socket.connection.setup.timeout.ms": "20000",
     "kafka.topic.metadata.propagation.max.ms": "100",
-    "kafka.default.api.timeout.ms": "4000",
-    "kafkaConsumer.pollTimeoutMs": "5000",
+    "kafka.default.api.timeout.ms": "60000",
+    "kafkaConsumer.pollTimeoutMs": "60000",
     "fetchOffset.retryIntervalMs": "5",
     "startingOffsets": "earliest",
 }

@@ -107,11 +107,6 @@ def test_stream_only_options_are_refused_by_the_batch_reader() -> None:
         source.reader(source.schema())
 
 
-def test_a_pickled_stream_reader_is_small() -> None:
-    source = KafkaDataSource(READ)
-    assert len(pickle.dumps(source.streamReader(source.schema()))) < 4_000
-
-
 def test_commit_message_prints() -> None:
     message = KafkaCommitMessage(
         Written(TaskWrite(partition=1, records=3), TaskAttempt(1, 0, None))

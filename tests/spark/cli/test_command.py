@@ -62,6 +62,7 @@ def test_an_error_is_printed_without_a_traceback(
     def fail(_server: object) -> None:
         raise error
 
+    # No machine has these errors at will.
     monkeypatch.setattr(server, "start", fail)
     assert cli.main([kind, "start"]) == code
     assert message in capsys.readouterr().err

@@ -15,13 +15,15 @@ import pytest
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.groups import commit_offsets
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.client.consumer.list_offsets import list_positions
 from kafka_protocol.errors import ErrorCode
+from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_transactions import ListTransactionsRequest
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import cli
-from kafka_spark_source.cli import lag, peek
+from kafka_spark_source.cli import peek
+from tests.fakes.broker import Handler
 from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.transactions import opened, soon, transactional
 from tests.spark.lag.prometheus_text import parse
 from tests.spark.tools.test_checkpoints import write_batch
@@ -99,22 +101,18 @@ def test_lag_for_prometheus(
 
 
 def test_lag_is_watched(
-    cluster: ScriptedCluster,
-    servers: str,
-    checkpoint: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    cluster: ScriptedCluster, servers: str, checkpoint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pauses = count()
 
-    def pause(ms: float) -> None:
-        assert ms == 7_000
-        if next(pauses) == 1:
-            raise KeyboardInterrupt
-        cluster.append(FIRST, b"new")
+    def meanwhile(ms: float) -> None:
+        if ms == 7_000:
+            if next(pauses) == 1:
+                raise KeyboardInterrupt
+            cluster.append(FIRST, b"new")
 
-    monkeypatch.setattr(lag, "sleep_ms", pause)
-    assert cli.main(["lag", checkpoint, "-b", servers, "--watch", "7"]) == 130
+    with sleeps_take_no_time(meanwhile):
+        assert cli.main(["lag", checkpoint, "-b", servers, "--watch", "7"]) == 130
     out = capsys.readouterr().out
     assert [out.count(f"{number} records behind") for number in (6, 7)] == [1, 1]
     assert cli.main(["lag", "-b", servers]) == 1
@@ -188,27 +186,26 @@ def test_peek(servers: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_followed_record_is_shown_once(
-    cluster: ScriptedCluster,
-    servers: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    cluster: ScriptedCluster, servers: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Also if it is written after the first look at the logs, before the records are read."""
-    looks, pauses = count(), count()
+    fetches, pauses = count(), count()
 
-    def then_write(*arguments: Any) -> Any:
-        found = list_positions(*arguments)
-        if next(looks) == 0:
-            cluster.append(FIRST, b"new")
-        return found
+    def written_before(handler: Handler) -> Handler:
+        def handle(request: Any, version: int) -> Any:
+            if next(fetches) == 0:
+                cluster.append(FIRST, b"new")
+            return handler(request, version)
 
-    def pause(_ms: float) -> None:
-        if next(pauses) == 2:
+        return handle
+
+    def meanwhile(ms: float) -> None:
+        if ms == peek._FOLLOW_MS and next(pauses) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("kafka_spark_source.tools.positions.list_positions", then_write)
-    monkeypatch.setattr(peek, "sleep_ms", pause)
-    assert cli.main(["peek", "orders", "-b", servers, "--follow"]) == 130
+    cluster.spoil(FetchRequest, written_before)
+    with sleeps_take_no_time(meanwhile):
+        assert cli.main(["peek", "orders", "-b", servers, "--follow"]) == 130
     shown = [line.split()[-1] for line in capsys.readouterr().out.splitlines()]
     assert sorted(shown) == ["0xff00", "a0", "a1", "a2", "a3", "a4", "b0", "new"]
 

@@ -38,6 +38,7 @@ def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 def test_no_word_is_broken_in_a_narrow_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
+    # Nobody has had a reason to choose it.
     monkeypatch.setattr(console, "_WIDTH_OF_A_PIPE", width)
     headings = ["topic", "in sync", "first", "last"]
     cells = ["orders-of-the-western-region", "1, 2, 3", *["2026-11-24 21:37:50Z"] * 2]

@@ -162,23 +162,6 @@ def test_a_source_without_latest_offsets_warns_once(caplog: pytest.LogCaptureFix
     assert len(listener.lags["orders"]) == 1
 
 
-def test_the_gauges() -> None:
-    listener = LagListener()
-    listener.onQueryProgress(progress(source('{"t":{"0":4}}', '{"t":{"0":6}}'), name='a "b"'))
-    labels = {"query": 'a "b"', "topic": "t", "partition": "0"}
-    assert parse(listener.prometheus_text()) == {
-        "pykafka_lag_records": [(labels, 2)],
-        "pykafka_lag_seconds": [(labels, 0)],
-        "pykafka_consumed_offset": [(labels, 4)],
-        "pykafka_latest_offset": [(labels, 6)],
-        "pykafka_input_rows_per_second": [({"query": 'a "b"'}, 1)],
-        "pykafka_processed_rows_per_second": [({"query": 'a "b"'}, 1)],
-        "pykafka_last_trigger_seconds": [({"query": 'a "b"'}, 1767225600)],
-    }
-    listener.onQueryTerminated(terminated())
-    assert not any(parse(listener.prometheus_text()).values())
-
-
 @given(st.dictionaries(st.text(min_size=1), st.tuples(offset_maps, offset_maps), max_size=3))
 def test_the_gauges_equal_the_lags(
     queries: dict[str, tuple[dict[TopicPartition, int], dict[TopicPartition, int]]],

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.lag.progress import PartitionLag, lag_between, parse_offsets, worst_of
-from kafka_spark_source.planning.offsets_json import offsets_to_log
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 LONG = 2**63 - 1
 
 topic_partitions = st.builds(TopicPartition, st.text(max_size=5), st.integers(0, 2**31 - 1))
 offset_maps = st.dictionaries(topic_partitions, st.integers(0, LONG), max_size=8)
-
-
-@given(offset_maps)
-def test_offsets_are_read_as_they_are_written(offsets: dict[TopicPartition, int]) -> None:
-    assert parse_offsets(json.dumps(offsets_to_log(offsets))) == offsets
 
 
 def test_offsets_of_spark_s_own_connector_are_read() -> None:
@@ -32,26 +24,8 @@ def test_offsets_of_spark_s_own_connector_are_read() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "None",
-        "null",
-        "",
-        "5",
-        "[1]",
-        '"t"',
-        '{"logOffset":3}',
-        '{"t":[1]}',
-        '{"t":{"0":"4"}}',
-        '{"t":{"0":-1}}',
-        '{"t":{"0":true}}',
-        '{"t":{"0":1.5}}',
-        '{"t":{"0":null}}',
-        '{"t":{"00":1}}',
-        '{"t":{"a":1}}',
-        '{"t":{"-1":1}}',
-        '{"t":{"2147483648":1}}',
-        '{"t":{"0":9223372036854775808}}',
+        *("None", "null", "", "5", '{"logOffset":3}', '{"t":{"0":-1}}', '{"t":{"0":1}'),
         '{"t":{"0":' + "9" * 5_000 + "}}",
-        '{"t":{"0":1}',
         "[" * 100_000,
         '{"t":' * 100_000,
     ],

@@ -23,22 +23,6 @@ from kafka_spark_source.testing.waiting import Deadline
 from tests.spark.lag.prometheus_text import Samples, parse
 
 
-def test_gauges_are_rendered() -> None:
-    gauges = [
-        Gauge("lag", "How far behind.", [({"query": "q", "partition": "0"}, 12), ({"x": ""}, 0)]),
-        Gauge("none", "Without a sample.", []),
-    ]
-    assert render(gauges) == (
-        "# HELP lag How far behind.\n"
-        "# TYPE lag gauge\n"
-        'lag{query="q",partition="0"} 12\n'
-        'lag{x=""} 0\n'
-        "# HELP none Without a sample.\n"
-        "# TYPE none gauge\n"
-    )
-    assert render([]) == ""
-
-
 def test_label_values_are_escaped() -> None:
     gauge = Gauge("lag", "How far behind.", [({"query": 'a\\b"c\nd\\n'}, 1)])
     assert render([gauge]).splitlines()[-1] == r'lag{query="a\\b\"c\nd\\n"} 1'

@@ -4,7 +4,6 @@ import pytest
 
 from kafka_protocol.option import Option
 from kafka_spark_source.options.table import OPTIONS, Table
-from tests.config_error import config_error
 
 
 def test_names_differ_in_more_than_case() -> None:
@@ -24,11 +23,3 @@ def test_each_option_is_documented(option: Option[object]) -> None:
 def test_a_given_value_overrides_the_default() -> None:
     assert Table.FAIL_ON_DATA_LOSS.value_in({}) is True
     assert Table.FAIL_ON_DATA_LOSS.value_in({"failondataloss": " FALSE "}) is False
-
-
-@pytest.mark.parametrize("text", ["", "1", "yes", "truee"])
-def test_booleans_are_true_or_false(text: str) -> None:
-    assert (
-        config_error(Table.INCLUDE_HEADERS.value_in, {"includeheaders": text})
-        == f"Option 'includeHeaders' must be true or false, got '{text}'."
-    )

@@ -40,6 +40,6 @@ def asked_for(partitions: int, options: dict[str, str]) -> Counter[type]:
     ids=["late ends, apart", "late ends", "relative offset", "relative time"],
 )
 def test_requests_grow_with_brokers_not_partitions(options: dict[str, str], positions: int) -> None:
-    many = asked_for(10_000, options)
+    many = asked_for(2_000, options)
     assert many == asked_for(100, options)
     assert many[ListOffsetsRequest] == positions * NODES

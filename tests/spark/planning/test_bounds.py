@@ -23,12 +23,6 @@ from tests.config_error import config_error
 T0, T1, U0 = (TopicPartition(t, p) for t, p in [("t", 0), ("t", 1), ("u", 0)])
 
 
-def test_a_read_of_everything_is_bound_late() -> None:
-    ranges = requested_ranges([T0, U0], FROM_EARLIEST, TO_LATEST, now_ms=0)
-    assert ranges == {T0: RequestedRange(EARLIEST, LATEST), U0: RequestedRange(EARLIEST, LATEST)}
-    assert ranges[T0].is_bound_late
-
-
 def test_times_are_absolute_after_planning() -> None:
     position = SpecificOffsets({T0: Ago(300), T1: BeforeLatest(4)})
     ranges = requested_ranges([T0, T1], position, Everywhere(Timestamp(9)), now_ms=1_000)

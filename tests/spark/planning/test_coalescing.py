@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,24 +43,25 @@ def test_each_range_is_in_one_task(
         assert len({each.topic_partition for each in task}) == len(task)
 
 
-def test_many_small_ranges_are_one_task() -> None:
-    (task,) = coalesce(ranges_of(*[10] * 1_000), NO_HINTS, None, None)
-    assert len(task) == 1_000
-
-
-def test_empty_ranges_are_one_task() -> None:
-    (task,) = coalesce(ranges_of(*[0] * 1_000), NO_HINTS, None, None)
-    assert len(task) == 1_000
-
-
-def test_large_ranges_stay_alone() -> None:
-    tasks = coalesce(ranges_of(10, 50_000, 10), NO_HINTS, None, None)
-    assert [[each.topic_partition.partition for each in task] for task in tasks] == [[0, 2], [1]]
-
-
-def test_tasks_have_about_the_same_size() -> None:
-    tasks = coalesce(ranges_of(*[15_000] * 10), NO_HINTS, None, None)
-    assert [sum(each.size for each in task) for task in tasks] == [75_000, 75_000]
+@pytest.mark.parametrize(
+    ("sizes", "min_tasks", "max_records", "tasks"),
+    [
+        pytest.param([], 3, None, [], id="nothing"),
+        pytest.param([10] * 1_000, None, None, [[10] * 1_000], id="small"),
+        pytest.param([0] * 1_000, None, None, [[0] * 1_000], id="empty"),
+        pytest.param([10, 50_000, 10], None, None, [[10, 10], [50_000]], id="a large one"),
+        pytest.param([15_000] * 10, None, None, [[15_000] * 5] * 2, id="tasks of the same size"),
+        pytest.param([10] * 8, 4, None, [[10, 10]] * 4, id="as many tasks as asked for"),
+        pytest.param([10] * 8, 100, None, [[10]] * 8, id="more tasks than ranges"),
+        pytest.param([10, 200_000, 10], 3, None, [[10], [200_000], [10]], id="a large one of 3"),
+        pytest.param([40] * 10, None, 100, [[40, 40]] * 5, id="a limit of records"),
+    ],
+)
+def test_which_ranges_share_a_task(
+    sizes: list[int], min_tasks: int | None, max_records: int | None, tasks: list[list[int]]
+) -> None:
+    found = coalesce(ranges_of(*sizes), NO_HINTS, min_tasks, max_records)
+    assert [[each.size for each in task] for task in found] == tasks
 
 
 def test_leaders_stay_together() -> None:
@@ -78,22 +80,7 @@ def test_bytes_count_where_they_are_known() -> None:
     assert len(coalesce(ranges, Hints({}, {"u": 100_000.0}), None, None)) == 1
 
 
-def test_as_many_tasks_as_asked_for() -> None:
-    assert len(coalesce(ranges_of(*[10] * 8), NO_HINTS, 4, None)) == 4
-    assert len(coalesce(ranges_of(*[10] * 8), NO_HINTS, 100, None)) == 8
-    assert len(coalesce(ranges_of(10, 200_000, 10), NO_HINTS, 3, None)) == 3
-
-
-def test_no_task_has_more_than_the_limit_of_records() -> None:
-    tasks = coalesce(ranges_of(*[40] * 10), NO_HINTS, None, 100)
-    assert [sum(each.size for each in task) for task in tasks] == [80] * 5
-
-
 def test_ranges_of_one_partition_are_not_together() -> None:
     first = OffsetRange(TopicPartition("t", 0), 0, 10)
     second = OffsetRange(TopicPartition("t", 0), 10, 20)
     assert coalesce([first, second], NO_HINTS, None, None) == [(first,), (second,)]
-
-
-def test_nothing() -> None:
-    assert coalesce([], NO_HINTS, 3, None) == []

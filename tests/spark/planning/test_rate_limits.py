@@ -27,14 +27,6 @@ def test_each_partition_gives_the_same_fraction_of_its_rest() -> None:
     assert ends == [(8, 1, 1), (17, 2, 1), (26, 3, 1)]
 
 
-def test_fifteen_offsets_are_three_micro_batches_of_five() -> None:
-    position, ends = {T0: 0}, []
-    while position[T0] < 15:
-        position = within_offsets(position, {T0: 15}, 5)
-        ends.append(position[T0])
-    assert ends == [5, 10, 15]
-
-
 @pytest.mark.parametrize(
     ("begin", "latest", "limit", "ends"),
     [

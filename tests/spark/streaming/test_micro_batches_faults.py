@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import gc
 import logging
+from collections.abc import Iterator
 
 import pytest
 
-from kafka_protocol.errors import BrokerConnectionError, BrokerError, ErrorCode
+from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest
-from kafka_spark_source.reading import retries
-from kafka_spark_source.streaming import pacing
 from kafka_spark_source.worker import exclude_modules_from_gc
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
@@ -29,43 +28,32 @@ from tests.fakes.micro_batches import (
     run,
     running,
 )
+from tests.fakes.skipping_time import sleeps_take_no_time
+
+# Longer than any other pause.
+INTERVAL_MS = 777
+# Of an idle query that uses no CPU.
+PAUSE_MS = 25
 
 
 @pytest.fixture
-def repaired(cluster: ScriptedCluster, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def repaired(cluster: ScriptedCluster) -> Iterator[list[float]]:
     """Between two attempts another broker takes over. Returns the waiting times in ms."""
     waits = []
 
     def repair(ms: float) -> None:
-        waits.append(ms)
-        cluster.move_leader(T0, 2)
+        if ms >= INTERVAL_MS:
+            waits.append(ms)
+            cluster.move_leader(T0, 2)
 
-    monkeypatch.setattr(retries, "sleep_ms", repair)
-    return waits
-
-
-QUICK = {"kafka.socket.connection.setup.timeout.ms": "200", "fetchOffset.retryIntervalMs": "7"}
+    with sleeps_take_no_time(repair):
+        yield waits
 
 
-def test_a_new_query_fails_fast(
-    cluster: ScriptedCluster, query: Query, repaired: list[float]
-) -> None:
-    cluster.stop(1)
-    with pytest.raises(BrokerConnectionError):
-        query(**QUICK).start()
-    assert repaired == []
-
-
-def test_a_new_query_retries_as_often_as_the_option_says(
-    cluster: ScriptedCluster, query: Query, repaired: list[float]
-) -> None:
-    cluster.stop(1)
-    assert query(**QUICK, **{"fetchOffset.numRetries": "2"}).start() == {T0: 5, T1: 2}
-    assert repaired == [7]
-    cluster.stop(2)
-    with pytest.raises(BrokerConnectionError):
-        query(**QUICK, **{"fetchOffset.numRetries": "3"}).start()
-    assert repaired == [7, 7, 7]
+QUICK = {
+    "kafka.socket.connection.setup.timeout.ms": "200",
+    "fetchOffset.retryIntervalMs": f"{INTERVAL_MS}",
+}
 
 
 def test_a_failed_attempt_starts_no_trigger_delay(
@@ -76,7 +64,7 @@ def test_a_failed_attempt_starts_no_trigger_delay(
     batches.start()
     cluster.spoil(FetchRequest, faults.closing, node=1)
     assert first_end(batches) == {T0: 5, T1: 2}
-    assert repaired == [7]
+    assert repaired == [INTERVAL_MS]
 
 
 def test_a_retry_keeps_the_target_of_available_now(
@@ -90,7 +78,7 @@ def test_a_retry_keeps_the_target_of_available_now(
     cluster.move_leader(U0, 2)
     cluster.spoil(FetchRequest, faults.closing, node=1)
     end = first_end(batches)
-    assert repaired == [7]
+    assert repaired == [INTERVAL_MS]
     cluster.add_topic("v")
     assert last_end(batches, end) == {T0: 5, T1: 2, U0: 1}
 
@@ -103,7 +91,7 @@ def test_fault_19_a_running_query_retries_while_a_broker_is_down(
     cluster.stop(1)
     with caplog.at_level(logging.WARNING):
         assert run(batches, end) == (end, [])
-    assert repaired == [7]
+    assert repaired == [INTERVAL_MS]
     assert "Planning failed and will be retried: " in caplog.text
 
 
@@ -151,18 +139,16 @@ def test_an_idle_query_is_not_searched_for_garbage(query: Query) -> None:
         gc.unfreeze()
 
 
-def test_an_idle_query_pauses_between_requests(
-    cluster: ScriptedCluster, query: Query, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    paused: list[float] = []
-    monkeypatch.setattr(pacing, "sleep_ms", paused.append)
-    batches = query(**EARLIEST)
-    end = running(batches)
-    assert next_end(batches, end) == end
-    assert paused == []
-    monkeypatch.setattr(pacing, "_IDLE_AFTER_MS", -1)
-    append(cluster, T0, 1)
-    end = next_end(batches, end)
-    assert paused == []
-    assert next_end(batches, end) == next_end(batches, end) == end
-    assert len(paused) == 2
+def test_an_idle_query_pauses_between_requests(cluster: ScriptedCluster, query: Query) -> None:
+    with sleeps_take_no_time() as time:
+        batches = query(**EARLIEST)
+        end = running(batches)
+        assert next_end(batches, end) == end
+        assert PAUSE_MS not in time.pauses_ms
+        time(1.1)
+        append(cluster, T0, 1)
+        end = next_end(batches, end)
+        time(1.1)
+        before = time.pauses_ms.count(PAUSE_MS)
+        assert next_end(batches, end) == next_end(batches, end) == end
+        assert time.pauses_ms.count(PAUSE_MS) == before + 2

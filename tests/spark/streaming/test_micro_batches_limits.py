@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from kafka_protocol.client.clock import Deadline
-from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
+from kafka_protocol.messages.fetch import FetchRequest
 from kafka_spark_source.planning.rate_limits import Offsets
 from kafka_spark_source.streaming.micro_batches import MicroBatches
-from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.micro_batches import (
     EARLIEST,
@@ -21,6 +19,7 @@ from tests.fakes.micro_batches import (
     run_first,
     running,
 )
+from tests.fakes.skipping_time import sleeps_take_no_time
 
 
 def ends_of_all(batches: MicroBatches, end: Offsets) -> list[int]:
@@ -67,23 +66,6 @@ def test_sizes_are_requested_only_for_new_records(cluster: ScriptedCluster, quer
     append(cluster, T1, 1)
     run(batches, end)
     assert len(cluster.asked(FetchRequest)) == 1
-
-
-def test_the_limit_by_bytes_holds_while_a_quota_is_exceeded(
-    cluster: ScriptedCluster, query: Query
-) -> None:
-    """Brokers then return no records (KIP-219), although the log has some."""
-
-    def throttle(response: FetchResponse) -> None:
-        response.throttle_time_ms = 1
-        response.responses = []
-
-    cluster.add_topic("t")
-    for _ in range(20):
-        cluster.append(T0, b"x" * 1_000)
-    cluster.spoil(FetchRequest, faults.only(2, faults.changed(throttle)))
-    batches = query(maxBytesPerTrigger="5500", **EARLIEST)
-    assert first_end(batches)[T0] < 10
 
 
 def test_fault_27_deleted_records_do_not_break_the_limit_by_bytes(
@@ -139,12 +121,13 @@ def test_the_delay_follows_an_empty_micro_batch(cluster: ScriptedCluster, query:
 
 
 def test_a_micro_batch_waits_for_max_trigger_delay(cluster: ScriptedCluster, query: Query) -> None:
-    batches = query(minOffsetsPerTrigger="10", maxTriggerDelay="300ms", **EARLIEST)
-    end = running(batches)
-    append(cluster, T0, 1)
-    deadline = Deadline.after(10_000)
-    while next_end(batches, end) == end:
-        assert not deadline.has_passed
+    with sleeps_take_no_time() as time:
+        batches = query(minOffsetsPerTrigger="10", maxTriggerDelay="5m", **EARLIEST)
+        end = running(batches)
+        append(cluster, T0, 1)
+        assert next_end(batches, end) == end
+        time(301)
+        assert next_end(batches, end) == {T0: 6, T1: 2}
 
 
 def test_once_and_available_now_ignore_min_offsets(cluster: ScriptedCluster, query: Query) -> None:

@@ -3,14 +3,13 @@
 import hashlib
 import io
 import json
-import multiprocessing
 import tarfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from kafka_spark_source.testing import JarError, distribution, jars
+from kafka_spark_source.testing import JarError, jars
 from kafka_spark_source.testing.distribution import (
     REGISTRY,
     REGISTRY_ARTIFACT,
@@ -19,7 +18,7 @@ from kafka_spark_source.testing.distribution import (
     unpack,
 )
 from kafka_spark_source.testing.folders import cache_folder
-from kafka_spark_source.testing.resolvers import Coordinates
+from tests.spark.testing.scripts import Maven
 
 JAVA = Path("/no/java")
 
@@ -42,80 +41,50 @@ def archive_of(*members: tarfile.TarInfo) -> bytes:
 ARCHIVE = archive_of(member(REGISTRY_JAR, size=3), member("lib/one.jar", size=5))
 
 
-class Resolving:
-    """A fake `resolve` that writes an archive, and appends a line for each call to a file."""
-
-    def __init__(self, calls: Path) -> None:
-        self._calls = calls
-        self.archive = ARCHIVE
-
-    @property
-    def count(self) -> int:
-        return len(self._calls.read_text().splitlines()) if self._calls.exists() else 0
-
-    def __call__(
-        self,
-        artifacts: Sequence[Coordinates],
-        target: Path,
-        resolvers: object,
-        on_progress: Callable[[str], None],
-    ) -> None:
-        assert list(artifacts) == [REGISTRY_ARTIFACT]
-        with self._calls.open("a") as stream:
-            stream.write("call\n")
-        (target / REGISTRY_ARTIFACT.file_name).write_bytes(self.archive)
+@pytest.fixture
+def maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Maven:
+    maven = Maven(tmp_path, monkeypatch)
+    (maven.files / REGISTRY_ARTIFACT.file_name).write_bytes(ARCHIVE)
+    return maven
 
 
 @pytest.fixture
-def resolving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Resolving:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def find(maven: Maven, tmp_path: Path) -> Callable[[], Path]:
+    """Finds the distribution, with a lock file of ARCHIVE."""
     lock_file = tmp_path / "jars.lock.json"
     checksum = hashlib.sha256(ARCHIVE).hexdigest()
     lock_file.write_text(json.dumps({REGISTRY: {str(REGISTRY_ARTIFACT): checksum}}))
-    monkeypatch.setattr(distribution, "LOCK_FILE", lock_file)
-    resolving = Resolving(tmp_path / "calls")
-    monkeypatch.setattr(distribution, "resolve", resolving)
-    return resolving
-
-
-def find() -> Path:
-    return find_distribution(JAVA, lambda _what: None)
+    return lambda: find_distribution(JAVA, lambda _what: None, lock_file)
 
 
 def files_in(folder: Path) -> set[str]:
     return {str(each.relative_to(folder)) for each in folder.rglob("*") if each.is_file()}
 
 
-def test_it_is_unpacked_once_and_the_archive_is_not_kept(resolving: Resolving) -> None:
+def test_it_is_unpacked_once_and_the_archive_is_not_kept(
+    find: Callable[[], Path], maven: Maven
+) -> None:
     folder = find()
     assert folder == cache_folder() / REGISTRY
     assert files_in(folder) == {REGISTRY_JAR, "lib/one.jar"}
     assert find() == folder
-    assert resolving.count == 1
+    assert maven.calls == 1
 
 
-def test_another_archive_is_neither_unpacked_nor_kept(resolving: Resolving) -> None:
-    resolving.archive = archive_of(member(REGISTRY_JAR, size=4))
+def test_another_archive_is_neither_unpacked_nor_kept(
+    find: Callable[[], Path], maven: Maven
+) -> None:
+    another = archive_of(member(REGISTRY_JAR, size=4))
+    (maven.files / REGISTRY_ARTIFACT.file_name).write_bytes(another)
     with pytest.raises(JarError, match=r"-all\.tar\.gz differs from the lock file: its SHA-256"):
         find()
     assert files_in(cache_folder()) == {f"{REGISTRY}.lock"}
 
 
-def test_a_folder_without_the_jar_is_replaced(resolving: Resolving) -> None:
+def test_a_folder_without_the_jar_is_replaced(find: Callable[[], Path], maven: Maven) -> None:
     (find() / REGISTRY_JAR).unlink()
     assert files_in(find()) == {REGISTRY_JAR, "lib/one.jar"}
-    assert resolving.count == 2
-
-
-def test_parallel_processes_download_once(resolving: Resolving) -> None:
-    context = multiprocessing.get_context("fork")
-    children = [context.Process(target=find) for _ in range(4)]
-    for child in children:
-        child.start()
-    for child in children:
-        child.join()
-    assert [child.exitcode for child in children] == [0, 0, 0, 0]
-    assert resolving.count == 1
+    assert maven.calls == 2
 
 
 def test_the_lock_file_has_the_distribution() -> None:

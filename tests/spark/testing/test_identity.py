@@ -16,6 +16,7 @@ def source(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     if request.param == "proc" and sys.platform != "linux":
         pytest.skip("no /proc here")
     by = {"proc": identity._start_time_from_proc, "ps": identity._start_time_from_ps}
+    # A system uses one of the two only.
     monkeypatch.setattr(identity, "_start_time", by[request.param])
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from kafka_spark_source.testing import JavaError
 from kafka_spark_source.testing.java import find_java, java_major_version
+from tests.spark.testing.scripts import fake_java
 
 
 @pytest.mark.parametrize(
@@ -20,14 +21,6 @@ from kafka_spark_source.testing.java import find_java, java_major_version
 )
 def test_major_version_of_a_banner(banner: str, major: int | None) -> None:
     assert java_major_version(banner) == major
-
-
-def fake_java(folder: Path, text: str) -> Path:
-    java = folder / "bin" / "java"
-    java.parent.mkdir(parents=True)
-    java.write_text(f"#!/bin/sh\necho '{text}' >&2\n")
-    java.chmod(0o700)
-    return java
 
 
 def test_java_home_comes_before_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

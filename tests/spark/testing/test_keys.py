@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kafka_spark_source.testing import LocalBrokerError, keys
+from kafka_spark_source.testing import LocalBrokerError
 from kafka_spark_source.testing.java import find_java
 from kafka_spark_source.testing.keys import make_keys
+from tests.spark.testing.scripts import script
 
 
 def test_authority_is_trusted_and_not_in_the_keystore(tmp_path: Path) -> None:
@@ -19,10 +20,10 @@ def test_authority_is_trusted_and_not_in_the_keystore(tmp_path: Path) -> None:
     assert made.password not in repr(made)
 
 
-def test_error_of_keytool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "_STEPS", (("-nonsense",),))
-    with pytest.raises(LocalBrokerError, match=r"(?s)keytool -nonsense failed: .* -nonsense"):
-        make_keys(find_java(), tmp_path / "keys")
+def test_error_of_keytool(tmp_path: Path) -> None:
+    script(tmp_path / "keytool", "#!/bin/sh\necho no space; exit 1\n")
+    with pytest.raises(LocalBrokerError, match=r"keytool -genkeypair failed: no space"):
+        make_keys(tmp_path / "java", tmp_path / "keys")
 
 
 def test_java_without_keytool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,7 @@ def test_plugin_imports_nothing_else_of_the_package() -> None:
 
 def test_each_kind_of_cluster_is_started_once(monkeypatch: pytest.MonkeyPatch) -> None:
     FakeCluster.log = []
+    # Real ones take seconds.
     monkeypatch.setattr(testing, "KafkaCluster", FakeCluster, raising=False)
     with ExitStack() as clusters:
         factory = ClusterFactory(clusters)

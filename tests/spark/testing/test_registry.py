@@ -4,6 +4,7 @@
 """
 
 import os
+import shlex
 import signal
 import socket
 import sys
@@ -12,15 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from kafka_spark_source.testing import (
-    LocalBrokerError,
-    RegistryStartError,
-    SchemaRegistry,
-    registry,
-)
+from kafka_spark_source.testing import LocalBrokerError, RegistryStartError, SchemaRegistry
+from kafka_spark_source.testing.distribution import REGISTRY, REGISTRY_JAR
+from kafka_spark_source.testing.folders import cache_folder
 from kafka_spark_source.testing.identity import ProcessIdentity
 from kafka_spark_source.testing.ports import HOST
+from kafka_spark_source.testing.registry import address_in
 from kafka_spark_source.testing.waiting import Deadline
+from tests.spark.testing.scripts import fake_java
 
 # Logs its address as a registry does, and responds with these statuses to GET and to PUT.
 FAKE = """
@@ -47,14 +47,17 @@ UseFake = Callable[..., None]
 
 
 @pytest.fixture
-def use_fake(monkeypatch: pytest.MonkeyPatch) -> UseFake:
-    """`use_fake(code, *arguments)`: registries run this Python code."""
+def use_fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> UseFake:
+    """`use_fake(code, *arguments)`: Java runs this Python code; the distribution is there."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    jar = cache_folder() / REGISTRY / REGISTRY_JAR
+    jar.parent.mkdir(parents=True)
+    jar.touch()
 
     def use(code: str, *arguments: str) -> None:
-        command = [sys.executable, "-c", code, *arguments]
-        monkeypatch.setattr(registry, "find_java", Path)
-        monkeypatch.setattr(registry, "find_distribution", lambda *_: Path())
-        monkeypatch.setattr(registry, "registry_command", lambda *_: command)
+        command = shlex.join([sys.executable, "-c", code, *arguments])
+        fake_java(tmp_path, 'openjdk version "17.0.1"', f"exec {command}")
 
     return use
 
@@ -80,12 +83,8 @@ def test_a_stopped_registry_has_nothing(use: Callable[[SchemaRegistry], object])
     stopped.stop()
 
 
-def test_a_given_port_that_is_taken_is_refused_before_the_start(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(registry, "find_java", Path)
-    monkeypatch.setattr(registry, "find_distribution", lambda *_: Path())
-    monkeypatch.setattr(registry, "SupervisedProcesses", None)
+def test_a_given_port_that_is_taken_is_refused_before_the_start(use_fake: UseFake) -> None:
+    use_fake("raise SystemExit('started')")
     with socket.create_server((HOST, 0)) as somebody:
         port = somebody.getsockname()[1]
         with pytest.raises(LocalBrokerError, match=f"port {port} of 127.0.0.1 cannot be used"):
@@ -164,4 +163,4 @@ def test_a_registry_that_tells_no_address_in_time(use_fake: UseFake) -> None:
     ids=["http", "https", "a line that is not complete", "not yet"],
 )
 def test_the_address_in_the_log(log: str, address: str | None) -> None:
-    assert registry.address_in(log) == address
+    assert address_in(log) == address

@@ -41,6 +41,7 @@ class FakeRegistry(BaseHTTPRequestHandler):
 def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[RegistryApi]:
     # A proxy of the user must not get these requests.
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    FakeRegistry.status = 200
     with ThreadingHTTPServer((HOST, 0), FakeRegistry) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -50,19 +51,17 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[RegistryApi]:
 
 
 @pytest.mark.parametrize(("status", "is_ready"), [(200, True), (503, False), (404, False)])
-def test_ready_is_status_200(
-    status: int, is_ready: bool, api: RegistryApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(FakeRegistry, "status", status)
+def test_ready_is_status_200(status: int, is_ready: bool, api: RegistryApi) -> None:
+    FakeRegistry.status = status
     assert api.is_ready() is is_ready
     assert FakeRegistry.last == ("GET", "/health/ready", None)
 
 
 @pytest.mark.parametrize(("status", "is_done"), [(200, True), (500, False)])
 def test_the_compatibility_is_confluents_default(
-    status: int, is_done: bool, api: RegistryApi, monkeypatch: pytest.MonkeyPatch
+    status: int, is_done: bool, api: RegistryApi
 ) -> None:
-    monkeypatch.setattr(FakeRegistry, "status", status)
+    FakeRegistry.status = status
     assert api.set_default_compatibility() is is_done
     body = {"compatibility": "BACKWARD"}
     assert FakeRegistry.last == ("PUT", "/apis/ccompat/v7/config", body)

@@ -1,6 +1,5 @@
 """The command lines of Maven and Ivy, and their errors. Nothing is downloaded here."""
 
-import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
@@ -9,25 +8,19 @@ import pytest
 
 from kafka_spark_source.testing import JarError, resolvers
 from kafka_spark_source.testing.resolvers import Coordinates, Resolver, available_resolvers, resolve
+from tests.spark.testing.scripts import script
 
 ARTIFACTS = [Coordinates("org.example", "one", "1.0"), Coordinates("org.example", "two", "2.0")]
 ARCHIVE = Coordinates("org.example", "server", "3.0", "tar.gz", "all")
 JAVA = Path("/jdk/bin/java")
 
 
-def script(path: Path, text: str) -> Path:
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return path
-
-
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine with a fake Maven and a fake Ivy of PySpark."""
-    (tmp_path / "bin").mkdir()
     (tmp_path / "spark" / "jars").mkdir(parents=True)
     (tmp_path / "spark" / "jars" / "ivy-2.5.3.jar").touch()
-    script(tmp_path / "bin" / "mvn", "exit 0")
+    script(tmp_path / "bin" / "mvn", "#!/bin/sh\n")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("SPARK_HOME", str(tmp_path / "spark"))
     monkeypatch.delenv(resolvers.IVY_SETTINGS_VARIABLE, raising=False)

@@ -12,7 +12,6 @@ import pytest
 
 from kafka_spark_source.testing import LocalBrokerError, state
 from kafka_spark_source.testing.folders import runtime_folder
-from kafka_spark_source.testing.identity import ProcessIdentity
 from kafka_spark_source.testing.state import Facts, Kind
 from kafka_spark_source.testing.waiting import Deadline
 
@@ -136,7 +135,3 @@ def test_only_a_folder_with_our_prefix_is_removed(start: Start, tmp_path: Path) 
     assert Deadline(20).wait_for(lambda: not record.supervisor.is_alive)
     assert state.running() == []
     assert facts.folder.exists()
-
-
-def test_identity_json_round_trip() -> None:
-    assert ProcessIdentity(*json.loads(json.dumps(ProcessIdentity(1, "2")))) == (1, "2")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
 from kafka_protocol.errors import BrokerConnectionError
-from kafka_spark_source.testing.errors import JavaError
 from kafka_spark_source.tools import environment
 from kafka_spark_source.tools.findings import Finding, Result, tried
 from kafka_spark_source.tools.masking import masked
@@ -73,19 +73,14 @@ def test_only_known_options_are_shown() -> None:
     }
 
 
-def test_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = environment.environment()
     assert found["python"].startswith("3.")
     assert found["executable"] == sys.executable
     assert found["codecs"] == "none, gzip, snappy, lz4, zstd"
     assert "missing" not in found.values()
-
-    def no_java() -> str:
-        raise JavaError("none")
-
-    monkeypatch.setattr(environment, "java_banner", no_java)
-    monkeypatch.setattr(environment, "_PACKAGES", ("no-such-package",))
-    found = environment.environment()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    found = environment.environment(["no-such-package"])
     assert (found["java"], found["no-such-package"]) == ("missing", "missing")
 
 

@@ -140,7 +140,7 @@ def test_a_claim_does_not_wait_for_other_prefixes(cluster: TransactionalCluster)
     with open_transaction(cluster):
         decision = decided(log, 1)
         assert last(log) == (decision, False)
-        for number in range(200):
+        for number in range(60):
             log.note_done(decided(log, number))
     assert last(log)[1]
 

@@ -18,6 +18,7 @@ from kafka_spark_source.options.write import Identity
 from kafka_spark_source.writing.decisions import MicroBatch
 from kafka_spark_source.writing.delivery import TaskAttempt
 from kafka_spark_source.writing.exactly_once import ExactlyOnce, claim_prefix
+from tests.fakes.cluster import NEWEST
 from tests.fakes.transactions import opened
 from tests.spark.writing.driver import IDENTITY, LOG, Spark, flat, rows, rows_of, scripted
 
@@ -35,12 +36,15 @@ def old_spark() -> Iterator[Spark]:
         yield spark
 
 
-def test_fault_56_the_commit_ends_a_copy_that_lost(spark: Spark) -> None:
-    claimed = spark.plan()
-    winner, _ = (spark.task(claimed, 0, 0, [b"a"], attempt) for attempt in range(2))
-    spark.commit([winner])
-    assert spark.open() == []
-    assert spark.seen() == [b"a"]
+@pytest.mark.parametrize("release", [NEWEST, "2.8"])
+def test_fault_55_and_56_the_commit_ends_copies_that_lost(release: str) -> None:
+    """Below 3.0 brokers cannot list transactions."""
+    with scripted(release=release) as spark:
+        claimed = spark.plan()
+        winner, _ = (spark.task(claimed, 0, 0, [b"a"], attempt) for attempt in range(2))
+        assert spark.open() == ["p-0-0", "p-0-1"]
+        spark.commit([winner])
+        assert spark.seen() == [b"a"]
 
 
 def test_fault_57_a_start_ends_what_second_attempts_left_open(spark: Spark) -> None:
@@ -138,13 +142,6 @@ def test_a_prefix_is_no_pattern(spark: Spark) -> None:
 
 
 # --- Brokers that cannot list transactions -------------------------------------------------------
-
-
-def test_fault_56_below_3_0_the_commit_ends_copies_of_its_tasks(old_spark: Spark) -> None:
-    claimed = old_spark.plan()
-    winner, _ = (old_spark.task(claimed, 0, 0, [b"a"], attempt) for attempt in range(2))
-    old_spark.commit([winner])
-    assert old_spark.seen() == [b"a"]
 
 
 def test_fault_57_below_3_0_a_start_ends_attempts_of_known_tasks(old_spark: Spark) -> None:
