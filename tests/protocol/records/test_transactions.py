@@ -67,14 +67,43 @@ def test_repr_shows_the_state() -> None:
     assert "1 open, 1 pending" in repr(transactions)
 
 
-def test_fault_35_aborted_records_and_markers_are_hidden() -> None:
-    log = [data(0, 7), end(2, 7, ABORT), data(3, 7), end(5, 7, COMMIT)]
-    assert seen(log, (7, 0)) == [3]
+ONE_ABORTED = [data(0, 7), end(2, 7, ABORT), data(3, 7), end(5, 7, COMMIT)]
+INTERLEAVED = [
+    *(data(0, 7), data(2, 8), end(4, 7, ABORT), end(5, 8, COMMIT), data(6, 8), data(8, 7)),
+    *(end(10, 8, ABORT), data(11, 8)),
+]
 
 
-def test_fault_35_read_uncommitted_hides_markers_only() -> None:
-    log = [data(0, 7), end(2, 7, ABORT), data(3, 7), end(5, 7, COMMIT)]
-    assert seen(log) == [0, 3]
+@pytest.mark.parametrize(
+    ("log", "aborted", "visible"),
+    [
+        (ONE_ABORTED, [(7, 0)], [3]),
+        (ONE_ABORTED, [], [0, 3]),
+        (
+            [data(0, 7), end(2, 7, ABORT), data(3, 7), end(5, 7, ABORT), data(6, 7), data(8, 7)],
+            [(7, 0), (7, 3)],
+            [6, 8],
+        ),
+        (INTERLEAVED, [(8, 6), (7, 0)], [2, 8, 11]),
+        # The first marker ends nothing: records that the producer commits later are visible.
+        (
+            [end(0, 7, ABORT), data(1, 7), end(3, 7, COMMIT), data(4, 7), end(6, 7, ABORT)],
+            [(7, 4)],
+            [1],
+        ),
+        ([data(40, 7), end(42, 7, ABORT), data(43, 7)], [(7, 3)], [43]),
+        ([data(0, 7, attributes=0), data(2, 7)], [(7, 0)], [0]),
+        ([data(0, 7), data(2, 8), data(4, -1, attributes=0)], [(7, 0)], [2, 4]),
+    ],
+    ids=[
+        *("one", "read uncommitted", "several of a producer", "an unsorted list", "an empty one"),
+        *("begun before the response", "idempotent records", "other producers"),
+    ],
+)
+def test_fault_35_aborted_records_and_markers_are_hidden(
+    log: list[RecordBatch], aborted: list[tuple[int, int]], visible: list[int]
+) -> None:
+    assert seen(log, *aborted) == visible
 
 
 def test_fault_35_a_marker_without_its_data() -> None:
