@@ -341,7 +341,9 @@ def test_fault_41_throttled_until_the_time_out() -> None:
 
 def test_fault_41_batches_are_yielded_before_the_wait() -> None:
     """The next Fetch is not sent ahead, so that the caller can decode meanwhile."""
-    with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
+    few_tries = {"retry_backoff_ms": 2_000, "retry_backoff_max_ms": 2_000}
+    options: dict[str, Any] = {"max_partition_fetch_bytes": 1} | few_tries
+    with one_partition(*IN_THREE, **options) as (cluster, client), sleeps_take_no_time():
         cluster.spoil(FetchRequest, throttling(60_000))
         range_ = fetch_range(client, OffsetRange(PARTITION, 0, 3), 10_000)
         assert len(next(range_).batches) == 1
