@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
+from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.fetch import fetch_range
+from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.producer.producer import Producer
+from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
 from kafka_protocol.records.record import decode_records
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from tests.fakes.cluster import ScriptedCluster
@@ -55,6 +58,16 @@ def read(
             if window.from_offset <= record.offset < window.until_offset
         ]
     return records
+
+
+def offset_of(client: Cluster, position: int = LATEST_TIMESTAMP) -> int:
+    """The offset of a position in the partition."""
+    return list_offsets(client, {PARTITION: position}, Deadline.after(5_000))[PARTITION]
+
+
+def read_all(client: Cluster) -> list[tuple[int, bytes | None]]:
+    """Metadata, the latest offset, and all records before it, as in a query."""
+    return read(client, 0, offset_of(client))
 
 
 def write(client: Cluster, *values: bytes, topic_partition: TopicPartition = PARTITION) -> None:

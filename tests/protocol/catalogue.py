@@ -25,10 +25,13 @@ MESSAGES: list[type[Message]] = [
 REQUESTS: list[type[Request]] = [cls for cls in MESSAGES if issubclass(cls, Request)]
 RESPONSES: list[type[Response]] = [cls for cls in MESSAGES if issubclass(cls, Response)]
 
+
+def versions_of(cls: type[Message]) -> range:
+    return range(cls.versions.lowest, cls.versions.highest + 1)
+
+
 EVERY_VERSION: list[tuple[type[Message], int]] = [
-    (cls, version)
-    for cls in MESSAGES
-    for version in range(cls.versions.lowest, cls.versions.highest + 1)
+    (cls, version) for cls in MESSAGES for version in versions_of(cls)
 ]
 
 

@@ -45,6 +45,11 @@ class KafkaJar:
         ]
         self._java = java
         self._schemas: dict[str, dict[str, Any]] = {}
+        with zipfile.ZipFile(self._clients) as jar:
+            files = [
+                name for name in jar.namelist() if re.search(r"common/message/\w+\.json", name)
+            ]
+            self._files = {name: jar.read(name).decode() for name in files}
 
     def __repr__(self) -> str:
         return f"<KafkaJar {self._clients.name}>"
@@ -70,8 +75,7 @@ class KafkaJar:
 
     def api_keys(self) -> dict[str, int]:
         """Every API's name and number, also of removed ones."""
-        with zipfile.ZipFile(self._clients) as jar:
-            names = re.findall(r"common/message/(\w+)Request\.json", "\n".join(jar.namelist()))
+        names = re.findall(r"common/message/(\w+)Request\.json", "\n".join(self._files))
         return {name: self.schema(f"{name}Request")["apiKey"] for name in names}
 
     def served_by_brokers(self) -> dict[int, int]:
@@ -84,10 +88,9 @@ class KafkaJar:
         return {key: versions.highest for key, versions in stable.items() if not versions.is_empty}
 
     def _read(self, file: str) -> dict[str, Any]:
-        with zipfile.ZipFile(self._clients) as jar:
-            if file not in jar.namelist():
-                return {"validVersions": "none"}
-            text = jar.read(file).decode()
+        if file not in self._files:
+            return {"validVersions": "none"}
+        text = self._files[file]
         schema: dict[str, Any] = json.loads(re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE))
         return schema
 

@@ -150,14 +150,10 @@ def test_every_wire_type(version: int, message: Everything, body: bytes) -> None
 
 
 @pytest.mark.parametrize(("version", "message", "body"), FORMS)
-def test_fault_14_bytes_after_a_message_are_ignored(
+def test_fault_14_bytes_after_a_message_are_ignored_and_none_is_missing(
     version: int, message: Everything, body: bytes
 ) -> None:
     assert decode(Everything, version, body + b"from the future") == message
-
-
-@pytest.mark.parametrize(("version", "message", "body"), FORMS)
-def test_message_truncated_at_every_byte(version: int, message: Everything, body: bytes) -> None:
     for end in range(len(body)):
         with pytest.raises(DecodeError, match=f"^Everything v{version}: "):
             decode(Everything, version, body[:end])
@@ -333,10 +329,6 @@ TAGGED = [
 def test_tagged_fields(message: Tagged, body: bytes) -> None:
     assert encode(message, 1) == body
     assert decode(Tagged, 1, body) == message
-
-
-@pytest.mark.parametrize(("message", "body"), TAGGED)
-def test_tagged_fields_truncated_at_every_byte(message: Tagged, body: bytes) -> None:
     for end in range(len(body)):
         with pytest.raises(DecodeError):
             decode(Tagged, 1, body[:end])
@@ -507,7 +499,7 @@ def test_long_array_of_numbers() -> None:
 @pytest.mark.no_cover
 def test_large_responses() -> None:
     partition = MetadataResponse.MetadataResponseTopic.MetadataResponsePartition()
-    topic = MetadataResponse.MetadataResponseTopic(name="t", partitions=[partition] * 200_000)
+    topic = MetadataResponse.MetadataResponseTopic(name="t", partitions=[partition] * 110_000)
     body = encode(MetadataResponse(topics=[topic]), 13)
     read = read_message(MetadataResponse, 13, memoryview(body))
-    assert len(read.topics[0].partitions) == 200_000
+    assert len(read.topics[0].partitions) == 110_000  # more than MAX_ELEMENTS

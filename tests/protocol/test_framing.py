@@ -207,11 +207,6 @@ def frames_of(pieces: list[bytes]) -> list[bytes]:
 
 
 @streams
-def test_frames_at_once(stream: bytes, frames: list[bytes]) -> None:
-    assert frames_of([stream]) == frames
-
-
-@streams
 def test_frames_one_byte_at_a_time(stream: bytes, frames: list[bytes]) -> None:
     assert frames_of([stream[i : i + 1] for i in range(len(stream))]) == frames
 

@@ -53,33 +53,40 @@ def test_needed_narrows_the_choice(needed: VersionRange, chosen: int) -> None:
     assert broker_with(lowest=1, highest=9).choose(MetadataRequest, needed) == chosen
 
 
-def test_fault_12_broker_that_is_too_old() -> None:
-    versions = broker_with(lowest=0, highest=8)
+@pytest.mark.parametrize(
+    ("offered", "request_class", "needed", "text"),
+    [
+        (
+            VersionRange(0, 8),
+            MetadataRequest,
+            VersionRange(10, 99),
+            "no common version of Metadata: this needs 10-13, the broker offers 0-8 "
+            "(as a test says); Kafka 2.8 or newer is required",
+        ),
+        (
+            VersionRange(90, 99),
+            MetadataRequest,
+            None,
+            "no common version of Metadata: this needs 0-13, the broker offers 90-99 "
+            "(as a test says); a newer pyspark-pykafka is required",
+        ),
+        (
+            VersionRange(0, 9),
+            FetchRequest,
+            None,
+            "the broker has no Fetch API (as a test says); this needs Fetch 0-18, "
+            "so Kafka 0.8.0 or newer",
+        ),
+    ],
+    ids=["too old", "too new", "without the API"],
+)
+def test_fault_12_no_common_version(
+    offered: VersionRange, request_class: type[Request], needed: VersionRange | None, text: str
+) -> None:
+    versions = broker_with(lowest=offered.lowest, highest=offered.highest)
     with pytest.raises(UnsupportedVersionError) as caught:
-        versions.choose(MetadataRequest, VersionRange(10, 99))
-    assert str(caught.value) == (
-        "no common version of Metadata: this needs 10-13, the broker offers 0-8 "
-        "(as a test says); Kafka 2.8 or newer is required"
-    )
-
-
-def test_fault_12_broker_that_is_too_new() -> None:
-    versions = broker_with(lowest=90, highest=99)
-    with pytest.raises(UnsupportedVersionError) as caught:
-        versions.choose(MetadataRequest)
-    assert str(caught.value) == (
-        "no common version of Metadata: this needs 0-13, the broker offers 90-99 "
-        "(as a test says); a newer pyspark-pykafka is required"
-    )
-
-
-def test_fault_12_broker_without_the_api() -> None:
-    with pytest.raises(UnsupportedVersionError) as caught:
-        broker_with(lowest=0, highest=9).choose(FetchRequest)
-    assert str(caught.value) == (
-        "the broker has no Fetch API (as a test says); this needs Fetch 0-18, "
-        "so Kafka 0.8.0 or newer"
-    )
+        versions.choose(request_class, needed)
+    assert str(caught.value) == text
 
 
 def test_range_of() -> None:

@@ -98,18 +98,11 @@ def written(pair: Pair, value: Any) -> bytes:
 
 
 @pytest.mark.parametrize(("pair", "value", "data"), GOLDEN)
-def test_written_bytes(pair: Pair, value: Any, data: bytes) -> None:
+def test_written_and_read(pair: Pair, value: Any, data: bytes) -> None:
+    """A reader ignores the bytes around, and sees at every byte that the value is cut."""
     assert written(pair, value) == data
-
-
-@pytest.mark.parametrize(("pair", "value", "data"), GOLDEN)
-def test_reader_ignores_the_rest(pair: Pair, value: Any, data: bytes) -> None:
     surrounded = memoryview(b"\x55" * 3 + data + b"\xaa" * 5)
     assert pair[0](surrounded, 3) == (value, 3 + len(data))
-
-
-@pytest.mark.parametrize(("pair", "value", "data"), GOLDEN)
-def test_truncated_at_every_byte(pair: Pair, value: Any, data: bytes) -> None:
     for end in range(len(data)):
         with pytest.raises(DecodeError):
             pair[0](memoryview(data[:end]), 0)

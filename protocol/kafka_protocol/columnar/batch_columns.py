@@ -79,21 +79,29 @@ class BatchColumns(Sequence[RecordBatch]):
         return RecordBatch(header, self.records[self.begins[index] : self.stops[index]])
 
 
-def take_batch_columns(data: PartitionData, rest: OffsetRange, *, check_crcs: bool) -> TakenBatches:
+def take_batch_columns(
+    data: PartitionData, rest: OffsetRange, *, check_crcs: bool, min_batches: int = _MIN_BATCHES
+) -> TakenBatches:
     """Take the batches with records for the reader, as `take_batches` does.
+
+    Below `min_batches` it is that function that takes them.
 
     Raises:
         CorruptRecordError: A batch is damaged. Nothing of the response may be used.
     """
-    found = None if data.aborted_transactions else _take(data, rest, check_crcs=check_crcs)
+    found = None
+    if not data.aborted_transactions:
+        found = _take(data, rest, min_batches, check_crcs=check_crcs)
     return found or take_batches(data, rest, check_crcs=check_crcs)
 
 
-def _take(data: PartitionData, rest: OffsetRange, *, check_crcs: bool) -> TakenBatches | None:
+def _take(
+    data: PartitionData, rest: OffsetRange, min_batches: int, *, check_crcs: bool
+) -> TakenBatches | None:
     """None if the response needs attention, or has only a few batches."""
     records = memoryview(data.records or b"")
     bounds = _boundaries(records)
-    if bounds is None or len(bounds) - 1 < _MIN_BATCHES:
+    if bounds is None or len(bounds) - 1 < min_batches:
         return None
     starts, stops = bounds[:-1], bounds[1:]
     wire = _wire_headers(records, starts)

@@ -83,14 +83,16 @@ class Rows(Protocol):
         """The wanted rows."""
 
 
-def join_payloads(payloads: Sequence[Buffer]) -> tuple[Buffer, list[int]]:
+def join_payloads(
+    payloads: Sequence[Buffer], max_frame_bytes: int = MAX_INT32
+) -> tuple[Buffer, list[int]]:
     """One buffer with all payloads in their order, and the start of each in it.
 
     Payloads of uncompressed batches of one frame are not copied: the buffer is a view of the frame.
+    A larger frame is none for Arrow, whose offsets have 32 bits.
     """
     frame = _exporter(payloads[0])
-    # Arrow's offsets have 32 bits.
-    fits = isinstance(frame, bytes | bytearray) and len(frame) <= MAX_INT32
+    fits = isinstance(frame, bytes | bytearray) and len(frame) <= max_frame_bytes
     if fits and all(_exporter(payload) is frame for payload in payloads):
         base = _address(frame)
         begins = [_address(payload) - base for payload in payloads]

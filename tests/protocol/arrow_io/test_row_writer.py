@@ -21,6 +21,7 @@ from kafka_protocol.records.batch import read_batches
 from kafka_protocol.records.record import decode_records
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.skipping_time import sleeps_take_no_time
 
 ONLY_VALUE = SinkColumns(0, None, None, None, None, None)
 
@@ -101,7 +102,10 @@ def test_a_failure_of_the_rows_leaves_nothing_pending(cluster: ScriptedCluster) 
 
 
 def test_an_unknown_topic_is_an_error(cluster: ScriptedCluster) -> None:
-    with pytest.raises(BrokerError, match=r"Cannot write to topic 'u'.*UNKNOWN_TOPIC"):
+    with (
+        pytest.raises(BrokerError, match=r"Cannot write to topic 'u'.*UNKNOWN_TOPIC"),
+        sleeps_take_no_time(),
+    ):
         write(writer_to(cluster, "u"), iter([rows(b"a")]))
 
 

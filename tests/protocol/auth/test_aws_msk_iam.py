@@ -33,16 +33,14 @@ ACCESS_KEY = "AKIDEXAMPLE"
 SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 
 
-@pytest.fixture(autouse=True)
-def _an_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Keys in the environment, no files, and no network requests."""
-    for name in ("AWS_PROFILE", "AWS_DEFAULT_REGION", "AWS_REGION", "AWS_SESSION_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
+pytestmark = pytest.mark.usefixtures("aws", "an_environment")
+
+
+@pytest.fixture
+def an_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys in the environment, no region, no files, and no network requests."""
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
 
 
 def payload_of(conversation: AwsMskIam) -> dict[str, str]:
@@ -117,22 +115,19 @@ def test_profile(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "region"),
+    ("host", "given", "region"),
     [
-        (HOST, "eu-west-1"),
-        ("boot-abc.c1.kafka-serverless.us-east-1.amazonaws.com", "us-east-1"),
-        ("b-1.demo.abc123.c2.kafka.cn-north-1.amazonaws.com.cn", "cn-north-1"),
-        ("broker.private", "ap-south-1"),
+        (HOST, None, "eu-west-1"),
+        (HOST, "us-west-2", "us-west-2"),
+        ("boot-abc.c1.kafka-serverless.us-east-1.amazonaws.com", None, "us-east-1"),
+        ("b-1.demo.abc123.c2.kafka.cn-north-1.amazonaws.com.cn", None, "cn-north-1"),
+        ("broker.private", None, "ap-south-1"),
     ],
 )
-def test_region(monkeypatch: pytest.MonkeyPatch, host: str, region: str) -> None:
+def test_region(monkeypatch: pytest.MonkeyPatch, host: str, given: str | None, region: str) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-south-1")
-    assert f"/{region}/kafka-cluster/" in payload_of(AwsMskIam(host))["x-amz-credential"]
-
-
-def test_given_region() -> None:
-    payload = payload_of(AwsMskIam(HOST, region="us-west-2"))
-    assert "/us-west-2/" in payload["x-amz-credential"]
+    credential = payload_of(AwsMskIam(host, region=given))["x-amz-credential"]
+    assert f"/{region}/kafka-cluster/" in credential
 
 
 def test_no_region() -> None:
@@ -230,16 +225,20 @@ def test_an_unreachable_sts_can_be_retried(sts: Sts, error: BotoCoreError) -> No
 # --- Missing credentials and libraries -----------------------------------------------------------
 
 
-def test_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    with pytest.raises(AuthenticationError, match="no AWS credentials were found"):
-        AwsMskIam(HOST).first()
-
-
-def test_half_of_the_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    with pytest.raises(AuthenticationError, match="Partial credentials"):
+@pytest.mark.parametrize(
+    ("missing", "reason"),
+    [
+        (("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "no AWS credentials were found"),
+        (("AWS_SECRET_ACCESS_KEY",), "Partial credentials"),
+    ],
+    ids=["all", "half"],
+)
+def test_missing_credentials(
+    monkeypatch: pytest.MonkeyPatch, missing: tuple[str, ...], reason: str
+) -> None:
+    for name in missing:
+        monkeypatch.delenv(name)
+    with pytest.raises(AuthenticationError, match=reason):
         AwsMskIam(HOST).first()
 
 

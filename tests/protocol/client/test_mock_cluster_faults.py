@@ -6,7 +6,6 @@ It shows errors that our scripted brokers and our client have in common.
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
@@ -21,21 +20,18 @@ from kafka_protocol.client.cluster.groups import commit_offsets, committed_offse
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.consumer import replica
 from kafka_protocol.client.consumer.fetch import fetch_range
-from kafka_protocol.client.consumer.list_offsets import list_offsets
-from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, UnsupportedVersionError
+from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.find_coordinator import FindCoordinatorRequest
-from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP, ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_protocol.messages.offset_fetch import OffsetFetchRequest
-from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.records.record import decode_records
 from kafka_protocol.schema import Request, VersionRange
 from kafka_protocol.topic_partition import OffsetRange
 from tests.fakes import faults
 from tests.fakes.mock_cluster import CUT, MockCluster
-from tests.fakes.reading import ABC, PARTITION, read, write
+from tests.fakes.reading import ABC, PARTITION, read_all, write
 
 SOON_MS = 10_000
 
@@ -69,11 +65,6 @@ def leader_of(client: Cluster) -> int:
     return client.leader(PARTITION, Deadline.after(SOON_MS))[0].node_id
 
 
-def read_all(client: Cluster) -> list[tuple[int, bytes | None]]:
-    latest = list_offsets(client, {PARTITION: LATEST_TIMESTAMP}, Deadline.after(SOON_MS))
-    return read(client, 0, latest[PARTITION])
-
-
 # --- Without a fault -----------------------------------------------------------------------------
 
 
@@ -105,49 +96,6 @@ def test_we_read_what_librdkafka_writes(codec: str) -> None:
 # --- Faults --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "kind", [MetadataRequest, ListOffsetsRequest, FetchRequest], ids=lambda kind: kind.api_name
-)
-def test_fault_04_connections_are_cut_before_the_response(kind: type[Request]) -> None:
-    with filled() as (mock, client):
-        client.forget(PARTITION.topic)
-        mock.push_errors(kind, CUT, CUT)
-        assert read_all(client) == ABC
-
-
-def test_fault_06_far_away_brokers() -> None:
-    with filled() as (mock, client):
-        for broker in (1, 2, 3):
-            mock.delay(broker, 50)
-        assert read_all(client) == ABC
-
-
-@pytest.mark.parametrize("kind", [FetchRequest, ProduceRequest], ids=lambda kind: kind.api_name)
-def test_fault_12_no_common_version(kind: type[Request]) -> None:
-    with filled() as (mock, _):
-        mock.offer(kind, VersionRange(99, 100))  # for new connections
-        with (
-            client_of(mock) as client,
-            pytest.raises(
-                UnsupportedVersionError,
-                match=rf"no common version of {kind.api_name}: .* the broker offers 99-100",
-            ),
-        ):
-            write(client, b"d")
-            read(client, 0, 1)
-
-
-def test_fault_12_a_broker_that_is_too_old_for_a_record_batch() -> None:
-    with MockCluster() as mock, client_of(mock) as client:
-        mock.add_topic(PARTITION.topic)
-        mock.offer(ProduceRequest, VersionRange(0, 2))
-        with pytest.raises(
-            UnsupportedVersionError,
-            match=r"Produce: this needs 3-\d+, the broker offers 0-2 .*Kafka 0.11 or newer",
-        ):
-            write(client, b"a")
-
-
 @pytest.mark.parametrize("version", range(4, 17))
 def test_every_version_of_fetch(version: int) -> None:
     with MockCluster() as mock, client_of(mock) as client:
@@ -176,14 +124,6 @@ def test_fault_16_the_leader_moves_in_the_middle_of_a_range() -> None:
             assert found == values
 
 
-def test_fault_18_no_leader_for_a_while() -> None:
-    with filled() as (mock, client):
-        mock.move_leader(PARTITION, -1)
-        client.forget(PARTITION.topic)
-        with faults.later(0.2, mock.move_leader, PARTITION, 2):
-            assert read_all(client) == ABC
-
-
 def test_fault_19_a_broker_goes_down_and_another_leads() -> None:
     with filled() as (mock, client):
         leader = leader_of(client)
@@ -191,15 +131,6 @@ def test_fault_19_a_broker_goes_down_and_another_leads() -> None:
         mock.move_leader(PARTITION, leader % 3 + 1)
         write(client, b"d")
         assert read_all(client) == [*ABC, (3, b"d")]
-
-
-def test_fault_19_a_broker_that_is_down_for_a_while() -> None:
-    with filled() as (mock, client):
-        leader = leader_of(client)
-        mock.stop(leader)
-        with faults.later(0.2, mock.start, leader):
-            write(client, b"d")
-            assert read_all(client) == [*ABC, (3, b"d")]
 
 
 def replicas_logged(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -226,64 +157,6 @@ def test_fault_21_a_follower_with_a_part_of_the_log(log: tuple[int, int]) -> Non
         mock.set_follower(PARTITION, leader_of(client) % 3 + 1, log)
         with faults.later(0.3, mock.set_follower, PARTITION, -1):
             assert read_all(client) == ABC
-
-
-def test_fault_21_a_replica_that_is_down() -> None:
-    with filled(client_rack="here") as (mock, client):
-        follower = leader_of(client) % 3 + 1
-        mock.stop(follower)
-        mock.set_follower(PARTITION, follower)
-        with faults.later(0.3, mock.set_follower, PARTITION, -1):
-            assert read_all(client) == ABC
-
-
-PASSING = faults.errors(
-    "NOT_LEADER_OR_FOLLOWER LEADER_NOT_AVAILABLE KAFKA_STORAGE_ERROR OFFSET_NOT_AVAILABLE "
-    "UNKNOWN_LEADER_EPOCH FENCED_LEADER_EPOCH UNKNOWN_TOPIC_OR_PARTITION UNKNOWN_SERVER_ERROR"
-)
-
-
-@pytest.mark.parametrize("error", PASSING)
-@pytest.mark.parametrize("kind", [ListOffsetsRequest, FetchRequest], ids=lambda kind: kind.api_name)
-def test_fault_17_and_40_temporary_errors(kind: type[Request], error: ErrorCode) -> None:
-    with filled() as (mock, client):
-        mock.push_errors(kind, error, error, error)
-        assert read_all(client) == ABC
-
-
-def test_fault_40_lasting_errors_end_at_the_deadline() -> None:
-    with filled() as (mock, client):
-        mock.push_errors(FetchRequest, *[ErrorCode.KAFKA_STORAGE_ERROR] * 1_000)
-        started = time.monotonic()
-        with pytest.raises(BrokerError, match=r"Fetch of t-0 at offset 0 .*KAFKA_STORAGE_ERROR"):
-            read(client, 0, 1, idle_ms=200)
-        assert time.monotonic() - started < 5
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.NOT_ENOUGH_REPLICAS,
-        ErrorCode.REQUEST_TIMED_OUT,
-        CUT,
-    ],
-)
-def test_fault_43_a_refused_batch_is_written_again(error: ErrorCode | int) -> None:
-    with filled() as (mock, client):
-        mock.push_errors(ProduceRequest, error, error)
-        write(client, b"d")
-        assert read_all(client) == [*ABC, (3, b"d")]
-
-
-@pytest.mark.parametrize(
-    "error", [ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.MESSAGE_TOO_LARGE]
-)
-def test_fault_26_and_44_final_errors_are_raised_at_once(error: ErrorCode) -> None:
-    with filled() as (mock, client):
-        mock.push_errors(ProduceRequest, error)
-        with pytest.raises(KafkaError, match=error.name):
-            write(client, b"d")
 
 
 @pytest.mark.parametrize(

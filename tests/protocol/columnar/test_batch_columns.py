@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -16,7 +17,6 @@ from kafka_protocol.client.consumer.fetch_response import (
     TakenBatches,
     take_batches,
 )
-from kafka_protocol.columnar import batch_columns
 from kafka_protocol.columnar.batch_columns import BatchColumns, take_batch_columns
 from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
@@ -33,9 +33,7 @@ PARTITION: Final = TopicPartition("t", 0)
 AbortedTransaction = PartitionData.AbortedTransaction
 
 
-@pytest.fixture(autouse=True)
-def few_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_columns, "_MIN_BATCHES", 1)
+take_together = partial(take_batch_columns, min_batches=1)
 
 
 def outcome(
@@ -81,7 +79,7 @@ def test_equals_the_reference(data: st.DataObject, log: Log, *, check_crcs: bool
     )
     rest = OffsetRange(PARTITION, start, until)
     expected = outcome(take_batches, partition, rest, check_crcs=check_crcs)
-    assert outcome(take_batch_columns, partition, rest, check_crcs=check_crcs) == expected
+    assert outcome(take_together, partition, rest, check_crcs=check_crcs) == expected
 
 
 def stored(*batches: bytes) -> bytes:
@@ -103,9 +101,12 @@ TWO = batch_of(b"a", b"b")
 PLAIN = stored(TWO, TWO, TWO)
 
 
-def taken(records: bytes, start: int = 0, until: int = 6, high_watermark: int = 6) -> TakenBatches:
+def taken(
+    records: bytes, start: int = 0, until: int = 6, high_watermark: int = 6, min_batches: int = 1
+) -> TakenBatches:
     data = PartitionData(records=records, high_watermark=high_watermark)
-    return take_batch_columns(data, OffsetRange(PARTITION, start, until), check_crcs=True)
+    rest = OffsetRange(PARTITION, start, until)
+    return take_batch_columns(data, rest, check_crcs=True, min_batches=min_batches)
 
 
 @pytest.mark.parametrize(
@@ -137,11 +138,8 @@ def test_plain_responses_are_taken_together(
         plain(0, 1) + PLAIN[len(PLAIN) // 3 :],  # an old format
     ],
 )
-def test_other_responses_are_taken_one_by_one(
-    records: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batch_columns, "_MIN_BATCHES", 2)
-    assert not isinstance(taken(records).batches, BatchColumns)
+def test_other_responses_are_taken_one_by_one(records: bytes) -> None:
+    assert not isinstance(taken(records, min_batches=2).batches, BatchColumns)
 
 
 def test_compaction_removed_the_rest_of_the_range() -> None:
@@ -183,7 +181,7 @@ def test_fault_31_the_reference_handles_what_is_not_plain(
     data = PartitionData(records=records, high_watermark=high_watermark)
     rest = OffsetRange(PARTITION, 0, 6)
     expected = outcome(take_batches, data, rest, check_crcs=True)
-    assert outcome(take_batch_columns, data, rest, check_crcs=True) == expected
+    assert outcome(take_together, data, rest, check_crcs=True) == expected
 
 
 def test_the_elements_are_record_batches() -> None:

@@ -30,52 +30,9 @@ def expected(keys: list[bytes | None], key_hash: KeyHash) -> list[int]:
     return [READABLE[key_hash](key or b"") for key in keys]
 
 
-@pytest.mark.parametrize(
-    ("data", "number"),
-    [  # from the Java client's own tests, UtilsTest.testMurmur2
-        (b"21", -973932308),
-        (b"foobar", -790332482),
-        (b"a-little-bit-long-string", -985981536),
-        (b"a-little-bit-longer-string", -1486304829),
-        (b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971),
-        (b"abc", 479470107),
-    ],
-)
-def test_murmur2_of_known_keys(data: bytes, number: int) -> None:
-    assert murmur2(data) == number
-
-
 @given(st.binary(max_size=200))
 def test_murmur2_equals_kafka_pythons(data: bytes) -> None:
     assert murmur2(data) & 0xFFFFFFFF == kafka_pythons_murmur2(data)
-
-
-@pytest.mark.parametrize(
-    ("data", "number"),
-    [  # from librdkafka's own tests, unittest_fnv1a, which has them from Go's hash/fnv
-        (b"kafka", 0x0D33C4E1),
-        (b"giberish123456789", 0x77A58295),
-        (b"1234", 0x023BDD03),
-        (b"234", 0x2DEA3CD2),
-        (b"34", 0x740FA83E),
-        (b"4", 0x310CA263),
-        (b"PreAmbleWillBeRemoved,ThePrePartThatIs", 0x65CBD69C),
-        (b"reAmbleWillBeRemoved,ThePrePartThatIs", 0x6E49C79A),
-        (b"eAmbleWillBeRemoved,ThePrePartThatIs", 0x69EED356),
-        (b"AmbleWillBeRemoved,ThePrePartThatIs", 0x6ABCC023),
-        (b"", 0x7EE3623B),
-    ],
-)
-def test_fnv1a_of_known_keys(data: bytes, number: int) -> None:
-    assert fnv1a(data) == number
-
-
-@each_hash
-@given(keys=keys_or_nulls)
-def test_hashes_of_a_column(keys: list[bytes | None], key_hash: KeyHash) -> None:
-    hashes = hash_keys(pa.array(keys, pa.binary()), key_hash)
-    assert hashes.dtype == np.uint32
-    assert hashes.tolist() == expected(keys, key_hash)
 
 
 @each_hash
@@ -86,7 +43,9 @@ def test_hashes_of_a_slice(
     start = data.draw(st.integers(0, len(keys)))
     length = data.draw(st.integers(0, len(keys) - start))
     part = pa.array(keys, pa.binary()).slice(start, length)
-    assert hash_keys(part, key_hash).tolist() == expected(keys[start : start + length], key_hash)
+    hashes = hash_keys(part, key_hash)
+    assert hashes.dtype == np.uint32
+    assert hashes.tolist() == expected(keys[start : start + length], key_hash)
 
 
 @each_hash
@@ -98,7 +57,7 @@ def test_columns_of_few_many_and_long_keys(count: int, longest: int, key_hash: K
     keys: list[bytes | None] = [
         random.bytes(int(random.integers(longest + 1))) for _ in range(count)
     ]
-    keys += [random.bytes(100_003), None, b""]
+    keys += [random.bytes(20_003), None, b""]
     assert hash_keys(pa.array(keys), key_hash).tolist() == expected(keys, key_hash)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from functools import cache
 from itertools import accumulate
 
 import numpy as np
@@ -20,11 +21,12 @@ from kafka_protocol.primitives import Out
 BETWEEN = bytes(61)  # the header of the next batch
 
 
+@cache
 def record(size: int, filling: bytes) -> bytes:
     """A record of `size` bytes after its length; the first one is the attributes."""
     out: Out = []
     primitives.write_varint(out, size)
-    return bytes(out[0]) + (b"\x00" + filling * size)[:size]
+    return bytes(out[0]) + (b"\x00" + filling * (size // len(filling) + 1))[:size]
 
 
 def check(batches: Sequence[Sequence[bytes]], between: bytes = BETWEEN) -> bool:

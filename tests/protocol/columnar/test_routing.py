@@ -20,7 +20,6 @@ from kafka_protocol.columnar.key_hashes import murmur2
 from kafka_protocol.columnar.partitioning import TaskPartitioner
 from kafka_protocol.columnar.routing import Destination, route
 from kafka_protocol.columnar.sink_columns import SinkColumns
-from kafka_protocol.errors import EncodeError
 from kafka_protocol.partitioners import PARTITIONERS
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
@@ -167,17 +166,6 @@ def test_rows_with_a_partition_do_not_advance_round_robin() -> None:
     }  # fmt: skip
 
 
-def test_round_robin_continues_in_the_next_batch() -> None:
-    to = destination("round_robin")
-    places = [*routed(batch_of([a_row()]), to), *routed(batch_of([a_row()]), to)]
-    assert (places[0].partition + 1) % 7 == places[1].partition
-
-
-def test_rows_without_a_key_stay_together_by_default() -> None:
-    (records,) = routed(batch_of([a_row()] * 30), destination("default")).values()
-    assert len(records.value) == 30
-
-
 def addresses(column: pa.Array) -> list[int | None]:
     return [None if buffer is None else buffer.address for buffer in column.buffers()]
 
@@ -232,13 +220,6 @@ def test_partition_that_does_not_exist(partition: int, topic: str | None) -> Non
         f"A row is for partition {partition} of topic 'a', which has partitions 0 to 2. Correct "
         "the column 'partition', or leave it null"
     )
-
-
-def test_a_header_without_a_key_cannot_be_written() -> None:
-    rows = [a_row(headers=[{"key": "h", "value": b""}]), a_row(headers=[{"key": None}])]
-    for records in routed(batch_of(rows), destination()).values():
-        with pytest.raises(EncodeError, match="a record header has no key; give each"):
-            next(encode_batches(records, CompressionCodec.NONE))
 
 
 def timestamps(us: Sequence[int | None], zone: str | None = "Europe/Berlin") -> list[int]:

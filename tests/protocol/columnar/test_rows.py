@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kafka_protocol.columnar import rows
 from kafka_protocol.columnar.rows import RowRanges, join_payloads
 from kafka_protocol.records.compression import Buffer
 
@@ -60,9 +59,9 @@ def test_other_payloads_are_copied(payloads: list[Buffer]) -> None:
         assert data[begin : begin + len(payload)] == payload
 
 
-def test_a_frame_too_large_for_arrow_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "MAX_INT32", len(FRAME) - 1)
-    assert join_payloads([VIEW[2:4], VIEW[4:5]]) == (b"234", [0, 2])
+def test_a_frame_too_large_for_arrow_is_copied() -> None:
+    payloads = [VIEW[2:4], VIEW[4:5]]
+    assert join_payloads(payloads, max_frame_bytes=len(FRAME) - 1) == (b"234", [0, 2])
 
 
 def test_rows_of_batches() -> None:

@@ -67,6 +67,29 @@ MESSAGE_1 = (
 )
 
 
+# The payload of a batch that announces one record, and why it cannot be read.
+IMPOSSIBLE_RECORDS = [
+    (b"", "cut short"),
+    (b"\x0b", "a record of -6 bytes"),
+    (b"\x0e\x00\x00\x00\x01\x01", "a record of 7 bytes with 5 bytes left"),
+    (b"\x0c\x00\x00\x02\x01\x01\x00", "offset delta 1 is beyond 0"),
+    (b"\x0c\x00\x00\x01\x01\x01\x00", "offset delta -1 is beyond 0"),
+    (b"\x0c\x00\x00\x00\x03\x01\x00", "a field of -2 bytes"),  # the key
+    (b"\x0c\x00\x00\x00\x08\x01\x00", "a field of 4 bytes with 2 bytes left"),
+    (b"\x0c\x00\x00\x00\x01\x08\x00", "a field of 4 bytes with 1 bytes left"),  # the value
+    (b"\x0c\x00\x00\x00\x01\x01\x01", "-1 headers"),
+    (b"\x0c\x00\x00\x00\x01\x01\x02", "1 headers with 0 bytes left"),
+    (b"\x0e\x00\x00\x00\x01\x01\x02\x01", "a header has no key"),
+    (b"\x10\x00\x00\x00\x01\x01\x02\x08a", "a field of 4 bytes with 1 bytes left"),
+    (b"\x10\x00\x00\x00\x01\x01\x02\x00\x08", "a field of 4 bytes with 0 bytes left"),
+    (b"\x12\x00\x00\x00\x01\x01\x02\x00\x01\x00", "1 bytes longer than its fields"),
+    (b"\x0e\x00\x00\x00\x01\x01\x00\x00", "1 bytes longer than its fields"),
+    (b"\x0c\x00\x00\x00\x01\x01\x00\x00", "1 bytes follow the last record"),
+    (b"\xff\xff\xff\xff\xff\x0f", "varint"),
+    (b"\x02\x00", "cut short"),  # only attributes
+]
+
+
 def _messages(offsets: tuple[int, ...]) -> list[Message]:
     return [Message(offset, NOW, b"k", b"%d" % offset) for offset in offsets]
 

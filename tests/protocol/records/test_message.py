@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import given
-from kafka.record.legacy_records import LegacyRecordBatchBuilder
 
 from kafka_protocol.errors import CorruptRecordError
 from kafka_protocol.records.batch import read_batches
@@ -39,51 +38,9 @@ def test_message_bytes_written() -> None:
     assert encode_messages([message], 1, 0x08) == MESSAGE_1
 
 
-def test_fault_37_relative_offsets() -> None:
-    """The wrapper has the offset of its last message; compaction removed others."""
-    (batch,) = read(wrapped(2, 3, 7, at=107))
-    assert [record.offset for record in decode_records(batch)] == [102, 103, 107]
-    assert (batch.header.base_offset, batch.header.stated_offset) == (0, 107)
-
-
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize(
-    ("inner", "at", "offsets"),
-    [
-        ((0, 1, 2), 0, [0, 1, 2]),
-        ((4,), 0, [4]),
-        ((0, 0, 0), 0, [0, 0, 0]),
-        ((3, 5, 3, 5), 5, [3, 5, 3, 5]),
-    ],
-)
-def test_fault_37_wrappers_as_some_producers_write_them(
-    magic: int, inner: tuple[int, ...], at: int, offsets: list[int]
-) -> None:
-    """Their offset is 0, or those of the messages do not ascend; Java reads both."""
-    (batch,) = read(wrapped(*inner, at=at, magic=magic))
-    assert [record.offset for record in decode_records(batch)] == offsets
-
-
-def test_fault_37_relative_offsets_that_do_not_ascend() -> None:
-    (batch,) = read(wrapped(1, 0, 1, 1, at=9))
-    assert [record.offset for record in decode_records(batch)] == [9, 8, 9, 9]
-
-
 def both_magics(magic: int, attributes: int) -> bytes:
     inner = plain(0, magic=0) + plain(1, magic=1)
     return encode_messages([Message(1, NOW + 5, None, gzip.compress(inner))], magic, 1 | attributes)
-
-
-@pytest.mark.parametrize("attributes", [0, 8])
-@pytest.mark.parametrize("magic", [0, 1])
-def test_fault_37_both_magics_in_a_wrapper(magic: int, attributes: int) -> None:
-    """As in Java: offsets are those of the wrapper's magic, timestamps of the message's."""
-    (batch,) = read(both_magics(magic, attributes))
-    appended = magic and attributes
-    assert [(record.offset, record.timestamp) for record in decode_records(batch)] == [
-        (0, -1),
-        (1, NOW + 5 if appended else NOW),
-    ]
 
 
 AS_JAVA = (
@@ -156,20 +113,3 @@ def test_fault_33_bomb_in_a_wrapper(codec: CompressionCodec) -> None:
     assert len(decode_records(batch)) == 1
     with pytest.raises(CorruptRecordError, match=r"at offset 40: .*more than 100000 bytes"):
         decode_records(batch, 100_000)
-
-
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("codec", [CompressionCodec.NONE, CompressionCodec.GZIP])
-def test_reads_what_kafka_python_writes(magic: int, codec: CompressionCodec) -> None:
-    builder = LegacyRecordBatchBuilder(magic, int(codec), 10_000)
-    wanted = [(0, NOW, b"k", b"v"), (1, NOW + 1, None, b""), (2, NOW - 1, b"", None)]
-    for offset, timestamp, key, value in wanted:
-        builder.append(offset, timestamp, key, value)
-    data = bytes(builder.build())
-    if codec:  # a broker gives the wrapper the offset of its last message
-        data = (2).to_bytes(8, "big") + data[8:]
-    (batch,) = read(data)
-    assert decode_records(batch) == [
-        (offset, timestamp if magic else -1, key, value, ())
-        for offset, timestamp, key, value in wanted
-    ]

@@ -19,7 +19,6 @@ from kafka_protocol.records.record import decode_records
 from tests.protocol.records.batches import (
     MESSAGE_0,
     MESSAGE_1,
-    ONE,
     overflow,
     plain,
     read,
@@ -74,13 +73,6 @@ def test_a_run_has_about_one_mebibyte_at_most() -> None:
     assert spans(read(encode_messages(big, 1))) == [(0, 4), (4, 6)]
 
 
-def test_fault_37_all_formats_in_one_response() -> None:
-    data = plain(4, 5, magic=0) + wrapped(6, 8, at=8, magic=0) + wrapped(0, at=9) + ONE
-    offsets = [record.offset for batch in read(data) for record in decode_records(batch)]
-    assert offsets == [4, 5, 6, 8, 9, 10]
-    assert [batch.header.magic for batch in read(data[:-1])] == [0, 0, 1]
-
-
 @given(samples=st.lists(message_sets(), min_size=1, max_size=3), data=st.data())
 def test_fault_29_truncated_at_any_byte(
     samples: list[MessageSetSample], data: st.DataObject
@@ -92,17 +84,6 @@ def test_fault_29_truncated_at_any_byte(
     found = [record for batch in read(complete[:end]) for record in decode_records(batch)]
     assert found == expected[: len(found)]
     assert len(found) < len(expected) or end == len(complete)
-
-
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize(
-    "make", [plain, lambda *o, magic: wrapped(*o, at=5, magic=magic)], ids=["plain", "wrapped"]
-)
-def test_fault_29_truncated_at_every_byte(magic: int, make: Callable[..., bytes]) -> None:
-    first, last = plain(1, 2, 3), make(4, 5, magic=magic)
-    for end in range(len(first), len(first + last)):
-        offsets = [r.offset for b in read((first + last)[:end]) for r in decode_records(b)]
-        assert offsets[:3] == [1, 2, 3]
 
 
 @pytest.mark.parametrize("remaining", [*range(20), 60, 61, 1_000])

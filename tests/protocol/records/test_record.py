@@ -8,6 +8,7 @@ from hypothesis import given
 from kafka_protocol.errors import CorruptRecordError
 from kafka_protocol.records.batch import RecordBatch, read_batches
 from kafka_protocol.records.record import Record, decode_records
+from tests.protocol.records.batches import IMPOSSIBLE_RECORDS
 from tests.protocol.records.strategies import batches, header_of
 
 
@@ -18,24 +19,7 @@ def test_round_trip(batch: tuple[bytes, list[Record]]) -> None:
     assert decode_records(read) == records
 
 
-@pytest.mark.parametrize(
-    ("payload", "reason"),
-    [
-        (b"", "cut short"),
-        (b"\x0b", "a record of -6 bytes"),
-        (b"\x0e\x00\x00\x00\x01\x01", "a record of 7 bytes with 5 bytes left"),
-        (b"\x0c\x00\x00\x02\x01\x01\x00", "offset delta 1 is beyond 0"),
-        (b"\x0c\x00\x00\x01\x01\x01\x00", "offset delta -1 is beyond 0"),
-        (b"\x0c\x00\x00\x00\x03\x01\x00", "a field of -2 bytes"),
-        (b"\x0c\x00\x00\x00\x08\x01\x00", "a field of 4 bytes with 2 bytes left"),
-        (b"\x0c\x00\x00\x00\x01\x01\x01", "-1 headers"),
-        (b"\x0c\x00\x00\x00\x01\x01\x02", "1 headers with 0 bytes left"),
-        (b"\x0e\x00\x00\x00\x01\x01\x02\x01", "a header has no key"),
-        (b"\x0e\x00\x00\x00\x01\x01\x00\x00", "1 bytes longer than its fields"),
-        (b"\x0c\x00\x00\x00\x01\x01\x00\x00", "1 bytes follow the last record"),
-        (b"\xff\xff\xff\xff\xff\x0f", "varint"),
-    ],
-)
+@pytest.mark.parametrize(("payload", "reason"), IMPOSSIBLE_RECORDS)
 def test_fault_32_impossible_records(payload: bytes, reason: str) -> None:
     batch = RecordBatch(header_of(base_offset=40, records_count=1), memoryview(payload))
     with pytest.raises(CorruptRecordError, match=f"at offset 40: .*{reason}"):

@@ -67,34 +67,43 @@ def test_repr_shows_the_state() -> None:
     assert "1 open, 1 pending" in repr(transactions)
 
 
-def test_fault_35_aborted_records_and_markers_are_hidden() -> None:
-    log = [data(0, 7), end(2, 7, ABORT), data(3, 7), end(5, 7, COMMIT)]
-    assert seen(log, (7, 0)) == [3]
+ONE_ABORTED = [data(0, 7), end(2, 7, ABORT), data(3, 7), end(5, 7, COMMIT)]
+INTERLEAVED = [
+    *(data(0, 7), data(2, 8), end(4, 7, ABORT), end(5, 8, COMMIT), data(6, 8), data(8, 7)),
+    *(end(10, 8, ABORT), data(11, 8)),
+]
 
 
-def test_fault_35_read_uncommitted_hides_markers_only() -> None:
-    log = [data(0, 7), end(2, 7, ABORT), data(3, 7), end(5, 7, COMMIT)]
-    assert seen(log) == [0, 3]
-
-
-def test_fault_35_several_transactions_of_one_producer() -> None:
-    log = [data(0, 7), end(2, 7, ABORT), data(3, 7), end(5, 7, ABORT), data(6, 7), data(8, 7)]
-    assert seen(log, (7, 0), (7, 3)) == [6, 8]
-
-
-def test_fault_35_an_unsorted_list() -> None:
-    log = [data(0, 7), data(2, 8), end(4, 7, ABORT), end(5, 8, COMMIT), data(6, 8), data(8, 7)]
-    assert seen([*log, end(10, 8, ABORT), data(11, 8)], (8, 6), (7, 0)) == [2, 8, 11]
-
-
-def test_fault_35_abort_marker_of_an_empty_transaction() -> None:
-    """It ends nothing: records that the producer commits later are visible."""
-    log = [end(0, 7, ABORT), data(1, 7), end(3, 7, COMMIT), data(4, 7), end(6, 7, ABORT)]
-    assert seen(log, (7, 4)) == [1]
-
-
-def test_fault_35_a_transaction_that_began_before_the_response() -> None:
-    assert seen([data(40, 7), end(42, 7, ABORT), data(43, 7)], (7, 3)) == [43]
+@pytest.mark.parametrize(
+    ("log", "aborted", "visible"),
+    [
+        (ONE_ABORTED, [(7, 0)], [3]),
+        (ONE_ABORTED, [], [0, 3]),
+        (
+            [data(0, 7), end(2, 7, ABORT), data(3, 7), end(5, 7, ABORT), data(6, 7), data(8, 7)],
+            [(7, 0), (7, 3)],
+            [6, 8],
+        ),
+        (INTERLEAVED, [(8, 6), (7, 0)], [2, 8, 11]),
+        # The first marker ends nothing: records that the producer commits later are visible.
+        (
+            [end(0, 7, ABORT), data(1, 7), end(3, 7, COMMIT), data(4, 7), end(6, 7, ABORT)],
+            [(7, 4)],
+            [1],
+        ),
+        ([data(40, 7), end(42, 7, ABORT), data(43, 7)], [(7, 3)], [43]),
+        ([data(0, 7, attributes=0), data(2, 7)], [(7, 0)], [0]),
+        ([data(0, 7), data(2, 8), data(4, -1, attributes=0)], [(7, 0)], [2, 4]),
+    ],
+    ids=[
+        *("one", "read uncommitted", "several of a producer", "an unsorted list", "an empty one"),
+        *("begun before the response", "idempotent records", "other producers"),
+    ],
+)
+def test_fault_35_aborted_records_and_markers_are_hidden(
+    log: list[RecordBatch], aborted: list[tuple[int, int]], visible: list[int]
+) -> None:
+    assert seen(log, *aborted) == visible
 
 
 def test_fault_35_a_marker_without_its_data() -> None:
@@ -105,19 +114,6 @@ def test_fault_35_a_marker_without_its_data() -> None:
 def test_fault_35_a_marker_that_compaction_emptied() -> None:
     assert seen([marker(42, 7), data(43, 8)], (7, 3)) == [43]
     assert control_type(marker(42, 7)) is None
-
-
-def test_fault_35_idempotent_records_of_the_producer_are_visible() -> None:
-    assert seen([data(0, 7, attributes=0), data(2, 7)], (7, 0)) == [0]
-
-
-def test_fault_35_other_producers_are_visible() -> None:
-    assert seen([data(0, 7), data(2, 8), data(4, -1, attributes=0)], (7, 0)) == [2, 4]
-
-
-def test_fault_35_only_aborted_records() -> None:
-    log = [data(offset, 7) for offset in range(0, 20, 2)]
-    assert seen(log, (7, 0)) == []
 
 
 def test_fault_35_two_markers_in_one_batch_count_as_the_first() -> None:

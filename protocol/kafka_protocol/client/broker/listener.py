@@ -21,7 +21,6 @@ from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersions
 from kafka_protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kafka_protocol.schema import Request, Response
 
-_PROBE_MS: Final = 1_000
 _WITHOUT_TLS: Final = {"SSL": "PLAINTEXT", "SASL_SSL": "SASL_PLAINTEXT"}
 _WITH_SASL: Final = {"PLAINTEXT": "SASL_PLAINTEXT", "SSL": "SASL_SSL"}
 
@@ -63,7 +62,7 @@ def _response_to(
     request: Request, address: Address, config: ClientConfig, deadline: Deadline
 ) -> Response | None:
     """The response to the lowest version of a request on a new connection; None without one."""
-    limit = deadline.capped_at(_PROBE_MS)
+    limit = deadline.capped_at(config.times.listener_probe_ms)
     try:
         with closing(BrokerConnection(address, config, limit)) as connection:
             connection.send(request, limit, version=0)

@@ -72,11 +72,13 @@ class ToldEnds:
     """The last end of each log that brokers told this process; of the newest partitions.
 
     Only where topics have ids, since another topic of the same name begins again.
+
+    Args:
+        max_partitions: How many.
     """
 
-    _MAX_PARTITIONS: Final = 20_000
-
-    def __init__(self) -> None:
+    def __init__(self, max_partitions: int = 20_000) -> None:
+        self._max_partitions = max_partitions
         self._ends: dict[tuple[uuid.UUID, int, str], int] = {}
 
     def __repr__(self) -> str:
@@ -92,7 +94,7 @@ class ToldEnds:
         key = topic.topic_id, partition, isolation_level
         before = self._ends.pop(key, end)
         self._ends[key] = end
-        if len(self._ends) > self._MAX_PARTITIONS:
+        if len(self._ends) > self._max_partitions:
             self._ends.pop(next(iter(self._ends)), None)
         return end < before
 

@@ -14,8 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_protocol.auth.secret import Secret
-from kafka_protocol.client.broker import credentials
-from kafka_protocol.client.broker.authenticate import _handshake_version, _read_frame, authenticate
+from kafka_protocol.client.broker.authenticate import (
+    _Challenge,
+    _converse,
+    _handshake_version,
+    _read_frame,
+    authenticate,
+)
 from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.broker.connection import BrokerConnection
 from kafka_protocol.client.clock import Deadline
@@ -44,12 +49,13 @@ from kafka_protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHan
 from kafka_protocol.negotiation import BrokerVersions
 from kafka_protocol.schema import VersionRange
 from tests.fakes.broker import Close, ScriptedBroker
+from tests.fakes.gssapi import installed_library
 from tests.fakes.tls import listening
 from tests.secret_check import PASSWORD
 
 SOON = 5_000
 PLAIN_TOKEN = b"\0alice\0" + PASSWORD.encode()
-OFFERED = ["PLAIN", "SCRAM-SHA-512"]
+OFFERED = ["PLAIN", "OAUTHBEARER"]
 
 
 def config(address: Address, **options: Any) -> ClientConfig:
@@ -134,7 +140,7 @@ def test_without_sasl_nothing_is_sent() -> None:
     ("options", "reason"),
     [
         ({"password": Secret("wrong")}, r"^PLAIN to .*: the broker refused: no such user\?$"),
-        ({"mechanism": "SCRAM-SHA-256"}, "does not offer SCRAM-SHA-256, but PLAIN, SCRAM-SHA-512"),
+        ({"mechanism": "SCRAM-SHA-256"}, "does not offer SCRAM-SHA-256, but PLAIN, OAUTHBEARER"),
     ],
     ids=["password", "mechanism"],
 )
@@ -204,28 +210,6 @@ def test_error_responses(response: Any, kind: type[KafkaError], reason: str) -> 
 # --- Bare frames ---------------------------------------------------------------------------------
 
 
-class _Script:
-    """A conversation with fixed tokens, whatever the challenges."""
-
-    def __init__(self, *tokens: bytes, ends_with_last: bool = False) -> None:
-        self._tokens = list(tokens)
-        self._ends_with_last = ends_with_last
-        self.challenges: list[bytes] = []
-        self.is_done = False
-
-    def first(self) -> bytes:
-        return self._next() or b""
-
-    def respond(self, challenge: bytes) -> bytes | None:
-        self.challenges.append(challenge)
-        return self._next()
-
-    def _next(self) -> bytes | None:
-        token = self._tokens.pop(0) if self._tokens else None
-        self.is_done = token is None or (self._ends_with_last and not self._tokens)
-        return token
-
-
 def frame(token: bytes) -> bytes:
     return struct.pack(">i", len(token)) + token
 
@@ -240,10 +224,6 @@ def bare_connection(serve: Callable[[socket.socket], object]) -> Iterator[Broker
             yield connection
 
 
-def scripted_by(conversation: _Script) -> Any:
-    return {"GSSAPI": lambda *_: conversation}
-
-
 def kerberos() -> SecurityOptions:
     return SecurityOptions(protocol="SASL_PLAINTEXT", mechanism="GSSAPI")
 
@@ -255,22 +235,20 @@ def read_frame(sock: socket.socket) -> bytes:
 
 def test_tokens_without_a_handshake(monkeypatch: pytest.MonkeyPatch) -> None:
     """0.9: the first bytes are a ticket. The broker sends nothing after GSSAPI's last token."""
+    installed_library(monkeypatch)
     received = []
 
     def serve(sock: socket.socket) -> None:
         received.append(read_frame(sock))
-        for piece in (b"\0\0", b"\0\3", b"o", b"ne"):
+        for piece in (b"\0\0", b"\0\6", b"A", b"P-REP"):
             sock.sendall(piece)
         received.append(read_frame(sock))
-        sock.sendall(frame(b""))
+        sock.sendall(frame(b"wrapped:\1\0\0\0"))
         received.append(read_frame(sock))
 
-    conversation = _Script(b"1", b"22", b"333", ends_with_last=True)
-    monkeypatch.setattr(credentials, "_CONVERSATIONS", scripted_by(conversation))
     with bare_connection(serve) as connection:
         assert authenticate(connection, kerberos(), soon()) is None
-    assert conversation.challenges == [b"one", b""]
-    assert received == [b"1", b"22", b"333"]
+    assert received == [b"AP-REQ", b"", b"wrapped:\1\0\0\0"]
 
 
 @pytest.mark.parametrize(
@@ -291,7 +269,7 @@ def test_bad_bare_frames(
         read_frame(sock)
         sock.sendall(reply)
 
-    monkeypatch.setattr(credentials, "_CONVERSATIONS", scripted_by(_Script(b"1", b"2")))
+    installed_library(monkeypatch)
     with bare_connection(serve) as connection, pytest.raises(kind, match=reason):
         authenticate(connection, kerberos(), soon())
 
@@ -330,29 +308,35 @@ def test_any_bytes_raise_only_kafka_errors(data: bytes, piece: int) -> None:
         assert str(error)
 
 
-def test_an_exchange_without_proof_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Unproven(_Script):
-        def respond(self, challenge: bytes) -> bytes | None:
-            super().respond(challenge)
-            self.is_done = False
-            return None
+class Unproven:
+    """A conversation that ends without the proof of a broker's identity."""
 
-    monkeypatch.setattr(credentials, "_CONVERSATIONS", scripted_by(Unproven(b"1")))
-    with bare_connection(lambda sock: sock.sendall(frame(read_frame(sock)))) as connection:
-        with pytest.raises(AuthenticationError, match="before it proved its identity"):
-            authenticate(connection, kerberos(), soon())
+    is_done = False
+
+    def first(self) -> bytes:
+        return b"1"
+
+    def respond(self, _: bytes) -> None:
+        return None
 
 
-def test_token_endpoint_errors_do_not_name_the_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise TlsError("idp:443 cannot be trusted")
+def test_an_exchange_without_proof_is_refused() -> None:
+    with pytest.raises(AuthenticationError, match="before it proved its identity"):
+        _converse(Unproven(), lambda token, _: _Challenge(token))
 
-    monkeypatch.setattr(credentials, "_CONVERSATIONS", {"GSSAPI": fail})
+
+def called_untrusted() -> str:
+    raise TlsError("idp:443 cannot be trusted")
+
+
+def test_token_endpoint_errors_do_not_name_the_broker() -> None:
+    callback = f"{__name__}:called_untrusted"
     with (
-        bare_connection(lambda _: None) as connection,
+        Listener().serve() as scripted,
         pytest.raises(TlsError, match=r"^idp:443 cannot be"),
+        connected(scripted, mechanism="OAUTHBEARER", token_callback=callback),
     ):
-        authenticate(connection, kerberos(), soon())
+        pass
 
 
 def test_versions_come_first() -> None:
@@ -363,11 +347,6 @@ def test_versions_come_first() -> None:
 
 
 # --- Sessions (KIP-368) --------------------------------------------------------------------------
-
-
-def test_fault_53_a_session_without_a_lifetime_is_never_renewed() -> None:
-    with Listener().serve() as scripted, connected(scripted) as broker:
-        assert broker._renew_at is None
 
 
 def test_a_session_is_renewed_before_its_end() -> None:

@@ -6,13 +6,11 @@ connection. The numbers are those of the list of faults.
 
 from __future__ import annotations
 
-import time
-import tracemalloc
 from contextlib import closing
+from typing import Any
 
 import pytest
 
-from kafka_protocol.client.broker import api_versions
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
@@ -23,10 +21,9 @@ from kafka_protocol.errors import (
     BrokerError,
     ErrorCode,
     KafkaError,
-    ProtocolError,
     UnsupportedVersionError,
 )
-from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_protocol.messages.api_versions import ApiVersionsRequest
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP, ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -37,20 +34,14 @@ from kafka_protocol.records.record import Record, encode_records
 from kafka_protocol.schema import Request, VersionRange
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes import faults
-from tests.fakes.broker import Close, Handler, Peer, ScriptedBroker
+from tests.fakes.broker import Close, ScriptedBroker
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.faults import Fault
-from tests.fakes.reading import ABC, PARTITION, one_partition, read, write
+from tests.fakes.reading import ABC, IN_THREE, PARTITION, one_partition, read, read_all, write
 from tests.fakes.skipping_time import sleeps_take_no_time
 
 SOON_MS = 5_000
 APIS: list[type[Request]] = [MetadataRequest, ListOffsetsRequest, FetchRequest]
-
-
-def read_all(client: Cluster) -> list[tuple[int, bytes | None]]:
-    """Metadata, the latest offset, and all records before it, as in a query."""
-    latest = list_offsets(client, {PARTITION: LATEST_TIMESTAMP}, Deadline.after(SOON_MS))
-    return read(client, 0, latest[PARTITION])
 
 
 # --- Lost, mixed up and extra responses ----------------------------------------------------------
@@ -73,17 +64,10 @@ ON_THE_WAY = {
 def test_fault_04_06_and_08_a_bad_response_loses_no_record(
     kind: type[Request], fault: Fault
 ) -> None:
-    with one_partition((b"a", b"b"), (b"c",)) as (cluster, client):
+    with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
         cluster.spoil(kind, faults.only(2, fault))
         assert read_all(client) == ABC
         assert read_all(client) == ABC
-
-
-def test_fault_08_an_extra_response_is_not_the_next_one() -> None:
-    """Both are Fetch responses, and the second would repeat the records of the first."""
-    with one_partition((b"a",), (b"b",), (b"c",), max_partition_fetch_bytes=1) as (cluster, client):
-        cluster.spoil(FetchRequest, faults.only(1, faults.repeated(5)))
-        assert read(client, 0, 3) == ABC
 
 
 def test_fault_05_a_lost_response_loses_no_record() -> None:
@@ -94,31 +78,6 @@ def test_fault_05_a_lost_response_loses_no_record() -> None:
 
 
 # --- Frames --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("size", [-(2**31), -1, 0, 3, 100 * 1024 * 1024 + 1, 2**31 - 1])
-def test_fault_09_an_impossible_frame_size_during_a_read(size: int) -> None:
-    frame = size.to_bytes(4, "big", signed=True) + b"rest"
-    with one_partition((b"a",)) as (cluster, client):
-        cluster.spoil(FetchRequest, lambda _handler: lambda _request, _version: frame)
-        with pytest.raises(ProtocolError, match=rf"Fetch to broker 1 .*frame of {size} bytes"):
-            read(client, 0, 1)
-
-
-def test_fault_09_an_announced_size_allocates_nothing() -> None:
-    def announce(_request: FetchRequest, _version: int) -> None:
-        raise Close((99 * 1024 * 1024).to_bytes(4, "big") + b"only this")
-
-    with one_partition((b"a",)) as (cluster, client):
-        cluster.spoil(FetchRequest, lambda _handler: announce)
-        tracemalloc.start()
-        try:
-            with pytest.raises(BrokerConnectionError):
-                read(client, 0, 1, idle_ms=50)
-            _, peak = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
-        assert peak < 4 * 1024 * 1024
 
 
 # --- Brokers that move ---------------------------------------------------------------------------
@@ -161,48 +120,6 @@ def test_fault_10_a_broker_that_requires_a_new_bootstrap() -> None:
 # --- ApiVersions ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("hint", [5, 6, 32767, -1])
-def test_fault_11_a_wrong_version_hint_is_followed_once(hint: int) -> None:
-    Range = ApiVersionsResponse.ApiVersion
-    own = Range(api_key=18, min_version=0, max_version=hint)
-    refusal = ApiVersionsResponse(error_code=35, api_keys=[own])
-    with one_partition() as (cluster, client):
-        cluster.spoil(ApiVersionsRequest, lambda _handler: lambda _request, _version: refusal)
-        with pytest.raises(BrokerError, match=r"ApiVersions v0.*UNSUPPORTED_VERSION"):
-            client.topics(["t"], Deadline.after(SOON_MS))
-        assert [version for _, _, version in cluster.asked(ApiVersionsRequest)] == [5, 0]
-
-
-@pytest.mark.parametrize("release", ["0.10.0", "0.11", "2.0", "2.4", "3.8", "4.3"])
-def test_fault_11_releases_with_older_api_versions(release: str) -> None:
-    with one_partition(release=release) as (cluster, client):
-        client.topics(["t"], Deadline.after(SOON_MS))
-        tried = [version for _, _, version in cluster.asked(ApiVersionsRequest)]
-        assert len(tried) == 2
-        assert tried[1] == cluster.nodes[1].versions[ApiVersionsRequest.api_key].highest
-
-
-def test_fault_11_a_cluster_that_closes_on_a_newer_version(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """As Azure Event Hubs on v4; only the first connection to an address has to find out."""
-    monkeypatch.setattr(api_versions, "_remembered", {})
-
-    def close_above_3(handler: Handler) -> Handler:
-        return lambda request, version: (faults.closing(handler) if version > 3 else handler)(
-            request, version
-        )
-
-    with one_partition((b"a", b"b"), (b"c",)) as (cluster, client):
-        cluster.spoil(ApiVersionsRequest, close_above_3)
-        assert read_all(client) == ABC
-        client.close()
-        assert read_all(client) == ABC
-        tried = [version for _, _, version in cluster.asked(ApiVersionsRequest)]
-        assert tried[:2] == [5, 3]
-        assert set(tried[2:]) == {3}
-
-
 def test_fault_11_few_connections_if_every_request_closes() -> None:
     def close(_request: Request, _version: int) -> None:
         raise Close
@@ -216,10 +133,11 @@ def test_fault_11_few_connections_if_every_request_closes() -> None:
                 connection_setup_timeout_ms=500,
             )
         )
-        started = time.monotonic()
-        with pytest.raises(BrokerConnectionError, match="on ApiVersions as well as on an old"):
+        with (
+            pytest.raises(BrokerConnectionError, match="on ApiVersions as well as on an old"),
+            sleeps_take_no_time(),
+        ):
             client.topics(["t"], Deadline.after(SOON_MS))
-        assert time.monotonic() - started < 2
         assert fake.connections < 40  # four per try, and at least 40 ms between tries
 
 
@@ -237,13 +155,6 @@ def test_fault_12_no_common_version_is_an_error_at_once(kind: type[Request]) -> 
         ):
             read_all(client)
         assert not cluster.asked(kind)
-
-
-def test_fault_12_an_api_missing_at_the_broker() -> None:
-    with one_partition((b"a",)) as (cluster, client):
-        del cluster.nodes[1].versions[FetchRequest.api_key]
-        with pytest.raises(UnsupportedVersionError, match="has no Fetch API"):
-            read(client, 0, 1)
 
 
 def test_fault_12_a_codec_that_is_too_new_for_the_broker() -> None:
@@ -322,24 +233,17 @@ def test_fault_14_unknown_error_codes_are_kept() -> None:
             cluster.spoil(kind, faults.only(1, faults.refusing(31_000)))
         assert read_all(client) == ABC[:1]
         cluster.spoil(FetchRequest, faults.refusing(31_000))
-        with pytest.raises(BrokerError, match=r"an error this client does not know \(31000\)") as e:
-            read(client, 0, 1, idle_ms=50)
+        with (
+            pytest.raises(BrokerError, match=r"an error this client does not know \(31000\)") as e,
+            sleeps_take_no_time(),
+        ):
+            read(client, 0, 1, idle_ms=2_000)
         assert e.value.code == 31_000
 
 
-def test_fault_14_extra_bytes_and_header_tags_are_ignored() -> None:
-    def extend(frame: bytes, peer: Peer) -> None:
-        # The header's empty tag buffer becomes one tag, number 77 with two bytes.
-        header, body = frame[4:8] + b"\x01\x4d\x02hi", frame[9:] + b"more"
-        peer.write(len(header + body).to_bytes(4, "big") + header + body)
-
-    with one_partition((b"a", b"b"), (b"c",)) as (cluster, client):
-        for kind in APIS:
-            cluster.spoil(kind, faults.delivered(extend))
-        assert read_all(client) == ABC
-
-
 # --- Wrong Metadata ------------------------------------------------------------------------------
+
+FEW_TRIES: dict[str, Any] = {"retry_backoff_ms": 500, "retry_backoff_max_ms": 500}
 
 
 @pytest.mark.parametrize(
@@ -361,10 +265,7 @@ def test_fault_02_impossible_advertised_addresses(host: str, port: int) -> None:
         for broker in response.brokers:
             broker.host, broker.port = host, port
 
-    with (
-        one_partition((b"a",), connection_setup_timeout_ms=2_000) as (cluster, client),
-        sleeps_take_no_time(),
-    ):
+    with one_partition((b"a",), **FEW_TRIES) as (cluster, client), sleeps_take_no_time():
         cluster.spoil(MetadataRequest, faults.changed(misplace))
         with pytest.raises(BrokerConnectionError, match="advertises"):
             read(client, 0, 1)
@@ -372,10 +273,7 @@ def test_fault_02_impossible_advertised_addresses(host: str, port: int) -> None:
 
 @pytest.mark.parametrize("leader", [2, 2**31 - 1, -2, -(2**31)])
 def test_fault_16_a_leader_that_is_not_in_the_metadata(leader: int) -> None:
-    with (
-        one_partition((b"a",), connection_setup_timeout_ms=2_000) as (cluster, client),
-        sleeps_take_no_time(),
-    ):
+    with one_partition((b"a",), **FEW_TRIES) as (cluster, client), sleeps_take_no_time():
         cluster.partition(PARTITION).leader = leader
         with pytest.raises(KafkaError):
             read(client, 0, 1)

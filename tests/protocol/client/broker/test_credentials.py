@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from kafka_protocol.auth.aws_msk_iam import AwsMskIam
@@ -73,14 +70,3 @@ def test_a_refused_token_is_forgotten() -> None:
     )
     forget(options("OAUTHBEARER"))
     assert oauth._credentials_in(options("OAUTHBEARER")) not in oauth._cache
-
-
-def test_without_sasl_its_modules_are_not_loaded() -> None:
-    """Spark often starts Python processes."""
-    code = (
-        "import sys, kafka_protocol.client.cluster.cluster as _\n"
-        "print([m for m in ('http.client', 'email', 'stringprep', 'kafka_protocol.auth.scram') "
-        "if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

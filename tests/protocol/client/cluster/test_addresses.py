@@ -12,14 +12,14 @@ import pytest
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.addresses import Addresses
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.errors import KafkaError, MisroutedError
 from kafka_protocol.messages.fetch import FetchRequest
-from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP, ListOffsetsRequest
+from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.messages.produce import ProduceRequest
 from tests.fakes.cluster import ScriptedCluster
-from tests.fakes.reading import PARTITION, one_partition, read, write
+from tests.fakes.reading import PARTITION, offset_of, one_partition, read, write
+from tests.fakes.skipping_time import sleeps_take_no_time
 
 SOON_MS = 5_000
 OTHER_CLUSTER = (
@@ -27,15 +27,13 @@ OTHER_CLUSTER = (
 )
 
 
-def latest(client: Cluster) -> int:
-    return list_offsets(client, {PARTITION: LATEST_TIMESTAMP}, Deadline.after(1_000))[PARTITION]
-
-
 def append(client: Cluster) -> None:
     write(client, b"new")
 
 
-@pytest.mark.parametrize("call", [latest, lambda client: read(client, 0, 1, idle_ms=1_000), append])
+@pytest.mark.parametrize(
+    "call", [offset_of, lambda client: read(client, 0, 1, idle_ms=1_000), append]
+)
 def test_fault_65_nothing_is_read_from_or_written_to_another_cluster(
     call: Callable[[Cluster], object],
 ) -> None:
@@ -43,13 +41,15 @@ def test_fault_65_nothing_is_read_from_or_written_to_another_cluster(
         "max_block_ms": 1_000,
         "delivery_timeout_ms": 1_000,
         "request_timeout_ms": 1_000,
+        "retry_backoff_ms": 200,
+        "retry_backoff_max_ms": 200,
     }
     with ScriptedCluster(cluster_id="theirs") as theirs:
         theirs.add_topic("t")
         theirs.append(PARTITION, b"not ours")
         with one_partition((b"a",), **waits) as (ours, client):
             ours.advertised[1] = theirs.nodes[1].broker.address
-            with pytest.raises(KafkaError, match=OTHER_CLUSTER):
+            with pytest.raises(KafkaError, match=OTHER_CLUSTER), sleeps_take_no_time():
                 call(client)
         # A negotiation that takes long asks for the offsets of no topic (`api_versions`).
         listed = [request for _, request, _ in theirs.asked(ListOffsetsRequest) if request.topics]
@@ -63,7 +63,7 @@ def test_fault_65_metadata_comes_from_a_bootstrap_server_again() -> None:
     with ScriptedCluster(cluster_id="theirs") as theirs, one_partition((b"a",), nodes=2) as pair:
         ours, client = pair
         with closing(client):
-            assert latest(client) == 1
+            assert offset_of(client) == 1
             client.broker(2, Deadline.after(SOON_MS))
             ours.advertised[1] = theirs.nodes[1].broker.address
             client.topics(["t"], Deadline.after(SOON_MS))
@@ -72,7 +72,7 @@ def test_fault_65_metadata_comes_from_a_bootstrap_server_again() -> None:
                 client.broker(1, Deadline.after(SOON_MS))
             del ours.advertised[1]
             asked = len(ours.asked(MetadataRequest))
-            assert latest(client) == 1
+            assert offset_of(client) == 1
             assert len(ours.asked(MetadataRequest)) > asked
             # One for metadata from the bootstrap server, one to broker 1.
             now = [node.broker.connections for node in ours.nodes.values()]
@@ -81,7 +81,7 @@ def test_fault_65_metadata_comes_from_a_bootstrap_server_again() -> None:
 
 def test_fault_65_the_old_brokers_are_asked_if_no_bootstrap_server_responds() -> None:
     with one_partition((b"a",), nodes=3) as (ours, client):
-        assert latest(client) == 1
+        assert offset_of(client) == 1
         client.broker(2, Deadline.after(SOON_MS))
         ours.advertised[1] = ours.nodes[3].broker.address
         client.topics(["t"], Deadline.after(SOON_MS))
@@ -100,11 +100,11 @@ def test_a_cluster_in_the_place_of_another(caplog: pytest.LogCaptureFixture) -> 
         green.append(PARTITION, b"a", b"b")
         both = blue.bootstrap_servers + green.bootstrap_servers
         with closing(blue.client(bootstrap_servers=both)) as client:
-            assert latest(client) == 0
+            assert offset_of(client) == 0
             blue.stop(1)
             client.forget("t")
             with caplog.at_level(logging.WARNING):
-                assert latest(client) == 2
+                assert offset_of(client) == 2
     assert "lead to cluster green, and led to cluster blue before" in caplog.text
 
 

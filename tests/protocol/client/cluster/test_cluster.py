@@ -8,8 +8,7 @@ from contextlib import ExitStack, closing
 import pytest
 
 from kafka_protocol.client.clock import Deadline
-from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.config.client import Address, ClientConfig
+from kafka_protocol.client.config.client import Address
 from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.errors import (
     BrokerConnectionError,
@@ -19,7 +18,7 @@ from kafka_protocol.errors import (
     ProtocolError,
     UnsupportedVersionError,
 )
-from kafka_protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_protocol.messages.api_versions import ApiVersionsRequest
 from kafka_protocol.messages.list_offsets import (
     LATEST_TIERED_TIMESTAMP,
     LATEST_TIMESTAMP,
@@ -28,22 +27,18 @@ from kafka_protocol.messages.list_offsets import (
     ListOffsetsResponse,
 )
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kafka_protocol.schema import Request
+from kafka_protocol.schema import Request, VersionRange
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes import faults
 from tests.fakes.broker import Handler, ScriptedBroker, versions_of
 from tests.fakes.cluster import ScriptedCluster, cluster_of
+from tests.fakes.reading import PARTITION, one_partition
 from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.tls import foreign_server
 
 Topic = MetadataResponse.MetadataResponseTopic
 RequestedTopic = MetadataRequest.MetadataRequestTopic
-OffsetsTopic = ListOffsetsResponse.ListOffsetsTopicResponse
 HTTP = b"HTTP/1.1 400 Bad Request\r\n\r\n"
-
-
-def broker_at(address: Address) -> MetadataResponse.MetadataResponseBroker:
-    return MetadataResponse.MetadataResponseBroker(node_id=1, host=address.host, port=address.port)
 
 
 def responding_with(response: MetadataResponse) -> ScriptedBroker:
@@ -98,50 +93,28 @@ def test_fault_22_waiting_for_a_topic_leaves_time_for_the_rest() -> None:
         sleeps_take_no_time(),
     ):
         deadline = Deadline.after(2_000)
-        cluster.settled_topics(["t"], deadline)
-        assert 500 < deadline.remaining_ms < 1_500
-
-
-def test_an_unknown_topic_is_reported_after_the_grace_time() -> None:
-    missing = Topic(name="t", error_code=int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-    with (
-        responding_with(MetadataResponse(topics=[missing])) as fake,
-        cluster_of(fake.address) as cluster,
-    ):
-        found = cluster.settled_topics(["t"], Deadline.after(100))
+        found = cluster.settled_topics(["t"], deadline)
         assert found["t"].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert 500 < deadline.remaining_ms < 1_500
         assert len(fake.requests) > 2
 
 
 def test_fault_18_waiting_for_a_leader_takes_few_requests() -> None:
+    partitions = [TopicPartition("t", number) for number in range(8)]
+    with ScriptedCluster() as cluster, closing(cluster.client()) as client:
+        cluster.add_topic("t", 8)
+        for each in partitions[4:]:
+            cluster.move_leader(each, -1)
 
-    def list_offsets_of(request: ListOffsetsRequest, _version: int) -> ListOffsetsResponse:
-        partitions = [
-            OffsetsTopic.ListOffsetsPartitionResponse(partition_index=p.partition_index, offset=9)
-            for p in request.topics[0].partitions
-        ]
-        return ListOffsetsResponse(topics=[OffsetsTopic(name="t", partitions=partitions)])
+        def elect(_: MetadataResponse) -> None:
+            if len(cluster.asked(MetadataRequest)) == 8:
+                for each in partitions[4:]:
+                    cluster.move_leader(each, 1)
 
-    def metadata(_request: MetadataRequest, _version: int) -> MetadataResponse:
-        no_leader_from = 4 if len(fake.requests) <= 8 else 8
-        partitions = [
-            Topic.MetadataResponsePartition(
-                partition_index=number, leader_id=1 if number < no_leader_from else -1
-            )
-            for number in range(8)
-        ]
-        return MetadataResponse(
-            brokers=[broker_at(fake.address)], topics=[Topic(name="t", partitions=partitions)]
-        )
-
-    handlers: dict[type[Request], Handler] = {
-        MetadataRequest: metadata,
-        ListOffsetsRequest: list_offsets_of,
-    }
-    wanted = {TopicPartition("t", number): -1 for number in range(8)}
-    with ScriptedBroker(handlers) as fake, cluster_of(fake.address) as cluster:
-        assert list_offsets(cluster, wanted, Deadline.after(5_000)) == dict.fromkeys(wanted, 9)
-        assert len(fake.requests) < 30
+        cluster.spoil(MetadataRequest, faults.changed(elect))
+        wanted = dict.fromkeys(partitions, LATEST_TIMESTAMP)
+        assert list_offsets(client, wanted, Deadline.after(5_000)) == dict.fromkeys(partitions, 0)
+        assert len(cluster.nodes[1].broker.requests) < 30
 
 
 def test_a_missing_leader_names_the_partition() -> None:
@@ -194,22 +167,20 @@ def test_fault_22_a_topic_missing_in_metadata_is_unknown() -> None:
     ids=["timestamp", "max timestamp", "latest tiered"],
 )
 def test_a_broker_too_old_for_a_position(position: int, version: int, remedy: str) -> None:
-    with leading(version) as fake, cluster_of(fake.address) as cluster:
+    with one_partition() as (cluster, client):
+        cluster.offer(ListOffsetsRequest, VersionRange(0, version))
         with pytest.raises(UnsupportedVersionError, match=remedy):
-            list_offsets(cluster, {TopicPartition("t", 0): position}, Deadline.after(5_000))
-        assert not [r for r, _ in fake.requests if isinstance(r, ListOffsetsRequest)]
+            list_offsets(client, {PARTITION: position}, Deadline.after(5_000))
+        assert not cluster.asked(ListOffsetsRequest)
 
 
 @pytest.mark.parametrize(("version", "isolation_level"), [(0, 0), (1, 0), (2, 1), (11, 1)])
 def test_read_committed_is_sent_from_v2_on(version: int, isolation_level: int) -> None:
-    with leading(version) as fake:
-        options = {"bootstrap.servers": str(fake.address), "isolation.level": "read_committed"}
-        with closing(Cluster(ClientConfig.from_options(options))) as cluster:
-            latest = {TopicPartition("t", 0): LATEST_TIMESTAMP}
-            found = list_offsets(cluster, latest, Deadline.after(5_000))
-        assert [*found.values()] == [7]
-        request, _ = fake.requests[-1]
-        assert isinstance(request, ListOffsetsRequest)
+    with one_partition((b"a",), isolation_level="read_committed") as (cluster, client):
+        cluster.offer(ListOffsetsRequest, VersionRange(0, version))
+        latest = {PARTITION: LATEST_TIMESTAMP}
+        assert list_offsets(client, latest, Deadline.after(5_000)) == {PARTITION: 1}
+        ((_, request, _),) = cluster.asked(ListOffsetsRequest)
         assert request.isolation_level == isolation_level
 
 
@@ -246,11 +217,11 @@ def test_fault_05_after_one_time_out_no_older_connection_is_trusted() -> None:
         half_open = faults.HalfOpen()
         for kind in (MetadataRequest, ListOffsetsRequest):
             cluster.spoil(kind, half_open)
-        with closing(cluster.client(request_timeout_ms=2_000)) as client:
+        with closing(cluster.client(request_timeout_ms=1_000)) as client:
             list_offsets(client, latest, Deadline.after(30_000))
             half_open.silence()
-            # One time-out after the other would be six seconds, for the leaders alone.
-            assert list_offsets(client, latest, Deadline.after(5_500)) == dict.fromkeys(
+            # One time-out after the other would be three seconds, for the leaders alone.
+            assert list_offsets(client, latest, Deadline.after(2_800)) == dict.fromkeys(
                 partitions, 0
             )
     assert half_open.swallowed == len(partitions)
@@ -281,7 +252,7 @@ def test_a_connection_that_responded_meanwhile_is_kept() -> None:
         sent = silent.send(ListOffsetsRequest(topics=[]), soon)
         good.request(ListOffsetsRequest(topics=[]), ListOffsetsResponse, soon)
         with pytest.raises(KafkaTimeoutError):
-            silent.receive(sent, ListOffsetsResponse, Deadline.after(1_500))
+            silent.receive(sent, ListOffsetsResponse, Deadline.after(300))
         assert client.broker(2, soon) is good
         assert client.broker(1, soon) is not silent
 
@@ -293,9 +264,9 @@ def test_fault_41_a_throttled_broker_has_longer_for_requests_in_flight() -> None
         response.throttle_time_ms = 10_000
 
     def throttled_first(handler: Handler) -> Handler:
-        return faults.in_turn(faults.changed(throttle)(handler), faults.delayed(1_500)(handler))
+        return faults.in_turn(faults.changed(throttle)(handler), faults.delayed(600)(handler))
 
-    with ScriptedCluster() as cluster, closing(cluster.client(request_timeout_ms=1_000)) as client:
+    with ScriptedCluster() as cluster, closing(cluster.client(request_timeout_ms=400)) as client:
         soon = Deadline.after(60_000)
         client.topics([], soon)
         cluster.spoil(ListOffsetsRequest, throttled_first)
@@ -349,37 +320,6 @@ def test_no_connection_is_idle_without_a_limit() -> None:
             assert client.broker(1, Deadline.after(5_000)) is broker
 
 
-def leading(version: int) -> ScriptedBroker:
-    """A broker that leads t-0 and serves ListOffsets up to a version."""
-    partition = Topic.MetadataResponsePartition(partition_index=0, leader_id=1)
-    result = OffsetsTopic.ListOffsetsPartitionResponse(partition_index=0)
-    if version == 0:
-        result.old_style_offsets = [7]
-    else:
-        result.offset = 7
-
-    def versions(_request: ApiVersionsRequest, _version: int) -> ApiVersionsResponse:
-        offered = versions_of(MetadataRequest, ListOffsetsRequest)
-        offered.api_keys[-1].max_version = version
-        return offered
-
-    def metadata(_request: MetadataRequest, _version: int) -> MetadataResponse:
-        return MetadataResponse(
-            brokers=[broker_at(fake.address)], topics=[Topic(name="t", partitions=[partition])]
-        )
-
-    fake = ScriptedBroker(
-        {
-            ApiVersionsRequest: versions,
-            MetadataRequest: metadata,
-            ListOffsetsRequest: lambda _r, _v: ListOffsetsResponse(
-                topics=[OffsetsTopic(name="t", partitions=[result])]
-            ),
-        }
-    )
-    return fake
-
-
 def test_fault_05_a_dead_connection_leaves_time_for_others() -> None:
     requests = 0
 
@@ -399,13 +339,13 @@ def test_fault_05_a_dead_connection_leaves_time_for_others() -> None:
 
 
 def test_metadata_without_brokers_keeps_the_known_ones() -> None:
-    with leading(11) as fake, cluster_of(fake.address) as cluster:
-        leader, _ = cluster.leader(TopicPartition("t", 0), Deadline.after(5_000))
-        broker = cluster.broker(leader.node_id, Deadline.after(5_000))
-        fake.handlers[MetadataRequest] = lambda _r, _v: MetadataResponse(topics=[Topic(name="t")])
-        cluster.topics(["t"], Deadline.after(5_000))
+    with one_partition() as (cluster, client):
+        leader, _ = client.leader(PARTITION, Deadline.after(5_000))
+        broker = client.broker(leader.node_id, Deadline.after(5_000))
+        cluster.spoil(MetadataRequest, faults.changed(lambda response: response.brokers.clear()))
+        client.topics(["t"], Deadline.after(5_000))
         assert not broker.is_closed
-        assert cluster.broker(leader.node_id, Deadline.after(5_000)) is broker
+        assert client.broker(leader.node_id, Deadline.after(5_000)) is broker
 
 
 def test_fault_13_versions_of_a_cluster_that_lists_no_brokers() -> None:

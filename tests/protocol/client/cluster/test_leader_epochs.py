@@ -98,15 +98,6 @@ def test_fault_17_stale_metadata_does_not_move_a_leader() -> None:
         assert {node for node, _, _ in cluster.asked(FetchRequest)} == {2}
 
 
-@pytest.mark.parametrize("versions", [9, 11, 12, 18])
-def test_fault_17_leader_epoch_errors_are_retried(versions: int) -> None:
-    with one_partition(*IN_THREE) as (cluster, client):
-        cluster.offer(FetchRequest, VersionRange(0, versions))
-        cluster.push_errors(FetchRequest, *[ErrorCode.UNKNOWN_LEADER_EPOCH] * 3)
-        cluster.push_errors(FetchRequest, *[ErrorCode.FENCED_LEADER_EPOCH] * 3)
-        assert read(client, 0, 3) == ABC
-
-
 # --- Truncated logs ------------------------------------------------------------------------------
 
 
@@ -152,13 +143,6 @@ def test_fault_20_growing_epochs_are_no_truncation() -> None:
             for _, request, _ in cluster.asked(FetchRequest)
         ]
         assert epochs == [-1, 0, 1, 2, 3, 4, 5, 6, 7]
-
-
-@pytest.mark.parametrize("version", [4, 9, 11])
-def test_fault_20_below_v12_epochs_are_not_compared(version: int) -> None:
-    with one_partition(*IN_THREE, max_partition_fetch_bytes=1) as (cluster, client):
-        cluster.offer(FetchRequest, VersionRange(0, version))
-        assert read(client, 0, 3) == ABC
 
 
 def test_fault_20_a_shorter_log_below_v12() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_protocol.auth.jaas import _EXTENSIONS, _LOGIN_MODULES
 from kafka_protocol.auth.secret import Secret
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.config.java_names import REFUSED, WITHOUT_EFFECT
@@ -68,14 +69,6 @@ def jaas(mechanism: str, text: str) -> dict[str, str]:
         ),
         (
             jaas(
-                "SCRAM-SHA-256",
-                f"kafkashaded.{KAFKA}.scram.ScramLoginModule required username='u' "
-                f"password='{PASSWORD}' tokenauth=true;",
-            ),
-            {"scram_tokenauth": True},
-        ),
-        (
-            jaas(
                 "OAUTHBEARER",
                 f"{KAFKA}.oauthbearer.OAuthBearerLoginModule required clientId=c "
                 f"clientSecret='{PASSWORD}' scope=s extension_logicalCluster='lkc-1';",
@@ -95,22 +88,6 @@ def jaas(mechanism: str, text: str) -> dict[str, str]:
         ),
         (TOKEN | {"sasl.oauthbearer.token.callback": "a.b:c"}, {"token_callback": "a.b:c"}),
         (ENDPOINT | {"sasl.oauthbearer.method": "oidc"}, {"oauth_client_id": "c"}),
-        (
-            jaas(
-                "AWS_MSK_IAM",
-                "software.amazon.msk.auth.iam.IAMLoginModule required "
-                "awsProfileName=p awsRoleArn='arn:x' awsRoleSessionName=s;",
-            ),
-            {"aws_profile": "p", "aws_role_arn": "arn:x", "aws_role_session_name": "s"},
-        ),
-        (
-            jaas(
-                "GSSAPI",
-                "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true "
-                "keyTab='/k' principal='p@R' serviceName=kfk;",
-            ),
-            {"kerberos_keytab": "/k", "kerberos_principal": "p@R", "kerberos_service_name": "kfk"},
-        ),
     ],
 )
 def test_accepted_options(options: dict[str, str], fields: dict[str, object]) -> None:
@@ -221,6 +198,11 @@ def test_no_name_is_in_two_lists() -> None:
     assert not accepted & WITHOUT_EFFECT
     assert not accepted & REFUSED.keys()
     assert not WITHOUT_EFFECT & REFUSED.keys()
+
+
+def test_what_login_modules_set_are_declared_options() -> None:
+    names = {name for module in _LOGIN_MODULES.values() for name in module.options.values()}
+    assert {*names, _EXTENSIONS} <= {*declared_in(SecurityOptions)}
 
 
 NAMES = st.sampled_from(sorted(declared_in(SecurityOptions)))

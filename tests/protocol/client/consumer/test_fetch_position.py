@@ -83,7 +83,7 @@ def test_an_empty_response_changes_nothing() -> None:
     assert (position.offset, position.epoch) == (10, 3)
 
 
-def test_responses_without_progress_are_counted() -> None:
+def test_fault_39_responses_without_progress_are_counted() -> None:
     position = new_position()
     for _ in range(9):
         position.advance(taken(10), data())
@@ -103,7 +103,7 @@ def test_a_misplaced_batch_is_the_error_if_it_stays() -> None:
         position.advance(taken(10)._replace(misplaced=misplaced), data())
 
 
-def test_a_batch_that_is_cut_needs_more_bytes() -> None:
+def test_fault_30_a_batch_that_is_cut_needs_more_bytes() -> None:
     most = 5_000 - OVERHEAD_BYTES
     position = new_position(max_partition_fetch_bytes=1_500, max_response_bytes=5_000)
     wanted = [position.max_bytes]
@@ -142,7 +142,7 @@ def test_outside_the_bounds_it_is_lost(log: LogBounds) -> None:
     assert position.state is State.LOST
 
 
-def test_why_no_records_came() -> None:
+def test_fault_36_and_41_why_no_records_came() -> None:
     position = new_position()
     ended = position.idle_error(data(high_watermark=10, log_start_offset=2), 500, "read_committed")
     assert isinstance(ended, OffsetOutOfRangeError)
@@ -150,6 +150,8 @@ def test_why_no_records_came() -> None:
     silent = position.idle_error(data(high_watermark=15), 500, "read_uncommitted")
     assert isinstance(silent, KafkaTimeoutError)
     assert "offset 10 of t-0 in 500 milliseconds; the range ends at 20" in str(silent)
+    over_a_quota = position.idle_error(data(b"", high_watermark=-1), 500, "read_uncommitted")
+    assert isinstance(over_a_quota, KafkaTimeoutError)
     hidden = data(high_watermark=10, last_stable_offset=8)
     held = str(position.idle_error(hidden, 500, "read_committed"))
     assert "holds the last stable offset at 8, below the high watermark 10" in held

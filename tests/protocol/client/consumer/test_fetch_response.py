@@ -18,7 +18,7 @@ from kafka_protocol.messages.fetch import FetchResponse
 from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from tests.fakes.log import Log, batch_of
-from tests.protocol.records.batches import overflow, plain
+from tests.protocol.records.batches import overflow, plain, wrapped
 
 PARTITION = TopicPartition("t", 0)
 ID = uuid.UUID(int=7)
@@ -76,12 +76,79 @@ def test_fault_29_overflow_behind_down_converted_messages() -> None:
     assert taken_from(overflow(12), 4, 9) == TakenBatches([], 4, UNKNOWN_EPOCH, is_empty=True)
 
 
-def test_fault_31_misplaced_batches_are_an_error_now_or_later() -> None:
+def test_fault_31_a_batch_behind_the_high_watermark_is_an_error_if_it_stays() -> None:
     found = taken_from(stored(1, 1), 0, 4, high_watermark=2)
     assert (found.position, len(found.batches)) == (2, 1)
     assert "of t-0 at offset 2: a batch begins there" in str(found.misplaced)
-    with pytest.raises(CorruptRecordError, match="of t-0 at offset 0: a batch begins there"):
-        taken_from(stored(1) * 2, 0, 4)
+
+
+def at(base_offset: int, *values: bytes) -> bytes:
+    log = Log()
+    log.append_at(base_offset, batch_of(*values))
+    return log.read(0, log.end_offset, 10_000, first_whole=True)
+
+
+def flipped(data: bytes) -> bytes:
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        at(0, b"a", b"b") + at(1, b"c"),
+        at(0, b"a") + at(100, b"b"),
+        wrapped(0, at=9) + wrapped(0, at=5),
+        wrapped(0, at=9) + wrapped(0, at=100),
+        plain(0, 1, 2, 3 + (1 << 40)),
+    ],
+    ids=[
+        "overlapping batches",
+        "batch behind the high watermark",
+        "overlapping wrappers",
+        "wrapper behind the high watermark",
+        "message behind the high watermark",
+    ],
+)
+def test_fault_31_impossible_base_offsets(records: bytes) -> None:
+    with pytest.raises(CorruptRecordError, match=r"of t-0 at offset \d+: a batch begins there"):
+        raise taken_from(records, 0, 200).misplaced or AssertionError
+
+
+def test_fault_31_a_damaged_last_offset_hides_no_batch() -> None:
+    """Its last offset delta is before the position, and its checksum is wrong."""
+    damaged = bytearray(at(10, *[b"a"] * 10))
+    damaged[23:27] = (2).to_bytes(4, "big")  # last offset delta
+    damaged[57:61] = (3).to_bytes(4, "big")  # records count
+    with pytest.raises(CorruptRecordError, match="of t-0 at offset 10: the CRC-32C"):
+        taken_from(bytes(damaged) + at(20, *[b"b"] * 5), 15, 25)
+
+
+@pytest.mark.parametrize(
+    ("records", "until", "crc"),
+    [(at(0, b"a") + flipped(at(1, b"b")), 1, "CRC-32C"), (flipped(plain(0, 1, 2)), 2, "CRC-32 ")],
+    ids=["batch", "message"],
+)
+def test_fault_31_damage_behind_the_range_is_ignored(records: bytes, until: int, crc: str) -> None:
+    assert taken_from(records, 0, until).position == until
+    with pytest.raises(CorruptRecordError, match=f"of t-0 at offset {until}: the {crc}"):
+        taken_from(records, 0, until + 1)
+
+
+@pytest.mark.parametrize(
+    ("records", "start", "until", "spans"),
+    [
+        (plain(0, 1) + wrapped(0, 1, at=3) + at(4, b"a", b"b"), 0, 6, [(0, 2), (0, 4), (4, 6)]),
+        # The first offset of a wrapper is known only after decompression.
+        (wrapped(5, 6, 7, at=17) + wrapped(0, at=18), 10, 16, [(0, 18)]),
+    ],
+    ids=["all formats", "a wrapper around the end"],
+)
+def test_fault_37_old_message_formats(
+    records: bytes, start: int, until: int, spans: list[tuple[int, int]]
+) -> None:
+    found = taken_from(records, start, until)
+    headers = [batch.header for batch in found.batches]
+    assert [(header.base_offset, header.next_offset) for header in headers] == spans
 
 
 @pytest.mark.parametrize(
@@ -93,11 +160,12 @@ def test_fault_31_misplaced_batches_are_an_error_now_or_later() -> None:
     ],
     ids=["another name", "another id", "another partition"],
 )
-def test_fault_39_other_topics_and_partitions_are_ignored(topic: Topic) -> None:
+def test_fault_39_unrequested_and_repeated_partitions_are_ignored(topic: Topic) -> None:
     with pytest.raises(OutOfStepError, match="Fetch: the response lacks the partition"):
         partition_data(FetchResponse(responses=[topic]), PARTITION, ID, "Fetch")
     data = PartitionData(high_watermark=5)
-    found = FetchResponse(responses=[topic, Topic(topic_id=ID, partitions=[data])])
+    twice = [Topic(topic_id=ID, partitions=[data, PartitionData()])] * 2
+    found = FetchResponse(responses=[topic, *twice])
     assert partition_data(found, PARTITION, ID, "Fetch") is data
 
 

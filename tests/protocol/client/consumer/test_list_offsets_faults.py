@@ -9,7 +9,11 @@ import pytest
 
 from kafka_protocol.client.clock import Deadline, sleep_ms
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.client.consumer.list_offsets import list_offsets, list_positions
+from kafka_protocol.client.consumer.list_offsets import (
+    list_max_timestamps,
+    list_offsets,
+    list_positions,
+)
 from kafka_protocol.errors import BrokerError, ErrorCode, KafkaError, ProtocolError
 from kafka_protocol.messages.list_offsets import (
     EARLIEST_TIMESTAMP,
@@ -25,15 +29,12 @@ from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.deadlines import PassesWhen
 from tests.fakes.log import START_MS
-from tests.fakes.reading import ABC, IN_THREE, PARTITION, one_partition, read
+from tests.fakes.reading import ABC, IN_THREE, PARTITION, offset_of, one_partition, read
 from tests.fakes.skipping_time import sleeps_take_no_time
-from tests.times import shorten
+from tests.protocol.client.consumer.test_stale_leaders import replaced_leader
 
 SOON_MS = 5_000
-
-
-def offset_of(client: Cluster, position: int) -> int:
-    return list_offsets(client, {PARTITION: position}, Deadline.after(SOON_MS))[PARTITION]
+FEW_TRIES: dict[str, Any] = {"retry_backoff_ms": 500, "retry_backoff_max_ms": 500}
 
 
 # --- ListOffsets ---------------------------------------------------------------------------------
@@ -101,13 +102,10 @@ def test_fault_39_list_offsets_with_wrong_partitions(change: Any) -> None:
 
 
 @pytest.mark.parametrize("unknown", [TopicPartition("t", 7), TopicPartition("nowhere", 0)])
-def test_fault_23_an_unknown_partition_fails_before_the_deadline(
-    monkeypatch: pytest.MonkeyPatch, unknown: TopicPartition
-) -> None:
-    shorten(monkeypatch, topic_grace_ms=100)
+def test_fault_23_an_unknown_partition_fails_before_the_deadline(unknown: TopicPartition) -> None:
     wanted = dict.fromkeys([PARTITION, unknown], LATEST_TIMESTAMP)
-    with one_partition((b"a",)) as (_, client):
-        early, deadline = Deadline.after(80), Deadline.after(60_000)
+    with one_partition((b"a",), **FEW_TRIES) as (_, client), sleeps_take_no_time():
+        early, deadline = Deadline.after(2_500), Deadline.after(60_000)
         with pytest.raises(BrokerError, match=f"{unknown}") as caught:
             list_offsets(client, wanted, deadline)
         assert caught.value.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -115,9 +113,8 @@ def test_fault_23_an_unknown_partition_fails_before_the_deadline(
         assert deadline.remaining_ms > 30_000
 
 
-def test_fault_23_the_leader_no_longer_knows_the_partition(monkeypatch: pytest.MonkeyPatch) -> None:
-    shorten(monkeypatch, topic_grace_ms=100)
-    with one_partition((b"a",)) as (cluster, client):
+def test_fault_23_the_leader_no_longer_knows_the_partition() -> None:
+    with one_partition((b"a",), **FEW_TRIES) as (cluster, client), sleeps_take_no_time():
         cluster.spoil(ListOffsetsRequest, faults.refusing(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         deadline = Deadline.after(60_000)
         with pytest.raises(BrokerError, match="ListOffsets of t-0 to broker 1"):
@@ -146,16 +143,15 @@ def test_fault_22_a_briefly_unknown_partition_is_retried() -> None:
         assert offset_of(client, LATEST_TIMESTAMP) == 1
 
 
-def test_fault_18_no_leader_is_retried_until_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fault_18_no_leader_is_retried_until_the_deadline() -> None:
     """The partition exists, so the grace time of unknown topics does not apply."""
-    shorten(monkeypatch, topic_grace_ms=20)
-    with one_partition((b"a",)) as (cluster, client):
+    with one_partition((b"a",), **FEW_TRIES) as (cluster, client), sleeps_take_no_time():
         cluster.move_leader(PARTITION, -1)
-        deadline = Deadline.after(200)
+        deadline = Deadline.after(10_000)
         # The last request may be one for metadata that a busy machine does not get in time.
         with pytest.raises(KafkaError, match=r"LEADER_NOT_AVAILABLE|no response within"):
             list_offsets(client, {PARTITION: LATEST_TIMESTAMP}, deadline)
-        assert deadline.remaining_ms < 100
+        assert deadline.remaining_ms < 1_000
 
 
 # --- Several positions ---------------------------------------------------------------------------
@@ -237,8 +233,41 @@ def test_fault_39_metadata_with_wrong_topics(change: Any) -> None:
         assert [*client.topics(["t"], Deadline.after(SOON_MS))] == ["t"]
 
 
-def test_fault_22_a_briefly_missing_topic_loses_no_record() -> None:
-    with one_partition(*IN_THREE) as (cluster, client):
-        leave_out = faults.changed(lambda response: response.topics.clear())
-        cluster.spoil(MetadataRequest, faults.only(3, leave_out))
-        assert read(client, 0, 3) == ABC
+# --- The largest timestamp of each log, where brokers can tell it at once -------------------------
+
+
+def newest(client: Cluster, *partitions: TopicPartition) -> dict[TopicPartition, int]:
+    return list_max_timestamps(client, partitions or (PARTITION,), Deadline.after(SOON_MS))
+
+
+def test_the_largest_timestamp() -> None:
+    with one_partition((b"a",)) as (_, client):
+        assert newest(client) == {PARTITION: START_MS}
+
+
+def test_an_empty_log_and_an_unknown_partition_have_none() -> None:
+    unknown = TopicPartition("nowhere", 0)
+    with one_partition() as (cluster, client):
+        assert newest(client, PARTITION, unknown) == {}
+        cluster.append(PARTITION, b"a")
+        assert newest(client, PARTITION, unknown).keys() == {PARTITION}
+
+
+def test_fault_13_older_brokers_do_not_know_it() -> None:
+    with one_partition((b"a",)) as (cluster, client):
+        cluster.offer(ListOffsetsRequest, VersionRange(0, 6))
+        assert newest(client) == {}
+
+
+@pytest.mark.parametrize(
+    "fault", [faults.closing, faults.refusing(ErrorCode.NOT_LEADER_OR_FOLLOWER)], ids=["cut", "no"]
+)
+def test_what_fails_is_left_out(fault: faults.Fault) -> None:
+    with one_partition((b"a",)) as (cluster, client):
+        cluster.spoil(ListOffsetsRequest, faults.only(1, fault))
+        assert newest(client) == {}
+
+
+def test_a_leader_that_was_replaced_does_not_count() -> None:
+    with replaced_leader() as (_, client):
+        assert newest(client) == {}

@@ -27,7 +27,8 @@ from kafka_protocol.schema import VersionRange
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import START_MS
-from tests.fakes.reading import PARTITION
+from tests.fakes.reading import PARTITION, offset_of
+from tests.fakes.skipping_time import sleeps_take_no_time
 
 SOON_MS = 5_000
 OLD, NEW = 1, 2
@@ -63,10 +64,6 @@ def replaced_leader(nodes: int = 3, **options: Any) -> Iterator[tuple[ScriptedCl
             for kind in (MetadataRequest, ListOffsetsRequest):
                 cluster.spoil(kind, as_it_was(kind), OLD)
             yield cluster, client
-
-
-def offset_of(client: Cluster, position: int = LATEST_TIMESTAMP) -> int:
-    return list_offsets(client, {PARTITION: position}, Deadline.after(SOON_MS))[PARTITION]
 
 
 def test_the_end_is_that_of_the_new_leader() -> None:
@@ -196,13 +193,11 @@ def test_a_poll_asks_again_for_a_lower_end() -> None:
         assert poll.poll(Deadline.after(SOON_MS)).offsets == {PARTITION: 5}
 
 
-def test_told_ends_are_those_of_one_topic_id_and_isolation_level(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_told_ends_are_those_of_one_topic_id_and_isolation_level() -> None:
     def topic(number: int) -> Topic:
         return Topic("t", uuid.UUID(int=number), False, 0, {})
 
-    told = ToldEnds()
+    told = ToldEnds(max_partitions=4)
     assert not told.is_lower(topic(1), 0, "read_committed", 5)
     assert told.is_lower(topic(1), 0, "read_committed", 4)
     assert not told.is_lower(topic(1), 0, "read_committed", 4)
@@ -213,7 +208,6 @@ def test_told_ends_are_those_of_one_topic_id_and_isolation_level(
     without_id = Topic("t", ZERO_UUID, False, 0, {})
     assert not told.is_lower(without_id, 0, "read_committed", 5)
     assert not told.is_lower(without_id, 0, "read_committed", 4)
-    monkeypatch.setattr(ToldEnds, "_MAX_PARTITIONS", 4)
     told.is_lower(topic(3), 0, "read_committed", 5)
     assert not told.is_lower(topic(1), 0, "read_committed", 0)  # the oldest is forgotten
 
@@ -222,5 +216,8 @@ def test_no_leader_is_left() -> None:
     """The new leader goes away before it is asked: the old one's answer still does not count."""
     with replaced_leader() as (cluster, client):
         cluster.move_leader(PARTITION, -1)
-        with pytest.raises(KafkaError, match=r"LEADER_NOT_AVAILABLE|FENCED_LEADER_EPOCH"):
+        with (
+            pytest.raises(KafkaError, match=r"LEADER_NOT_AVAILABLE|FENCED_LEADER_EPOCH"),
+            sleeps_take_no_time(),
+        ):
             list_offsets(client, {PARTITION: LATEST_TIMESTAMP}, Deadline.after(500))

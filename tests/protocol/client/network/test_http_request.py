@@ -23,7 +23,7 @@ from kafka_protocol.client.network.http_request import (
     send,
 )
 from kafka_protocol.client.network.transport import ClosedByPeerError, Transport
-from kafka_protocol.errors import BrokerConnectionError, KafkaTimeoutError, ProtocolError, TlsError
+from kafka_protocol.errors import KafkaTimeoutError, ProtocolError, TlsError
 from tests.fakes.tls import authority_pem, listening, server_context
 
 SOON = 5_000
@@ -177,13 +177,6 @@ def test_over_tls(tmp_path: Path) -> None:
         assert post_to(url, ca_location=str(tmp_path / "ca.pem")) == HttpResponse(200, b"{}")
         with pytest.raises(TlsError, match="not trusted here"):
             post_to(url)
-
-
-def test_connection_refused() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    with pytest.raises(BrokerConnectionError, match="connection refused"):
-        post_to(f"http://127.0.0.1:{port}")
 
 
 class _Bytes(Transport):

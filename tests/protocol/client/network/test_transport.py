@@ -65,6 +65,18 @@ def test_buffered_data_is_seen_without_reading_it() -> None:
         assert buffered == [False, True, False, True]
 
 
+def test_a_peer_that_closes_within_a_large_frame() -> None:
+    ours, theirs = socket.socketpair()
+    with ours:
+        transport = Transport(ours, Address("peer", 9092))
+        theirs.sendall(b"ab")
+        theirs.close()
+        buffer = memoryview(bytearray(3))
+        assert transport.read_into(buffer, Deadline.after(SOON)) == 2
+        with pytest.raises(ClosedByPeerError, match="closed the connection"):
+            transport.read_into(buffer, Deadline.after(SOON))
+
+
 def test_a_peer_that_does_not_read_ends_with_the_deadline() -> None:
     done = threading.Event()
 

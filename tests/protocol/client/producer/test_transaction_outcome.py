@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import crc32c
 import pytest
@@ -22,12 +23,13 @@ from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.records.batch import HEADER_BYTES
 from tests.fakes.log import Log, batch_of, in_transaction
 from tests.fakes.reading import PARTITION
+from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.transactions import opened, soon, transactional, write_in
 
+FEW_TRIES: dict[str, Any] = {"retry_backoff_ms": 500, "retry_backoff_max_ms": 500}
 
-def outcome(
-    client: Cluster, transaction: Transaction, offset: int | None, deadline: Deadline | None = None
-) -> bool:
+
+def outcome(client: Cluster, transaction: Transaction, offset: int | None) -> bool:
     views = Views(
         *(
             Cluster(replace(client.config, isolation_level=level))
@@ -35,7 +37,7 @@ def outcome(
         )
     )
     try:
-        return was_committed(views, transaction, PARTITION, offset, deadline or soon())
+        return was_committed(views, transaction, PARTITION, offset, Deadline.after(60_000))
     finally:
         for view in views:
             view.close()
@@ -76,10 +78,11 @@ def test_joined_has_an_offset_from_a_response() -> None:
 
 
 def test_an_open_transaction_is_waited_for_and_named() -> None:
-    with transactional() as (_, client):
+    with transactional(**FEW_TRIES) as (_, client):
         transaction = opened(client, b"x")
-        with pytest.raises(KafkaTimeoutError, match="An open transaction holds the last stable"):
-            outcome(client, transaction, 0, Deadline.after(200))
+        held = "An open transaction holds the last stable"
+        with pytest.raises(KafkaTimeoutError, match=held), sleeps_take_no_time():
+            outcome(client, transaction, 0)
 
 
 def test_a_transaction_being_ended_is_waited_for() -> None:
@@ -119,11 +122,12 @@ GONE: dict[str, Callable[[Log], None]] = {
 def test_fault_27_deleted_records_leave_the_outcome_unknown(
     delete: Callable[[Log], None], committed: bool
 ) -> None:
-    with transactional() as (cluster, client):
+    with transactional(**FEW_TRIES) as (cluster, client):
         transaction, offset = ended(client, b"x", committed=committed)
         delete(cluster.log(PARTITION))
-        with pytest.raises(OutcomeUnknownError, match=r"'a'.* at offset 0 of t-0 no longer exists"):
-            outcome(client, transaction, offset, Deadline.after(500))
+        gone = r"'a'.* at offset 0 of t-0 no longer exists"
+        with pytest.raises(OutcomeUnknownError, match=gone), sleeps_take_no_time():
+            outcome(client, transaction, offset)
 
 
 def test_an_empty_batch_leaves_the_outcome_unknown() -> None:

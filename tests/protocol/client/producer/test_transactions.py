@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
 
 import pytest
 
-from kafka_protocol.client.broker.broker import Broker
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.producer.end_transactions import end, end_all
 from kafka_protocol.client.producer.producer import Producer
@@ -21,12 +19,12 @@ from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.records.batch import BatchHeader
 from kafka_protocol.schema import Request
 from kafka_protocol.topic_partition import TopicPartition
+from tests.fakes import faults
+from tests.fakes.broker import Peer
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import batch_of
 from tests.fakes.reading import PARTITION, write
 from tests.fakes.transactions import (
-    MAX_EPOCH,
-    State,
     committed_values,
     opened,
     soon,
@@ -50,15 +48,6 @@ def test_each_transaction_has_its_own_epoch() -> None:
         assert other.producer_id != first.producer_id
 
 
-def test_after_the_last_epoch_comes_another_producer_id() -> None:
-    with transactional() as (cluster, client):
-        last = begin(client, "a", soon())
-        cluster.transactions["a"].epoch = MAX_EPOCH
-        following = begin(client, "a", soon())
-        assert following.producer_id != last.producer_id
-        assert following.epoch == 0
-
-
 def test_transactions_and_errors_can_be_pickled() -> None:
     with transactional() as (_, client):
         transaction = begin(client, "a", soon())
@@ -66,15 +55,6 @@ def test_transactions_and_errors_can_be_pickled() -> None:
         error = TransactionFencedError("why", may_have_timed_out=True)
         again = pickle.loads(pickle.dumps(error))
         assert (str(again), again.may_have_timed_out) == ("why", True)
-
-
-def test_begin_aborts_the_open_transaction() -> None:
-    with transactional() as (_, client):
-        write_in(client, begin(client, "a", soon()), b"left open")
-        second = begin(client, "a", soon())
-        write_in(client, second, b"written again")
-        end(client, second, soon(), committed=True)
-        assert committed_values(client) == [b"written again"]
 
 
 def test_begin_sends_the_time_out_to_the_coordinator() -> None:
@@ -287,24 +267,23 @@ def test_many_transactions_end_at_their_coordinators(release: str) -> None:
         assert sorted(asked) == sorted((node, id_) for id_, node in cluster.coordinators.items())
 
 
-def test_requests_to_end_many_are_in_flight_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def held_until(count: int) -> faults.Fault:
+    """The responses wait until there are so many of them."""
+    held: list[bytes] = []
+
+    def deliver(frame: bytes, peer: Peer) -> None:
+        held.append(frame)
+        if len(held) == count:
+            peer.write(b"".join(held))
+
+    return faults.delivered(deliver)
+
+
+def test_requests_to_end_many_are_in_flight_together() -> None:
     with transactional() as (cluster, client):
         transactions = written(client, 9)
-        steps: list[str] = []
-
-        def noted(name: str) -> Any:
-            original = getattr(Broker, name)
-
-            def call(*args: Any, **kwargs: Any) -> Any:
-                steps.append(name)
-                return original(*args, **kwargs)
-
-            return call
-
-        for name in ("send", "receive"):
-            monkeypatch.setattr(Broker, name, noted(name))
-        end_all(client, transactions, soon(), committed=True)
-        assert steps == [*["send"] * 9, *["receive"] * 9]
+        cluster.spoil(EndTxnRequest, held_until(9))
+        assert end_all(client, transactions, soon(), committed=True) == dict.fromkeys(transactions)
         assert len(cluster.asked(EndTxnRequest)) == 9
 
 
@@ -331,26 +310,3 @@ def test_ending_none_sends_no_request() -> None:
 
 
 # --- The fake coordinator itself -----------------------------------------------------------------
-
-
-def test_a_late_end_hits_a_second_transaction_of_the_epoch() -> None:
-    """As on real brokers, which is why each transaction has its own epoch."""
-    with transactional() as (cluster, client):
-        transaction = begin(client, "a", soon())
-        for value in (b"a", b"b"):
-            producer = Producer(client, transaction)
-            producer.add(PARTITION, batch_of(value))
-            producer._join(transaction)
-            end(client, transaction, soon(), committed=True)
-            assert cluster.transactions["a"].state is State.COMPLETE_COMMIT
-
-
-def test_a_partition_that_was_not_added_refuses_batches() -> None:
-    with transactional() as (cluster, client):
-        transaction = begin(client, "a", soon())
-        producer = Producer(client, transaction)
-        producer._joined[PARTITION] = None
-        producer.add(PARTITION, batch_of(b"x"))
-        with pytest.raises(BrokerError, match=r"TRANSACTION_ABORTABLE.*has to be aborted"):
-            producer.flush()
-        assert headers_of(cluster) == []
