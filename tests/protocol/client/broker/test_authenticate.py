@@ -203,8 +203,9 @@ def test_error_responses(response: Any, kind: type[KafkaError], reason: str) -> 
         scripted.handlers[SaslHandshakeRequest if is_handshake else SaslAuthenticateRequest] = (
             handler
         )
+        limit = Deadline.after(SOON if response is not None else 500)
         with pytest.raises(kind, match=reason):
-            Broker(scripted.address, 1, config(scripted.address), Deadline.after(500))
+            Broker(scripted.address, 1, config(scripted.address), limit)
 
 
 # --- Bare frames ---------------------------------------------------------------------------------
