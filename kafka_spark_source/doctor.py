@@ -171,8 +171,8 @@ def _executors(spark: SparkSession, client: Mapping[str, str], job: Job) -> list
         lines = str(error).strip().splitlines()
         finding = Finding("task", "executors", Result.BAD, _meaning(lines))
         return [Place("executors", {}, (finding,))]
-    found = {place.name: place for place in (_place_in(row[0]) for row in rows)}
-    return [found[name] for name in sorted(found)]
+    places = {place.name: place for place in (_place_in(row[0]) for row in rows)}
+    return [places[name] for name in sorted(places)]
 
 
 def _meaning(lines: list[str]) -> str:

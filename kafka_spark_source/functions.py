@@ -180,10 +180,10 @@ def _decoded(data: Column | str, arguments: Arguments) -> Column:
             return decode(payloads)
 
     if _arrow_udf is None:
-        found: Column = functions_40.decoded(decoded, to, data)
+        column: Column = functions_40.decoded(decoded, to, data)
     else:
-        found = _arrow_udf(decoded, to_spark(to))(data)
-    return found
+        column = _arrow_udf(decoded, to_spark(to))(data)
+    return column
 
 
 def _encoded(data: Column | str, arguments: Arguments) -> Column:
@@ -195,7 +195,7 @@ def _encoded(data: Column | str, arguments: Arguments) -> Column:
             return encode_column(values, encoder, COLUMN)
 
     if _arrow_udf is None:
-        found: Column = functions_40.encoded(encoded, data)
+        column: Column = functions_40.encoded(encoded, data)
     else:
-        found = _arrow_udf(encoded, T.BinaryType())(data)
-    return found
+        column = _arrow_udf(encoded, T.BinaryType())(data)
+    return column

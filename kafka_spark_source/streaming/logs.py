@@ -82,11 +82,11 @@ class StreamLogs:
         may_lack = () if self._assignment is None else known
         topics = request_topics(self._cluster, self._strategy, deadline, known, may_lack)
         if self._assignment is None or topics != self._topics:
-            found = assignment_of(self._strategy, topics)
-            if self._ids.are_stale(found.topic_ids):
+            assignment = assignment_of(self._strategy, topics)
+            if self._ids.are_stale(assignment.topic_ids):
                 raise _stale_metadata("a broker returns the id of a deleted topic")
-            self._topics, self._assignment = topics, found
-            self._ids.adopt(found.topic_ids)
+            self._topics, self._assignment = topics, assignment
+            self._ids.adopt(assignment.topic_ids)
         self._fresh_until = Deadline.after(self._ttl_ms)
         return self._assignment
 
@@ -126,17 +126,17 @@ class StreamLogs:
         failures = 0
         while True:
             try:
-                found = self.assignment(deadline)
+                assignment = self.assignment(deadline)
                 is_same = known is self._known or known == self._known
-                if is_same and self._ends.are_of(found):
-                    return self._list_latest(found, (), deadline)
+                if is_same and self._ends.are_of(assignment):
+                    return self._list_latest(assignment, (), deadline)
                 verdicts = {
                     topic: watches[topic].note(event, monotonic_ms())
-                    for topic, event in self._events(found, known, gone)
+                    for topic, event in self._events(assignment, known, gone)
                 }
                 if Verdict.WAIT not in verdicts.values():
                     recreated = sorted(t for t, v in verdicts.items() if v is Verdict.RECREATED)
-                    ends = self._list_latest(found, recreated, deadline)
+                    ends = self._list_latest(assignment, recreated, deadline)
                     self._known = known
                     return ends
             except BrokerError as error:
@@ -158,7 +158,7 @@ class StreamLogs:
 
     def _events(
         self,
-        found: Assignment,
+        assignment: Assignment,
         known: AbstractSet[TopicPartition],
         gone: AbstractSet[TopicPartition],
     ) -> Iterator[tuple[str, Event]]:
@@ -166,8 +166,8 @@ class StreamLogs:
 
         A topic with another id is not missing, though it may have fewer partitions.
         """
-        replaced = self._ids.changed_in(found.topic_ids)
-        missing = {tp.topic for tp in known - gone - set(found.existing)} - replaced
+        replaced = self._ids.changed_in(assignment.topic_ids)
+        missing = {tp.topic for tp in known - gone - set(assignment.existing)} - replaced
         deleted = unknown_to_all(self._cluster, missing & self._ids.by_topic.keys())
         for topic in sorted({tp.topic for tp in known}):
             if topic in replaced:
@@ -178,10 +178,10 @@ class StreamLogs:
                 yield topic, Event.UNKNOWN if topic in missing else Event.CONFIRMED
 
     def _list_latest(
-        self, found: Assignment, recreated: Collection[str], deadline: Deadline
+        self, assignment: Assignment, recreated: Collection[str], deadline: Deadline
     ) -> LogSnapshot:
-        version, offsets = self._ends.list_now(found, deadline)
-        self._ids.replace(recreated, found.topic_ids)
+        version, offsets = self._ends.list_now(assignment, deadline)
+        self._ids.replace(recreated, assignment.topic_ids)
         return LogSnapshot(version, offsets, recreated)
 
 

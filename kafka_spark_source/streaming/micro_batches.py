@@ -190,16 +190,16 @@ class MicroBatches:
     def _find_start(self, deadline: Deadline) -> Start:
         refusal: KafkaError | None = None
         try:
-            found = self._logs.initial_assignment(deadline)
+            assignment = self._logs.initial_assignment(deadline)
         except BrokerError as error:
             if not is_unknown_topic(error):
                 raise
-            refusal, found = error, self._logs.assignment(deadline)
-        if missing := set(found.assigned) - set(found.existing):
+            refusal, assignment = error, self._logs.assignment(deadline)
+        if missing := set(assignment.assigned) - set(assignment.existing):
             loss = MissingPartitionsError(missing)
             lost = data_loss.refusal(loss, fail_on_data_loss=self._options.fail_on_data_loss)
             refusal = refusal or lost
-        start = find_start(self._cluster, found, self._options, deadline)
+        start = find_start(self._cluster, assignment, self._options, deadline)
         return replace(start, refusal=refusal or start.refusal)
 
     def _pinned(self, *, single_batch_run: bool) -> Offsets:

@@ -52,10 +52,10 @@ def _locate() -> Path:
         if not os.access(java, os.X_OK):
             raise JavaError(f"JAVA_HOME is {home}, but there is no {java}: {_ADVICE}")
         return java
-    found = shutil.which("java")
-    if found is None:
+    path = shutil.which("java")
+    if path is None:
         raise JavaError(f"no Java: JAVA_HOME is not set and `java` is not on the PATH; {_ADVICE}")
-    return Path(found)
+    return Path(path)
 
 
 def _banner(java: Path) -> str:

@@ -240,8 +240,8 @@ class SchemaRegistry:
 
 def address_in(log: str) -> str | None:
     """The address in a line of the log; None before that line is complete."""
-    found = _LISTENING.search(log)
-    return found.group(1) if found else None
+    match = _LISTENING.search(log)
+    return match.group(1) if match else None
 
 
 def _require_free(port: int) -> None:

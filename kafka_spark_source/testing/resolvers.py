@@ -111,14 +111,14 @@ class Resolver(NamedTuple):
 
 def available_resolvers(java: Path) -> list[Resolver]:
     """The resolvers on this machine, in the order to try them."""
-    found = []
+    resolvers = []
     maven = shutil.which("mvn")
     if maven:
-        found.append(Resolver("mvn", _maven_command(maven)))
+        resolvers.append(Resolver("mvn", _maven_command(maven)))
     ivy = _find_ivy_jar()
     if ivy:
-        found.append(Resolver("PySpark's Ivy", _ivy_command(java, ivy)))
-    return found
+        resolvers.append(Resolver("PySpark's Ivy", _ivy_command(java, ivy)))
+    return resolvers
 
 
 def resolve(

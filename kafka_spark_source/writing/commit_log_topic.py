@@ -109,8 +109,8 @@ def _size(cluster: Cluster, topic: str, deadline: Deadline) -> _Size:
     )
     replicas = [
         len(partition.replica_nodes)
-        for found in response.topics
-        if not found.error_code
-        for partition in found.partitions
+        for each in response.topics
+        if not each.error_code
+        for partition in each.partitions
     ]
     return _Size(len(response.brokers), min(replicas, default=0))

@@ -114,19 +114,19 @@ class DecisionHead(NamedTuple):
             CommitLogError: It is no decision, or one of a newer version of this project.
         """
         try:
-            found = json.loads(text)
-            if found["version"] > _FORMAT_WITH_PARTS:
+            fields = json.loads(text)
+            if fields["version"] > _FORMAT_WITH_PARTS:
                 raise CommitLogError(
-                    f"{where} is of version {found['version']}, and this release of pykafka knows "
+                    f"{where} is of version {fields['version']}, and this release of pykafka knows "
                     f"{_FORMAT_WITH_PARTS}: use the newer release that wrote it"
                 )
-            batch = found["micro_batch"]
-            writes = tuple(_write(*each) for each in found.get("writes", []))
+            batch = fields["micro_batch"]
+            writes = tuple(_write(*each) for each in fields.get("writes", []))
             return cls(
-                Transaction(*found["claim"]),
+                Transaction(*fields["claim"]),
                 batch and MicroBatch(*batch),
-                int(found.get("tasks", len(writes))),
-                int(found.get("parts", 0)),
+                int(fields.get("tasks", len(writes))),
+                int(fields.get("parts", 0)),
                 writes,
             )
         except (ValueError, TypeError, KeyError, AttributeError) as error:

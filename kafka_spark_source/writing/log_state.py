@@ -80,19 +80,19 @@ class Snapshot(NamedTuple):
     def from_json(cls, text: bytes | None) -> Snapshot | None:
         """Parse the value of a record; None where it is of another version, or none at all."""
         try:
-            found = json.loads(text or b"")
-            if found["version"] != _SNAPSHOT_FORMAT:
+            fields = json.loads(text or b"")
+            if fields["version"] != _SNAPSHOT_FORMAT:
                 return None
-            prefixes = {name: _logged(*each) for name, each in found["prefixes"].items()}
-            return cls(int(found["until"]), prefixes)
+            prefixes = {name: _logged(*each) for name, each in fields["prefixes"].items()}
+            return cls(int(fields["until"]), prefixes)
         except (ValueError, TypeError, KeyError, AttributeError):
             return None
 
 
 def newest_snapshot(records: Iterable[Record]) -> Snapshot | None:
     """The snapshot that leaves the fewest records to fold; None if there is none."""
-    found = (Snapshot.from_json(each.value) for each in records if each.key == SNAPSHOT_KEY)
-    return max(filter(None, found), key=lambda snapshot: snapshot.until, default=None)
+    snapshots = (Snapshot.from_json(each.value) for each in records if each.key == SNAPSHOT_KEY)
+    return max(filter(None, snapshots), key=lambda snapshot: snapshot.until, default=None)
 
 
 class LogState:
@@ -146,12 +146,12 @@ class LogState:
         """
         where = "A decision in the commit log"
         names = self._known.keys() | self._decided.keys()
-        found = {name: self.decision(name, f"{where} about {name!r}") for name in sorted(names)}
+        decisions = {name: self.decision(name, f"{where} about {name!r}") for name in sorted(names)}
         return Snapshot(
             until,
             {
                 name: each
-                for name, each in found.items()
+                for name, each in decisions.items()
                 if each and not (each.is_done and each.written_ms < now_ms - retention_ms)
             },
         )

@@ -68,10 +68,10 @@ def _open_ids(
     cluster: Cluster, identity: Identity, driver: Transaction, deadline: Deadline
 ) -> set[str]:
     pattern = rf"{re.escape(identity.prefix)}-[0-9]+-[0-9]+"
-    found = list_open(cluster, pattern, deadline)
-    for error in found.errors:
+    listing = list_open(cluster, pattern, deadline)
+    for error in listing.errors:
         _warn(identity, error)
-    ids = {each for each in found.ids if re.fullmatch(pattern, each)}
+    ids = {each for each in listing.ids if re.fullmatch(pattern, each)}
     if not ids:
         return ids
     state = transaction_state(cluster, driver.transactional_id, deadline)

@@ -195,10 +195,10 @@ class _Parser:
                 f"the record {full!r} contains itself, which has no type in Spark: read the "
                 "payload as raw bytes"
             )
-        found = self._named.get(full) or self._named.get(name)
-        if found is None:
+        schema = self._named.get(full) or self._named.get(name)
+        if schema is None:
             raise SchemaError(f"the Avro type {full!r} is not defined")
-        return found
+        return schema
 
     def _union(self, values: Sequence[Any], namespace: str) -> Union:
         branches = [self.schema(value, namespace) for value in values]
@@ -223,17 +223,17 @@ class _Parser:
             _full_name(alias, own_namespace) for alias in _strings(value, "aliases")
         )
         if kind == "fixed":
-            found: Named = _fixed(full, value, aliases)
+            definition: Named = _fixed(full, value, aliases)
         elif kind == "enum":
-            found = _enum(full, value, aliases)
+            definition = _enum(full, value, aliases)
         else:
             self._open.append(full)
-            found = Record(full, [*self._fields(full, value, own_namespace)], aliases)
+            definition = Record(full, [*self._fields(full, value, own_namespace)], aliases)
             self._open.pop()
         # The same definition may be repeated (AVRO-3940).
-        if self._named.setdefault(full, found) != found:
+        if self._named.setdefault(full, definition) != definition:
             raise SchemaError(f"the Avro type {full!r} is defined twice")
-        return found
+        return definition
 
     def _fields(self, record: str, value: Mapping[str, Any], namespace: str) -> Iterator[Field]:
         names: set[str] = set()
@@ -343,10 +343,10 @@ def _required(value: Mapping[str, Any], key: str) -> Any:
 
 
 def _list(value: Mapping[str, Any], key: str) -> list[Any]:
-    found = value.get(key, [])
-    if not isinstance(found, list):
+    items = value.get(key, [])
+    if not isinstance(items, list):
         raise SchemaError(f"{key!r} of {_shown(value)} is not a list")
-    return found
+    return items
 
 
 def _strings(value: Mapping[str, Any], key: str) -> Iterator[str]:

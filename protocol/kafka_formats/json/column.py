@@ -44,7 +44,7 @@ def from_texts(texts: pa.StringArray, data_type: pa.DataType) -> pa.Array:
     """
     payloads = texts.cast(pa.binary())
     decoder = decoder_for(pa.struct([(FIELD, data_type)]))
-    found = decoder.decode(payloads, 0)
-    if found.is_broken.any():
-        raise decoder.explain(payloads[int(np.argmax(found.is_broken))].as_py())
-    return with_type(found.values.field(0), data_type)
+    decoded = decoder.decode(payloads, 0)
+    if decoded.is_broken.any():
+        raise decoder.explain(payloads[int(np.argmax(decoded.is_broken))].as_py())
+    return with_type(decoded.values.field(0), data_type)

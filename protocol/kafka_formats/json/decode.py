@@ -73,25 +73,25 @@ class TypeDecoder:
         Raises:
             PayloadError: It does not have the type.
         """
-        found = parse(payload)
-        return None if found is None else self.convert(found)
+        document = parse(payload)
+        return None if document is None else self.convert(document)
 
     def _pieces(self, payloads: pa.BinaryArray) -> list[Decoded]:
-        found: list[Decoded] = []
+        pieces: list[Decoded] = []
         # Not by recursion, in order.
         rest = [payloads]
         while rest:
             block = rest.pop()
             count = len(block)
             if not self.by_arrow or count <= _LEAST:
-                found += self._one_by_one(block)
+                pieces += self._one_by_one(block)
                 continue
             values = self._at_once(block) if block.nbytes <= _MOST_BYTES else None
             if values is not None:
-                found.append(Decoded(values, np.zeros(count, dtype=np.bool_)))
+                pieces.append(Decoded(values, np.zeros(count, dtype=np.bool_)))
             else:
                 rest += [block.slice(count // 2), block.slice(0, count // 2)]
-        return found
+        return pieces
 
     def _at_once(self, payloads: pa.BinaryArray) -> pa.Array | None:
         """The values, if Arrow reads all of them."""

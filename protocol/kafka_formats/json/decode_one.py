@@ -52,16 +52,16 @@ def parse(payload: bytes) -> Any:
     if start == len(text):
         return None
     try:
-        found, _ = _DECODER.raw_decode(text, start)
+        document, _ = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
         raise PayloadError("", f"it is not JSON: {error.msg} at character {error.pos}") from error
     except RecursionError as error:
         raise PayloadError("", "it is nested too deeply") from error
     except ValueError as error:
         raise PayloadError("", "it has a number with too many digits") from error
-    if found is None:
+    if document is None:
         raise PayloadError("", "it is null; a tombstone has no payload at all")
-    return found
+    return document
 
 
 def root_converter(data_type: pa.DataType) -> Convert:
@@ -87,15 +87,15 @@ def _struct(data_type: pa.StructType) -> Convert:
     def convert(value: Any) -> Any:
         if not isinstance(value, dict):
             raise _misfit(value, "an object")
-        found = {}
+        values = {}
         try:
             for name, inner in fields.items():
                 part = value.get(name)
                 if part is not None:
-                    found[name] = inner(part)
+                    values[name] = inner(part)
         except PayloadError as error:
             raise error.within(name) from error.__cause__
-        return found
+        return values
 
     return convert
 
@@ -186,12 +186,12 @@ def _decimal(data_type: pa.Decimal128Type) -> Convert:
         if not _NUMBER.fullmatch(text):
             raise PayloadError("", "it is not a number")
         try:
-            found = Decimal(text).quantize(step, context=_CONTEXT)
+            number = Decimal(text).quantize(step, context=_CONTEXT)
         except InvalidOperation:
-            found = None
-        if found is None or len(found.as_tuple().digits) > data_type.precision:
+            number = None
+        if number is None or len(number.as_tuple().digits) > data_type.precision:
             raise PayloadError("", f"the number does not fit {data_type}")
-        return found
+        return number
 
     return convert
 
@@ -213,10 +213,10 @@ def _binary(_data_type: pa.DataType) -> Convert:
         except (binascii.Error, ValueError):
             if _BASE64_GROUP.sub("", value).strip(_BASE64_BLANKS):
                 raise PayloadError("", "it is not base64") from None
-            found = bytearray()
+            data = bytearray()
             for group in _BASE64_GROUP.finditer(value):
-                found += base64.b64decode(group[0])
-            return bytes(found)
+                data += base64.b64decode(group[0])
+            return bytes(data)
 
     return convert
 

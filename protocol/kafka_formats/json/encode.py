@@ -120,8 +120,8 @@ def _bytes(values: pa.BinaryArray) -> pa.BinaryArray:
 
 
 def _each(values: pa.Array, text: Callable[[Any], str]) -> pa.BinaryArray:
-    found = [None if value is None else text(value).encode() for value in values.to_pylist()]
-    return pa.array(found, _BINARY)
+    encoded = [None if value is None else text(value).encode() for value in values.to_pylist()]
+    return pa.array(encoded, _BINARY)
 
 
 def _date(values: pa.Date32Array) -> pa.BinaryArray:

@@ -147,10 +147,10 @@ def parse_formats_alone(options: Mapping[str, str]) -> FormatOptions:
             listed = f"there are {', '.join(known.values())}."
             advice = did_you_mean(name, known, cutoff=0.75, otherwise=listed)
             raise KafkaConfigError(f"Option '{name}' is not one of formats: {advice}")
-    found = parse_formats(given)
-    if found is None:
+    formats = parse_formats(given)
+    if formats is None:
         raise KafkaConfigError("No column has a format: set value.format or key.format.")
-    return found
+    return formats
 
 
 def parse_write_formats(given: Mapping[str, str]) -> WriteFormatOptions | None:
@@ -207,7 +207,7 @@ def _payload(rows: PayloadRows, given: Mapping[str, str]) -> PayloadOptions | No
     framing = rows.framing.value_if_in(given)
     if framing is None:
         framing = Framing.CONFLUENT if has_registry else Framing.NONE
-    found = PayloadOptions(
+    payload = PayloadOptions(
         rows.column,
         format_,
         framing,
@@ -218,15 +218,15 @@ def _payload(rows: PayloadRows, given: Mapping[str, str]) -> PayloadOptions | No
         rows.strategy.value_in(given),
         rows.descriptor.value_if_in(given),
     )
-    if found.subject is not None and rows.strategy.key in given:
+    if payload.subject is not None and rows.strategy.key in given:
         raise _contradiction(rows.subject.name, rows.strategy.name)
     if framing is Framing.GLUE and rows.strategy.key in given:
         raise KafkaConfigError(
             f"Option '{rows.strategy.name}' is not for AWS Glue: set {rows.subject.name} to the "
             "name of the schema, if it is not that of the topic."
         )
-    _check(found, rows, has_version=rows.version.key in given, has_registry=has_registry)
-    return found
+    _check(payload, rows, has_version=rows.version.key in given, has_registry=has_registry)
+    return payload
 
 
 def _contradiction(first: str, second: str) -> KafkaConfigError:
@@ -234,37 +234,37 @@ def _contradiction(first: str, second: str) -> KafkaConfigError:
 
 
 def _check(
-    found: PayloadOptions, rows: PayloadRows, *, has_version: bool, has_registry: bool
+    payload: PayloadOptions, rows: PayloadRows, *, has_version: bool, has_registry: bool
 ) -> None:
-    if has_version and found.has_schema:
-        row = rows.descriptor if found.schema is None else rows.schema
+    if has_version and payload.has_schema:
+        row = rows.descriptor if payload.schema is None else rows.schema
         raise _contradiction(row.name, rows.version.name)
-    _check_protobuf(found, rows)
-    if has_registry or found.framing is Framing.GLUE:
+    _check_protobuf(payload, rows)
+    if has_registry or payload.framing is Framing.GLUE:
         return
-    if found.framing is not Framing.NONE:
+    if payload.framing is not Framing.NONE:
         raise KafkaConfigError(
-            f"Option '{rows.framing.name}' is {found.framing.value}, which needs "
+            f"Option '{rows.framing.name}' is {payload.framing.value}, which needs "
             f"'{_URL}': set it to the registry's address."
         )
-    is_lacking = not found.has_schema and found.format not in _NEED_NO_SCHEMA
-    if is_lacking or (found.schema is not None and found.schema.startswith(ID_PREFIX)):
+    is_lacking = not payload.has_schema and payload.format not in _NEED_NO_SCHEMA
+    if is_lacking or (payload.schema is not None and payload.schema.startswith(ID_PREFIX)):
         raise KafkaConfigError(
             f"Option '{rows.format.name}' needs a schema: set {rows.schema.name} to it, or "
             f"{_URL} to the address of a registry."
         )
 
 
-def _check_protobuf(found: PayloadOptions, rows: PayloadRows) -> None:
-    for row, value in ((rows.descriptor, found.descriptor), (rows.message, found.message)):
-        if value is not None and found.format is not Format.PROTOBUF:
+def _check_protobuf(payload: PayloadOptions, rows: PayloadRows) -> None:
+    for row, value in ((rows.descriptor, payload.descriptor), (rows.message, payload.message)):
+        if value is not None and payload.format is not Format.PROTOBUF:
             raise KafkaConfigError(
                 f"Option '{row.name}' is for Protobuf: set {rows.format.name} to protobuf, or "
                 "remove it."
             )
-    if found.descriptor is not None and found.schema is not None:
+    if payload.descriptor is not None and payload.schema is not None:
         raise _contradiction(rows.schema.name, rows.descriptor.name)
-    if found.descriptor is not None and found.message is None:
+    if payload.descriptor is not None and payload.message is None:
         raise KafkaConfigError(
             f"Option '{rows.descriptor.name}' needs the name of a message: set "
             f"{rows.message.name} to it."

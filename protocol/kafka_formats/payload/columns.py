@@ -82,11 +82,11 @@ def decode_present(
     """Decode payloads with a function that takes none that is null; null gives null."""
     if not payloads.null_count:
         return decode(payloads)
-    found = decode(payloads.drop_null())
+    decoded = decode(payloads.drop_null())
     rows = is_valid(payloads)
     is_broken = np.zeros(len(payloads), dtype=np.bool_)
-    is_broken[rows] = found.is_broken
-    return Decoded(in_rows(rows, found.values), is_broken)
+    is_broken[rows] = decoded.is_broken
+    return Decoded(in_rows(rows, decoded.values), is_broken)
 
 
 def decode_column(

@@ -60,15 +60,15 @@ class MessageDecoder:
         Raises:
             PayloadError: It does not have the message.
         """
-        found = self.parsed()
+        message = self.parsed()
         try:
-            found.MergeFromString(payload)
+            message.MergeFromString(payload)
         except DecodeError as error:
             raise PayloadError("", f"it is not a {self.name}: {error}") from error
-        if not found.IsInitialized():
-            missing = ", ".join(found.FindInitializationErrors())
+        if not message.IsInitialized():
+            missing = ", ".join(message.FindInitializationErrors())
             raise PayloadError("", f"it lacks required fields: {missing}")
-        return found
+        return message
 
     def decode(self, messages: Sequence[Message | None]) -> Decoded:
         """The values of parsed messages; None is broken."""
@@ -160,10 +160,10 @@ class ProtobufDecoder:
     def explain(self, payload: bytes) -> PayloadError:
         """What is wrong with a broken payload."""
         try:
-            found = self.message.fault_in(self._parsed(payload, 0))
+            fault = self.message.fault_in(self._parsed(payload, 0))
         except PayloadError as error:
             return error
-        return found or PayloadError("", "the header of its schema has no message index")
+        return fault or PayloadError("", "the header of its schema has no message index")
 
     def _parsed_or_none(self, payload: bytes, start: int) -> Message | None:
         if self.names is not None and self.index is None and not start:
@@ -204,9 +204,9 @@ def message_decoder(files: bytes, name: str, wanted: pa.DataType) -> MessageDeco
         SchemaError: The message does not have what is wanted.
     """
     message = message_of(files, name)
-    found: Any = GetMessageClass(message)
+    message_class: Any = GetMessageClass(message)
     plan = plan_for(message, wanted)
-    return MessageDecoder(found, name, plan, layout_for(message, plan))
+    return MessageDecoder(message_class, name, plan, layout_for(message, plan))
 
 
 @dataclass(frozen=True, slots=True)

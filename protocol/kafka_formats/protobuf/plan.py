@@ -200,14 +200,14 @@ def _value(field: FieldDescriptor, wanted: pa.DataType, path: str) -> Plan:
         if not pa.types.is_struct(wanted):
             raise wrong_type("struct", wanted, path)
         return _struct(message, wanted, path)
-    found = scalar_type(field)
-    check_type(found, wanted, path)
+    scalar = scalar_type(field)
+    check_type(scalar, wanted, path)
     if field.cpp_type == _ENUM:
         symbols = field.enum_type.values
         # The first name counts where several have a number.
         names = {each.number: each.name for each in reversed(symbols)}
         numbers = {each.name: each.number for each in symbols}
-        return Enum(found, names, numbers, f"UNKNOWN_ENUM_VALUE_{field.enum_type.name}_")
+        return Enum(scalar, names, numbers, f"UNKNOWN_ENUM_VALUE_{field.enum_type.name}_")
     if field.cpp_type in {FieldDescriptor.CPPTYPE_UINT32, FieldDescriptor.CPPTYPE_UINT64}:
-        return Unsigned(found, found.bit_width)
-    return Scalar(found)
+        return Unsigned(scalar, scalar.bit_width)
+    return Scalar(scalar)

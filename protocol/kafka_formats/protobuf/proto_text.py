@@ -37,10 +37,10 @@ def messages_of(schema: SchemaText) -> Mapping[Index, str]:
     if schema.text.startswith(DESCRIPTOR_SET):
         own = compiled(schema).own
     else:
-        found = serialised("", schema.text)
-        if found is None:
+        file = serialised("", schema.text)
+        if file is None:
             return dict(_in_text(schema.text))
-        own = found
+        own = file
     return messages_in(own)
 
 

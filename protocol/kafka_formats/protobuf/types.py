@@ -39,10 +39,10 @@ def message_type(message: Descriptor) -> pa.DataType:
     Raises:
         SchemaError: It contains itself, or has no fields.
     """
-    found = _struct(message, (message.full_name,))
-    if found is None:
+    struct = _struct(message, (message.full_name,))
+    if struct is None:
         raise SchemaError(f"the message {message.full_name} has no fields")
-    return found
+    return struct
 
 
 def is_map(field: FieldDescriptor) -> bool:

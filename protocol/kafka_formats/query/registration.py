@@ -61,10 +61,10 @@ class Registration:
 
     def _look_up(self, subject: str, schema: NewSchema, known: KnownSchema) -> tuple[int, int]:
         """The version that a schema is of a subject, and its id."""
-        found = self.client.look_up(subject, schema)
-        if found is None or not isinstance(found.schema.id, int):
+        registered = self.client.look_up(subject, schema)
+        if registered is None or not isinstance(registered.schema.id, int):
             raise KafkaConfigError(
                 f"The schema of the {self.column}s, {known.origin}, is not in the subject "
                 f"{subject!r}: register it there, or set auto.register.schemas to true."
             )
-        return found.version, found.schema.id
+        return registered.version, registered.schema.id

@@ -83,8 +83,8 @@ class ColumnSchemas:
                 f".schema('{column} struct<...>') with the fields to read, or without Spark types."
             )
         version: int | Literal["latest"] = self._payload.version or "latest"
-        found = [self._registry.version(subject, version) for subject in self.subjects()]
-        return [self._known(each) for each in found]
+        versions = [self._registry.version(subject, version) for subject in self.subjects()]
+        return [self._known(each) for each in versions]
 
     def older(self) -> Iterator[KnownSchema]:
         """The versions before the latest, newest first; none if a version or a schema is given."""
@@ -96,11 +96,11 @@ class ColumnSchemas:
 
     def written(self) -> dict[int | uuid.UUID, SchemaText]:
         """The schemas that payloads are likely to have, by id."""
-        found: dict[int | uuid.UUID, SchemaText] = {}
+        schemas: dict[int | uuid.UUID, SchemaText] = {}
         payload = self._payload
         by_topic = payload.subject is None and payload.strategy is not SubjectNameStrategy.RECORD
         if by_topic and not self._topics:
-            return found
+            return schemas
         for subject in self.subjects():
             try:
                 versions = sorted(self._registry.versions(subject))
@@ -110,8 +110,8 @@ class ColumnSchemas:
             for version in versions[-_MAX_VERSIONS:]:
                 known = self._known(self._registry.version(subject, version))
                 if known.id is not None:
-                    found[known.id] = known.schema
-        return found
+                    schemas[known.id] = known.schema
+        return schemas
 
     @property
     def _registry(self) -> SchemaSource:
@@ -160,10 +160,13 @@ class ColumnSchemas:
             )
         return name
 
-    def _known(self, found: SubjectVersion) -> KnownSchema:
-        origin = f"version {found.version} of the subject {found.subject!r} (id {found.schema.id})"
-        text = schema_text_of(found.schema, self._payload.format, origin)
-        return KnownSchema(origin, self._named(text), found.schema.id)
+    def _known(self, registered: SubjectVersion) -> KnownSchema:
+        schema = registered.schema
+        origin = (
+            f"version {registered.version} of the subject {registered.subject!r} (id {schema.id})"
+        )
+        text = schema_text_of(schema, self._payload.format, origin)
+        return KnownSchema(origin, self._named(text), schema.id)
 
     def _named(self, schema: SchemaText) -> SchemaText:
         return replace(schema, message=self._payload.message)

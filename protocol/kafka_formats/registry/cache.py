@@ -29,17 +29,17 @@ class RegistryCache:
         self, schema_id: int | uuid.UUID, ask: Callable[[], RegisteredSchema]
     ) -> RegisteredSchema:
         """The schema with an id or a GUID; `ask` is called for an unknown one."""
-        found = self._by_id.get(schema_id)
-        if found is None:
-            found = self._by_id[schema_id] = ask()
-        return found
+        schema = self._by_id.get(schema_id)
+        if schema is None:
+            schema = self._by_id[schema_id] = ask()
+        return schema
 
     def by_version(self, subject: str, version: int, ask: Callable[[], SchemaBody]) -> SchemaBody:
         """The schema of a version of a subject; `ask` is called for an unknown one."""
-        found = self._by_version.get((subject, version))
-        if found is None:
-            found = self._by_version[subject, version] = ask()
-        return found
+        schema = self._by_version.get((subject, version))
+        if schema is None:
+            schema = self._by_version[subject, version] = ask()
+        return schema
 
 
 @lru_cache(maxsize=MAX_CONFIGURATIONS)

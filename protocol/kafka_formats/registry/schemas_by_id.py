@@ -64,9 +64,9 @@ class SchemasById:
         client = source_with(self.config)
         try:
             if isinstance(schema_id, int):
-                found = client.schema_of_id(schema_id)
+                schema = client.schema_of_id(schema_id)
             else:
-                found = client.schema_of_guid(schema_id)
+                schema = client.schema_of_guid(schema_id)
         except NotFoundError as error:
             raise SchemaError(str(error)) from error
-        return schema_text_of(found, self.format, f"the schema id {schema_id}")
+        return schema_text_of(schema, self.format, f"the schema id {schema_id}")

@@ -82,11 +82,11 @@ def _by_id(view: npt.NDArray[np.uint8], at: Longs, rows: Longs) -> list[Group]:
 
 
 def _by_guid(view: npt.NDArray[np.uint8], at: Longs, rows: Longs) -> list[Group]:
-    found: dict[bytes, list[int]] = {}
+    by_guid: dict[bytes, list[int]] = {}
     for start, row in zip(at.tolist(), rows.tolist(), strict=True):
-        found.setdefault(view[start + 1 : start + _GUID_BYTES].tobytes(), []).append(row)
+        by_guid.setdefault(view[start + 1 : start + _GUID_BYTES].tobytes(), []).append(row)
     return [
-        Group(uuid.UUID(bytes=guid), _GUID_BYTES, _rows(group)) for guid, group in found.items()
+        Group(uuid.UUID(bytes=guid), _GUID_BYTES, _rows(group)) for guid, group in by_guid.items()
     ]
 
 
@@ -107,8 +107,8 @@ def _in_headers(
     for row, value in last.items():
         if is_wanted[row]:
             has_header[row] = True
-            found = _id_in_header(value or b"")
-            (without if found is None else by_id.setdefault(found, [])).append(row)
+            schema_id = _id_in_header(value or b"")
+            (without if schema_id is None else by_id.setdefault(schema_id, [])).append(row)
     return by_id, without, has_header
 
 
