@@ -35,7 +35,7 @@ from kafka_spark_source.worker import UNIX_SOCKETS, has_unix_sockets
 
 # Where Spark does not tell how many tasks it can run at a time.
 _TASKS: Final = 64
-# What must be the same wherever Python runs, as the Python of a package is.
+# The facts that must be the same wherever Python runs, as the Python of a package is.
 _ALIKE: Final = ("python", "pyspark-pykafka", "pyspark", "pyarrow", "lz4", "zstandard", "crc32c")
 
 

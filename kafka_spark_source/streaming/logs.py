@@ -1,4 +1,4 @@
-"""What the cluster holds of a stream's partitions, requested by the driver of a running query.
+"""The ends, topics and ids of a stream's partitions, requested by the driver of a running query.
 
 Connections live as long as the query. The partitions are requested again after
 metadata.max.age.ms, the ends of logs each time. A missing partition, or another topic id, is
@@ -43,7 +43,7 @@ class StreamLogs:
         self._cluster = cluster
         self._strategy = strategy
         self._ttl_ms = partitions_ttl_ms or cluster.config.metadata_max_age_ms
-        self._topics: Collection[Topic] = ()  # those of the assignment
+        self._topics: Collection[Topic] = ()  # the topics of the assignment
         self._assignment: Assignment | None = None
         self._fresh_until = Deadline.after(0)
         self._ids = TopicIds()
@@ -63,7 +63,7 @@ class StreamLogs:
         return self._resolve((), deadline)
 
     def assignment(self, deadline: Deadline) -> Assignment:
-        """The partitions of a running query; a deleted topic is no error here.
+        """The partitions of a running query; a deleted topic is not an error here.
 
         Raises:
             BrokerError: A topic may not be read, or a broker is so far behind that it returns the
@@ -78,7 +78,7 @@ class StreamLogs:
         self._fresh_until = Deadline.after(0)
 
     def _resolve(self, known: Collection[str], deadline: Deadline) -> Assignment:
-        # Later, `latest_offsets` waits for topics, but not for those that are gone for good.
+        # Later, `latest_offsets` waits for topics, but not for topics that are gone for good.
         may_lack = () if self._assignment is None else known
         topics = request_topics(self._cluster, self._strategy, deadline, known, may_lack)
         if self._assignment is None or topics != self._topics:
@@ -110,7 +110,7 @@ class StreamLogs:
             known: The partitions that were read before.
             deadline: When to give up. A wait for metadata to spread does not count: the requests
                 after it have default.api.timeout.ms again.
-            gone: Those of them that may be missing: do not wait for them.
+            gone: Known partitions that may be missing: do not wait for them.
 
         Returns:
             The ends of all partitions that exist. A known partition is missing only if its topic
@@ -162,7 +162,7 @@ class StreamLogs:
         known: AbstractSet[TopicPartition],
         gone: AbstractSet[TopicPartition],
     ) -> Iterator[tuple[str, Event]]:
-        """What metadata says about each topic that was read.
+        """The event in metadata for each topic that was read.
 
         A topic with another id is not missing, though it may have fewer partitions.
         """

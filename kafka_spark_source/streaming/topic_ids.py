@@ -1,4 +1,4 @@
-"""The ids of the topics that a query reads, and those that other topics have replaced. Pure.
+"""The ids of the topics that a query reads, and the ids of replaced topics. Pure.
 
 An id that was replaced is never believed again: only a broker that is far behind returns it.
 """
@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 
 
 class TopicIds:
-    """Topic -> its id; none below Kafka 2.8. The first id that is seen counts, until it changes."""
+    """Topic -> its id; empty below Kafka 2.8. The first id seen counts, until it changes."""
 
     def __init__(self) -> None:
         self._ids: dict[str, uuid.UUID] = {}

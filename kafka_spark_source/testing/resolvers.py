@@ -1,7 +1,7 @@
 """Downloads locked jars and archives with Maven or PySpark's Ivy. Must not know the cache.
 
 Both download exact coordinates without dependencies, because the lock file has all files. The
-repositories are those of the user's Maven or Ivy configuration.
+repositories come from the user's Maven or Ivy configuration.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What Arrow arrays are made of; and arrays with other nulls, or of another type."""
+"""The buffers of Arrow arrays; and arrays with other nulls, or of another type."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def data_of(array: pa.Array) -> npt.NDArray[np.uint8]:
 
 
 def texts_of(values: pa.BinaryArray) -> tuple[pa.StringArray, npt.NDArray[np.bool_]]:
-    """Bytes as text, and which of them are not UTF-8: those are empty."""
+    """Bytes as text, and which values are not UTF-8: their text is empty."""
     try:
         return values.cast(pa.string()), np.zeros(len(values), dtype=np.bool_)
     except pa.ArrowInvalid:

@@ -2,8 +2,8 @@
 
 A cursor has a slot for each value that is read next: one for each payload, or for each item in one.
 Nothing is read outside of the buffer, and positions only grow, so a payload that is too short is
-found in the end, if not before. A broken payload is only marked: what decodes one payload says what
-is wrong with it.
+noticed in the end, if not before. A broken payload is only marked: the decoder of one payload says
+why it is broken.
 
 Source: Apache Avro 1.12, "Binary Encoding"; Protocol Buffers, "Encoding", whose varints are alike.
 """
@@ -32,7 +32,7 @@ class _Rest(NamedTuple):
     """The bytes of varints after their first one.
 
     Attributes:
-        slots: Those whose varint ends within eight bytes.
+        slots: The slots whose varint ends within eight bytes.
         words: The eight bytes.
         stops: The highest bit of the last byte of the varint.
     """
@@ -133,7 +133,7 @@ class Cursor:
             self.fail(mask_of(len(self), slots))
 
     def _rest_of_varints(self, slots: Longs) -> _Rest:
-        """What follows the first byte of varints, as far as it ends within eight bytes."""
+        """The bytes after the first byte of varints, of varints that end within eight bytes."""
         start = self.at[slots]
         last = len(self.data) - 8
         if last < 0:

@@ -146,7 +146,7 @@ def _skip_choice(plan: Choice, cursor: Cursor) -> None:
 
 
 def _choices(plan: Choice, cursor: Cursor) -> Iterator[tuple[Plan | None, Longs]]:
-    """Each branch with its slots; None with those whose payloads are broken."""
+    """Each branch with its slots; None with the slots of broken payloads."""
     number = cursor.longs()
     wrong = (number < 0) | (number >= len(plan.branches))
     number[wrong] = 0
@@ -202,7 +202,7 @@ def _skip_items(plan: Items, cursor: Cursor) -> None:
 
 
 def _one_by_one(plan: Items, selected: Cursor, count: int) -> list[Any]:
-    """The next items of the only slot; none if one of them is broken."""
+    """The next items of the only slot; empty if one of them is broken."""
     cursor = PayloadCursor(selected.data.data[: selected.end[0]], int(selected.at[0]))
     try:
         values = [cursor.read(plan.item) for _ in range(count)]
@@ -279,7 +279,7 @@ class _Pieces:
         self._pieces: list[_Piece] = []
 
     def add(self, values: pa.Array, slots: Longs) -> None:
-        """Add a value of each of these slots, behind those that a slot has."""
+        """Add a value of each of these slots, behind the values that a slot has."""
         self._pieces.append(_Piece(values, slots))
 
     def slots(self) -> Longs:

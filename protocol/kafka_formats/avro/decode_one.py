@@ -1,4 +1,4 @@
-"""Decodes one payload, value by value: it names what is wrong with it, and reads long lists.
+"""Decodes one payload, value by value: it names the fault in it, and reads long lists.
 
 `decode` reads many payloads at once with the same plans, and gives the same values.
 """
@@ -55,7 +55,7 @@ class PayloadCursor:
         """The next value.
 
         Raises:
-            PayloadError: There is none.
+            PayloadError: It is damaged or incomplete.
         """
         return _READ[type(plan)](self, plan)
 
@@ -188,7 +188,7 @@ class PayloadCursor:
             byte = self._take(1)[0]
             raw |= (byte & 0x7F) << shift
             if byte < 0x80:
-                # As numpy and Java: what is above 64 bits is lost.
+                # As numpy and Java: bits above 64 are lost.
                 raw &= 2**64 - 1
                 return raw >> 1 ^ -(raw & 1)
         raise PayloadError("", f"a number has more than {max_bytes} bytes")

@@ -1,6 +1,6 @@
 """Arrow columns -> payloads of Avro, all rows at once.
 
-Each value of a schema becomes an element of a binary array, and a record joins those of its fields.
+Each value of a schema becomes an element of a binary array. A record joins its fields' elements.
 Lists and nullable values need no copy: their elements are other slices of the same bytes.
 
 Source: Apache Avro 1.12, "Binary Encoding"; Spark's `to_avro` for types.
@@ -252,7 +252,7 @@ def _map(schema: Map, values: pa.Array, path: str) -> pa.BinaryArray:
 
 
 def _within(bounds: Longs, items: pa.Array) -> pa.Array:
-    """The items of lists with these bounds: those of a slice are a part."""
+    """The items of lists with these bounds: a slice of lists has a part of the items."""
     return items.slice(bounds[0], bounds[-1] - bounds[0])
 
 

@@ -1,6 +1,6 @@
 """How to read the payloads of one schema as the type of another: a tree, made once for both.
 
-`decode` and `decode_one` read with it. Types are those of Spark's `from_avro`.
+`decode` and `decode_one` read with it. Types are as in Spark's `from_avro`.
 
 Source: Apache Avro 1.12, "Schema Resolution"; Spark's `SchemaConverters`.
 """
@@ -124,7 +124,7 @@ Plan: TypeAlias = (
     "Null | Number | Boolean | Bytes | Symbol | Decimal | Struct | Items | Choice | Member"
 )
 
-# What is written -> what it may be read as.
+# Written type -> the types that it may be read as.
 _PROMOTIONS: Final[Mapping[str, frozenset[str]]] = {
     "int": frozenset({"int", "long", "float", "double"}),
     "long": frozenset({"long", "float", "double"}),
@@ -160,7 +160,7 @@ def min_bytes(plan: Plan) -> int:
 
 
 def resolve(writer: Schema, reader: Schema) -> Plan:
-    """How to read what was written with one schema as the type of the other.
+    """How to read a payload that was written with one schema as the type of the other.
 
     Raises:
         SchemaError: The two do not fit each other. Names the field.
@@ -265,7 +265,7 @@ def _record(writer: Record, reader: Record, path: str) -> Plan | None:
 
 
 def _unread(schema: Schema) -> Schema:
-    """A schema of the same bytes, without rules for what they mean."""
+    """A schema of the same bytes, without rules for their meaning."""
     unread: Schema
     match schema:
         case Primitive(name):

@@ -75,7 +75,7 @@ def read_bytes(plan: Bytes, cursor: Cursor) -> pa.Array:
 def read_some_bytes(plan: Bytes, cursor: Cursor, slots: Longs) -> pa.Array:
     """Bytes, or strings, of some slots; null for the others."""
     selected = cursor.select(slots)
-    # Slices ascend and are in the buffer, those of null too; a broken payload may be read beyond.
+    # Slices ascend and are in the buffer, also for null; a broken payload may be read beyond.
     start, length = np.minimum(cursor.at, cursor.end), np.full(len(cursor), -1)
     start[slots], length[slots] = _slices(selected, plan.size)
     cursor.update(slots, selected)

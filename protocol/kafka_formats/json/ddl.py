@@ -47,7 +47,7 @@ def parse_ddl(text: str) -> pa.DataType:
     """The type of a DDL: one type, or the fields of a struct. All parts can be null.
 
     Raises:
-        SchemaError: It is no DDL, or has a type that JSON is not read as.
+        SchemaError: It is not DDL, or has a type that JSON is not read as.
     """
     try:
         return _Parser(text).whole_type()
@@ -97,7 +97,7 @@ def _ddl_of_field(field: pa.Field, path: str) -> str:
 
 
 class _DdlError(SchemaError):
-    """A text that is no DDL.
+    """A text that is not DDL.
 
     Attributes:
         place: The index of the token that does not fit.

@@ -1,6 +1,6 @@
 """One payload -> its value, with the rules of Spark's `from_json`. It says why one is broken.
 
-It is the reference of `decode`, and reads what that one does not.
+It is the reference of `decode`, and reads the payloads that `decode` does not.
 
 Source: Spark's `JacksonParser`.
 """
@@ -42,7 +42,7 @@ def parse(payload: bytes) -> Any:
     """The first document of a payload; None if there is nothing but blanks.
 
     Raises:
-        PayloadError: It is no JSON, or only `null`.
+        PayloadError: It is not JSON, or only `null`.
     """
     try:
         text = payload.decode("utf-8")
@@ -65,7 +65,7 @@ def parse(payload: bytes) -> Any:
 
 
 def root_converter(data_type: pa.DataType) -> Convert:
-    """What converts whole documents to a type."""
+    """The function that converts whole documents to a type."""
     convert = converter(data_type)
     if pa.types.is_list(data_type) and pa.types.is_struct(data_type.value_type):
         # One object is an array of one.
@@ -74,7 +74,7 @@ def root_converter(data_type: pa.DataType) -> Convert:
 
 
 def converter(data_type: pa.DataType) -> Convert:
-    """What converts parts of documents to a type. It raises PayloadError if one does not fit."""
+    """The function that converts parts of documents to a type, or raises PayloadError."""
     for matches, make in _CONVERTERS.items():
         if matches(data_type):
             return make(data_type)

@@ -18,7 +18,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class NumberText(str):
-    """A number as it is in a document, which is no whole number."""
+    """A number as it is in a document, which is not a whole number."""
 
     __slots__ = ()
 

@@ -81,7 +81,7 @@ def _id_of(document: Any) -> Any:
 
 
 class _Mapper:
-    """Maps one schema and those that it refers to, each known by its name or `$id`."""
+    """Maps one schema and the schemas that it refers to, each known by its name or `$id`."""
 
     def __init__(self, documents: Mapping[str, Any]) -> None:
         self._documents = documents

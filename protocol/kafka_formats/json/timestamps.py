@@ -29,7 +29,7 @@ NO_ZONE: Final = (
 
 
 def to_date(text: str) -> date:
-    """The date of a text: `yyyy-[m]m-[d]d`, what comes after a `T` or a blank does not count.
+    """The date of a text: `yyyy-[m]m-[d]d`, text after a `T` or a blank does not count.
 
     Raises:
         ValueError: It has another form, or there is no such day in the years 1 to 9999.

@@ -43,11 +43,11 @@ class PayloadOptions:
 
     Attributes:
         column: `key` or `value`.
-        schema: A schema, the path of a file, or `id:` and an id. None: that of the subject.
+        schema: A schema, the path of a file, or `id:` and an id. None: the subject's schema.
         subject: None for the default, by the strategy.
-        version: Of the subject; None for the latest.
+        version: The version of the subject; None for the latest.
         message: The name of Protobuf's message; None for the first of the schema.
-        strategy: What the name of the subject is made of.
+        strategy: How the name of the subject is made.
         descriptor: The path of Protobuf's descriptor set, in place of a schema.
     """
 
@@ -135,7 +135,7 @@ def parse_formats(given: Mapping[str, str]) -> FormatOptions | None:
 
 
 def parse_formats_alone(options: Mapping[str, str]) -> FormatOptions:
-    """Check the options of a read that has those of formats only, with names in any case.
+    """Check the options of a read that has options of formats only, with names in any case.
 
     Raises:
         KafkaConfigError: A name is not known, there is no format, or as from `parse_formats`.
@@ -170,7 +170,7 @@ def parse_write_formats(given: Mapping[str, str]) -> WriteFormatOptions | None:
 def _parsed(
     given: Mapping[str, str], only_with_formats: Option[object]
 ) -> tuple[tuple[PayloadOptions, ...], dict[str, str]]:
-    """The options of each column, and those of the registry."""
+    """The options of each column, and the registry's options."""
     registry = {
         name.removeprefix(REGISTRY_PREFIX): value
         for name, value in given.items()

@@ -1,4 +1,4 @@
-"""A row of the options' table: its name, how its text is parsed, and what takes it. Pure."""
+"""A row of the options' table: its name, how its text is parsed, and its operations. Pure."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def parse_choice(name: str, text: str, *, choices: Mapping[str, T]) -> T:
     """The value of one of some names in lower case.
 
     Raises:
-        KafkaConfigError: The text is none of them.
+        KafkaConfigError: The text is not one of them.
     """
     chosen = text.strip().lower()
     if chosen not in choices:

@@ -1,6 +1,6 @@
 """A column of payloads by itself -> a column of values, for functions of Spark.
 
-The modes are those of Spark's `from_avro`: a function cannot leave a row out.
+The modes are as in Spark's `from_avro`: a function cannot leave a row out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A schema's text -> descriptors of its files. Only drivers compile `.proto` text.
 
-A registry gives `.proto` text, or what Confluent's clients in Python register: a serialised
-`FileDescriptorProto` in Base64. protoc, from grpcio-tools, runs in a process of its own.
+A registry gives `.proto` text, or a serialised `FileDescriptorProto` in Base64, which Confluent's
+clients in Python register. protoc, from grpcio-tools, runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FAULT: Final = re.compile(r"\S+\.proto:(?!.*\bwarning: )")
 
 
 class Files(tuple[FileDescriptorProto, ...]):
-    """The files of a schema, its own last, after those that it imports."""
+    """The files of a schema, its own last, after the files that it imports."""
 
     __slots__ = ()
 
@@ -80,7 +80,7 @@ def is_built_in(name: str) -> bool:
 
 
 def _of_set(text: str, message: str | None) -> Files:
-    """The files that the message needs, its own last; without a message those of the last file."""
+    """The files that the message needs, its own last; without a message, the last file's."""
     try:
         files = FileDescriptorSet.FromString(base64.b64decode(text, validate=True)).file
     except (binascii.Error, ValueError, DecodeError) as error:
@@ -149,7 +149,7 @@ def _built_in(name: str, importer: str) -> FileDescriptorProto:
 
 
 def _common_types(texts: Iterable[str]) -> set[str]:
-    """The files that texts import of those that protoc does not bring."""
+    """The files that texts import and protoc does not bring."""
     return {name for text in texts for name in _COMMON_TYPES.findall(text)}
 
 

@@ -1,6 +1,6 @@
 """Reads the messages of many payloads at once, field by field, as `decode_parsed` does.
 
-Messages that are unusual or damaged are only marked; the runtime of protobuf parses those.
+Messages that are unusual or damaged are only marked; the runtime of protobuf parses them.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _container(member: Member, field: Field, items: FieldValues, cursor: Cursor)
 
 
 def _dense(field: Field, values: FieldValues, cursor: Cursor) -> pa.Array:
-    """The array of values, none of them null."""
+    """The array of values, without nulls."""
     if isinstance(field, Inner):
         return _messages(field, values, cursor)
     return _leaves(field, values, np.zeros(len(values.slots), dtype=np.bool_), cursor)
@@ -163,7 +163,7 @@ def _is_zero(field: Leaf, values: FieldValues) -> Bools:
     if not field.is_number:
         is_empty: Bools = values.lengths == 0
         return is_empty
-    # Of floats the bits: writers do not leave out -0.0.
+    # Compare the bits of floats: writers do not leave out -0.0.
     is_float = pa.types.is_floating(field.plan.type)
     is_zero: Bools = (values.raw if is_float else _NUMBERS[field.kind](values.raw)) == 0
     return is_zero
@@ -192,7 +192,7 @@ def _zigzag(raw: Raw) -> Raw:
     return decoded
 
 
-# Bits -> numbers, by the types of fields. Of a varint of 32 bits only the low ones count.
+# Bits -> numbers, by the types of fields. Only the low bits of a varint of 32 bits count.
 _NUMBERS: Final[Mapping[int, Callable[[Raw], Raw]]] = {
     FieldDescriptor.TYPE_INT32: lambda raw: _low(raw).view(np.int32),
     FieldDescriptor.TYPE_INT64: lambda raw: raw.view(np.int64),

@@ -1,6 +1,6 @@
 """Parsed messages -> Arrow arrays, a field of all messages at a time.
 
-Source: values are those of Spark's `ProtobufDeserializer` with its default options. A field that
+Source: values are as from Spark's `ProtobufDeserializer` with its default options. A field that
 is not in a payload is null, and so is a zero where a message cannot tell both apart.
 """
 

@@ -1,6 +1,6 @@
 """Arrow values -> messages -> payloads. A null is a field that the payload lacks.
 
-Source: values are those of Spark's `ProtobufSerializer`.
+Source: values are as for Spark's `ProtobufSerializer`.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class FieldValues(NamedTuple):
     Attributes:
         slots: The message of each value, ascending.
         raw: The bits of numbers, or where bytes begin.
-        lengths: Of bytes; -1 for numbers. Numbers with a length are packed.
+        lengths: The lengths of bytes; -1 for numbers. Numbers with a length are packed.
     """
 
     slots: Longs
@@ -67,7 +67,7 @@ def last_of(
             last.raw[slots] = raw
             is_given[slots] = True
         return last, is_given
-    # Slices ascend, those without bytes too.
+    # Slices ascend, also slices without bytes.
     last = FieldValues(every, begin.copy(), np.zeros(count, dtype=np.int64))
     for slots, raw, lengths in pieces:
         if is_given[slots].any():

@@ -24,7 +24,7 @@ def name_meant(wanted: str, names: Sequence[str]) -> str:
     """The full name that is wanted, or that ends with it after a dot.
 
     Raises:
-        SchemaError: There is none, or there are several.
+        SchemaError: There is no such name, or there are several.
     """
     matches = [each for each in names if each == wanted]
     matches = matches or [each for each in names if each.endswith(f".{wanted}")]

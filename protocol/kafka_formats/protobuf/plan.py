@@ -45,7 +45,7 @@ class Unsigned:
 
 @dataclass(frozen=True, slots=True)
 class Enum:
-    """The name of a number, or what protobuf's Java makes of an unknown one."""
+    """The name of a number, or the name that protobuf's Java gives an unknown one."""
 
     type: pa.DataType
     names: Mapping[int, str]
@@ -65,14 +65,14 @@ class Member:
     """A field of a message.
 
     Attributes:
-        name: Of the field.
+        name: The name of the field.
         plan: For one value.
         is_list: Whether it is repeated.
         keys: For a map, the plan of its keys.
         has_presence: Whether a message knows that it lacks the field.
         has_default: Whether the schema has a default for it, which an absent field shows.
         is_required: Whether no message lacks it.
-        type: Of the whole field.
+        type: The type of the whole field.
         nullable: Whether the type says so.
     """
 

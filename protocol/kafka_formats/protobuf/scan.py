@@ -1,8 +1,8 @@
-"""Finds the fields of many messages at once: in each round those of the messages with one tag.
+"""Finds the fields of many messages at once: in each round the fields with one tag.
 
-Writers put fields in the order of their numbers and leave out what is absent. So each round takes
+Writers put fields in the order of their numbers and leave out absent fields. So each round takes
 the lowest tag that comes next in any message, of all messages where it does: there are about as
-many rounds as fields. Messages that are unusual, and those that may be damaged, are only marked.
+many rounds as fields. Messages that are unusual, or may be damaged, are only marked.
 
 Source: Protocol Buffers, "Encoding".
 """

@@ -1,4 +1,4 @@
-"""The Arrow types of messages, as those of Spark's `from_protobuf` with its default options.
+"""The Arrow types of messages, as in Spark's `from_protobuf` with its default options.
 
 Source: Spark's `SchemaConverters` for Protobuf.
 """
@@ -57,7 +57,7 @@ def time_type(message: Descriptor) -> pa.DataType | None:
 
 
 def scalar_type(field: FieldDescriptor) -> pa.DataType:
-    """The type of a field that is no message."""
+    """The type of a field that is not a message."""
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
         return pa.binary() if field.type == FieldDescriptor.TYPE_BYTES else pa.string()
     return _SCALARS[field.cpp_type]

@@ -28,7 +28,7 @@ class QueryFormats:
 
     Args:
         options: The options of formats.
-        topics: The topics to read; none if they are not known, as with a pattern.
+        topics: The topics to read; empty if they are not known, as with a pattern.
     """
 
     def __init__(self, options: FormatOptions, topics: Sequence[str]) -> None:
@@ -109,7 +109,7 @@ def _only(payload: PayloadOptions, schemas: Sequence[KnownSchema]) -> KnownSchem
 def _schema_to_read(
     payload: PayloadOptions, schemas: ColumnSchemas, wanted: pa.DataType
 ) -> KnownSchema:
-    """The newest schema that has what is wanted, or the wanted type as a schema.
+    """The newest schema that has the wanted fields, or the wanted type as a schema.
 
     A schema may have changed since the query's columns were determined.
     """

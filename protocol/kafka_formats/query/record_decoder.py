@@ -1,9 +1,9 @@
 """Records with keys and values as bytes -> records with decoded ones; broken payloads by mode.
 
-The columns are those of `kafka_protocol.columnar.schema`, and where the mode is PERMISSIVE
+The columns are as in `kafka_protocol.columnar.schema`, and where the mode is PERMISSIVE
 `_error`, `_raw` and `_raw_key`. Knows no format and no registry: decoders come from the caller.
 
-Source: the modes are those of Spark's `from_avro`.
+Source: the modes are as in Spark's `from_avro`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class RecordDecoder:
     Attributes:
         schema: The columns that are wanted, decoded.
         formats: Column, `key` or `value`, -> its format. Others stay as they are.
-        mode: What to do with broken payloads.
+        mode: How to treat broken payloads.
     """
 
     schema: pa.Schema
@@ -48,7 +48,7 @@ class RecordDecoder:
 
     @property
     def source_columns(self) -> tuple[str, ...]:
-        """The columns of the records to decode, with those that errors name."""
+        """The columns of the records to decode, with the columns that errors name."""
         wanted = [RAW_COLUMNS.get(name, name) for name in self.schema.names]
         decoded = self.decoded_columns
         framed = any(self.formats[name].framing is Framing.CONFLUENT for name in decoded)
@@ -57,13 +57,13 @@ class RecordDecoder:
 
     @property
     def decoded_columns(self) -> Sequence[str]:
-        """The columns of payloads to decode: those that are wanted, or all to tell faults."""
+        """The columns of payloads to decode: the wanted ones, or all to tell faults."""
         wanted = {*self.schema.names}
         tells_faults = not wanted.isdisjoint({ERROR_COLUMN, *RAW_COLUMNS})
         return [name for name in self.formats if tells_faults or name in wanted]
 
     def decode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Decode record batches with `source_columns` to those with `schema`, without empty ones.
+        """Decode record batches with `source_columns` to batches with `schema`, without empty ones.
 
         Raises:
             MalformedRecordError: A payload is broken, and the mode is FAILFAST. Names topic,

@@ -1,7 +1,7 @@
-"""The id to write a schema with: that in its subject, where it is looked up or registered.
+"""The id to write a schema with: its id in its subject, where it is looked up or registered.
 
-What a schema imports has subjects of its own, named as it is imported, as Confluent's serializers
-name them: a reader finds all of it by the one id.
+Imported schemas have subjects of their own, named as they are imported, as Confluent's serializers
+name them: a reader finds all of them by the one id.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Registration:
 
     Attributes:
         column: `key` or `value`, for errors.
-        format: Of the schemas.
+        format: The format of the schemas.
         client: The registry.
-        auto_register: Whether to register what is not there.
+        auto_register: Whether to register schemas that are not there.
     """
 
     column: str

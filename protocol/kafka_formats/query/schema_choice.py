@@ -1,6 +1,6 @@
 """The schemas of a column of payloads: given by the user, or by the registry. Only the driver asks.
 
-An executor asks the registry for no schema but those that were registered after the query began.
+An executor asks the registry only for schemas that were registered after the query began.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from kafka_protocol.errors import KafkaConfigError
 
 # The newest versions of a subject that the driver fetches; executors ask for older ones.
 _MAX_VERSIONS: Final = 100
-# What a schema begins with, and a path does not.
+# The beginnings of a schema, which a path does not have.
 _SCHEMA_STARTS: Final = ("{", "[", '"', DESCRIPTOR_SET)
-# What Protobuf's text ends with.
+# The ends of Protobuf's text.
 _SCHEMA_ENDS: Final = ("}", ";")
 
 
@@ -49,7 +49,7 @@ class ColumnSchemas:
 
     Args:
         payload: The column's options.
-        topics: The topics to read; none if they are not known, as with a pattern.
+        topics: The topics to read; empty if they are not known, as with a pattern.
         source: The registry; None without one.
     """
 
@@ -70,7 +70,7 @@ class ColumnSchemas:
         """The schema to read as: one, or that of each topic. It is found once for a query.
 
         Raises:
-            KafkaError: There is none, or the registry cannot be asked.
+            KafkaError: There is no schema, or the registry cannot be asked.
         """
         if self._payload.schema is not None:
             return [self._given(self._payload.schema)]
@@ -87,7 +87,7 @@ class ColumnSchemas:
         return [self._known(each) for each in versions]
 
     def older(self) -> Iterator[KnownSchema]:
-        """The versions before the latest, newest first; none if a version or a schema is given."""
+        """The versions before the latest, newest first; empty if a version or a schema is given."""
         if not self._payload.has_schema and self._payload.version is None:
             for subject in self.subjects():
                 newest_first = sorted(self._registry.versions(subject), reverse=True)
@@ -228,7 +228,7 @@ def _text_of(content: bytes) -> str:
 
 
 def _proto_text_of(content: bytes) -> str:
-    """The text of a `.proto` file, or what stands for a binary FileDescriptorSet."""
+    """The text of a `.proto` file, or the text that stands for a binary FileDescriptorSet."""
     is_binary = any(byte < 0x20 and byte not in b"\t\n\v\f\r" for byte in content)
     return descriptor_set_text(content) if is_binary else _text_of(content)
 

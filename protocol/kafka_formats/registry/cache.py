@@ -1,7 +1,7 @@
-"""What this process has got from registries, and what never changes there: it is kept for ever.
+"""The facts that this process has got from registries and that never change: kept for ever.
 
 Ids, GUIDs and versions never change their meaning, so the next task in a reused Python worker does
-not ask for them again. Configurations are the keys: what one may see, another may not.
+not ask for them again. Configurations are the keys: one may see schemas that another may not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_CONFIGURATIONS: Final = 16
 
 
 class RegistryCache:
-    """What is known of one registry."""
+    """The known schemas of one registry."""
 
     def __init__(self) -> None:
         self._by_id: dict[int | uuid.UUID, RegisteredSchema] = {}

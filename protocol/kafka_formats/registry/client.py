@@ -29,7 +29,7 @@ _MAX_REASONS: Final = 100
 class RegistryClient:
     """A client of one schema registry, for one thread.
 
-    Each method raises NotFoundError if what it should find does not exist, another RegistryError
+    Each method raises NotFoundError if its subject or schema does not exist, another RegistryError
     if the registry cannot be reached, refuses or returns nonsense, and KafkaConfigError if a file
     of the TLS options cannot be used. It may take `request.timeout.ms` and a pause for each of
     `max.retries` and one more.
@@ -79,7 +79,7 @@ class RegistryClient:
         return self._subject_version(about, body)
 
     def register(self, subject: str, schema: NewSchema, *, normalize: bool = False) -> int:
-        """Make a schema the newest version of a subject, if it is none yet, and return its id."""
+        """Make a schema the newest version of a subject, if it is a new one, and return its id."""
         about = f"registration of a schema in subject {subject!r}"
         path = f"/subjects/{_quoted(subject)}/versions?normalize={str(normalize).lower()}"
         return self._exchange.response_to(Call(about, path, _json_of(schema)), read_id)

@@ -62,7 +62,7 @@ def _connected(config: GlueConfig) -> Any:
 class GlueClient:
     """A client of one registry of AWS Glue; a `SchemaSource`. A subject is the name of a schema.
 
-    Each method raises NotFoundError if what it should find does not exist, another RegistryError
+    Each method raises NotFoundError if its schema does not exist, another RegistryError
     if AWS Glue cannot be reached, refuses or returns nonsense, and KafkaConfigError without
     botocore or a region.
     """

@@ -21,7 +21,7 @@ _KINDS: Final = {kind.lower(): kind for kind in get_args(Kind)}
 
 
 class SchemaBody(NamedTuple):
-    """A schema without what it refers to."""
+    """A schema without the schemas that it refers to."""
 
     kind: Kind
     text: str
@@ -29,7 +29,7 @@ class SchemaBody(NamedTuple):
 
 
 class VersionBody(NamedTuple):
-    """A version of a subject without what its schema refers to."""
+    """A version of a subject without the schemas that its schema refers to."""
 
     subject: str
     version: int

@@ -1,4 +1,4 @@
-"""The schemas that payloads were written with: those that are known, and others by their ids."""
+"""The schemas that payloads were written with: known ones, and others by their ids."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SchemasById:
         """The schema with an id or a GUID.
 
         Raises:
-            SchemaError: There is none, or it is one of another format.
+            SchemaError: There is no such schema, or it is one of another format.
             RegistryError: The registry cannot be asked, or refuses.
         """
         if isinstance(schema_id, InHeader):

@@ -93,7 +93,7 @@ def _by_guid(view: npt.NDArray[np.uint8], at: Longs, rows: Longs) -> list[Group]
 def _in_headers(
     headers: pa.ListArray, header: str, is_wanted: npt.NDArray[np.bool_]
 ) -> tuple[dict[SchemaId, list[int]], list[int], npt.NDArray[np.bool_]]:
-    """Rows by the id in their header, rows whose header has none, and which have a header."""
+    """Rows by the id in their header, rows whose header has no id, and which have a header."""
     entries = headers.values
     places = np.flatnonzero(pc.equal(entries.field("key"), header).fill_null(False))
     rows = np.searchsorted(headers.offsets.to_numpy(), places, side="right") - 1

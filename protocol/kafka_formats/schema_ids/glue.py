@@ -24,7 +24,7 @@ from kafka_formats.schema_ids.frames import Frames, GlueVersion, Group, Longs
 from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 
 HEADER_BYTES: Final = 18
-# Of one payload, and of several that are unpacked together.
+# The limit for one payload, and for several that are unpacked together.
 MAX_UNPACKED_BYTES: Final = DEFAULT_MAX_DECOMPRESSED_BYTES
 _VERSION: Final = 3
 _PLAIN: Final = 0
