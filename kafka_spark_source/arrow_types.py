@@ -1,4 +1,4 @@
-"""Spark's types <-> Arrow types, with what can be null in each part.
+"""Spark's types <-> Arrow types, with the parts that can be null.
 
 PySpark's own conversion differs by release, and forgets which items of lists and maps can be null.
 """

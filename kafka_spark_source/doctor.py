@@ -35,7 +35,7 @@ from kafka_spark_source.worker import UNIX_SOCKETS, has_unix_sockets
 
 # Where Spark does not tell how many tasks it can run at a time.
 _TASKS: Final = 64
-# What must be the same wherever Python runs, as the Python of a package is.
+# The facts that must be the same wherever Python runs, as the Python of a package is.
 _ALIKE: Final = ("python", "pyspark-pykafka", "pyspark", "pyarrow", "lz4", "zstandard", "crc32c")
 
 
@@ -171,8 +171,8 @@ def _executors(spark: SparkSession, client: Mapping[str, str], job: Job) -> list
         lines = str(error).strip().splitlines()
         finding = Finding("task", "executors", Result.BAD, _meaning(lines))
         return [Place("executors", {}, (finding,))]
-    found = {place.name: place for place in (_place_in(row[0]) for row in rows)}
-    return [found[name] for name in sorted(found)]
+    places = {place.name: place for place in (_place_in(row[0]) for row in rows)}
+    return [places[name] for name in sorted(places)]
 
 
 def _meaning(lines: list[str]) -> str:

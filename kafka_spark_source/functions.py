@@ -57,7 +57,7 @@ def from_avro(
         jsonFormatSchema: The schema to read as: its text, a file on the driver, or `id:7`. Without
             it, the latest version of the subject.
         options: `mode`, FAILFAST (default) or PERMISSIVE, which gives null for a broken payload;
-            and those of the registry, with `schema.registry.` before their names.
+            and the registry's options, with `schema.registry.` before their names.
         subject: The registry's subject.
         schemaRegistryAddress: With it, payloads have an id of Confluent's before them; without,
             all payloads have the schema that is given.
@@ -85,7 +85,7 @@ def to_avro(
             latest version of the subject.
         subject: The registry's subject.
         schemaRegistryAddress: With it, the id of the schema is written before each payload.
-        options: `auto.register.schemas`, to register a given schema; and those of the registry.
+        options: `auto.register.schemas`, to register a given schema; and the registry's options.
 
     Raises:
         KafkaError: A schema cannot be found or registered, or an option cannot be used.
@@ -95,7 +95,7 @@ def to_avro(
     return _encoded(data, given)
 
 
-def from_protobuf(  # noqa: PLR0913 - those of Databricks, and those of from_avro
+def from_protobuf(  # noqa: PLR0913 - as Databricks has them, and from_avro
     data: Column | str,
     messageName: str | None = None,
     descFilePath: str | None = None,
@@ -130,7 +130,7 @@ def from_protobuf(  # noqa: PLR0913 - those of Databricks, and those of from_avr
     return _decoded(data, given)
 
 
-def to_protobuf(  # noqa: PLR0913 - those of Databricks, and those of from_avro
+def to_protobuf(  # noqa: PLR0913 - as Databricks has them, and from_avro
     data: Column | str,
     messageName: str | None = None,
     descFilePath: str | None = None,
@@ -146,7 +146,7 @@ def to_protobuf(  # noqa: PLR0913 - those of Databricks, and those of from_avro
         data: A column of structs, which may lack fields of the message; null for null.
         messageName: As for `from_protobuf`.
         descFilePath: The schema, as for `from_protobuf`. With a registry, `.proto` text or `id:7`.
-        options: As for `to_avro`, and those in place of arguments as for `from_protobuf`.
+        options: As for `to_avro`, and options in place of arguments as for `from_protobuf`.
         binaryDescriptorSet: A `FileDescriptorSet` in place of its file.
         subject: The registry's subject.
         schemaRegistryAddress: With it, the id of the schema and the index of the message are
@@ -180,10 +180,10 @@ def _decoded(data: Column | str, arguments: Arguments) -> Column:
             return decode(payloads)
 
     if _arrow_udf is None:
-        found: Column = functions_40.decoded(decoded, to, data)
+        column: Column = functions_40.decoded(decoded, to, data)
     else:
-        found = _arrow_udf(decoded, to_spark(to))(data)
-    return found
+        column = _arrow_udf(decoded, to_spark(to))(data)
+    return column
 
 
 def _encoded(data: Column | str, arguments: Arguments) -> Column:
@@ -195,7 +195,7 @@ def _encoded(data: Column | str, arguments: Arguments) -> Column:
             return encode_column(values, encoder, COLUMN)
 
     if _arrow_udf is None:
-        found: Column = functions_40.encoded(encoded, data)
+        column: Column = functions_40.encoded(encoded, data)
     else:
-        found = _arrow_udf(encoded, T.BinaryType())(data)
-    return found
+        column = _arrow_udf(encoded, T.BinaryType())(data)
+    return column

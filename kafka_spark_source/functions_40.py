@@ -54,13 +54,13 @@ def decoded(decode: Callable[[pa.Array], pa.Array], to: pa.DataType, data: Colum
         ) from error
 
     def texts_of(payloads: pd.Series) -> pd.Series:
-        found: pd.Series = to_texts(decode(pa.array(payloads, pa.binary()))).to_pandas()
-        return found
+        series: pd.Series = to_texts(decode(pa.array(payloads, pa.binary()))).to_pandas()
+        return series
 
     texts = F.pandas_udf(texts_of, T.StringType())(data)  # type: ignore[attr-defined]
     schema = T.StructType([T.StructField(FIELD, to_spark(to))])
-    found: Column = F.from_json(texts, schema, _READ)[FIELD]
-    return found
+    column: Column = F.from_json(texts, schema, _READ)[FIELD]
+    return column
 
 
 def encoded(encode: Callable[[pa.Array], pa.Array], data: Column | str) -> Column:
@@ -74,14 +74,14 @@ def encoded(encode: Callable[[pa.Array], pa.Array], data: Column | str) -> Colum
     def payloads_of(texts: pd.Series, type_names: pd.Series) -> pd.Series:
         with hide_traceback():
             values = _values(texts, type_names)
-        found: pd.Series = encode(values).to_pandas()
-        return found
+        series: pd.Series = encode(values).to_pandas()
+        return series
 
     values = F.col(data) if isinstance(data, str) else data
     texts = F.to_json(F.struct(values.alias(FIELD)), _WRITTEN)
     to_payloads: Any = F.pandas_udf(payloads_of, T.BinaryType())  # type: ignore[attr-defined]
-    found: Column = to_payloads(texts, F.typeof(values))
-    return found
+    column: Column = to_payloads(texts, F.typeof(values))
+    return column
 
 
 def _values(texts: pd.Series, type_names: pd.Series) -> pa.Array:

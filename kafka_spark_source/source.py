@@ -113,8 +113,8 @@ class KafkaDataSource(DataSource):
             from kafka_spark_source.arrow_types import to_spark  # noqa: PLC0415
 
             with hide_traceback():
-                found = {name: to_spark(each) for name, each in formats.columns().items()}
-            types = found | types
+                columns = {name: to_spark(each) for name, each in formats.columns().items()}
+            types = columns | types
         return source_schema(include_headers=options.include_headers, formats=types)
 
     def reader(self, schema: StructType) -> DataSourceReader:

@@ -102,7 +102,7 @@ def _text(data: bytes | None) -> str:
         text = data.decode()
     except UnicodeDecodeError:
         text = f"0x{data[: _SHOWN_CHARACTERS // 2].hex()}"
-    # What a terminal would take as a command is shown as an escape.
+    # A character that a terminal would take as a command is shown as an escape.
     shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:_SHOWN_CHARACTERS])
     cut = len(data) > _SHOWN_CHARACTERS
     return f"{shown}... ({len(data):,} bytes)" if cut else shown

@@ -101,33 +101,33 @@ def _parsed(
     else:
         registry["url"] = address
     framing = Framing.NONE if address is None else Framing.CONFLUENT
-    found = PayloadOptions(COLUMN, arguments.format, framing, schema, subject, None, message)
-    return found, registry
+    payload = PayloadOptions(COLUMN, arguments.format, framing, schema, subject, None, message)
+    return payload, registry
 
 
 def _registry_options(given: Mapping[str, str], own: Option[object]) -> dict[str, str]:
     """Without their prefix."""
-    found = {}
+    options = {}
     for name, value in given.items():
         prefix = next(
             (each for each in (_LONG_PREFIX, REGISTRY_PREFIX) if name.startswith(each)), ""
         )
         if prefix:
-            found[name.removeprefix(prefix)] = value
+            options[name.removeprefix(prefix)] = value
         elif name != own.key:
             raise KafkaConfigError(
                 f"Option '{name}' is not known: this function takes {own.name}, and options that "
                 f"begin with {REGISTRY_PREFIX}"
             )
-    return found
+    return options
 
 
 def _only_one(given: Mapping[str, str | None]) -> str | None:
     """The value, whatever its name is."""
-    found = {name: value for name, value in given.items() if value}
-    if len(found) > 1:
-        raise KafkaConfigError(f"{' and '.join(found)} contradict each other: keep one.")
-    return next(iter(found.values()), None)
+    non_empty = {name: value for name, value in given.items() if value}
+    if len(non_empty) > 1:
+        raise KafkaConfigError(f"{' and '.join(non_empty)} contradict each other: keep one.")
+    return next(iter(non_empty.values()), None)
 
 
 def _refuse_registry(schema: str | None, subject: str | None, registry: Mapping[str, str]) -> None:

@@ -19,7 +19,7 @@ CLIENT_PREFIX: Final = "kafka."
 # Spark adds these for load("..."), save("...") and queryName("..."). Ignored, as in its connector.
 _SPARKS_OWN: Final = frozenset({"path", "paths", "checkpointlocation", "queryname"})
 
-# Options of the Kafka client that contradict this connector, and what to do instead.
+# Options of the Kafka client that contradict this connector, and the cure for each.
 _FORBIDDEN_TO_READ: Final = {
     "auto.offset.reset": (
         "Instead set the source option 'startingOffsets' to 'earliest' or to offsets."
@@ -72,7 +72,7 @@ def check_names(given: Mapping[str, str], use: Use) -> None:
             )
 
 
-# Of options that are checked elsewhere.
+# The names of options that are checked elsewhere.
 _PREFIXES: Final = (CLIENT_PREFIX, REGISTRY_PREFIX)
 
 # Accepted with a warning, because Spark's connector accepts them.

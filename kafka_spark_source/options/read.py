@@ -1,7 +1,7 @@
 """Checks the options of a read, and returns them as frozen, typed values.
 
-No I/O, no Spark. `table` parses each option; the order of the checks and the error texts are those
-of Spark's Kafka connector (`KafkaSourceProvider`). The values of `kafka.*` options are only
+No I/O, no Spark. `table` parses each option; the order of the checks and the error texts are as
+in Spark's Kafka connector (`KafkaSourceProvider`). The values of `kafka.*` options are only
 collected here and never shown, because passwords are among them; `kafka_protocol` parses them.
 """
 
@@ -139,7 +139,7 @@ _NOT_IN_STREAMS: Final = {
 def _read_options(
     given: Mapping[str, str], use: Use, starting: Position, ending: Position = TO_LATEST
 ) -> ReadOptions:
-    """What batches and streams have in common."""
+    """The options that batches and streams share."""
     strategy = _strategy_in(given)
     parts = Parts(
         Table.MIN_PARTITIONS.value_if_in(given),

@@ -1,6 +1,6 @@
 """Every option of the source and the sink in one table; docs/options.md is made from it.
 
-A new option needs a row here and a field in `read` or `write`. Names and defaults are those of
+A new option needs a row here and a field in `read` or `write`. Names and defaults are as in
 Spark's Kafka connector. Pure: no I/O, no Spark.
 """
 

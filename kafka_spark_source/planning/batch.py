@@ -275,8 +275,8 @@ def _narrow(
     for tp, start, until in ranges:
         first_in_time = start
         if predicates.since_ms is not None:
-            found = listed[tp][predicates.since_ms]
-            first_in_time = until if found < 0 and tp not in unknown else found
+            offset = listed[tp][predicates.since_ms]
+            first_in_time = until if offset < 0 and tp not in unknown else offset
         first = max(start, predicates.from_offset, first_in_time)
         last = min(until, predicates.until_offset)
         if first < last:

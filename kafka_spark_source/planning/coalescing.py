@@ -15,8 +15,8 @@ from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 
 Task: TypeAlias = "tuple[OffsetRange, ...]"
 
-# What one task should read, roughly. A task takes longer than its start then, and a cluster with
-# many cores still has work for them.
+# The records and bytes that one task should read, roughly. A task takes longer than its start
+# then, and a cluster with many cores still has work for them.
 _TASK_RECORDS: Final = 100_000
 _TASK_BYTES: Final = 16 * 1024 * 1024
 

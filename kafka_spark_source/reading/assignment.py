@@ -59,11 +59,13 @@ def resolve(
 
 def assignment_of(strategy: Strategy, topics: Collection[Topic]) -> Assignment:
     """The partitions of a strategy in these topics, which it selected."""
-    found = {TopicPartition(topic.name, number) for topic in topics for number in topic.partitions}
-    assigned = set(strategy.partitions) if isinstance(strategy, Assign) else found
+    existing = {
+        TopicPartition(topic.name, number) for topic in topics for number in topic.partitions
+    }
+    assigned = set(strategy.partitions) if isinstance(strategy, Assign) else existing
     return Assignment(
         assigned,
-        assigned & found,
+        assigned & existing,
         {topic.name: topic.topic_id for topic in topics if has_topic_id(topic)},
     )
 

@@ -91,22 +91,22 @@ class KafkaBatchReader(DataSourceReader):
 
     def _plan(self, cluster: Cluster, deadline: Deadline) -> list[list[PlannedRange]]:
         options = self._options
-        found = resolve(cluster, options.strategy, deadline)
+        assignment = resolve(cluster, options.strategy, deadline)
         wanted = requested_ranges(
-            found.assigned,
+            assignment.assigned,
             options.starting,
             options.ending,
             now_ms=now_ms(),
             fail_on_no_match=options.fail_on_no_match,
         )
-        request = BatchRequest(wanted, found.existing, options.parts, self._predicates)
+        request = BatchRequest(wanted, assignment.existing, options.parts, self._predicates)
         listed = list_positions(cluster, request.needed_positions(), deadline)
         unknown = request.with_unknown_times(listed, {})
         newest_ms = list_max_timestamps(cluster, unknown, deadline) if unknown else {}
         planned = plan(request, listed, partial(hints_for, cluster, deadline), newest_ms)
         for loss in planned.losses:
             raise_or_warn(loss, fail_on_data_loss=options.fail_on_data_loss)
-        return with_topic_ids(planned.tasks, found.topic_ids)
+        return with_topic_ids(planned.tasks, assignment.topic_ids)
 
 
 class FilteringBatchReader(KafkaBatchReader):

@@ -1,6 +1,6 @@
-"""failOnDataLoss: whether a loss fails a read, and what is left to read if it does not.
+"""failOnDataLoss: whether a loss fails a read, and the range that is left to read if it does not.
 
-Decided here only. Other modules find losses and build the errors; none of them logs one.
+Decided here only. Other modules find losses and build the errors, and do not log them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def raise_or_warn(loss: Loss, *, fail_on_data_loss: bool, cause: Exception | Non
 def raise_early(losses: Iterable[Loss], *, fail_on_data_loss: bool) -> None:
     """Raise the first loss, before Spark logs a micro-batch that would fail again and again.
 
-    None of them is logged: that happens when the micro-batch is planned.
+    Logs no loss: that happens when the micro-batch is planned.
 
     Raises:
         DataLossError, MissingPartitionsError: There is one, and `fail_on_data_loss` is set.
@@ -75,7 +75,7 @@ def range_after_loss(
         is_ahead = error.offset < error.earliest < reading.until_offset
         return reading._replace(from_offset=error.earliest if is_ahead else reading.until_offset)
     raise_or_warn(error, fail_on_data_loss=fail_on_data_loss)
-    # A truncated log has other records from this offset on; a deleted partition has none.
+    # A truncated log has other records from this offset on; a deleted partition has no records.
     until = reading.until_offset if isinstance(error, LogTruncatedError) else error.offset
     return reading._replace(from_offset=error.offset, until_offset=until)
 

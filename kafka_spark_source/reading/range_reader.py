@@ -188,7 +188,7 @@ class RangeReader:
         tp, start, until = wanted
         until = log.latest if until == LATEST else until
         if start == EARLIEST:
-            # Records that aged out before the task began are no loss: "earliest" means now.
+            # Records that aged out before the task began are not a loss: "earliest" means now.
             start = log.earliest
             until = max(start, until)
         return forward_range(

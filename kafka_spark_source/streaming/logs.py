@@ -1,4 +1,4 @@
-"""What the cluster holds of a stream's partitions, requested by the driver of a running query.
+"""The ends, topics and ids of a stream's partitions, requested by the driver of a running query.
 
 Connections live as long as the query. The partitions are requested again after
 metadata.max.age.ms, the ends of logs each time. A missing partition, or another topic id, is
@@ -43,7 +43,7 @@ class StreamLogs:
         self._cluster = cluster
         self._strategy = strategy
         self._ttl_ms = partitions_ttl_ms or cluster.config.metadata_max_age_ms
-        self._topics: Collection[Topic] = ()  # those of the assignment
+        self._topics: Collection[Topic] = ()  # the topics of the assignment
         self._assignment: Assignment | None = None
         self._fresh_until = Deadline.after(0)
         self._ids = TopicIds()
@@ -63,7 +63,7 @@ class StreamLogs:
         return self._resolve((), deadline)
 
     def assignment(self, deadline: Deadline) -> Assignment:
-        """The partitions of a running query; a deleted topic is no error here.
+        """The partitions of a running query; a deleted topic is not an error here.
 
         Raises:
             BrokerError: A topic may not be read, or a broker is so far behind that it returns the
@@ -78,15 +78,15 @@ class StreamLogs:
         self._fresh_until = Deadline.after(0)
 
     def _resolve(self, known: Collection[str], deadline: Deadline) -> Assignment:
-        # Later, `latest_offsets` waits for topics, but not for those that are gone for good.
+        # Later, `latest_offsets` waits for topics, but not for topics that are gone for good.
         may_lack = () if self._assignment is None else known
         topics = request_topics(self._cluster, self._strategy, deadline, known, may_lack)
         if self._assignment is None or topics != self._topics:
-            found = assignment_of(self._strategy, topics)
-            if self._ids.are_stale(found.topic_ids):
+            assignment = assignment_of(self._strategy, topics)
+            if self._ids.are_stale(assignment.topic_ids):
                 raise _stale_metadata("a broker returns the id of a deleted topic")
-            self._topics, self._assignment = topics, found
-            self._ids.adopt(found.topic_ids)
+            self._topics, self._assignment = topics, assignment
+            self._ids.adopt(assignment.topic_ids)
         self._fresh_until = Deadline.after(self._ttl_ms)
         return self._assignment
 
@@ -110,7 +110,7 @@ class StreamLogs:
             known: The partitions that were read before.
             deadline: When to give up. A wait for metadata to spread does not count: the requests
                 after it have default.api.timeout.ms again.
-            gone: Those of them that may be missing: do not wait for them.
+            gone: Known partitions that may be missing: do not wait for them.
 
         Returns:
             The ends of all partitions that exist. A known partition is missing only if its topic
@@ -126,17 +126,17 @@ class StreamLogs:
         failures = 0
         while True:
             try:
-                found = self.assignment(deadline)
+                assignment = self.assignment(deadline)
                 is_same = known is self._known or known == self._known
-                if is_same and self._ends.are_of(found):
-                    return self._list_latest(found, (), deadline)
+                if is_same and self._ends.are_of(assignment):
+                    return self._list_latest(assignment, (), deadline)
                 verdicts = {
                     topic: watches[topic].note(event, monotonic_ms())
-                    for topic, event in self._events(found, known, gone)
+                    for topic, event in self._events(assignment, known, gone)
                 }
                 if Verdict.WAIT not in verdicts.values():
                     recreated = sorted(t for t, v in verdicts.items() if v is Verdict.RECREATED)
-                    ends = self._list_latest(found, recreated, deadline)
+                    ends = self._list_latest(assignment, recreated, deadline)
                     self._known = known
                     return ends
             except BrokerError as error:
@@ -158,16 +158,16 @@ class StreamLogs:
 
     def _events(
         self,
-        found: Assignment,
+        assignment: Assignment,
         known: AbstractSet[TopicPartition],
         gone: AbstractSet[TopicPartition],
     ) -> Iterator[tuple[str, Event]]:
-        """What metadata says about each topic that was read.
+        """The event in metadata for each topic that was read.
 
         A topic with another id is not missing, though it may have fewer partitions.
         """
-        replaced = self._ids.changed_in(found.topic_ids)
-        missing = {tp.topic for tp in known - gone - set(found.existing)} - replaced
+        replaced = self._ids.changed_in(assignment.topic_ids)
+        missing = {tp.topic for tp in known - gone - set(assignment.existing)} - replaced
         deleted = unknown_to_all(self._cluster, missing & self._ids.by_topic.keys())
         for topic in sorted({tp.topic for tp in known}):
             if topic in replaced:
@@ -178,10 +178,10 @@ class StreamLogs:
                 yield topic, Event.UNKNOWN if topic in missing else Event.CONFIRMED
 
     def _list_latest(
-        self, found: Assignment, recreated: Collection[str], deadline: Deadline
+        self, assignment: Assignment, recreated: Collection[str], deadline: Deadline
     ) -> LogSnapshot:
-        version, offsets = self._ends.list_now(found, deadline)
-        self._ids.replace(recreated, found.topic_ids)
+        version, offsets = self._ends.list_now(assignment, deadline)
+        self._ids.replace(recreated, assignment.topic_ids)
         return LogSnapshot(version, offsets, recreated)
 
 

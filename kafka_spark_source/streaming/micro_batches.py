@@ -1,7 +1,7 @@
 """The driver's side of one streaming query: where it starts, how far each micro-batch goes.
 
 A `MicroBatches` lives as long as one run of the query. It keeps nothing that a restart needs: that
-is in Spark's checkpoint. Never imports pyspark: `stream_reader` is what Spark calls.
+is in Spark's checkpoint. Never imports pyspark: Spark calls `stream_reader`.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class MicroBatches:
             is_new: Whether it is the first one of a new query, and begins at `start()`.
             is_limited: Whether the options' limits apply.
             single_batch_run: Whether the run may have no other micro-batch, so that it would never
-                read what this one leaves out.
+                read the records that this one leaves out.
 
         Returns:
             The end; `start` itself where there is nothing to read (yet).
@@ -162,7 +162,7 @@ class MicroBatches:
         return end
 
     def plan(self, start: Offsets, end: Offsets) -> list[list[PlannedRange]]:
-        """What the tasks of a micro-batch read.
+        """The ranges that each task of a micro-batch reads.
 
         Raises:
             DataLossError: Something between the two is gone, and failOnDataLoss is true.
@@ -190,16 +190,16 @@ class MicroBatches:
     def _find_start(self, deadline: Deadline) -> Start:
         refusal: KafkaError | None = None
         try:
-            found = self._logs.initial_assignment(deadline)
+            assignment = self._logs.initial_assignment(deadline)
         except BrokerError as error:
             if not is_unknown_topic(error):
                 raise
-            refusal, found = error, self._logs.assignment(deadline)
-        if missing := set(found.assigned) - set(found.existing):
+            refusal, assignment = error, self._logs.assignment(deadline)
+        if missing := set(assignment.assigned) - set(assignment.existing):
             loss = MissingPartitionsError(missing)
             lost = data_loss.refusal(loss, fail_on_data_loss=self._options.fail_on_data_loss)
             refusal = refusal or lost
-        start = find_start(self._cluster, found, self._options, deadline)
+        start = find_start(self._cluster, assignment, self._options, deadline)
         return replace(start, refusal=refusal or start.refusal)
 
     def _pinned(self, *, single_batch_run: bool) -> Offsets:

@@ -1,4 +1,4 @@
-"""What one run of a query has observed of its logs: ends, new, deleted and re-created partitions.
+"""The observations of one run of a query: log ends, new, deleted and re-created partitions.
 
 Never decides how far a micro-batch goes: that is `micro_batches`.
 """

@@ -18,7 +18,7 @@ from kafka_spark_source.streaming.stream_reader import KafkaStreamReader
 
 
 class KafkaStreamReader40(KafkaStreamReader):
-    """Reads a stream; its arguments are those of KafkaStreamReader."""
+    """Reads a stream; its arguments are as for KafkaStreamReader."""
 
     _position: Offsets | None = None  # the end of the last planned micro-batch
 

@@ -24,7 +24,7 @@ _NO_LIMIT: Final = 2**63 - 1
 
 
 class KafkaStreamReader42(KafkaStreamReader, SupportsTriggerAvailableNow):
-    """Reads a stream; its arguments are those of KafkaStreamReader."""
+    """Reads a stream; its arguments are as for KafkaStreamReader."""
 
     _start: dict[str, Any] | None = None
     _parsed: Offsets = MappingProxyType({})

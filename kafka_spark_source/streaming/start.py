@@ -97,7 +97,7 @@ def check_pinnable(starting: Position) -> None:
 
 
 def find_start(
-    cluster: Cluster, found: Assignment, options: StreamReadOptions, deadline: Deadline
+    cluster: Cluster, assignment: Assignment, options: StreamReadOptions, deadline: Deadline
 ) -> Start:
     """Look up where a stream starts.
 
@@ -107,11 +107,13 @@ def find_start(
     starting, now = options.starting, now_ms()
     refusals: list[KafkaError] = []
     try:
-        check_assigned(found.assigned, starting, TO_LATEST)
+        check_assigned(assignment.assigned, starting, TO_LATEST)
     except KafkaConfigError as error:
         refusals.append(error)
     bounds = {
-        tp: starting.bound_of(tp) for tp in sorted(found.existing) if has_bound_for(starting, tp)
+        tp: starting.bound_of(tp)
+        for tp in sorted(assignment.existing)
+        if has_bound_for(starting, tp)
     }
     wanted = {tp: to_absolute(bound, now, fail_if_none=True) for tp, bound in bounds.items()}
     positions = {tp: RequestedRange(end, LATEST).positions for tp, end in wanted.items()}

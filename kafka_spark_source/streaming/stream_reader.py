@@ -76,7 +76,7 @@ class KafkaStreamReader(DataSourceStreamReader):
             return self.logged(self.batches.start()) | NOT_LOGGED_MARK
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """Plan the offset ranges of a micro-batch; none where start and end are the same.
+        """Plan the offset ranges of a micro-batch; empty where start and end are the same.
 
         Raises:
             KafkaError: As from `MicroBatches.plan`.

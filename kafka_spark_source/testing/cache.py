@@ -1,6 +1,6 @@
 """Folders of the user's cache: complete or not there, and filled by one process at a time.
 
-Nothing here knows what a folder holds.
+Nothing here knows the content of a folder.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ _STOP_SECONDS = 30.0
 class Broker:
     """The current state of one broker of a running cluster.
 
-    Ids begin at 1. Host and port are those for clients, `pid` is None while the broker does not
+    Ids begin at 1. Host and port are for clients, `pid` is None while the broker does not
     run, and its output is in `log_file`. `internal_port` is the plaintext port at which the other
     brokers connect; it is always advertised with the same host.
     """
@@ -66,7 +66,7 @@ class KafkaCluster:
         nodes: The number of brokers; from 3.9 on each is a KRaft controller as well.
         security: The client listener's protocol: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.
         config: Server properties for every broker; they override the built-in ones. In a value,
-            `{port}` and `{node_id}` are replaced by those of the broker.
+            `{port}` and `{node_id}` are replaced by the broker's.
         port: The first broker's port, the others have the next ones; by default free ones.
         heap: Java's `-Xmx` for each broker.
         jvm_flags: Other Java flags; the default is for a fast start, not for fast code.

@@ -70,7 +70,7 @@ def registry_command(runtime: Runtime, folder: Path, port: int, keystore: Path |
         folder: For temporary files.
         port: The port on loopback; 0 for a free one, which the log then has.
         keystore: The key and certificate of TLS; without them, it is plain HTTP. The password of
-            the file is none of the arguments, because everybody can see those.
+            the file is not an argument, because everybody can see arguments.
     """
     settings = {"host": HOST, "port": str(port)}
     if keystore:

@@ -58,7 +58,7 @@ def find_locked_jars(
 
     file_names = {each.file_name for each in locked}
     folder = filled_folder(
-        name, lambda found: _jar_names(found) == file_names, download, on_progress
+        name, lambda cached: _jar_names(cached) == file_names, download, on_progress
     )
     verify(folder, locked)
     return folder

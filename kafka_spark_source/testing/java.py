@@ -19,7 +19,7 @@ def find_java() -> Path:
     """The `java` of JAVA_HOME, else the one on the PATH.
 
     Raises:
-        JavaError: There is none, or it is too old for Kafka.
+        JavaError: There is no Java, or it is too old for Kafka.
     """
     java = _locate()
     major = java_major_version(_banner(java))
@@ -31,10 +31,10 @@ def find_java() -> Path:
 
 
 def java_banner() -> str:
-    """What the user's Java says of itself, whatever its version.
+    """The version text that the user's Java prints, whatever its version.
 
     Raises:
-        JavaError: There is none, or it does not start.
+        JavaError: There is no Java, or it does not start.
     """
     return _banner(_locate())
 
@@ -52,10 +52,10 @@ def _locate() -> Path:
         if not os.access(java, os.X_OK):
             raise JavaError(f"JAVA_HOME is {home}, but there is no {java}: {_ADVICE}")
         return java
-    found = shutil.which("java")
-    if found is None:
+    path = shutil.which("java")
+    if path is None:
         raise JavaError(f"no Java: JAVA_HOME is not set and `java` is not on the PATH; {_ADVICE}")
-    return Path(found)
+    return Path(path)
 
 
 def _banner(java: Path) -> str:

@@ -1,4 +1,4 @@
-"""What an error shows of a process that ended or is not ready. Pure."""
+"""The log lines that an error shows of a process that ended or is not ready. Pure."""
 
 from __future__ import annotations
 

@@ -63,8 +63,8 @@ def zookeeper_serves(address: Address) -> bool:
 
 def zookeeper_brokers(address: Address) -> frozenset[int]:
     """The node ids that brokers registered in ZooKeeper."""
-    found = re.findall(rb"/brokers/ids/(\d+)", _dump(address))
-    return frozenset(int(node_id) for node_id in found)
+    node_ids = re.findall(rb"/brokers/ids/(\d+)", _dump(address))
+    return frozenset(int(node_id) for node_id in node_ids)
 
 
 def _dump(address: Address) -> bytes:
@@ -109,9 +109,9 @@ def _read(stream: socket.socket, size: int) -> bytes:
 def _node_ids(metadata: bytes) -> frozenset[int]:
     (count,) = struct.unpack_from(">i", metadata)
     position = 4
-    found = set()
+    node_ids = set()
     for _ in range(count):
         node_id, host_length = struct.unpack_from(">ih", metadata, position)
-        found.add(node_id)
+        node_ids.add(node_id)
         position += 4 + 2 + host_length + 4
-    return frozenset(found)
+    return frozenset(node_ids)

@@ -223,7 +223,7 @@ def _tls(layout: ClusterLayout) -> dict[str, str]:
 
 def _sasl(layout: ClusterLayout) -> dict[str, str]:
     mechanisms = layout.release.sasl_mechanisms
-    # The users of PLAIN are in this file; those of SCRAM are in the cluster's metadata.
+    # The users of PLAIN are in this file; the users of SCRAM are in the cluster's metadata.
     users = {"PLAIN": f' user_{USERNAME}="{layout.password}"'}
     listener = f"listener.name.{layout.security.lower()}"
     return {

@@ -162,7 +162,7 @@ class SchemaRegistry:
 
     @property
     def client_options(self) -> dict[str, str]:
-        """The options of a client: `schema.registry.url`, and those of TLS."""
+        """The options of a client: `schema.registry.url`, and the options of TLS."""
         options = {"url": self.url}
         if self.ca_file:
             options |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(self.ca_file)}
@@ -240,12 +240,12 @@ class SchemaRegistry:
 
 def address_in(log: str) -> str | None:
     """The address in a line of the log; None before that line is complete."""
-    found = _LISTENING.search(log)
-    return found.group(1) if found else None
+    match = _LISTENING.search(log)
+    return match.group(1) if match else None
 
 
 def _require_free(port: int) -> None:
-    """Checks a given port. The registry chooses any other port itself, so none is held for it."""
+    """Checks a given port. The registry chooses any other port itself, so none is held."""
     ports = HeldPorts()
     ports.take(port)
     ports.close()

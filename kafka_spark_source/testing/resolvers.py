@@ -1,7 +1,7 @@
 """Downloads locked jars and archives with Maven or PySpark's Ivy. Must not know the cache.
 
 Both download exact coordinates without dependencies, because the lock file has all files. The
-repositories are those of the user's Maven or Ivy configuration.
+repositories come from the user's Maven or Ivy configuration.
 """
 
 from __future__ import annotations
@@ -111,14 +111,14 @@ class Resolver(NamedTuple):
 
 def available_resolvers(java: Path) -> list[Resolver]:
     """The resolvers on this machine, in the order to try them."""
-    found = []
+    resolvers = []
     maven = shutil.which("mvn")
     if maven:
-        found.append(Resolver("mvn", _maven_command(maven)))
+        resolvers.append(Resolver("mvn", _maven_command(maven)))
     ivy = _find_ivy_jar()
     if ivy:
-        found.append(Resolver("PySpark's Ivy", _ivy_command(java, ivy)))
-    return found
+        resolvers.append(Resolver("PySpark's Ivy", _ivy_command(java, ivy)))
+    return resolvers
 
 
 def resolve(

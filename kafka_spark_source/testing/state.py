@@ -1,6 +1,6 @@
 """The background brokers and registries: one small JSON file for each, in the runtime folder.
 
-`running` recognises files of ended servers by process id and start time, and removes what is left.
+`running` recognises files of ended servers by process id and start time, and removes them.
 Nothing here starts a server or prints.
 """
 
@@ -34,7 +34,7 @@ _KILL_SECONDS = 5.0
 
 
 class Kind(str, Enum):
-    """What runs; the value is its name in messages."""
+    """The kind of a server; the value is its name in messages."""
 
     BROKER = "broker"
     REGISTRY = "registry"
@@ -45,7 +45,7 @@ _FIRST_NAMES = {Kind.BROKER: "kafka", Kind.REGISTRY: "registry"}
 
 @dataclass(frozen=True)
 class Facts:
-    """What a started server tells about itself.
+    """The facts that a started server tells about itself.
 
     Attributes:
         version: The version of Kafka, or of the registry.
@@ -123,7 +123,7 @@ def require_free_name(name: str) -> None:
 
 
 def running() -> list[RunningServer]:
-    """The running servers, by name. Removes what is left of ended ones first."""
+    """The running servers, by name. Removes the files of ended ones first."""
     alive = []
     for file in sorted(runtime_folder().glob("*.json")):
         record = _read(file)

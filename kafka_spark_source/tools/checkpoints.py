@@ -18,7 +18,7 @@ from kafka_spark_source.tools.checkpoint_folder import CheckpointError, Checkpoi
 _OFFSETS: Final = "offsets"
 _COMMITS: Final = "commits"
 _STATE: Final = "state"
-# What Spark writes for a source without a new offset.
+# The text that Spark writes for a source without a new offset.
 _NOTHING: Final = "-"
 # The version of the log whose sources have names.
 _NAMED: Final = "v2"

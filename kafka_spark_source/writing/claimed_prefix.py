@@ -1,4 +1,4 @@
-"""What the driver of an exactly-once write knows of its prefix before tasks begin. Pure.
+"""The driver's knowledge of the prefix of an exactly-once write before tasks begin. Pure.
 
 The driver has fenced the earlier driver of the prefix then, and has carried out its last decision.
 Which tasks still have to write follows from the table. It travels to the tasks.
@@ -34,7 +34,7 @@ class Records(Enum):
 
 
 class Action(Enum):
-    """What a task does."""
+    """The action of a task."""
 
     WRITE = "write"
     SKIP = "nothing: its records are there"
@@ -69,7 +69,7 @@ class ClaimedPrefix:
     rolled_back: Container[int] = frozenset()
 
     def action(self, task: TaskAttempt) -> Action:
-        """What a task has to do."""
+        """The action that a task must take."""
         is_rolled_back = task.partition in self.rolled_back
         records = Records.ROLLED_BACK if is_rolled_back else Records.COMMITTED
         return ACTIONS[_decided(self.decided, task.micro_batch)][records]

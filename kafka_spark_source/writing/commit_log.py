@@ -103,17 +103,17 @@ class CommitLog:
             CommitLogError: It is not there, or cannot be parsed.
             KafkaError: The log cannot be read.
         """
-        found = read_records(
+        records = read_records(
             self._cluster, self._partition, logged.first_offset, logged.last_offset
         )
-        heads = [each for each in found.get(self._key, []) if each.offset == logged.last_offset]
+        heads = [each for each in records.get(self._key, []) if each.offset == logged.last_offset]
         if not heads:
             raise CommitLogError(
                 f"{self._where} should be at offset {logged.last_offset}, and is not there: was "
                 "the topic written by something else, or did an unclean leader election cut it?"
             )
         head = DecisionHead.from_json(heads[0].value or b"", self._where)
-        parts = [found.get(part_key(self._identity.prefix, n), []) for n in range(head.parts)]
+        parts = [records.get(part_key(self._identity.prefix, n), []) for n in range(head.parts)]
         return head.with_parts([each[-1].value or b"" for each in parts if each], self._where)
 
     def decide(self, decision: Decision) -> None:

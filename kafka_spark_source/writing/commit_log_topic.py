@@ -1,6 +1,6 @@
 """The topic of a commit log: created, and checked once in a process.
 
-Knows nothing of what is in it.
+Knows nothing of its records.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TOPIC_CONFIGS: Final = {
 
 _REPLICAS: Final = 3
 
-# What a batch may add to the part of a decision, and then some.
+# The part of a decision, and more than the bytes that its record batch adds.
 _MIN_MESSAGE_BYTES: Final = MAX_PART_BYTES + 20_000
 
 
@@ -109,8 +109,8 @@ def _size(cluster: Cluster, topic: str, deadline: Deadline) -> _Size:
     )
     replicas = [
         len(partition.replica_nodes)
-        for found in response.topics
-        if not found.error_code
-        for partition in found.partitions
+        for each in response.topics
+        if not each.error_code
+        for partition in each.partitions
     ]
     return _Size(len(response.brokers), min(replicas, default=0))

@@ -1,7 +1,7 @@
 """Decisions of exactly-once writes, and their stored format. Pure: no I/O.
 
 A decision is one record, or several where it is of many tasks: parts with writes, and then the
-record that names them. They are in one transaction, so there are all of them or none.
+record that names them. They are in one transaction, so there are either all of them or no record.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class MicroBatch(NamedTuple):
 
 
 class TaskWrite(NamedTuple):
-    """What one task wrote. The fields and their order are a stored format.
+    """The transaction and records of one task. The fields and their order are a stored format.
 
     Attributes:
         partition: The number of the task.
@@ -57,7 +57,7 @@ def transactions_of(writes: Iterable[TaskWrite]) -> dict[Transaction, TaskWrite]
 
 
 class CommitLogError(KafkaError):
-    """The commit log, or what it decided, cannot be relied on."""
+    """The commit log, or a decision in it, cannot be relied on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,22 +111,22 @@ class DecisionHead(NamedTuple):
         """Parse the value of the last record of a decision.
 
         Raises:
-            CommitLogError: It is no decision, or one of a newer version of this project.
+            CommitLogError: It is not a decision, or one of a newer version of this project.
         """
         try:
-            found = json.loads(text)
-            if found["version"] > _FORMAT_WITH_PARTS:
+            fields = json.loads(text)
+            if fields["version"] > _FORMAT_WITH_PARTS:
                 raise CommitLogError(
-                    f"{where} is of version {found['version']}, and this release of pykafka knows "
+                    f"{where} is of version {fields['version']}, and this release of pykafka knows "
                     f"{_FORMAT_WITH_PARTS}: use the newer release that wrote it"
                 )
-            batch = found["micro_batch"]
-            writes = tuple(_write(*each) for each in found.get("writes", []))
+            batch = fields["micro_batch"]
+            writes = tuple(_write(*each) for each in fields.get("writes", []))
             return cls(
-                Transaction(*found["claim"]),
+                Transaction(*fields["claim"]),
                 batch and MicroBatch(*batch),
-                int(found.get("tasks", len(writes))),
-                int(found.get("parts", 0)),
+                int(fields.get("tasks", len(writes))),
+                int(fields.get("parts", 0)),
                 writes,
             )
         except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -136,7 +136,7 @@ class DecisionHead(NamedTuple):
         """The whole decision.
 
         Raises:
-            CommitLogError: A part is missing, or is none.
+            CommitLogError: A part is missing, or cannot be parsed.
         """
         try:
             writes = [_write(*each) for part in parts for each in json.loads(part)]

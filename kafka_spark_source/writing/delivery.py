@@ -1,4 +1,4 @@
-"""The delivery guarantee of a write: what its tasks do, and what the driver does at its end.
+"""The delivery guarantee of a write: the work of its tasks, and of the driver at its end.
 
 Contains at-least-once; `exactly_once` is the other one. Never imports pyspark.
 """
@@ -45,7 +45,7 @@ class Written(NamedTuple):
     """A finished task's report to the driver.
 
     Attributes:
-        write: What the task wrote.
+        write: The task's transaction and its records.
         task: The attempt that wrote it.
         driver_transaction: The driver's own one when the task began; None for at-least-once.
     """

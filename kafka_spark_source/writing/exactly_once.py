@@ -1,4 +1,4 @@
-"""Exactly-once writes: tasks write in transactions, and the driver commits all of them or none.
+"""Exactly-once writes: tasks write in transactions, and the driver commits either all or nothing.
 
 A task leaves its transaction open and reports it to the driver. When all tasks are done, the driver
 writes one decision to the commit log and then commits every transaction. After a crash, the next
@@ -178,7 +178,7 @@ class ExactlyOnce:
             if not isinstance(error, OutcomeUnknownError):
                 _abort(config, transactions)
             raise
-        # Only the transactions of this run: the coordinator may not know those of earlier runs.
+        # Only the transactions of this run: the coordinator may have forgotten earlier ones.
         _raise_first(_commit(config, transactions), decision)
         decisions.note_done(decision)
         end_stale(config, self.identity, decision.driver_transaction, range(len(writes)))
@@ -201,7 +201,7 @@ class ExactlyOnce:
 
 
 def _decision(written: Sequence[Written], decisions: CommitLog) -> Decision:
-    """The decision for all tasks, also for those that an earlier run has committed."""
+    """The decision for all tasks, also for tasks that an earlier run has committed."""
     (driver_transaction,) = {each.driver_transaction for each in written if each.driver_transaction}
     writes = tuple(each.write for each in written)
     if any(write.records and not write.transaction for write in writes):

@@ -72,11 +72,11 @@ def read_records(
 ) -> dict[bytes, list[Record]]:
     """The records between two offsets, by key."""
     read = _Reader(cluster, topic_partition)
-    found: dict[bytes, list[Record]] = {}
+    by_key: dict[bytes, list[Record]] = {}
     for batch in read.batches(first_offset, last_offset + 1):
         for record in read.records(batch):
-            found.setdefault(record.key or b"", []).append(record)
-    return found
+            by_key.setdefault(record.key or b"", []).append(record)
+    return by_key
 
 
 class _Reader(NamedTuple):

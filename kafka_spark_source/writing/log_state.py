@@ -1,4 +1,4 @@
-"""What a commit log says about each prefix: folded from its records, and kept in snapshots. Pure.
+"""The state of each prefix of a commit log: folded from its records, and kept in snapshots. Pure.
 
 A snapshot is a record of the log itself. It has the state of all prefixes before an offset, so a
 read begins there and not at the beginning of the log. Any correct snapshot leads to the same state,
@@ -27,7 +27,7 @@ class LoggedDecision(NamedTuple):
 
     Attributes:
         producer: Producer id and epoch of the driver's transaction that contains it.
-        micro_batch: What it decides about; None for a batch query.
+        micro_batch: The micro-batch that it decides about; None for a batch query.
         tasks: How many tasks it has.
         first_offset: The offset of its first record.
         last_offset: The offset of its last record.
@@ -78,21 +78,21 @@ class Snapshot(NamedTuple):
 
     @classmethod
     def from_json(cls, text: bytes | None) -> Snapshot | None:
-        """Parse the value of a record; None where it is of another version, or none at all."""
+        """Parse the value of a record; None where it is of another version, or not a snapshot."""
         try:
-            found = json.loads(text or b"")
-            if found["version"] != _SNAPSHOT_FORMAT:
+            fields = json.loads(text or b"")
+            if fields["version"] != _SNAPSHOT_FORMAT:
                 return None
-            prefixes = {name: _logged(*each) for name, each in found["prefixes"].items()}
-            return cls(int(found["until"]), prefixes)
+            prefixes = {name: _logged(*each) for name, each in fields["prefixes"].items()}
+            return cls(int(fields["until"]), prefixes)
         except (ValueError, TypeError, KeyError, AttributeError):
             return None
 
 
 def newest_snapshot(records: Iterable[Record]) -> Snapshot | None:
-    """The snapshot that leaves the fewest records to fold; None if there is none."""
-    found = (Snapshot.from_json(each.value) for each in records if each.key == SNAPSHOT_KEY)
-    return max(filter(None, found), key=lambda snapshot: snapshot.until, default=None)
+    """The snapshot that leaves the fewest records to fold; None without a snapshot."""
+    snapshots = (Snapshot.from_json(each.value) for each in records if each.key == SNAPSHOT_KEY)
+    return max(filter(None, snapshots), key=lambda snapshot: snapshot.until, default=None)
 
 
 class LogState:
@@ -105,7 +105,7 @@ class LogState:
         self._first_parts: dict[str, int] = {}
 
     def fold(self, record: Record) -> None:
-        """Take a committed record in. Other records than those of a commit log are ignored."""
+        """Take a committed record in. Records that a commit log does not write are ignored."""
         kind, _, name = (record.key or b"").decode(errors="replace").partition(" ")
         if kind == _DECIDED:
             self._decided[name] = (self._first_parts.pop(name, record.offset), record)
@@ -139,19 +139,19 @@ class LogState:
         return known and known._replace(done=self._done.get(prefix))
 
     def snapshot(self, until: int, now_ms: int, retention_ms: int) -> Snapshot:
-        """The state of all prefixes, but for those that are done and were not written for long.
+        """The state of all prefixes, but for prefixes that are done and were not written for long.
 
         Raises:
             CommitLogError: A record cannot be parsed.
         """
         where = "A decision in the commit log"
         names = self._known.keys() | self._decided.keys()
-        found = {name: self.decision(name, f"{where} about {name!r}") for name in sorted(names)}
+        decisions = {name: self.decision(name, f"{where} about {name!r}") for name in sorted(names)}
         return Snapshot(
             until,
             {
                 name: each
-                for name, each in found.items()
+                for name, each in decisions.items()
                 if each and not (each.is_done and each.written_ms < now_ms - retention_ms)
             },
         )

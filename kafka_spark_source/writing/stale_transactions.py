@@ -1,4 +1,4 @@
-"""The transactions of a prefix that nobody will end: found, and ended.
+"""Finds the transactions of a prefix that no driver will end, and ends them.
 
 An attempt that was killed leaves its transaction open, and so does a copy that lost (speculation).
 Readers of committed records wait for each, until kafka.transaction.timeout.ms has passed. Never
@@ -28,7 +28,7 @@ from kafka_spark_source.options.write import Identity
 
 _log = logging.getLogger(__name__)
 
-# How long the driver tries. What is left is ended at the next driver.
+# How long the driver tries. The next driver ends the other transactions.
 _END_MS: Final = 5_000
 
 # How many attempts of a task brokers below 3.0 are told to fence: the default of
@@ -44,9 +44,9 @@ def end_stale(
 ) -> None:
     """End every open transaction of the tasks of a prefix. No task may need its transaction now.
 
-    Does nothing where another driver has claimed the prefix since. What cannot be ended now is
-    logged: it delays readers, and no record is lost. `tasks` are numbers of tasks that may have
-    written, for brokers below 3.0, which cannot list transactions.
+    Does nothing where another driver has claimed the prefix since. A transaction that cannot be
+    ended now is logged: it delays readers, and no record is lost. `tasks` are numbers of tasks that
+    may have written, for brokers below 3.0, which cannot list transactions.
     """
     cluster = shared_cluster(config)
     deadline = Deadline.after(_END_MS)
@@ -68,14 +68,14 @@ def _open_ids(
     cluster: Cluster, identity: Identity, driver: Transaction, deadline: Deadline
 ) -> set[str]:
     pattern = rf"{re.escape(identity.prefix)}-[0-9]+-[0-9]+"
-    found = list_open(cluster, pattern, deadline)
-    for error in found.errors:
+    listing = list_open(cluster, pattern, deadline)
+    for error in listing.errors:
         _warn(identity, error)
-    ids = {each for each in found.ids if re.fullmatch(pattern, each)}
+    ids = {each for each in listing.ids if re.fullmatch(pattern, each)}
     if not ids:
         return ids
     state = transaction_state(cluster, driver.transactional_id, deadline)
-    # Otherwise they are those of another driver's tasks.
+    # Otherwise they belong to another driver's tasks.
     return ids if state.producer == driver.producer else set()
 
 
@@ -91,8 +91,8 @@ def _warn(identity: Identity, error: KafkaError) -> None:
 def check_undecided(config: ClientConfig, driver: Transaction) -> None:
     """Check in a task that its transaction can still be of use.
 
-    The driver ends what is open when it has decided, so a transaction that is begun later has to be
-    ended by its task. Brokers below 3.0 cannot tell.
+    The driver ends open transactions when it has decided, so the task must end a transaction that
+    it begins later. Brokers below 3.0 cannot tell.
 
     Raises:
         TransactionFencedError: The micro-batch is decided, or another driver has the prefix.

@@ -54,7 +54,7 @@ class PayloadError(FormatError):
 
     Attributes:
         field: The path of the field in the schema, such as `lines.price`; empty for the whole.
-        reason: What is wrong with it.
+        reason: The fault in it.
     """
 
     def __init__(self, field: str, reason: str) -> None:
@@ -63,7 +63,7 @@ class PayloadError(FormatError):
         self.reason = reason
 
     def within(self, outer: str) -> PayloadError:
-        """The same error, with the path of what contains the field before that of the field."""
+        """The same error, with the path of the containing value before the path of the field."""
         return PayloadError(path_of(outer, self.field), self.reason)
 
 

@@ -39,8 +39,8 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
 ) -> pa.RecordBatchReader:
     """Read a range of a topic, partition by partition, each in offset order, and decode it.
 
-    Schemas are found now. The reader asks the registry only for those of payloads that it does not
-    know.
+    Schemas are found now. The reader asks the registry only for schemas of payloads that it
+    does not know.
 
     Args:
         topic: The topic's name.
@@ -54,14 +54,14 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
             `_raw_key`, in the wanted order; by default all. Other columns are not decoded.
         types: Column -> the type to read it as: a struct with some of the fields, of which no
             others are decoded. By default the type of the schema. JSON without a schema needs it.
-        progress: Is called after each Fetch with the offsets that are read, and those of the range.
+        progress: Is called after each Fetch with the offsets that are read, and all of the range.
 
     Returns:
         A reader of Arrow batches, for one pass, without empty ones.
 
     Raises:
         KafkaConfigError: An option, a column, a type or a position is wrong.
-        FormatError: A schema is invalid, or the registry has none or cannot be asked.
+        FormatError: A schema is invalid, or the registry lacks it or cannot be asked.
         BrokerError: The topic or a partition does not exist, or reading is not permitted.
         KafkaError: No broker is reachable; from the reader: records are damaged or deleted.
         MalformedRecordError: From the reader: a payload is broken, and the mode is FAILFAST.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    # What `add_subparsers` returns; argparse's own type is private.
+    # The type that `add_subparsers` returns; argparse's own is private.
     Commands = Any
 
 # shtab's FILE, which is imported for `completion` only.

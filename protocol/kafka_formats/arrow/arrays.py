@@ -1,4 +1,4 @@
-"""What Arrow arrays are made of; and arrays with other nulls, or of another type."""
+"""The buffers of Arrow arrays; and arrays with other nulls, or of another type."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def bounds_of(array: pa.Array) -> npt.NDArray[np.int64]:
 def data_of(array: pa.Array) -> npt.NDArray[np.uint8]:
     """The data of bytes or text; at least one byte."""
     data = array.buffers()[2]
-    found = np.frombuffer(data if data is not None else b"", dtype=np.uint8)
-    return found if len(found) else np.zeros(1, dtype=np.uint8)
+    data_bytes = np.frombuffer(data if data is not None else b"", dtype=np.uint8)
+    return data_bytes if len(data_bytes) else np.zeros(1, dtype=np.uint8)
 
 
 def texts_of(values: pa.BinaryArray) -> tuple[pa.StringArray, npt.NDArray[np.bool_]]:
-    """Bytes as text, and which of them are not UTF-8: those are empty."""
+    """Bytes as text, and which values are not UTF-8: their text is empty."""
     try:
         return values.cast(pa.string()), np.zeros(len(values), dtype=np.bool_)
     except pa.ArrowInvalid:
@@ -42,8 +42,8 @@ def _is_utf8(value: pa.BinaryScalar) -> bool:
 
 def is_valid(array: pa.Array) -> npt.NDArray[np.bool_]:
     """Whether each value is not null."""
-    found: npt.NDArray[np.bool_] = array.is_valid().to_numpy(zero_copy_only=False)
-    return found
+    mask: npt.NDArray[np.bool_] = array.is_valid().to_numpy(zero_copy_only=False)
+    return mask
 
 
 def without_first(count: int, array: pa.BinaryArray) -> pa.BinaryArray:

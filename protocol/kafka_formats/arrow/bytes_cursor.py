@@ -2,8 +2,8 @@
 
 A cursor has a slot for each value that is read next: one for each payload, or for each item in one.
 Nothing is read outside of the buffer, and positions only grow, so a payload that is too short is
-found in the end, if not before. A broken payload is only marked: what decodes one payload says what
-is wrong with it.
+noticed in the end, if not before. A broken payload is only marked: the decoder of one payload says
+why it is broken.
 
 Source: Apache Avro 1.12, "Binary Encoding"; Protocol Buffers, "Encoding", whose varints are alike.
 """
@@ -32,7 +32,7 @@ class _Rest(NamedTuple):
     """The bytes of varints after their first one.
 
     Attributes:
-        slots: Those whose varint ends within eight bytes.
+        slots: The slots whose varint ends within eight bytes.
         words: The eight bytes.
         stops: The highest bit of the last byte of the varint.
     """
@@ -86,8 +86,8 @@ class Cursor:
         if not longer.size:
             return ((byte >> 1).view(np.int8) ^ -(byte & 1).view(np.int8)).astype(np.int64)
         raw = self._whole(byte, longer, max_bytes)
-        found: Longs = (raw >> np.uint64(1)).view(np.int64) ^ -(raw & np.uint64(1)).view(np.int64)
-        return found
+        values: Longs = (raw >> np.uint64(1)).view(np.int64) ^ -(raw & np.uint64(1)).view(np.int64)
+        return values
 
     def varints(self, max_bytes: int = MAX_LONG_BYTES) -> Words:
         """A varint of each slot, as its bits are."""
@@ -133,7 +133,7 @@ class Cursor:
             self.fail(mask_of(len(self), slots))
 
     def _rest_of_varints(self, slots: Longs) -> _Rest:
-        """What follows the first byte of varints, as far as it ends within eight bytes."""
+        """The bytes after the first byte of varints, of varints that end within eight bytes."""
         start = self.at[slots]
         last = len(self.data) - 8
         if last < 0:
@@ -159,9 +159,9 @@ class Cursor:
 
     def ints(self) -> Longs:
         """A varint of each slot that fits in 32 bits."""
-        found = self.longs(MAX_INT_BYTES)
-        self.fail((found < -(2**31)) | (found >= 2**31))
-        return found
+        values = self.longs(MAX_INT_BYTES)
+        self.fail((values < -(2**31)) | (values >= 2**31))
+        return values
 
     def numbers(self, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """A number of fixed size of each slot."""
@@ -173,8 +173,8 @@ class Cursor:
             return np.zeros(len(self), dtype=kind)
         at_each_byte = np.ndarray(last + 1, dtype=kind, buffer=self.data, strides=(1,))
         # `take` would first make an array of all of them.
-        found: npt.NDArray[Any] = at_each_byte[np.minimum(start, last)]
-        return found
+        values: npt.NDArray[Any] = at_each_byte[np.minimum(start, last)]
+        return values
 
     def lengths(self) -> Longs:
         """The length of the bytes of each slot, which its payload has; 0 where it is broken."""
@@ -203,10 +203,10 @@ class Cursor:
 
 def _joined_groups(words: Words, stops: Words) -> Words:
     """The numbers in groups of seven bits, up to the byte with the stop."""
-    found: Words = words & ((stops << np.uint64(1)) - np.uint64(1)) & ~_CONTINUES
+    joined: Words = words & ((stops << np.uint64(1)) - np.uint64(1)) & ~_CONTINUES
     for lower, upper, shift in _GROUPS:
-        found = (found & lower) | ((found & upper) >> shift)
-    return found
+        joined = (joined & lower) | ((joined & upper) >> shift)
+    return joined
 
 
 # Two groups become one of twice the bits, three times.

@@ -127,14 +127,14 @@ def _read_choice(plan: Choice, cursor: Cursor) -> pa.Array:
             return read(branch, cursor)
         if isinstance(branch, Bytes):
             return read_some_bytes(branch, cursor, slots)
-    found = _Pieces(plan.type)
+    pieces = _Pieces(plan.type)
     has_value = np.zeros(len(cursor), dtype=np.bool_)
     for branch, slots in chosen:
         selected = cursor.select(slots)
-        found.add(read(branch, selected), slots)
+        pieces.add(read(branch, selected), slots)
         cursor.update(slots, selected)
         has_value[slots] = True
-    return in_rows(has_value, found.joined())
+    return in_rows(has_value, pieces.joined())
 
 
 def _skip_choice(plan: Choice, cursor: Cursor) -> None:
@@ -146,7 +146,7 @@ def _skip_choice(plan: Choice, cursor: Cursor) -> None:
 
 
 def _choices(plan: Choice, cursor: Cursor) -> Iterator[tuple[Plan | None, Longs]]:
-    """Each branch with its slots; None with those whose payloads are broken."""
+    """Each branch with its slots; None with the slots of broken payloads."""
     number = cursor.longs()
     wrong = (number < 0) | (number >= len(plan.branches))
     number[wrong] = 0
@@ -175,16 +175,16 @@ def _skip_member(plan: Member, cursor: Cursor) -> None:
 
 
 def _read_items(plan: Items, cursor: Cursor) -> pa.Array:
-    found = _Pieces(plan.item.type)
+    pieces = _Pieces(plan.item.type)
     for slots, selected, count in _rounds(plan, cursor):
         if count is None:
-            found.add(read(plan.item, selected), slots)
+            pieces.add(read(plan.item, selected), slots)
         else:
             values = _one_by_one(plan, selected, count)
-            found.add(pa.array(values, plan.item.type), np.repeat(slots, len(values)))
+            pieces.add(pa.array(values, plan.item.type), np.repeat(slots, len(values)))
     offsets = np.zeros(len(cursor) + 1, dtype=np.int32)
-    np.cumsum(np.bincount(found.slots(), minlength=len(cursor)), out=offsets[1:])
-    return _joined(plan.type, array_of(offsets, pa.int32()), found.joined())
+    np.cumsum(np.bincount(pieces.slots(), minlength=len(cursor)), out=offsets[1:])
+    return _joined(plan.type, array_of(offsets, pa.int32()), pieces.joined())
 
 
 def _joined(to: pa.DataType, offsets: pa.Array, items: pa.Array) -> pa.Array:
@@ -202,7 +202,7 @@ def _skip_items(plan: Items, cursor: Cursor) -> None:
 
 
 def _one_by_one(plan: Items, selected: Cursor, count: int) -> list[Any]:
-    """The next items of the only slot; none if one of them is broken."""
+    """The next items of the only slot; empty if one of them is broken."""
     cursor = PayloadCursor(selected.data.data[: selected.end[0]], int(selected.at[0]))
     try:
         values = [cursor.read(plan.item) for _ in range(count)]
@@ -279,7 +279,7 @@ class _Pieces:
         self._pieces: list[_Piece] = []
 
     def add(self, values: pa.Array, slots: Longs) -> None:
-        """Add a value of each of these slots, behind those that a slot has."""
+        """Add a value of each of these slots, behind the values that a slot has."""
         self._pieces.append(_Piece(values, slots))
 
     def slots(self) -> Longs:

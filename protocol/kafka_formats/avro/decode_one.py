@@ -1,4 +1,4 @@
-"""Decodes one payload, value by value: it names what is wrong with it, and reads long lists.
+"""Decodes one payload, value by value: it names the fault in it, and reads long lists.
 
 `decode` reads many payloads at once with the same plans, and gives the same values.
 """
@@ -55,7 +55,7 @@ class PayloadCursor:
         """The next value.
 
         Raises:
-            PayloadError: There is none.
+            PayloadError: It is damaged or incomplete.
         """
         return _READ[type(plan)](self, plan)
 
@@ -83,11 +83,11 @@ class PayloadCursor:
 
     def bytes_(self, plan: Bytes) -> bytes | str:
         """Bytes, or a string."""
-        found = self._sized(plan.size)
+        raw = self._sized(plan.size)
         if not pa.types.is_string(plan.type):
-            return found
+            return raw
         try:
-            return found.decode()
+            return raw.decode()
         except UnicodeDecodeError as error:
             raise PayloadError("", f"a string is not UTF-8: {error.reason}") from None
 
@@ -96,43 +96,43 @@ class PayloadCursor:
         number = self._int()
         if not 0 <= number < len(plan.symbols):
             raise PayloadError("", f"an enum of {len(plan.symbols)} symbols has number {number}")
-        found = plan.symbols[number]
-        if found is None:
+        symbol = plan.symbols[number]
+        if symbol is None:
             raise PayloadError("", f"symbol {number} of an enum is unknown to the reader")
-        return found
+        return symbol
 
     def decimal(self, plan: Decimal) -> decimal.Decimal:
         """A decimal."""
-        found = self._sized(plan.size)
-        number = int.from_bytes(found, "big", signed=True)
-        if not found or abs(number) >= 10**plan.type.precision:
+        raw = self._sized(plan.size)
+        number = int.from_bytes(raw, "big", signed=True)
+        if not raw or abs(number) >= 10**plan.type.precision:
             raise PayloadError(
-                "", f"a decimal of {len(found)} bytes does not fit {plan.type.precision} digits"
+                "", f"a decimal of {len(raw)} bytes does not fit {plan.type.precision} digits"
             )
         return decimal.Decimal(number).scaleb(-plan.type.scale, _EXACT)
 
     def struct(self, plan: Struct) -> dict[str, Any]:
         """A record."""
-        found = {plan.type[place].name: value for place, value in plan.constants.items()}
+        values = {plan.type[place].name: value for place, value in plan.constants.items()}
         try:
             for step in plan.steps:
                 value = self.read(step.plan)
                 if step.place is not None:
-                    found[plan.type[step.place].name] = value
+                    values[plan.type[step.place].name] = value
         except PayloadError as error:
             raise error.within(step.name) from error.__cause__
-        return found
+        return values
 
     def items(self, plan: Items) -> list[Any]:
         """An array, or the entries of a map."""
         is_map = pa.types.is_map(plan.type)
-        found: list[Any] = []
-        while count := self._next_block(plan, len(found)):
+        items: list[Any] = []
+        while count := self._next_block(plan, len(items)):
             try:
-                found += [self.read(plan.item) for _ in range(count)]
+                items += [self.read(plan.item) for _ in range(count)]
             except PayloadError as error:
                 raise error.within(VALUES if is_map else ITEMS) from error.__cause__
-        return [(entry["key"], entry["value"]) for entry in found] if is_map else found
+        return [(entry["key"], entry["value"]) for entry in items] if is_map else items
 
     def choice(self, plan: Choice) -> Any:
         """A union."""
@@ -172,9 +172,9 @@ class PayloadCursor:
         left = len(self._payload) - self.at
         if size > left:
             raise PayloadError("", f"{size} bytes are needed, and {left} are left")
-        found = self._payload[self.at : self.at + size]
+        taken = self._payload[self.at : self.at + size]
         self.at += size
-        return found
+        return taken
 
     def _int(self) -> int:
         value = self._long(MAX_INT_BYTES)
@@ -188,7 +188,7 @@ class PayloadCursor:
             byte = self._take(1)[0]
             raw |= (byte & 0x7F) << shift
             if byte < 0x80:
-                # As numpy and Java: what is above 64 bits is lost.
+                # As numpy and Java: bits above 64 are lost.
                 raw &= 2**64 - 1
                 return raw >> 1 ^ -(raw & 1)
         raise PayloadError("", f"a number has more than {max_bytes} bytes")

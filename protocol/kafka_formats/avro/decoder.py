@@ -29,7 +29,7 @@ class AvroDecoder:
         return decode(payloads, self.plan, skipped_bytes)
 
     def explain(self, payload: bytes) -> PayloadError:
-        """What is wrong with a broken payload."""
+        """The fault in a broken payload."""
         try:
             read_payload(self.plan, payload)
         except PayloadError as error:
@@ -39,7 +39,7 @@ class AvroDecoder:
 
 @lru_cache(maxsize=1_000)
 def decoder_for(writer: SchemaText, reader: SchemaText, wanted: pa.DataType) -> AvroDecoder:
-    """The decoder of what was written with one schema, as the wanted part of another.
+    """The decoder of payloads that were written with one schema, as the wanted part of another.
 
     It reads no further than the last field that is wanted, so it finds no damage after that.
 

@@ -64,13 +64,13 @@ def _field(field: pa.Field, namespace: str) -> Any:
             f"the field {field.name!r} has no name that Avro allows: letters, digits and "
             "underscores, not a digit first"
         )
-    found = {"name": field.name, "type": _part(field, field.name, namespace)}
-    return found | {"default": None} if field.nullable else found
+    definition = {"name": field.name, "type": _part(field, field.name, namespace)}
+    return definition | {"default": None} if field.nullable else definition
 
 
 def _part(field: pa.Field, name: str, namespace: str) -> Any:
-    found = _schema(field.type, name, namespace)
-    return ["null", found] if field.nullable and found != "null" else found
+    schema = _schema(field.type, name, namespace)
+    return ["null", schema] if field.nullable and schema != "null" else schema
 
 
 def _list(data_type: pa.ListType, name: str, namespace: str) -> Any:

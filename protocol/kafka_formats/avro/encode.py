@@ -1,6 +1,6 @@
 """Arrow columns -> payloads of Avro, all rows at once.
 
-Each value of a schema becomes an element of a binary array, and a record joins those of its fields.
+Each value of a schema becomes an element of a binary array. A record joins its fields' elements.
 Lists and nullable values need no copy: their elements are other slices of the same bytes.
 
 Source: Apache Avro 1.12, "Binary Encoding"; Spark's `to_avro` for types.
@@ -124,17 +124,17 @@ def _of_size(numbers: npt.NDArray[Any]) -> pa.BinaryArray:
 def _bytes(schema: Primitive, values: pa.Array, path: str) -> pa.BinaryArray:
     if pa.types.is_decimal(values.type):
         values = _decimals(schema, values, path)
-    found = values.cast(pa.binary())
-    return _joined([varint_array(lengths(found)), found], len(found))
+    binary = values.cast(pa.binary())
+    return _joined([varint_array(lengths(binary)), binary], len(binary))
 
 
 def _fixed(schema: Fixed, values: pa.Array, path: str) -> pa.BinaryArray:
     is_decimal = _is_decimal(schema, values.type)
     _refuse_unless(is_decimal or pa.types.is_binary(values.type), schema, values, path)
-    found = _decimals(schema, values, path) if is_decimal else values
-    if (lengths(found) != schema.size).any():
+    binary = _decimals(schema, values, path) if is_decimal else values
+    if (lengths(binary) != schema.size).any():
         raise PayloadError(path, f"a value of {schema.name} does not have {schema.size} bytes")
-    return found
+    return binary
 
 
 def _enum(schema: Enum, values: pa.Array, path: str) -> pa.BinaryArray:
@@ -149,12 +149,14 @@ def _decimals(schema: Primitive | Fixed, values: pa.Array, path: str) -> pa.Bina
     """Big-endian numbers, of the size of a fixed type or as short as they can be."""
     to = arrow_type(schema)
     try:
-        found = values.cast(to)
+        decimals = values.cast(to)
     except pa.ArrowInvalid as error:
         raise PayloadError(path, f"a decimal does not fit {to.precision} digits") from error
-    data = np.frombuffer(found.buffers()[1], dtype=np.uint8)
-    digits = data.reshape(-1, _DECIMAL_BYTES)[found.offset : found.offset + len(found), ::-1]
-    size = np.full(len(found), schema.size if isinstance(schema, Fixed) else 0)
+    data = np.frombuffer(decimals.buffers()[1], dtype=np.uint8)
+    digits = data.reshape(-1, _DECIMAL_BYTES)[
+        decimals.offset : decimals.offset + len(decimals), ::-1
+    ]
+    size = np.full(len(decimals), schema.size if isinstance(schema, Fixed) else 0)
     if isinstance(schema, Primitive):
         size = _shortest(digits)
     elif schema.size > _DECIMAL_BYTES:
@@ -171,8 +173,8 @@ def _shortest(digits: npt.NDArray[np.uint8]) -> Longs:
     first = np.where(differs.any(axis=1), differs.argmax(axis=1), _DECIMAL_BYTES - 1)
     # The first byte that differs may have the bit of the other sign.
     flips = (digits[np.arange(len(digits)), first] ^ filling[:, 0]) >= 0x80
-    found: Longs = _DECIMAL_BYTES - first + flips
-    return found
+    sizes: Longs = _DECIMAL_BYTES - first + flips
+    return sizes
 
 
 def _is_decimal(schema: Primitive | Fixed, to: pa.DataType) -> bool:
@@ -250,7 +252,7 @@ def _map(schema: Map, values: pa.Array, path: str) -> pa.BinaryArray:
 
 
 def _within(bounds: Longs, items: pa.Array) -> pa.Array:
-    """The items of lists with these bounds: those of a slice are a part."""
+    """The items of lists with these bounds: a slice of lists has a part of the items."""
     return items.slice(bounds[0], bounds[-1] - bounds[0])
 
 

@@ -26,7 +26,7 @@ class AvroFormat(PayloadFormat):
         return arrow_type(parsed(schema))
 
     def check_part(self, schema: SchemaText, wanted: pa.DataType) -> None:
-        """Raise SchemaError unless the schema has what is wanted."""
+        """Raise SchemaError unless the schema has the wanted fields."""
         project(parsed(schema), wanted)
 
     def decoders(

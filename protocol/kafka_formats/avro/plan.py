@@ -1,6 +1,6 @@
 """How to read the payloads of one schema as the type of another: a tree, made once for both.
 
-`decode` and `decode_one` read with it. Types are those of Spark's `from_avro`.
+`decode` and `decode_one` read with it. Types are as in Spark's `from_avro`.
 
 Source: Apache Avro 1.12, "Schema Resolution"; Spark's `SchemaConverters`.
 """
@@ -124,7 +124,7 @@ Plan: TypeAlias = (
     "Null | Number | Boolean | Bytes | Symbol | Decimal | Struct | Items | Choice | Member"
 )
 
-# What is written -> what it may be read as.
+# Written type -> the types that it may be read as.
 _PROMOTIONS: Final[Mapping[str, frozenset[str]]] = {
     "int": frozenset({"int", "long", "float", "double"}),
     "long": frozenset({"long", "float", "double"}),
@@ -160,22 +160,22 @@ def min_bytes(plan: Plan) -> int:
 
 
 def resolve(writer: Schema, reader: Schema) -> Plan:
-    """How to read what was written with one schema as the type of the other.
+    """How to read a payload that was written with one schema as the type of the other.
 
     Raises:
         SchemaError: The two do not fit each other. Names the field.
     """
-    found = _resolve(writer, reader, "")
-    if found is None:
+    plan = _resolve(writer, reader, "")
+    if plan is None:
         raise _mismatch(writer, reader, "")
-    return found
+    return plan
 
 
 def _required(writer: Schema, reader: Schema, path: str) -> Plan:
-    found = _resolve(writer, reader, path)
-    if found is None:
+    plan = _resolve(writer, reader, path)
+    if plan is None:
         raise _mismatch(writer, reader, path)
-    return found
+    return plan
 
 
 def _mismatch(writer: Schema, reader: Schema, path: str) -> SchemaError:
@@ -265,25 +265,25 @@ def _record(writer: Record, reader: Record, path: str) -> Plan | None:
 
 
 def _unread(schema: Schema) -> Schema:
-    """A schema of the same bytes, without rules for what they mean."""
-    found: Schema
+    """A schema of the same bytes, without rules for their meaning."""
+    unread: Schema
     match schema:
         case Primitive(name):
-            found = _SAME_BYTES.get(name, Primitive(name))
+            unread = _SAME_BYTES.get(name, Primitive(name))
         case Fixed():
-            found = Fixed(schema.name, schema.size)
+            unread = Fixed(schema.name, schema.size)
         case Enum():
-            found = Primitive("long")
+            unread = Primitive("long")
         case Array(items):
-            found = Array(_unread(items))
+            unread = Array(_unread(items))
         case Map(values):
             entry = [Field("key", Primitive("bytes")), Field("value", _unread(values))]
-            found = Array(Record("entry", entry))
+            unread = Array(Record("entry", entry))
         case Union(branches):
-            found = Union([*map(_unread, branches)])
+            unread = Union([*map(_unread, branches)])
         case Record(name, fields):
-            found = Record(name, [Field(each.name, _unread(each.schema)) for each in fields])
-    return found
+            unread = Record(name, [Field(each.name, _unread(each.schema)) for each in fields])
+    return unread
 
 
 _SAME_BYTES: Final[Mapping[str, Schema]] = {
@@ -331,9 +331,9 @@ def _into_branch(writer: Schema, reader: Union, path: str) -> Plan | None:
         enumerate(reader.branches), key=lambda each: kind_of(each[1]) != kind_of(writer)
     )
     for number, branch in ordered:
-        found = _branch(writer, branch, path)
-        if found is not None:
-            return _as_union(found, reader, number, to)
+        plan = _branch(writer, branch, path)
+        if plan is not None:
+            return _as_union(plan, reader, number, to)
     return None
 
 

@@ -29,11 +29,11 @@ def skip_null(_plan: Null, _cursor: Cursor) -> None:
 
 def read_number(plan: Number, cursor: Cursor) -> pa.Array:
     """Numbers, dates or timestamps."""
-    found = _READ_NUMBERS[plan.written](cursor)
+    numbers = _READ_NUMBERS[plan.written](cursor)
     if plan.scale != 1:
-        cursor.fail((found > MAX_MILLIS) | (found < -MAX_MILLIS))
-        found = np.where(cursor.is_broken, 0, found) * plan.scale
-    return array_of(found, plan.type)
+        cursor.fail((numbers > MAX_MILLIS) | (numbers < -MAX_MILLIS))
+        numbers = np.where(cursor.is_broken, 0, numbers) * plan.scale
+    return array_of(numbers, plan.type)
 
 
 def skip_number(plan: Number, cursor: Cursor) -> None:
@@ -75,7 +75,7 @@ def read_bytes(plan: Bytes, cursor: Cursor) -> pa.Array:
 def read_some_bytes(plan: Bytes, cursor: Cursor, slots: Longs) -> pa.Array:
     """Bytes, or strings, of some slots; null for the others."""
     selected = cursor.select(slots)
-    # Slices ascend and are in the buffer, those of null too; a broken payload may be read beyond.
+    # Slices ascend and are in the buffer, also for null; a broken payload may be read beyond.
     start, length = np.minimum(cursor.at, cursor.end), np.full(len(cursor), -1)
     start[slots], length[slots] = _slices(selected, plan.size)
     cursor.update(slots, selected)
@@ -83,10 +83,10 @@ def read_some_bytes(plan: Bytes, cursor: Cursor, slots: Longs) -> pa.Array:
 
 
 def _taken(plan: Bytes, cursor: Cursor, start: Longs, length: Longs) -> pa.Array:
-    found = take_slices(cursor.data.data, start, length, pa.binary())
+    taken = take_slices(cursor.data.data, start, length, pa.binary())
     if not pa.types.is_string(plan.type):
-        return found
-    texts, is_broken = texts_of(found)
+        return taken
+    texts, is_broken = texts_of(taken)
     cursor.fail(is_broken)
     return texts
 

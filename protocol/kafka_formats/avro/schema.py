@@ -29,7 +29,7 @@ _NO_DEFAULT: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class Logical:
-    """A logical type; `precision` and `scale` are those of decimals."""
+    """A logical type; `precision` and `scale` are for decimals."""
 
     name: str
     precision: int = 0
@@ -117,7 +117,7 @@ def parsed(schema: SchemaText) -> Schema:
     """The tree of a schema.
 
     Raises:
-        SchemaError: The text is no valid schema.
+        SchemaError: The text is not a valid schema.
     """
     return parse_schema(schema.text, [text for _, text in schema.dependencies])
 
@@ -127,10 +127,10 @@ def parse_schema(text: str, references: Sequence[str] = ()) -> Schema:
 
     Args:
         text: The schema.
-        references: Schemas of names that it uses; each may use those before it.
+        references: Schemas of names that it uses; each may use the schemas before it.
 
     Raises:
-        SchemaError: The text is no valid schema, or a type contains itself.
+        SchemaError: The text is not a valid schema, or a type contains itself.
     """
     parser = _Parser({})
     for reference in references:
@@ -146,7 +146,7 @@ def _json(text: str) -> Any:
 
 
 class _Parser:
-    """Reads the types of a schema; `named` has those that were read before, by full name."""
+    """Reads the types of a schema; `named` has types that were read before, by full name."""
 
     def __init__(self, named: dict[str, Named]) -> None:
         self._named = named
@@ -195,10 +195,10 @@ class _Parser:
                 f"the record {full!r} contains itself, which has no type in Spark: read the "
                 "payload as raw bytes"
             )
-        found = self._named.get(full) or self._named.get(name)
-        if found is None:
+        schema = self._named.get(full) or self._named.get(name)
+        if schema is None:
             raise SchemaError(f"the Avro type {full!r} is not defined")
-        return found
+        return schema
 
     def _union(self, values: Sequence[Any], namespace: str) -> Union:
         branches = [self.schema(value, namespace) for value in values]
@@ -223,17 +223,17 @@ class _Parser:
             _full_name(alias, own_namespace) for alias in _strings(value, "aliases")
         )
         if kind == "fixed":
-            found: Named = _fixed(full, value, aliases)
+            definition: Named = _fixed(full, value, aliases)
         elif kind == "enum":
-            found = _enum(full, value, aliases)
+            definition = _enum(full, value, aliases)
         else:
             self._open.append(full)
-            found = Record(full, [*self._fields(full, value, own_namespace)], aliases)
+            definition = Record(full, [*self._fields(full, value, own_namespace)], aliases)
             self._open.pop()
         # The same definition may be repeated (AVRO-3940).
-        if self._named.setdefault(full, found) != found:
+        if self._named.setdefault(full, definition) != definition:
             raise SchemaError(f"the Avro type {full!r} is defined twice")
-        return found
+        return definition
 
     def _fields(self, record: str, value: Mapping[str, Any], namespace: str) -> Iterator[Field]:
         names: set[str] = set()
@@ -254,7 +254,7 @@ class _Parser:
 
 
 def kind_of(schema: Schema) -> str:
-    """What tells the branches of a union apart: the type, or the full name of a named one."""
+    """The key that tells the branches of a union apart: the type, or the name of a named one."""
     match schema:
         case Primitive(name):
             return name
@@ -287,7 +287,7 @@ def _enum(name: str, value: Mapping[str, Any], aliases: frozenset[str]) -> Enum:
     return Enum(name, symbols, aliases, default)
 
 
-# What a logical type may annotate. Others are ignored, as the specification says.
+# The types that a logical type may annotate. Others are ignored, as the specification says.
 _LOGICAL: Final[Mapping[str, frozenset[str]]] = {
     "decimal": frozenset({"bytes", "fixed"}),
     "uuid": frozenset({"string", "fixed"}),
@@ -343,10 +343,10 @@ def _required(value: Mapping[str, Any], key: str) -> Any:
 
 
 def _list(value: Mapping[str, Any], key: str) -> list[Any]:
-    found = value.get(key, [])
-    if not isinstance(found, list):
+    items = value.get(key, [])
+    if not isinstance(items, list):
         raise SchemaError(f"{key!r} of {_shown(value)} is not a list")
-    return found
+    return items
 
 
 def _strings(value: Mapping[str, Any], key: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The Arrow types of Avro's, as those of Spark's `from_avro`.
+"""The Arrow types of Avro's, as in Spark's `from_avro`.
 
 Source: Spark's `SchemaConverters.toSqlType`.
 """
@@ -33,7 +33,7 @@ _PRIMITIVES: Final[Mapping[str, pa.DataType]] = {
     "bytes": pa.binary(),
     "string": pa.string(),
 }
-# Spark shows other logical types as what they annotate.
+# Spark shows other logical types as the type that they annotate.
 _LOGICAL: Final[Mapping[str, pa.DataType]] = {
     "date": pa.date32(),
     "timestamp-millis": pa.timestamp("us", tz="UTC"),

@@ -83,25 +83,25 @@ def _fits(value: int, name: str) -> bool:
 
 def _of_bytes(schema: Primitive | Fixed, value: Any, _path: str) -> Any:
     _check(isinstance(value, str) and all(ord(each) < 0x100 for each in value))
-    found = value.encode("latin-1")
-    _check(isinstance(schema, Primitive) or len(found) == schema.size)
+    data = value.encode("latin-1")
+    _check(isinstance(schema, Primitive) or len(data) == schema.size)
     if schema.logical is None or schema.logical.name != "decimal":
-        return found
-    return decimal.Decimal(int.from_bytes(found, "big", signed=True)).scaleb(-schema.logical.scale)
+        return data
+    return decimal.Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-schema.logical.scale)
 
 
 def _of_record(schema: Record, value: Any, path: str) -> dict[str, Any]:
     _check(isinstance(value, dict))
-    found = {}
+    record = {}
     for field in schema.fields:
         inner = path_of(path, field.name)
         if field.name in value:
-            found[field.name] = default_of(field.schema, value[field.name], inner)
+            record[field.name] = default_of(field.schema, value[field.name], inner)
         elif field.has_default:
-            found[field.name] = default_of(field.schema, field.default, inner)
+            record[field.name] = default_of(field.schema, field.default, inner)
         else:
             raise SchemaError(f"the default of {named(path)} lacks {field.name!r}")
-    return found
+    return record
 
 
 def _of_union(schema: Union, value: Any, path: str) -> Any:
@@ -109,10 +109,10 @@ def _of_union(schema: Union, value: Any, path: str) -> Any:
     members = members_of(schema)
     for branch in schema.branches:
         try:
-            found = default_of(branch, value, path)
+            default = default_of(branch, value, path)
         except SchemaError:
             continue
-        return {f"member{members.index(branch)}": found} if branch in members else found
+        return {f"member{members.index(branch)}": default} if branch in members else default
     raise _MismatchError
 
 

@@ -1,4 +1,4 @@
-"""A column of any type <-> one of texts, for what hands on texts without loss, but not all types.
+"""A column of any type <-> one of texts, for callers that can pass on texts, but not all types.
 
 Each text is an object with one field, `FIELD`; a null value is one without it.
 """
@@ -28,7 +28,7 @@ def check_type(data_type: pa.DataType) -> None:
 
 
 def to_texts(values: pa.Array) -> pa.StringArray:
-    """The text of each value; none is null.
+    """The text of each value; no text is null.
 
     Raises:
         SchemaError: JSON has no such type.
@@ -44,7 +44,7 @@ def from_texts(texts: pa.StringArray, data_type: pa.DataType) -> pa.Array:
     """
     payloads = texts.cast(pa.binary())
     decoder = decoder_for(pa.struct([(FIELD, data_type)]))
-    found = decoder.decode(payloads, 0)
-    if found.is_broken.any():
-        raise decoder.explain(payloads[int(np.argmax(found.is_broken))].as_py())
-    return with_type(found.values.field(0), data_type)
+    decoded = decoder.decode(payloads, 0)
+    if decoded.is_broken.any():
+        raise decoder.explain(payloads[int(np.argmax(decoded.is_broken))].as_py())
+    return with_type(decoded.values.field(0), data_type)

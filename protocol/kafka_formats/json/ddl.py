@@ -47,7 +47,7 @@ def parse_ddl(text: str) -> pa.DataType:
     """The type of a DDL: one type, or the fields of a struct. All parts can be null.
 
     Raises:
-        SchemaError: It is no DDL, or has a type that JSON is not read as.
+        SchemaError: It is not DDL, or has a type that JSON is not read as.
     """
     try:
         return _Parser(text).whole_type()
@@ -97,7 +97,7 @@ def _ddl_of_field(field: pa.Field, path: str) -> str:
 
 
 class _DdlError(SchemaError):
-    """A text that is no DDL.
+    """A text that is not DDL.
 
     Attributes:
         place: The index of the token that does not fit.
@@ -119,9 +119,9 @@ class _Parser:
         self._depth = 0
 
     def whole_type(self) -> pa.DataType:
-        found = self._type()
+        data_type = self._type()
         self._end()
-        return found
+        return data_type
 
     def whole_struct(self) -> pa.DataType:
         fields = [self._field()]
@@ -136,15 +136,15 @@ class _Parser:
             raise self._error(f"it is deeper than {_MAX_DEPTH} types")
         name = self._take().lower()
         if name in _SIMPLE:
-            found = _SIMPLE[name]
+            data_type = _SIMPLE[name]
         elif name in _NESTED:
-            found = _NESTED[name](self)
+            data_type = _NESTED[name](self)
         else:
             self._next -= 1
             known = ", ".join([*_SIMPLE, *_NESTED])
             raise self._error(f"{name!r} is not a type; types are {known}")
         self._depth -= 1
-        return found
+        return data_type
 
     def array(self) -> pa.DataType:
         self._expect("<")
@@ -189,13 +189,13 @@ class _Parser:
         elif not re.fullmatch(r"\w+", name):
             raise self._error(f"{name!r} is not a name of a field; quote other names as `a b`")
         self._is(":")
-        found = self._type()
+        data_type = self._type()
         # NOT NULL has no effect in `from_json`, either.
         if self._is("not"):
             self._expect("null")
         if self._is("comment"):
             self._take()
-        return pa.field(name, found)
+        return pa.field(name, data_type)
 
     def _struct_of(self, fields: list[pa.Field]) -> pa.DataType:
         names = [field.name for field in fields]
@@ -212,14 +212,14 @@ class _Parser:
 
     def _is(self, token: str) -> bool:
         """Whether the next token is this one, which is then taken."""
-        found = self._next < len(self._tokens) and self._tokens[self._next].lower() == token
-        self._next += found
-        return found
+        is_next = self._next < len(self._tokens) and self._tokens[self._next].lower() == token
+        self._next += is_next
+        return is_next
 
     def _expect(self, token: str) -> None:
         if not self._is(token):
-            found = self._tokens[self._next] if self._next < len(self._tokens) else "its end"
-            raise self._error(f"expected {token!r}, not {found!r}")
+            next_token = self._tokens[self._next] if self._next < len(self._tokens) else "its end"
+            raise self._error(f"expected {token!r}, not {next_token!r}")
 
     def _number(self) -> int:
         token = self._take()
@@ -248,12 +248,12 @@ _NESTED: Final[Mapping[str, Callable[[_Parser], pa.DataType]]] = {
 
 
 def _tokens(text: str) -> list[str]:
-    found: list[str] = []
+    tokens: list[str] = []
     at, end = 0, len(text.rstrip())
     while at < end:
         match = _TOKEN.match(text, at)
         if match is None:
             raise _DdlError(f"the DDL has {text[at : at + 10].strip()!r}, which is not DDL", 0)
-        found.append(match[0].lstrip())
+        tokens.append(match[0].lstrip())
         at = match.end()
-    return found
+    return tokens

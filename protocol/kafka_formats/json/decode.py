@@ -1,8 +1,8 @@
-"""Many payloads at once, by Arrow's reader of JSON; those that it refuses one by one.
+"""Many payloads at once, by Arrow's reader of JSON; payloads that it refuses one by one.
 
 Arrow reads lines. Each payload becomes a field of a line, beside the number of the line under a
 name that no payload knows: so a payload with several documents cannot move the values of others.
-What Arrow and Spark read in two ways (newlines, infinity) never gets there.
+Payloads that Arrow and Spark read in two ways (newlines, infinity) never get there.
 Where Arrow refuses a block, its halves are tried.
 """
 
@@ -24,7 +24,7 @@ from kafka_formats.payload.format import Decoded
 
 _ROW: Final = secrets.token_hex(8)
 _VALUE: Final = "v"
-# Below this many payloads Arrow's own costs are higher than those of one by one.
+# Below this many payloads Arrow's own costs are higher than the costs of one by one.
 _LEAST: Final = 16
 # The text of a block is held twice, beside the payloads.
 _MOST_BYTES: Final = 4 * 1024 * 1024
@@ -73,25 +73,25 @@ class TypeDecoder:
         Raises:
             PayloadError: It does not have the type.
         """
-        found = parse(payload)
-        return None if found is None else self.convert(found)
+        document = parse(payload)
+        return None if document is None else self.convert(document)
 
     def _pieces(self, payloads: pa.BinaryArray) -> list[Decoded]:
-        found: list[Decoded] = []
+        pieces: list[Decoded] = []
         # Not by recursion, in order.
         rest = [payloads]
         while rest:
             block = rest.pop()
             count = len(block)
             if not self.by_arrow or count <= _LEAST:
-                found += self._one_by_one(block)
+                pieces += self._one_by_one(block)
                 continue
             values = self._at_once(block) if block.nbytes <= _MOST_BYTES else None
             if values is not None:
-                found.append(Decoded(values, np.zeros(count, dtype=np.bool_)))
+                pieces.append(Decoded(values, np.zeros(count, dtype=np.bool_)))
             else:
                 rest += [block.slice(count // 2), block.slice(0, count // 2)]
-        return found
+        return pieces
 
     def _at_once(self, payloads: pa.BinaryArray) -> pa.Array | None:
         """The values, if Arrow reads all of them."""
@@ -119,7 +119,7 @@ def _read(texts: pa.StringArray, data_type: pa.DataType) -> pa.Array:
     """The values of documents.
 
     Raises:
-        pa.ArrowInvalid: One is no JSON, has another type, or is more than one.
+        pa.ArrowInvalid: One is not JSON, has another type, or is more than one.
     """
     count = len(texts)
     rows = pa.array(np.arange(count, dtype=np.int32))

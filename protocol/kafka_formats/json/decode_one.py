@@ -1,6 +1,6 @@
 """One payload -> its value, with the rules of Spark's `from_json`. It says why one is broken.
 
-It is the reference of `decode`, and reads what that one does not.
+It is the reference of `decode`, and reads the payloads that `decode` does not.
 
 Source: Spark's `JacksonParser`.
 """
@@ -42,7 +42,7 @@ def parse(payload: bytes) -> Any:
     """The first document of a payload; None if there is nothing but blanks.
 
     Raises:
-        PayloadError: It is no JSON, or only `null`.
+        PayloadError: It is not JSON, or only `null`.
     """
     try:
         text = payload.decode("utf-8")
@@ -52,20 +52,20 @@ def parse(payload: bytes) -> Any:
     if start == len(text):
         return None
     try:
-        found, _ = _DECODER.raw_decode(text, start)
+        document, _ = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
         raise PayloadError("", f"it is not JSON: {error.msg} at character {error.pos}") from error
     except RecursionError as error:
         raise PayloadError("", "it is nested too deeply") from error
     except ValueError as error:
         raise PayloadError("", "it has a number with too many digits") from error
-    if found is None:
+    if document is None:
         raise PayloadError("", "it is null; a tombstone has no payload at all")
-    return found
+    return document
 
 
 def root_converter(data_type: pa.DataType) -> Convert:
-    """What converts whole documents to a type."""
+    """The function that converts whole documents to a type."""
     convert = converter(data_type)
     if pa.types.is_list(data_type) and pa.types.is_struct(data_type.value_type):
         # One object is an array of one.
@@ -74,7 +74,7 @@ def root_converter(data_type: pa.DataType) -> Convert:
 
 
 def converter(data_type: pa.DataType) -> Convert:
-    """What converts parts of documents to a type. It raises PayloadError if one does not fit."""
+    """The function that converts parts of documents to a type, or raises PayloadError."""
     for matches, make in _CONVERTERS.items():
         if matches(data_type):
             return make(data_type)
@@ -87,15 +87,15 @@ def _struct(data_type: pa.StructType) -> Convert:
     def convert(value: Any) -> Any:
         if not isinstance(value, dict):
             raise _misfit(value, "an object")
-        found = {}
+        values = {}
         try:
             for name, inner in fields.items():
                 part = value.get(name)
                 if part is not None:
-                    found[name] = inner(part)
+                    values[name] = inner(part)
         except PayloadError as error:
             raise error.within(name) from error.__cause__
-        return found
+        return values
 
     return convert
 
@@ -186,12 +186,12 @@ def _decimal(data_type: pa.Decimal128Type) -> Convert:
         if not _NUMBER.fullmatch(text):
             raise PayloadError("", "it is not a number")
         try:
-            found = Decimal(text).quantize(step, context=_CONTEXT)
+            number = Decimal(text).quantize(step, context=_CONTEXT)
         except InvalidOperation:
-            found = None
-        if found is None or len(found.as_tuple().digits) > data_type.precision:
+            number = None
+        if number is None or len(number.as_tuple().digits) > data_type.precision:
             raise PayloadError("", f"the number does not fit {data_type}")
-        return found
+        return number
 
     return convert
 
@@ -213,10 +213,10 @@ def _binary(_data_type: pa.DataType) -> Convert:
         except (binascii.Error, ValueError):
             if _BASE64_GROUP.sub("", value).strip(_BASE64_BLANKS):
                 raise PayloadError("", "it is not base64") from None
-            found = bytearray()
+            data = bytearray()
             for group in _BASE64_GROUP.finditer(value):
-                found += base64.b64decode(group[0])
-            return bytes(found)
+                data += base64.b64decode(group[0])
+            return bytes(data)
 
     return convert
 

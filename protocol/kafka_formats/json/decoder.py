@@ -33,7 +33,7 @@ class JsonDecoder:
         )
 
     def explain(self, payload: bytes) -> PayloadError:
-        """What is wrong with a broken payload, without its frame."""
+        """The fault in a broken payload, without its frame."""
         try:
             self.decoder.one(payload)
         except PayloadError as error:

@@ -37,10 +37,10 @@ def _schema(data_type: pa.DataType, path: str) -> dict[str, Any]:
 
 
 def _part(field: pa.Field, path: str) -> dict[str, Any]:
-    found = _schema(field.type, path)
-    if not field.nullable or found == {"type": "null"}:
-        return found
-    return {"oneOf": [{"type": "null"}, found]}
+    schema = _schema(field.type, path)
+    if not field.nullable or schema == {"type": "null"}:
+        return schema
+    return {"oneOf": [{"type": "null"}, schema]}
 
 
 def _struct(data_type: pa.StructType, path: str) -> dict[str, Any]:
@@ -49,8 +49,8 @@ def _struct(data_type: pa.StructType, path: str) -> dict[str, Any]:
         for number, field in enumerate(data_type)
     }
     required = [field.name for field in data_type if not field.nullable]
-    found = {"type": "object", "properties": fields}
-    return found | ({"required": required} if required else {})
+    schema = {"type": "object", "properties": fields}
+    return schema | ({"required": required} if required else {})
 
 
 def _list(data_type: pa.ListType, path: str) -> dict[str, Any]:

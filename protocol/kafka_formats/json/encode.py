@@ -59,7 +59,7 @@ def _struct(values: pa.StructArray) -> pa.BinaryArray:
         parts.append(_joined(name, encode(values.field(number))).fill_null(b""))
     if parts:
         fields = _joined(*parts) if len(parts) > 1 else parts[0]
-        # The first comma goes; without fields there is none.
+        # The first comma goes; without fields there is no comma.
         body = without_first(1, pc.if_else(pc.equal(fields, b""), b",", fields))
     else:
         body = pa.array([b""] * len(values), _BINARY)
@@ -120,8 +120,8 @@ def _bytes(values: pa.BinaryArray) -> pa.BinaryArray:
 
 
 def _each(values: pa.Array, text: Callable[[Any], str]) -> pa.BinaryArray:
-    found = [None if value is None else text(value).encode() for value in values.to_pylist()]
-    return pa.array(found, _BINARY)
+    encoded = [None if value is None else text(value).encode() for value in values.to_pylist()]
+    return pa.array(encoded, _BINARY)
 
 
 def _date(values: pa.Date32Array) -> pa.BinaryArray:

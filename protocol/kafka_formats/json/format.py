@@ -21,7 +21,7 @@ class JsonFormat(PayloadFormat):
     needs_written_schema: ClassVar[bool] = False
 
     def name_of(self, schema: SchemaText) -> str:
-        """The title of a JSON Schema; empty for none."""
+        """The title of a JSON Schema; empty without a title."""
         return schemas.name_of(schema)
 
     def type_of(self, schema: SchemaText) -> pa.DataType:
@@ -29,7 +29,7 @@ class JsonFormat(PayloadFormat):
         return schemas.type_of(schema)
 
     def check_part(self, schema: SchemaText, wanted: pa.DataType) -> None:
-        """Raise SchemaError unless the schema has what is wanted."""
+        """Raise SchemaError unless the schema has the wanted fields."""
         schemas.check_part(schema, wanted)
 
     def decoders(

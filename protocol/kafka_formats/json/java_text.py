@@ -18,7 +18,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class NumberText(str):
-    """A number as it is in a document, which is no whole number."""
+    """A number as it is in a document, which is not a whole number."""
 
     __slots__ = ()
 
@@ -46,8 +46,8 @@ def shortest_text(text: str, value: float) -> str:
 
 def string_text(value: str) -> str:
     """A string in JSON, in quotes."""
-    found = json.dumps(value, ensure_ascii=False)
-    return _ESCAPE.sub(lambda escape: escape[0].upper().replace("U", "u", 1), found)
+    quoted = json.dumps(value, ensure_ascii=False)
+    return _ESCAPE.sub(lambda escape: escape[0].upper().replace("U", "u", 1), quoted)
 
 
 def utf8(value: str) -> str:
@@ -68,8 +68,8 @@ def _copied_text(value: str) -> str:
     return _NOT_BASIC.sub(_escaped, string_text(value))
 
 
-def _escaped(found: re.Match[str]) -> str:
-    units = found[0].encode("utf-16-be", "surrogatepass")
+def _escaped(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex().upper()}" for at in range(0, len(units), 2))
 
 

@@ -60,18 +60,18 @@ def arrow_type(schema: SchemaText) -> pa.DataType:
 
 def title_of(schema: SchemaText) -> str:
     """The title of a JSON Schema: the name of its record for Confluent's clients."""
-    found = _parsed(schema.text, "the schema")
-    return str(found.get("title", "")) if isinstance(found, dict) else ""
+    document = _parsed(schema.text, "the schema")
+    return str(document.get("title", "")) if isinstance(document, dict) else ""
 
 
 def _parsed(text: str, what: str) -> Any:
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise SchemaError(f"{what} is not JSON: {error}") from error
-    if not isinstance(found, (dict, bool)):
+    if not isinstance(document, (dict, bool)):
         raise SchemaError(f"{what} is not a JSON Schema: it must be an object")
-    return found
+    return document
 
 
 def _id_of(document: Any) -> Any:
@@ -81,7 +81,7 @@ def _id_of(document: Any) -> Any:
 
 
 class _Mapper:
-    """Maps one schema and those that it refers to, each known by its name or `$id`."""
+    """Maps one schema and the schemas that it refers to, each known by its name or `$id`."""
 
     def __init__(self, documents: Mapping[str, Any]) -> None:
         self._documents = documents
@@ -168,12 +168,12 @@ class _Mapper:
         if not fields and isinstance(more, dict):
             value = self.type_of(more, base, path_of(path, VALUES), followed)
             return pa.map_(pa.string(), pa.field("value", value))
-        found = []
+        members = []
         for name, part in _ordered(fields):
             inner = path_of(path, name)
             own_base = part.pop(_BASE, base) if isinstance(part, dict) else base
-            found.append(pa.field(name, self.type_of(part, own_base, inner, followed)))
-        return pa.struct(found)
+            members.append(pa.field(name, self.type_of(part, own_base, inner, followed)))
+        return pa.struct(members)
 
     def _array(self, node: Node, base: str, path: str, followed: tuple[str, ...]) -> pa.DataType:
         items = node.get("items")
@@ -199,10 +199,10 @@ def _as_node(part: Any, path: str) -> Node:
 
 
 def _listed(node: Node, word: str, path: str) -> Sequence[Any]:
-    found = node.get(word, [])
-    if not isinstance(found, list):
+    items = node.get(word, [])
+    if not isinstance(items, list):
         raise _refusal(path, f"{word} must be a list")
-    return found
+    return items
 
 
 def _merged(node: Node, other: Node) -> Node:
@@ -211,15 +211,15 @@ def _merged(node: Node, other: Node) -> Node:
 
 
 def _pointed(document: Any, pointer: str, path: str) -> Any:
-    found = document
+    node = document
     for step in unquote(pointer).split("/")[1:] if pointer.startswith("/") else []:
         key = step.replace("~1", "/").replace("~0", "~")
-        if not isinstance(found, dict) or key not in found:
+        if not isinstance(node, dict) or key not in node:
             raise _refusal(path, f"there is nothing at '#{pointer}'")
-        found = found[key]
+        node = node[key]
     if pointer and not pointer.startswith("/"):
         return _anchored(document, pointer, path)
-    return found
+    return node
 
 
 def _anchored(document: Any, name: str, path: str) -> Any:
@@ -269,10 +269,10 @@ def _ordered(fields: Node) -> list[tuple[str, Any]]:
     index: Callable[[tuple[str, Any]], int] = lambda field: (  # noqa: E731
         field[1].get("connect.index", 0) if isinstance(field[1], dict) else 0
     )
-    found = [
+    copies = [
         (name, dict(part) if isinstance(part, dict) else part) for name, part in fields.items()
     ]
-    return sorted(found, key=index)
+    return sorted(copies, key=index)
 
 
 def _decimal_of(node: Node, path: str) -> pa.DataType | None:

@@ -30,7 +30,7 @@ def type_of(schema: SchemaText) -> pa.DataType:
 
 
 def name_of(schema: SchemaText) -> str:
-    """The title of a JSON Schema; empty for none."""
+    """The title of a JSON Schema; empty without a title."""
     return title_of(schema) if _is_json_schema(schema) else ""
 
 
@@ -53,7 +53,7 @@ def check_written(schema: SchemaText, data_type: pa.DataType) -> None:
 
 
 class _Rules(NamedTuple):
-    """What is checked of a field with a path, and of two types without fields in common."""
+    """The checks of a field with a path, and of two types without fields in common."""
 
     field: Callable[[pa.Field, str], None]
     leaf: Callable[[pa.DataType, pa.DataType, str], None]
@@ -97,7 +97,7 @@ def _holds_number(known: pa.DataType, written: pa.DataType) -> bool:
     return bool(pa.types.is_floating(known) or pa.types.is_decimal(known))
 
 
-# What is a string in JSON.
+# The types that are a string in JSON.
 _TEXTS: Final = (pa.types.is_date32, pa.types.is_timestamp, pa.types.is_binary)
 _WRITTEN: Final[
     tuple[tuple[Callable[..., bool], Callable[[pa.DataType, pa.DataType], bool]], ...]
@@ -111,7 +111,7 @@ _WRITTEN: Final[
     *((matches, lambda known, _: pa.types.is_string(known)) for matches in _TEXTS),
 )
 
-# JSON can lack any field; what is written may well have all of them.
+# JSON can lack any field; a written document may well have all of them.
 _READ: Final = _Rules(
     lambda wanted, path: refuse_not_null(path, nullable=wanted.nullable), check_type
 )

@@ -29,18 +29,18 @@ NO_ZONE: Final = (
 
 
 def to_date(text: str) -> date:
-    """The date of a text: `yyyy-[m]m-[d]d`, what comes after a `T` or a blank does not count.
+    """The date of a text: `yyyy-[m]m-[d]d`, text after a `T` or a blank does not count.
 
     Raises:
         ValueError: It has another form, or there is no such day in the years 1 to 9999.
     """
-    found = _DATE.fullmatch(text.strip())
-    if found is None and _DAYS.fullmatch(text):
+    match = _DATE.fullmatch(text.strip())
+    if match is None and _DAYS.fullmatch(text):
         # Days since 1970, as Spark 1.5 wrote dates; texts of more digits are years.
         return date(1970, 1, 1) + timedelta(days=int(text))
-    if found is None:
+    if match is None:
         raise ValueError("is not a date")
-    year, month, day = found.groups()
+    year, month, day = match.groups()
     return date(int(year), int(month or 1), int(day or 1))
 
 
@@ -54,8 +54,8 @@ def to_timestamp(text: str) -> int:
     zone = zone.strip()
     if not zone:
         raise ValueError(NO_ZONE)
-    found = moment.replace(tzinfo=timezone.utc) - _offset(zone, moment)
-    return (found.replace(tzinfo=None) - _EPOCH) // _MICROSECOND
+    in_utc = moment.replace(tzinfo=timezone.utc) - _offset(zone, moment)
+    return (in_utc.replace(tzinfo=None) - _EPOCH) // _MICROSECOND
 
 
 def to_timestamp_ntz(text: str) -> int:
@@ -71,10 +71,10 @@ def to_timestamp_ntz(text: str) -> int:
 
 
 def _moment(text: str) -> tuple[datetime, str]:
-    found = _MOMENT.fullmatch(text.strip())
-    if found is None:
+    match = _MOMENT.fullmatch(text.strip())
+    if match is None:
         raise ValueError("is not a timestamp")
-    year, month, day, hour, minute, second, fraction, zone = found.groups()
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
     micros = int((fraction or "")[:6].ljust(6, "0"))
     time = time_of_day(int(hour or 0), int(minute or 0), int(second or 0), micros)
     day_of_it = date(int(year), int(month or 1), int(day or 1))
@@ -82,13 +82,13 @@ def _moment(text: str) -> tuple[datetime, str]:
 
 
 def _offset(zone: str, moment: datetime) -> timedelta:
-    found = _OFFSET.fullmatch(zone)
-    if found:
-        hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
+    match = _OFFSET.fullmatch(zone)
+    if match:
+        hours, minutes, seconds = (int(part or 0) for part in match.groups()[1:])
         offset = timedelta(hours=hours, minutes=minutes, seconds=seconds)
         if offset > _MAX_OFFSET or minutes > 59 or seconds > 59:
             raise ValueError(f"has no time zone {zone!r}")
-        return -offset if found[1] == "-" else offset
+        return -offset if match[1] == "-" else offset
     if zone in {"Z", "UTC", "GMT"}:
         return timedelta(0)
     try:

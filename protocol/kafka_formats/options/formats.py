@@ -44,11 +44,11 @@ class PayloadOptions:
 
     Attributes:
         column: `key` or `value`.
-        schema: A schema, the path of a file, or `id:` and an id. None: that of the subject.
+        schema: A schema, the path of a file, or `id:` and an id. None: the subject's schema.
         subject: None for the default, by the strategy.
-        version: Of the subject; None for the latest.
+        version: The version of the subject; None for the latest.
         message: The name of Protobuf's message; None for the first of the schema.
-        strategy: What the name of the subject is made of.
+        strategy: How the name of the subject is made.
         descriptor: The path of Protobuf's descriptor set, in place of a schema.
     """
 
@@ -136,7 +136,7 @@ def parse_formats(given: Mapping[str, str]) -> FormatOptions | None:
 
 
 def parse_formats_alone(options: Mapping[str, str]) -> FormatOptions:
-    """Check the options of a read that has those of formats only, with names in any case.
+    """Check the options of a read that has options of formats only, with names in any case.
 
     Raises:
         KafkaConfigError: A name is not known, there is no format, or as from `parse_formats`.
@@ -148,10 +148,10 @@ def parse_formats_alone(options: Mapping[str, str]) -> FormatOptions:
             listed = f"there are {', '.join(known.values())}."
             advice = did_you_mean(name, known, cutoff=0.75, otherwise=listed)
             raise KafkaConfigError(f"Option '{name}' is not one of formats: {advice}")
-    found = parse_formats(given)
-    if found is None:
+    formats = parse_formats(given)
+    if formats is None:
         raise KafkaConfigError("No column has a format: set value.format or key.format.")
-    return found
+    return formats
 
 
 def parse_write_formats(given: Mapping[str, str]) -> WriteFormatOptions | None:
@@ -171,7 +171,7 @@ def parse_write_formats(given: Mapping[str, str]) -> WriteFormatOptions | None:
 def _parsed(
     given: Mapping[str, str], only_with_formats: Option[object]
 ) -> tuple[tuple[PayloadOptions, ...], dict[str, str]]:
-    """The options of each column, and those of the registry."""
+    """The options of each column, and the registry's options."""
     registry = {
         name.removeprefix(REGISTRY_PREFIX): value
         for name, value in given.items()
@@ -208,7 +208,7 @@ def _payload(rows: PayloadRows, given: Mapping[str, str]) -> PayloadOptions | No
     framing = rows.framing.value_if_in(given)
     if framing is None:
         framing = Framing.CONFLUENT if has_registry else Framing.NONE
-    found = PayloadOptions(
+    payload = PayloadOptions(
         rows.column,
         format_,
         framing,
@@ -219,15 +219,15 @@ def _payload(rows: PayloadRows, given: Mapping[str, str]) -> PayloadOptions | No
         rows.strategy.value_in(given),
         rows.descriptor.value_if_in(given),
     )
-    if found.subject is not None and rows.strategy.key in given:
+    if payload.subject is not None and rows.strategy.key in given:
         raise _contradiction(rows.subject.name, rows.strategy.name)
     if framing is Framing.GLUE and rows.strategy.key in given:
         raise KafkaConfigError(
             f"Option '{rows.strategy.name}' is not for AWS Glue: set {rows.subject.name} to the "
             "name of the schema, if it is not that of the topic."
         )
-    _check(found, rows, has_version=rows.version.key in given, has_registry=has_registry)
-    return found
+    _check(payload, rows, has_version=rows.version.key in given, has_registry=has_registry)
+    return payload
 
 
 def _contradiction(first: str, second: str) -> KafkaConfigError:
@@ -235,37 +235,37 @@ def _contradiction(first: str, second: str) -> KafkaConfigError:
 
 
 def _check(
-    found: PayloadOptions, rows: PayloadRows, *, has_version: bool, has_registry: bool
+    payload: PayloadOptions, rows: PayloadRows, *, has_version: bool, has_registry: bool
 ) -> None:
-    if has_version and found.has_schema:
-        row = rows.descriptor if found.schema is None else rows.schema
+    if has_version and payload.has_schema:
+        row = rows.descriptor if payload.schema is None else rows.schema
         raise _contradiction(row.name, rows.version.name)
-    _check_protobuf(found, rows)
-    if has_registry or found.framing is Framing.GLUE:
+    _check_protobuf(payload, rows)
+    if has_registry or payload.framing is Framing.GLUE:
         return
-    if found.framing is not Framing.NONE:
+    if payload.framing is not Framing.NONE:
         raise KafkaConfigError(
-            f"Option '{rows.framing.name}' is {found.framing.value}, which needs "
+            f"Option '{rows.framing.name}' is {payload.framing.value}, which needs "
             f"'{_URL}': set it to the registry's address."
         )
-    is_lacking = not found.has_schema and found.format not in _NEED_NO_SCHEMA
-    if is_lacking or (found.schema is not None and found.schema.startswith(ID_PREFIX)):
+    is_lacking = not payload.has_schema and payload.format not in _NEED_NO_SCHEMA
+    if is_lacking or (payload.schema is not None and payload.schema.startswith(ID_PREFIX)):
         raise KafkaConfigError(
             f"Option '{rows.format.name}' needs a schema: set {rows.schema.name} to it, or "
             f"{_URL} to the address of a registry."
         )
 
 
-def _check_protobuf(found: PayloadOptions, rows: PayloadRows) -> None:
-    for row, value in ((rows.descriptor, found.descriptor), (rows.message, found.message)):
-        if value is not None and found.format is not Format.PROTOBUF:
+def _check_protobuf(payload: PayloadOptions, rows: PayloadRows) -> None:
+    for row, value in ((rows.descriptor, payload.descriptor), (rows.message, payload.message)):
+        if value is not None and payload.format is not Format.PROTOBUF:
             raise KafkaConfigError(
                 f"Option '{row.name}' is for Protobuf: set {rows.format.name} to protobuf, or "
                 "remove it."
             )
-    if found.descriptor is not None and found.schema is not None:
+    if payload.descriptor is not None and payload.schema is not None:
         raise _contradiction(rows.schema.name, rows.descriptor.name)
-    if found.descriptor is not None and found.message is None:
+    if payload.descriptor is not None and payload.message is None:
         raise KafkaConfigError(
             f"Option '{rows.descriptor.name}' needs the name of a message: set "
             f"{rows.message.name} to it."

@@ -36,7 +36,7 @@ def parse_choice(name: str, text: str, *, choices: Mapping[str, T]) -> T:
     """The value of one of some names in lower case.
 
     Raises:
-        KafkaConfigError: The text is none of them.
+        KafkaConfigError: The text is not one of them.
     """
     chosen = text.strip().lower()
     if chosen not in choices:

@@ -1,4 +1,4 @@
-"""What a user chooses: the format of payloads, their framing, and what becomes of broken ones.
+"""The choices of a user: the format of payloads, their framing, and the fate of broken ones.
 
 Neither numpy nor Arrow enters here: the driver reads options without them.
 """
@@ -32,7 +32,7 @@ class Framing(Enum):
 
 
 class SubjectNameStrategy(Enum):
-    """What the name of a schema's subject is made of, by Confluent's names.
+    """How the name of a schema's subject is made, by Confluent's names.
 
     TOPIC: the topic and `key` or `value`. RECORD: the schema's own full name. TOPIC_RECORD: both.
     """
@@ -43,7 +43,7 @@ class SubjectNameStrategy(Enum):
 
 
 class Mode(Enum):
-    """What to do with a record whose key or value cannot be decoded."""
+    """How to treat a record whose key or value cannot be decoded."""
 
     FAILFAST = "FAILFAST"
     PERMISSIVE = "PERMISSIVE"

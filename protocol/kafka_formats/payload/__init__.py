@@ -1,1 +1,1 @@
-"""Columns of payloads <-> columns of values, whatever the format; and what a format has to do."""
+"""Columns of payloads <-> columns of values, whatever the format; and the tasks of a format."""

@@ -1,6 +1,6 @@
 """A column of payloads by itself -> a column of values, for functions of Spark.
 
-The modes are those of Spark's `from_avro`: a function cannot leave a row out.
+The modes are as in Spark's `from_avro`: a function cannot leave a row out.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class ColumnDecoder:
         """
         payloads = payloads.cast(pa.binary())
         frames = FRAMES[self.format.framing](payloads, None, "")
-        found = decode_column(payloads, frames, self.format.decoder_of, self.format.type)
-        values = found.values
-        if found.is_broken.any():
+        decoded = decode_column(payloads, frames, self.format.decoder_of, self.format.type)
+        values = decoded.values
+        if decoded.is_broken.any():
             if self.mode is Mode.FAILFAST:
-                fault = found.fault(int(np.argmax(found.is_broken)))
+                fault = decoded.fault(int(np.argmax(decoded.is_broken)))
                 raise MalformedRecordError(
                     f"[MALFORMED_MESSAGE] A payload{fault}. To get null instead, set the option "
                     "mode to PERMISSIVE."
                 )
-            values = null_where(found.is_broken, values)
+            values = null_where(decoded.is_broken, values)
         return with_type(values, self.format.type)

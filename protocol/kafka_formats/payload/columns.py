@@ -1,6 +1,6 @@
 """A column of payloads -> a column of values: each group is decoded with its own schema.
 
-What decodes a schema's payloads is a `PayloadDecoder`. No mode enters here.
+A `PayloadDecoder` decodes a schema's payloads. No mode enters here.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class ColumnFormat:
     Attributes:
         framing: Where the id of a payload's schema is.
         type: The type of the values.
-        decoder_of: The decoder of a schema, by its id. Its values have the type, but for what can
-            be null.
+        decoder_of: The decoder of a schema, by its id. Its values have the type, but for
+            the parts that can be null.
     """
 
     framing: Framing
@@ -64,7 +64,7 @@ class DecodedColumn:
         self._groups = groups
 
     def fault(self, row: int) -> Fault:
-        """What is wrong with a broken payload."""
+        """The fault in a broken payload."""
         payload: bytes = self._payloads[row].as_py()
         for group, decoder in self._groups:
             place = int(np.searchsorted(group.rows, row))
@@ -79,14 +79,14 @@ class DecodedColumn:
 def decode_present(
     payloads: pa.BinaryArray, decode: Callable[[pa.BinaryArray], Decoded]
 ) -> Decoded:
-    """Decode payloads with a function that takes none that is null; null gives null."""
+    """Decode payloads with a function that takes no null; null gives null."""
     if not payloads.null_count:
         return decode(payloads)
-    found = decode(payloads.drop_null())
+    decoded = decode(payloads.drop_null())
     rows = is_valid(payloads)
     is_broken = np.zeros(len(payloads), dtype=np.bool_)
-    is_broken[rows] = found.is_broken
-    return Decoded(in_rows(rows, found.values), is_broken)
+    is_broken[rows] = decoded.is_broken
+    return Decoded(in_rows(rows, decoded.values), is_broken)
 
 
 def decode_column(
@@ -96,7 +96,7 @@ def decode_column(
 
     Args:
         payloads: Keys or values; null for a tombstone.
-        frames: Those of the payloads.
+        frames: The frames of the payloads.
         decoder_of: The decoder of a schema. All payloads of a schema that raises SchemaError are
             broken.
         to: The type of the values that decoders give.

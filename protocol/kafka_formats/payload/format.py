@@ -1,4 +1,4 @@
-"""What a format has to do with schemas and payloads: each has a class of `PayloadFormat`.
+"""The tasks of a format with schemas and payloads: each has a class of `PayloadFormat`.
 
 Values only. Whatever is pickled with tasks is a decoder or an encoder, not the format.
 """
@@ -39,7 +39,7 @@ class PayloadDecoder(Protocol):
         """Decode payloads after frames of one size."""
 
     def explain(self, payload: bytes) -> PayloadError:
-        """What is wrong with a broken payload, without its frame."""
+        """The fault in a broken payload, without its frame."""
 
 
 class PayloadEncoder(Protocol):
@@ -80,7 +80,7 @@ class PayloadFormat(ABC):
 
     @abstractmethod
     def name_of(self, schema: SchemaText) -> str:
-        """The full name of the type that a schema defines; empty if it has none."""
+        """The full name of the type that a schema defines; empty if it has no name."""
 
     @abstractmethod
     def type_of(self, schema: SchemaText) -> pa.DataType:
@@ -113,7 +113,7 @@ class PayloadFormat(ABC):
 
     @abstractmethod
     def derive(self, data_type: pa.DataType) -> SchemaText:
-        """The schema to write a column with that has none."""
+        """The schema to write a column with that has no schema."""
 
     def schema_to_read(self, wanted: pa.DataType) -> SchemaText | None:  # noqa: ARG002
         """The schema to read as a type, where payloads name their fields.
@@ -123,9 +123,9 @@ class PayloadFormat(ABC):
         return None
 
     def frame_suffix(self, schema: SchemaText) -> bytes:  # noqa: ARG002
-        """What is between the id of a schema and a payload."""
+        """The bytes between the id of a schema and a payload."""
         return b""
 
     def files(self, schema: SchemaText) -> Sequence[SchemaFile]:
-        """What a registry must have: the schemas that a schema imports, and itself as the last."""
+        """The files that a registry must have: imported ones, and the schema itself as the last."""
         return [SchemaFile("", schema.text)]

@@ -11,7 +11,7 @@ DESCRIPTOR_SET: Final = "descriptor-set:"
 
 
 def descriptor_set_text(content: bytes) -> str:
-    """What stands for a binary FileDescriptorSet where a text is expected."""
+    """The text that stands for a binary FileDescriptorSet."""
     return DESCRIPTOR_SET + base64.standard_b64encode(content).decode("ascii")
 
 
@@ -21,8 +21,8 @@ class SchemaText:
 
     Attributes:
         text: In the language of its format.
-        dependencies: Name and text of all schemas that it refers to, dependencies before those
-            that need them.
+        dependencies: Name and text of all schemas that it refers to, dependencies before the
+            schemas that need them.
         message: The name of the message, for a format whose schemas have several. None: the first.
     """
 
@@ -36,9 +36,9 @@ class SchemaFile:
     """One of the schemas that a registry needs to have a schema.
 
     Attributes:
-        name: What others import it by.
+        name: The name that others import it by.
         text: As a registry takes it.
-        imports: The names of those that it imports itself.
+        imports: The names of the schemas that it imports itself.
     """
 
     name: str

@@ -18,15 +18,15 @@ T = TypeVar("T")
 def wanted_fields(
     known: Mapping[str, T], wanted: pa.StructType, path: str
 ) -> Iterator[tuple[pa.Field, T, str]]:
-    """The wanted fields of a struct: each with what the schema has of its name, and its path.
+    """The wanted fields of a struct: each with the schema's entry of its name, and its path.
 
     Args:
-        known: Name -> what the schema has.
+        known: Name -> the schema's entry.
         wanted: Some of the fields, in any order.
-        path: Of the struct.
+        path: The path of the struct.
 
     Raises:
-        SchemaError: There is no such field. Names it, and those that there are.
+        SchemaError: There is no such field. Names it, and the fields that there are.
     """
     for field in wanted:
         inner = path_of(path, field.name)
@@ -36,7 +36,7 @@ def wanted_fields(
 
 
 def refuse_not_null(path: str, *, nullable: bool) -> None:
-    """Check that what is wanted can be null, as the values of the schema can.
+    """Check that the wanted type can be null, as the values of the schema can.
 
     Raises:
         SchemaError: It cannot.

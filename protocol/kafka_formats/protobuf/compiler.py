@@ -1,7 +1,7 @@
 """A schema's text -> descriptors of its files. Only drivers compile `.proto` text.
 
-A registry gives `.proto` text, or what Confluent's clients in Python register: a serialised
-`FileDescriptorProto` in Base64. protoc, from grpcio-tools, runs in a process of its own.
+A registry gives `.proto` text, or a serialised `FileDescriptorProto` in Base64, which Confluent's
+clients in Python register. protoc, from grpcio-tools, runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FAULT: Final = re.compile(r"\S+\.proto:(?!.*\bwarning: )")
 
 
 class Files(tuple[FileDescriptorProto, ...]):
-    """The files of a schema, its own last, after those that it imports."""
+    """The files of a schema, its own last, after the files that it imports."""
 
     __slots__ = ()
 
@@ -56,7 +56,7 @@ def compiled(schema: SchemaText) -> Files:
         return _of_set(schema.text.removeprefix(DESCRIPTOR_SET), schema.message)
     own = _free_name({name for name, _ in schema.dependencies})
     texts = dict([*schema.dependencies, (own, schema.text)])
-    given = {name: found for name, text in texts.items() if (found := serialised(name, text))}
+    given = {name: file for name, text in texts.items() if (file := serialised(name, text))}
     texts = {name: text for name, text in texts.items() if name not in given}
     if texts:
         common = {each: _built_in(each, own) for each in _common_types(texts.values())}
@@ -67,11 +67,11 @@ def compiled(schema: SchemaText) -> Files:
 def serialised(name: str, text: str) -> FileDescriptorProto | None:
     """The file in a text that is a descriptor in Base64; None for `.proto` text."""
     try:
-        found = FileDescriptorProto.FromString(base64.b64decode(text.strip(), validate=True))
+        file = FileDescriptorProto.FromString(base64.b64decode(text.strip(), validate=True))
     except (binascii.Error, ValueError, DecodeError):
         return None
-    found.name = name
-    return found
+    file.name = name
+    return file
 
 
 def is_built_in(name: str) -> bool:
@@ -80,58 +80,58 @@ def is_built_in(name: str) -> bool:
 
 
 def _of_set(text: str, message: str | None) -> Files:
-    """The files that the message needs, its own last; without a message those of the last file."""
+    """The files that the message needs, its own last; without a message, the last file's."""
     try:
-        found = FileDescriptorSet.FromString(base64.b64decode(text, validate=True)).file
+        files = FileDescriptorSet.FromString(base64.b64decode(text, validate=True)).file
     except (binascii.Error, ValueError, DecodeError) as error:
         raise SchemaError(
             "it is not a FileDescriptorSet: make it with protoc --descriptor_set_out=... "
             "--include_imports"
         ) from error
-    if not found:
+    if not files:
         raise SchemaError("the FileDescriptorSet has no file")
-    own = found[-1].name
+    own = files[-1].name
     if message is not None:
-        file_of = {name: file for file in reversed(found) for name in messages_in(file).values()}
+        file_of = {name: file for file in reversed(files) for name in messages_in(file).values()}
         own = file_of[name_meant(message, [*file_of])].name
-    return _in_order({each.name: each for each in found}, own)
+    return _in_order({each.name: each for each in files}, own)
 
 
 def _in_order(given: dict[str, FileDescriptorProto], own: str) -> Files:
     known = _with_imports(given)
-    found: dict[str, FileDescriptorProto] = {}
+    ordered: dict[str, FileDescriptorProto] = {}
     path: list[str] = []
 
     def visit(name: str) -> None:
         if name in path:
             raise SchemaError(f"its imports form a circle: {' -> '.join([*path, name])}")
-        if name in found:
+        if name in ordered:
             return
         path.append(name)
         for each in known[name].dependency:
             visit(each)
         path.pop()
-        found[name] = known[name]
+        ordered[name] = known[name]
 
     try:
         visit(own)
     except RecursionError as error:
         raise SchemaError("its imports are nested too deep") from error
-    return Files(found.values())
+    return Files(ordered.values())
 
 
 def _with_imports(
     given: dict[str, FileDescriptorProto], but_for: Collection[str] = ()
 ) -> dict[str, FileDescriptorProto]:
     """The files, and built-in ones that they import."""
-    found = dict(given)
+    files = dict(given)
     waiting = [(each, name) for name, file in given.items() for each in file.dependency]
     while waiting:
         name, importer = waiting.pop()
-        if name not in found and name not in but_for:
-            found[name] = _built_in(name, importer)
-            waiting += [(each, name) for each in found[name].dependency]
-    return found
+        if name not in files and name not in but_for:
+            files[name] = _built_in(name, importer)
+            waiting += [(each, name) for each in files[name].dependency]
+    return files
 
 
 def _built_in(name: str, importer: str) -> FileDescriptorProto:
@@ -149,7 +149,7 @@ def _built_in(name: str, importer: str) -> FileDescriptorProto:
 
 
 def _common_types(texts: Iterable[str]) -> set[str]:
-    """The files that texts import of those that protoc does not bring."""
+    """The files that texts import and protoc does not bring."""
     return {name for text in texts for name in _COMMON_TYPES.findall(text)}
 
 
@@ -170,8 +170,8 @@ def _from_text(
             known.write_bytes(FileDescriptorSet(file=others.values()).SerializeToString())
             arguments.append(f"--descriptor_set_in={known}")
         _run_protoc([*arguments, *texts], f"{root}/")
-        found = FileDescriptorSet.FromString(out.read_bytes())
-    return {each.name: each for each in found.file}
+        file_set = FileDescriptorSet.FromString(out.read_bytes())
+    return {each.name: each for each in file_set.file}
 
 
 def _run_protoc(arguments: list[str], root: str) -> None:

@@ -1,6 +1,6 @@
 """Reads the messages of many payloads at once, field by field, as `decode_parsed` does.
 
-Messages that are unusual or damaged are only marked; the runtime of protobuf parses those.
+Messages that are unusual or damaged are only marked; the runtime of protobuf parses them.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _MAX_SECONDS: Final = 2**63 // 10**6 - 10_000
 def read(plan: Struct, layout: Layout, cursor: Cursor) -> pa.StructArray:
     """The message of each slot; any value where the slot is marked as broken."""
     begin = cursor.at
-    found = locate(layout, cursor)
+    all_pieces = locate(layout, cursor)
     return struct_of(
         plan,
         [
             _member(member, field, pieces, begin, cursor)
-            for member, field, pieces in zip(plan.members, layout.fields, found, strict=True)
+            for member, field, pieces in zip(plan.members, layout.fields, all_pieces, strict=True)
         ],
     )
 
@@ -47,8 +47,8 @@ def _member(
     if isinstance(field, Inner):
         if is_given.all():
             return _messages(field, values, cursor)
-        found = _messages(field, values.of(np.flatnonzero(is_given)), cursor)
-        return in_rows(is_given, found)
+        messages = _messages(field, values.of(np.flatnonzero(is_given)), cursor)
+        return in_rows(is_given, messages)
     is_null = ~is_given
     if not member.has_presence:
         is_null |= _is_zero(field, values)
@@ -65,7 +65,7 @@ def _container(member: Member, field: Field, items: FieldValues, cursor: Cursor)
 
 
 def _dense(field: Field, values: FieldValues, cursor: Cursor) -> pa.Array:
-    """The array of values, none of them null."""
+    """The array of values, without nulls."""
     if isinstance(field, Inner):
         return _messages(field, values, cursor)
     return _leaves(field, values, np.zeros(len(values.slots), dtype=np.bool_), cursor)
@@ -77,18 +77,19 @@ def _dense(field: Field, values: FieldValues, cursor: Cursor) -> pa.Array:
 def _messages(field: Inner, values: FieldValues, cursor: Cursor) -> pa.Array:
     inner = _cursor_of(values, cursor)
     if isinstance(field.plan, Struct):
-        found = read(field.plan, field.layout, inner)
+        messages = read(field.plan, field.layout, inner)
     else:
-        found = _times(field, inner)
+        messages = _times(field, inner)
     _fail_owners(values, inner, cursor)
-    return found
+    return messages
 
 
 def _entries(field: Field, values: FieldValues, cursor: Cursor) -> tuple[pa.Array, pa.Array]:
     """The keys and the values of entries of maps; an absent one is zero."""
     inner = _cursor_of(values, cursor)
     keys, items = (
-        _dense(each, found, inner) for each, found in _both(cast("Inner", field).layout, inner)
+        _dense(each, its_values, inner)
+        for each, its_values in _both(cast("Inner", field).layout, inner)
     )
     inner.fail(_is_repeated(values.slots, keys))
     _fail_owners(values, inner, cursor)
@@ -97,7 +98,8 @@ def _entries(field: Field, values: FieldValues, cursor: Cursor) -> tuple[pa.Arra
 
 def _times(field: Inner, cursor: Cursor) -> pa.Array:
     seconds, nanos = (
-        _NUMBERS[cast("Leaf", each).kind](found.raw) for each, found in _both(field.layout, cursor)
+        _NUMBERS[cast("Leaf", each).kind](values.raw)
+        for each, values in _both(field.layout, cursor)
     )
     is_far = (seconds > _MAX_SECONDS) | (seconds < -_MAX_SECONDS)
     cursor.fail(is_far)
@@ -109,10 +111,10 @@ def _times(field: Inner, cursor: Cursor) -> pa.Array:
 def _both(layout: Layout, cursor: Cursor) -> list[tuple[Field, FieldValues]]:
     """The values of the two fields of a message, zero where one is absent."""
     begin = cursor.at
-    found = locate(layout, cursor)
+    all_pieces = locate(layout, cursor)
     return [
         (field, last_of(field, pieces, begin, cursor)[0])
-        for field, pieces in zip(layout.fields, found, strict=True)
+        for field, pieces in zip(layout.fields, all_pieces, strict=True)
     ]
 
 
@@ -134,8 +136,8 @@ def _is_repeated(slots: Longs, keys: pa.Array) -> Bools:
     codes = keys.dictionary_encode().indices.to_numpy().astype(np.int64)
     entries = slots * len(slots) + codes
     _, inverse, counts = np.unique(entries, return_inverse=True, return_counts=True)
-    found: Bools = counts[inverse] > 1
-    return found
+    is_repeated: Bools = counts[inverse] > 1
+    return is_repeated
 
 
 # --- Numbers, texts and bytes --------------------------------------------------------------------
@@ -148,10 +150,10 @@ def _leaves(field: Leaf, values: FieldValues, is_null: Bools, cursor: Cursor) ->
             return _names(field.plan, numbers, is_null)
         return array_of(numbers, field.plan.type, is_null if is_null.any() else None)
     lengths = np.where(is_null, -1, values.lengths)
-    found = take_slices(cursor.data.data, values.raw, lengths, pa.binary())
+    slices = take_slices(cursor.data.data, values.raw, lengths, pa.binary())
     if field.kind == FieldDescriptor.TYPE_BYTES:
-        return found
-    texts, is_broken = texts_of(found)
+        return slices
+    texts, is_broken = texts_of(slices)
     if is_broken.any():
         cursor.fail(mask_of(len(cursor), values.slots[is_broken]))
     return texts
@@ -161,10 +163,10 @@ def _is_zero(field: Leaf, values: FieldValues) -> Bools:
     if not field.is_number:
         is_empty: Bools = values.lengths == 0
         return is_empty
-    # Of floats the bits: writers do not leave out -0.0.
+    # Compare the bits of floats: writers do not leave out -0.0.
     is_float = pa.types.is_floating(field.plan.type)
-    found: Bools = (values.raw if is_float else _NUMBERS[field.kind](values.raw)) == 0
-    return found
+    is_zero: Bools = (values.raw if is_float else _NUMBERS[field.kind](values.raw)) == 0
+    return is_zero
 
 
 def _names(plan: Enum, numbers: Raw, is_null: Bools) -> pa.Array:
@@ -186,11 +188,11 @@ def _low(raw: Raw) -> Raw:
 
 def _zigzag(raw: Raw) -> Raw:
     one = raw.dtype.type(1)
-    found: Raw = (raw >> one) ^ -(raw & one)
-    return found
+    decoded: Raw = (raw >> one) ^ -(raw & one)
+    return decoded
 
 
-# Bits -> numbers, by the types of fields. Of a varint of 32 bits only the low ones count.
+# Bits -> numbers, by the types of fields. Only the low bits of a varint of 32 bits count.
 _NUMBERS: Final[Mapping[int, Callable[[Raw], Raw]]] = {
     FieldDescriptor.TYPE_INT32: lambda raw: _low(raw).view(np.int32),
     FieldDescriptor.TYPE_INT64: lambda raw: raw.view(np.int64),

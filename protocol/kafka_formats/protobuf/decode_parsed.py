@@ -1,6 +1,6 @@
 """Parsed messages -> Arrow arrays, a field of all messages at a time.
 
-Source: values are those of Spark's `ProtobufDeserializer` with its default options. A field that
+Source: values are as from Spark's `ProtobufDeserializer` with its default options. A field that
 is not in a payload is null, and so is a zero where a message cannot tell both apart.
 """
 
@@ -64,11 +64,11 @@ def _micros(value: Any) -> int:
 def _structs(plan: Struct, values: Sequence[Any]) -> pa.Array:
     given = [each for each in values if each is not None]
     arrays = [_named(member, given) for member in plan.members]
-    found = struct_of(plan, arrays)
+    structs = struct_of(plan, arrays)
     if len(given) == len(values):
-        return found
+        return structs
     is_given = np.array([each is not None for each in values])
-    return found.take(pa.array(np.cumsum(is_given) - 1, mask=~is_given))
+    return structs.take(pa.array(np.cumsum(is_given) - 1, mask=~is_given))
 
 
 def _named(member: Member, messages: Sequence[Any]) -> pa.Array:

@@ -1,8 +1,8 @@
 """The decoder of Protobuf payloads, as the type that a query wants.
 
 Payloads are parsed as the query's message, as Protobuf intends: fields are matched by their
-numbers, and unknown ones are skipped. Of the schema that a payload was written with, only the
-message's name is compared.
+numbers, and unknown ones are skipped. Only the message's name is compared
+with the schema that a payload was written with.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class MessageDecoder:
 
     Attributes:
         parsed: The class of the message.
-        name: Of the message.
+        name: The name of the message.
         plan: The wanted fields.
         layout: To read many payloads at once; None if each has to be parsed.
     """
@@ -60,15 +60,15 @@ class MessageDecoder:
         Raises:
             PayloadError: It does not have the message.
         """
-        found = self.parsed()
+        message = self.parsed()
         try:
-            found.MergeFromString(payload)
+            message.MergeFromString(payload)
         except DecodeError as error:
             raise PayloadError("", f"it is not a {self.name}: {error}") from error
-        if not found.IsInitialized():
-            missing = ", ".join(found.FindInitializationErrors())
+        if not message.IsInitialized():
+            missing = ", ".join(message.FindInitializationErrors())
             raise PayloadError("", f"it lacks required fields: {missing}")
-        return found
+        return message
 
     def decode(self, messages: Sequence[Message | None]) -> Decoded:
         """The values of parsed messages; None is broken."""
@@ -112,7 +112,7 @@ class ProtobufDecoder:
         return decode_present(payloads, lambda given: self._decode(given, skipped_bytes))
 
     def _decode(self, payloads: pa.BinaryArray, skipped_bytes: int) -> Decoded:
-        """Read many payloads at once, and parse those that are unusual or damaged."""
+        """Read many payloads at once, and parse unusual or damaged ones."""
         layout = self.message.layout
         if layout is None or len(payloads) < _MANY:
             return self._one_by_one(payloads, skipped_bytes)
@@ -142,7 +142,7 @@ class ProtobufDecoder:
         return Cursor(data, np.where(is_other, end, at), end, is_other)
 
     def _prefix(self, skipped_bytes: int) -> bytes | None:
-        """What is between a frame and the message; None if no payload has the message."""
+        """The bytes between a frame and the message; None if no payload has the message."""
         if self.names is None:
             return b""
         place = next((each for each in self.names if self.names[each] == self.message.name), None)
@@ -158,12 +158,12 @@ class ProtobufDecoder:
         return self.message.decode(messages)
 
     def explain(self, payload: bytes) -> PayloadError:
-        """What is wrong with a broken payload."""
+        """The fault in a broken payload."""
         try:
-            found = self.message.fault_in(self._parsed(payload, 0))
+            fault = self.message.fault_in(self._parsed(payload, 0))
         except PayloadError as error:
             return error
-        return found or PayloadError("", "the header of its schema has no message index")
+        return fault or PayloadError("", "the header of its schema has no message index")
 
     def _parsed_or_none(self, payload: bytes, start: int) -> Message | None:
         if self.names is not None and self.index is None and not start:
@@ -201,12 +201,12 @@ def message_decoder(files: bytes, name: str, wanted: pa.DataType) -> MessageDeco
     """The decoder of a message, made once for a process.
 
     Raises:
-        SchemaError: The message does not have what is wanted.
+        SchemaError: The message does not have the wanted fields.
     """
     message = message_of(files, name)
-    found: Any = GetMessageClass(message)
+    message_class: Any = GetMessageClass(message)
     plan = plan_for(message, wanted)
-    return MessageDecoder(found, name, plan, layout_for(message, plan))
+    return MessageDecoder(message_class, name, plan, layout_for(message, plan))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +217,8 @@ class ProtobufDecoders:
         files: The compiled files of the schema to read as.
         name: The message to read as.
         wanted: The type to read as: all of the message, or a part.
-        schema_by_id: Finds those schemas. None where payloads have no frames, and all have
-            the schema to read as.
+        schema_by_id: Finds the schemas of payloads. None where payloads have no frames, and all
+            have the schema to read as.
     """
 
     files: bytes
@@ -260,6 +260,6 @@ def decoders_of(
     """The decoders of a schema's payloads, compiled on the driver.
 
     Raises:
-        SchemaError: The schema is invalid, or does not have what is wanted.
+        SchemaError: The schema is invalid, or does not have the wanted fields.
     """
     return ProtobufDecoders(files_of(schema), name_in(schema), wanted, schema_by_id)

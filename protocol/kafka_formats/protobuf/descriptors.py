@@ -27,8 +27,8 @@ def files_of(schema: SchemaText) -> bytes:
     Raises:
         SchemaError: The schema is invalid.
     """
-    found: bytes = FileDescriptorSet(file=compiled(schema)).SerializeToString(deterministic=True)
-    return found
+    file_set: bytes = FileDescriptorSet(file=compiled(schema)).SerializeToString(deterministic=True)
+    return file_set
 
 
 def files_to_register(schema: SchemaText) -> Sequence[SchemaFile]:

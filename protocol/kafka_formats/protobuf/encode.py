@@ -1,6 +1,6 @@
 """Arrow values -> messages -> payloads. A null is a field that the payload lacks.
 
-Source: values are those of Spark's `ProtobufSerializer`.
+Source: values are as for Spark's `ProtobufSerializer`.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ def _set(member: Member, message: Any, value: Any) -> None:
         for key, each in value:
             if each is None:
                 raise PayloadError("", f"the value of the key {key!r} is null")
-            found = to_key(member.keys, key)
+            entry_key = to_key(member.keys, key)
             if isinstance(plan, Struct | Time):
-                _fill_message(plan, entries[found], each)
+                _fill_message(plan, entries[entry_key], each)
             else:
-                entries[found] = _CONVERTERS[type(plan)](plan, each)
+                entries[entry_key] = _CONVERTERS[type(plan)](plan, each)
     elif member.is_list:
         items = getattr(message, name)
         for each in value:
@@ -71,9 +71,9 @@ def _set(member: Member, message: Any, value: Any) -> None:
             else:
                 items.append(_CONVERTERS[type(plan)](plan, each))
     elif isinstance(plan, Struct | Time):
-        found = getattr(message, name)
-        found.SetInParent()
-        _fill_message(plan, found, value)
+        inner = getattr(message, name)
+        inner.SetInParent()
+        _fill_message(plan, inner, value)
     else:
         setattr(message, name, _CONVERTERS[type(plan)](plan, value))
 
@@ -94,10 +94,10 @@ def _unsigned(plan: Unsigned, value: int) -> int:
 
 
 def _number_of(plan: Enum, value: str) -> int:
-    found = plan.numbers.get(value)
-    if found is None:
+    number = plan.numbers.get(value)
+    if number is None:
         raise PayloadError("", f"there is no symbol {value!r}; there are {', '.join(plan.numbers)}")
-    return found
+    return number
 
 
 def _same(_plan: Plan, value: Any) -> Any:

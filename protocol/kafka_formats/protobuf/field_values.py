@@ -26,7 +26,7 @@ class FieldValues(NamedTuple):
     Attributes:
         slots: The message of each value, ascending.
         raw: The bits of numbers, or where bytes begin.
-        lengths: Of bytes; -1 for numbers. Numbers with a length are packed.
+        lengths: The lengths of bytes; -1 for numbers. Numbers with a length are packed.
     """
 
     slots: Longs
@@ -62,19 +62,19 @@ def last_of(
     is_given = np.zeros(count, dtype=np.bool_)
     every = np.arange(count)
     if isinstance(field, Leaf) and field.is_number:
-        found = numbers(every, np.zeros(count, dtype=_type_of(field)))
+        last = numbers(every, np.zeros(count, dtype=_type_of(field)))
         for slots, raw, _ in pieces:
-            found.raw[slots] = raw
+            last.raw[slots] = raw
             is_given[slots] = True
-        return found, is_given
-    # Slices ascend, those without bytes too.
-    found = FieldValues(every, begin.copy(), np.zeros(count, dtype=np.int64))
+        return last, is_given
+    # Slices ascend, also slices without bytes.
+    last = FieldValues(every, begin.copy(), np.zeros(count, dtype=np.int64))
     for slots, raw, lengths in pieces:
         if is_given[slots].any():
             cursor.fail(mask_of(count, slots[is_given[slots]]))
-        found.raw[slots], found.lengths[slots] = raw, lengths
+        last.raw[slots], last.lengths[slots] = raw, lengths
         is_given[slots] = True
-    return found, is_given
+    return last, is_given
 
 
 def items_of(field: Field, pieces: Sequence[FieldValues], cursor: Cursor) -> FieldValues:

@@ -43,7 +43,7 @@ class ProtobufFormat(PayloadFormat):
         return message_type(message_in(schema))
 
     def check_part(self, schema: SchemaText, wanted: pa.DataType) -> None:
-        """Raise SchemaError unless the message has what is wanted."""
+        """Raise SchemaError unless the message has the wanted fields."""
         _require()
         from kafka_formats.protobuf.descriptors import message_in
         from kafka_formats.protobuf.plan import plan_for
@@ -82,7 +82,7 @@ class ProtobufFormat(PayloadFormat):
         return write_index(place_of(schema, name_in(schema)))
 
     def files(self, schema: SchemaText) -> Sequence[SchemaFile]:
-        """The files of a descriptor set, but for those that every registry knows."""
+        """The files of a descriptor set, but for files that every registry knows."""
         _require()
         from kafka_formats.protobuf.descriptors import files_to_register
 

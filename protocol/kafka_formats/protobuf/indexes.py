@@ -46,11 +46,11 @@ def read_index(payload: bytes, at: int) -> tuple[Index, int]:
         return (0,), at
     if not 0 < count <= _MAX_DEPTH:
         raise PayloadError("", f"the message index has {count} numbers")
-    found = []
+    index = []
     for _ in range(count):
         number, at = _read_zigzag(payload, at)
-        found.append(number)
-    return tuple(found), at
+        index.append(number)
+    return tuple(index), at
 
 
 def write_index(index: Sequence[int]) -> bytes:
@@ -96,9 +96,9 @@ def _read_number(payload: bytes, at: int) -> tuple[int, int]:
 
 
 def _number(left: int) -> bytes:
-    found = bytearray()
+    encoded = bytearray()
     while left >= 0x80:
-        found.append(left & 0x7F | 0x80)
+        encoded.append(left & 0x7F | 0x80)
         left >>= 7
-    found.append(left)
-    return bytes(found)
+    encoded.append(left)
+    return bytes(encoded)

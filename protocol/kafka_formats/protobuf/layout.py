@@ -1,4 +1,4 @@
-"""Where the wanted fields of a message are in its bytes: what a scan of many payloads needs.
+"""Where the wanted fields of a message are in its bytes, for a scan of many payloads.
 
 Source: Protocol Buffers, "Encoding".
 """
@@ -42,7 +42,7 @@ NUMBERS: Final[Mapping[int, int]] = {
     FieldDescriptor.TYPE_FLOAT: FIXED32,
 }
 
-# What precedes a value: the number of its field, and its wire type.
+# The bits that precede a value: the number of its field, and its wire type.
 Tag: TypeAlias = int
 
 
@@ -75,7 +75,7 @@ class Inner:
 
     Attributes:
         plan: For one value.
-        layout: Of the message; of an entry its key and its value.
+        layout: The layout of the message; for an entry, of its key and its value.
     """
 
     plan: Plan
@@ -93,9 +93,9 @@ class Layout:
         fields: The wanted ones: for a struct as its members, for an entry of a map its key and its
             value, for a time its seconds and its nanos.
         places: Tag -> the place in `fields`. A repeated number has two tags.
-        numbers: Of the wanted fields.
+        numbers: The numbers of the wanted fields.
         oneofs: Number of a field -> its oneof, for each oneof with a wanted field.
-        is_entry: Whether it is an entry of a map: with an unknown field it is no entry.
+        is_entry: Whether it is an entry of a map: with an unknown field it is not an entry.
     """
 
     fields: tuple[Field, ...]
@@ -108,8 +108,8 @@ class Layout:
 def layout_for(message: Descriptor, plan: Struct) -> Layout | None:
     """The layout of the wanted part of a message.
 
-    None for what only proto2 has, where a scan would have to know more: required fields, defaults,
-    groups, and enums whose unknown numbers are unknown fields.
+    None with features of proto2 only, where a scan would have to know more: required fields,
+    defaults, groups, and enums whose unknown numbers are unknown fields.
     """
     if plan.required or any(each.has_default for each in plan.members):
         return None

@@ -24,16 +24,16 @@ def name_meant(wanted: str, names: Sequence[str]) -> str:
     """The full name that is wanted, or that ends with it after a dot.
 
     Raises:
-        SchemaError: There is none, or there are several.
+        SchemaError: There is no such name, or there are several.
     """
-    found = [each for each in names if each == wanted]
-    found = found or [each for each in names if each.endswith(f".{wanted}")]
-    if len(found) != 1:
-        what = "several messages have" if found else "no message has"
+    matches = [each for each in names if each == wanted]
+    matches = matches or [each for each in names if each.endswith(f".{wanted}")]
+    if len(matches) != 1:
+        what = "several messages have" if matches else "no message has"
         raise SchemaError(
-            f"{what} the name {wanted!r}; there are {', '.join((found or names)[:_MAX_LISTED])}"
+            f"{what} the name {wanted!r}; there are {', '.join((matches or names)[:_MAX_LISTED])}"
         )
-    return found[0]
+    return matches[0]
 
 
 def _in_descriptors(

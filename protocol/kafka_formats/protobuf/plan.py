@@ -45,7 +45,7 @@ class Unsigned:
 
 @dataclass(frozen=True, slots=True)
 class Enum:
-    """The name of a number, or what protobuf's Java makes of an unknown one."""
+    """The name of a number, or the name that protobuf's Java gives an unknown one."""
 
     type: pa.DataType
     names: Mapping[int, str]
@@ -65,14 +65,14 @@ class Member:
     """A field of a message.
 
     Attributes:
-        name: Of the field.
+        name: The name of the field.
         plan: For one value.
         is_list: Whether it is repeated.
         keys: For a map, the plan of its keys.
         has_presence: Whether a message knows that it lacks the field.
         has_default: Whether the schema has a default for it, which an absent field shows.
         is_required: Whether no message lacks it.
-        type: Of the whole field.
+        type: The type of the whole field.
         nullable: Whether the type says so.
     """
 
@@ -200,14 +200,14 @@ def _value(field: FieldDescriptor, wanted: pa.DataType, path: str) -> Plan:
         if not pa.types.is_struct(wanted):
             raise wrong_type("struct", wanted, path)
         return _struct(message, wanted, path)
-    found = scalar_type(field)
-    check_type(found, wanted, path)
+    scalar = scalar_type(field)
+    check_type(scalar, wanted, path)
     if field.cpp_type == _ENUM:
         symbols = field.enum_type.values
         # The first name counts where several have a number.
         names = {each.number: each.name for each in reversed(symbols)}
         numbers = {each.name: each.number for each in symbols}
-        return Enum(found, names, numbers, f"UNKNOWN_ENUM_VALUE_{field.enum_type.name}_")
+        return Enum(scalar, names, numbers, f"UNKNOWN_ENUM_VALUE_{field.enum_type.name}_")
     if field.cpp_type in {FieldDescriptor.CPPTYPE_UINT32, FieldDescriptor.CPPTYPE_UINT64}:
-        return Unsigned(found, found.bit_width)
-    return Scalar(found)
+        return Unsigned(scalar, scalar.bit_width)
+    return Scalar(scalar)

@@ -1,7 +1,7 @@
 """The messages of a schema by their place, without a compiler: executors need no more of it.
 
-A message's place counts all messages beside it, as in descriptors: also those of map fields and
-groups.
+A message's place counts all messages beside it, as in descriptors: also the messages of map
+fields and groups.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kafka_formats.protobuf.names import messages_in
 if TYPE_CHECKING:
     from kafka_formats.protobuf.indexes import Index
 
-# What is not closed goes to the end, so that no text takes long.
+# A comment or string that is not closed goes to the end, so that no text takes long.
 _TOKEN: Final = re.compile(
     r"//[^\n]*|/\*(?:.*?\*/|.*)|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?|[\w.]+|[{};=<>]",
     re.DOTALL,
@@ -37,10 +37,10 @@ def messages_of(schema: SchemaText) -> Mapping[Index, str]:
     if schema.text.startswith(DESCRIPTOR_SET):
         own = compiled(schema).own
     else:
-        found = serialised("", schema.text)
-        if found is None:
+        file = serialised("", schema.text)
+        if file is None:
             return dict(_in_text(schema.text))
-        own = found
+        own = file
     return messages_in(own)
 
 

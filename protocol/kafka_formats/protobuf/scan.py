@@ -1,8 +1,8 @@
-"""Finds the fields of many messages at once: in each round those of the messages with one tag.
+"""Finds the fields of many messages at once: in each round the fields with one tag.
 
-Writers put fields in the order of their numbers and leave out what is absent. So each round takes
+Writers put fields in the order of their numbers and leave out absent fields. So each round takes
 the lowest tag that comes next in any message, of all messages where it does: there are about as
-many rounds as fields. Messages that are unusual, and those that may be damaged, are only marked.
+many rounds as fields. Messages that are unusual, or may be damaged, are only marked.
 
 Source: Protocol Buffers, "Encoding".
 """
@@ -35,7 +35,7 @@ def locate(layout: Layout, cursor: Cursor) -> list[list[FieldValues]]:
     """
     # Its positions may be the starts of values.
     cursor.at = cursor.at.copy()
-    found: list[list[FieldValues]] = [[] for _ in layout.fields]
+    pieces: list[list[FieldValues]] = [[] for _ in layout.fields]
     seen = {each: np.zeros(len(cursor), dtype=np.bool_) for each in {*layout.oneofs.values()}}
     small_rounds = _FEW_ROUNDS + len(cursor) // _FEW
     tags = _next_tags(cursor)
@@ -48,14 +48,14 @@ def locate(layout: Layout, cursor: Cursor) -> list[list[FieldValues]]:
             _fail_all(selected)
         else:
             _fail_repeated(layout, seen, tag, selected, slots)
-            _read(layout, tag, selected, slots, found)
+            _read(layout, tag, selected, slots, pieces)
         following = _next_tags(selected)
         if is_all:
             tags = following
         else:
             cursor.update(slots, selected)
             tags[slots] = following
-    return found
+    return pieces
 
 
 def _next_tags(cursor: Cursor) -> Longs:
@@ -88,7 +88,7 @@ def _fail_repeated(
 
 
 def _read(
-    layout: Layout, tag: Tag, selected: Cursor, slots: Longs, found: list[list[FieldValues]]
+    layout: Layout, tag: Tag, selected: Cursor, slots: Longs, pieces: list[list[FieldValues]]
 ) -> None:
     """Read or skip the values after a tag."""
     number, wire_type = tag >> 3, tag & 7
@@ -99,7 +99,7 @@ def _read(
     elif place is None:
         _SKIP[wire_type](selected, slots)
     else:
-        found[place].append(_READ[wire_type](selected, slots))
+        pieces[place].append(_READ[wire_type](selected, slots))
 
 
 def _fail_all(selected: Cursor) -> None:

@@ -1,4 +1,4 @@
-"""The Arrow types of messages, as those of Spark's `from_protobuf` with its default options.
+"""The Arrow types of messages, as in Spark's `from_protobuf` with its default options.
 
 Source: Spark's `SchemaConverters` for Protobuf.
 """
@@ -39,10 +39,10 @@ def message_type(message: Descriptor) -> pa.DataType:
     Raises:
         SchemaError: It contains itself, or has no fields.
     """
-    found = _struct(message, (message.full_name,))
-    if found is None:
+    struct = _struct(message, (message.full_name,))
+    if struct is None:
         raise SchemaError(f"the message {message.full_name} has no fields")
-    return found
+    return struct
 
 
 def is_map(field: FieldDescriptor) -> bool:
@@ -57,7 +57,7 @@ def time_type(message: Descriptor) -> pa.DataType | None:
 
 
 def scalar_type(field: FieldDescriptor) -> pa.DataType:
-    """The type of a field that is no message."""
+    """The type of a field that is not a message."""
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
         return pa.binary() if field.type == FieldDescriptor.TYPE_BYTES else pa.string()
     return _SCALARS[field.cpp_type]

@@ -1,4 +1,4 @@
 """The schemas of a query's keys and values: found once, when it is planned; in Spark on the driver.
 
-Tasks get what is found, pickled: a decoder or an encoder.
+Tasks get a decoder or an encoder, pickled.
 """

@@ -28,7 +28,7 @@ class QueryFormats:
 
     Args:
         options: The options of formats.
-        topics: The topics to read; none if they are not known, as with a pattern.
+        topics: The topics to read; empty if they are not known, as with a pattern.
     """
 
     def __init__(self, options: FormatOptions, topics: Sequence[str]) -> None:
@@ -90,26 +90,26 @@ class QueryFormats:
         return as_nullable(type_) if self._options.mode is Mode.PERMISSIVE else type_
 
 
-def _only(payload: PayloadOptions, found: Sequence[KnownSchema]) -> KnownSchema:
+def _only(payload: PayloadOptions, schemas: Sequence[KnownSchema]) -> KnownSchema:
     """The schema of all topics: one name and one type."""
     format_ = FORMATS[payload.format]
-    first = found[0].schema
-    for other in found[1:]:
+    first = schemas[0].schema
+    for other in schemas[1:]:
         is_same_name = format_.name_of(other.schema) == format_.name_of(first)
         if not is_same_name or format_.type_of(other.schema) != format_.type_of(first):
             column = payload.column
             raise KafkaConfigError(
-                f"The {column}s of the topics have different schemas, {found[0].origin} and "
+                f"The {column}s of the topics have different schemas, {schemas[0].origin} and "
                 f"{other.origin}: read each topic with a query of its own, or set "
                 f"{column}.subject or {column}.schema to the schema to read all of them as."
             )
-    return found[0]
+    return schemas[0]
 
 
 def _schema_to_read(
     payload: PayloadOptions, schemas: ColumnSchemas, wanted: pa.DataType
 ) -> KnownSchema:
-    """The newest schema that has what is wanted, or the wanted type as a schema.
+    """The newest schema that has the wanted fields, or the wanted type as a schema.
 
     A schema may have changed since the query's columns were determined.
     """

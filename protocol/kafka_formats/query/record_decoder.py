@@ -1,9 +1,9 @@
 """Records with keys and values as bytes -> records with decoded ones; broken payloads by mode.
 
-The columns are those of `kafka_protocol.columnar.schema`, and where the mode is PERMISSIVE
+The columns are as in `kafka_protocol.columnar.schema`, and where the mode is PERMISSIVE
 `_error`, `_raw` and `_raw_key`. Knows no format and no registry: decoders come from the caller.
 
-Source: the modes are those of Spark's `from_avro`.
+Source: the modes are as in Spark's `from_avro`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class RecordDecoder:
     Attributes:
         schema: The columns that are wanted, decoded.
         formats: Column, `key` or `value`, -> its format. Others stay as they are.
-        mode: What to do with broken payloads.
+        mode: How to treat broken payloads.
     """
 
     schema: pa.Schema
@@ -48,7 +48,7 @@ class RecordDecoder:
 
     @property
     def source_columns(self) -> tuple[str, ...]:
-        """The columns of the records to decode, with those that errors name."""
+        """The columns of the records to decode, with the columns that errors name."""
         wanted = [RAW_COLUMNS.get(name, name) for name in self.schema.names]
         decoded = self.decoded_columns
         framed = any(self.formats[name].framing is Framing.CONFLUENT for name in decoded)
@@ -57,13 +57,13 @@ class RecordDecoder:
 
     @property
     def decoded_columns(self) -> Sequence[str]:
-        """The columns of payloads to decode: those that are wanted, or all to tell faults."""
+        """The columns of payloads to decode: the wanted ones, or all to tell faults."""
         wanted = {*self.schema.names}
         tells_faults = not wanted.isdisjoint({ERROR_COLUMN, *RAW_COLUMNS})
         return [name for name in self.formats if tells_faults or name in wanted]
 
     def decode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Decode record batches with `source_columns` to those with `schema`, without empty ones.
+        """Decode record batches with `source_columns` to batches with `schema`, without empty ones.
 
         Raises:
             MalformedRecordError: A payload is broken, and the mode is FAILFAST. Names topic,
@@ -87,9 +87,9 @@ class _Run:
         for batch in (piece for whole in batches for piece in self._split(whole)):
             columns = {name: self._column(batch, name) for name in self._decoders}
             is_broken = _any([column.is_broken for column in columns.values()], batch.num_rows)
-            found = _BY_MODE[self._decoder.mode](self, batch, columns, is_broken)
-            if found.num_rows:
-                yield found
+            decoded = _BY_MODE[self._decoder.mode](self, batch, columns, is_broken)
+            if decoded.num_rows:
+                yield decoded
         if self._dropped:
             _log.warning("%d records were dropped, as they could not be decoded.", self._dropped)
 
@@ -136,7 +136,7 @@ class _Run:
     def permit(
         self, batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], is_broken: Bools
     ) -> pa.RecordBatch:
-        found: dict[str, pa.Array] = {
+        decoded: dict[str, pa.Array] = {
             name: null_where(each.is_broken, each.values) for name, each in columns.items()
         }
         wanted = self._decoder.schema.names
@@ -144,16 +144,16 @@ class _Run:
             rows = np.flatnonzero(is_broken)
             errors = np.full(batch.num_rows, None, dtype=object)
             errors[rows] = [_fault_of(columns, row) for row in rows.tolist()]
-            found[ERROR_COLUMN] = pa.array(errors, pa.string())
+            decoded[ERROR_COLUMN] = pa.array(errors, pa.string())
         for raw in RAW_COLUMNS.keys() & {*wanted}:
-            found[raw] = null_where(~is_broken, batch.column(RAW_COLUMNS[raw]))
-        return self._assembled(batch, found)
+            decoded[raw] = null_where(~is_broken, batch.column(RAW_COLUMNS[raw]))
+        return self._assembled(batch, decoded)
 
-    def _assembled(self, batch: pa.RecordBatch, found: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    def _assembled(self, batch: pa.RecordBatch, decoded: Mapping[str, pa.Array]) -> pa.RecordBatch:
         schema = self._decoder.schema
         arrays = [
-            with_type(found[field.name], field.type)
-            if field.name in found
+            with_type(decoded[field.name], field.type)
+            if field.name in decoded
             else batch.column(field.name)
             for field in schema
         ]
@@ -168,15 +168,15 @@ _BY_MODE: Final[Mapping[Mode, Callable[..., pa.RecordBatch]]] = {
 
 
 def _any(masks: Sequence[Bools], count: int) -> Bools:
-    found: Bools = np.logical_or.reduce([np.zeros(count, dtype=np.bool_), *masks])
-    return found
+    union: Bools = np.logical_or.reduce([np.zeros(count, dtype=np.bool_), *masks])
+    return union
 
 
 def _remembering_errors(decoder_of: DecoderOf) -> DecoderOf:
     """Ask once in a task for a schema that does not exist, however many payloads name it."""
     errors: dict[SchemaId, SchemaError] = {}
 
-    def found(schema_id: SchemaId) -> PayloadDecoder:
+    def remembering(schema_id: SchemaId) -> PayloadDecoder:
         if schema_id in errors:
             raise errors[schema_id]
         try:
@@ -185,7 +185,7 @@ def _remembering_errors(decoder_of: DecoderOf) -> DecoderOf:
             errors[schema_id] = error
             raise
 
-    return found
+    return remembering
 
 
 def _first_fault(

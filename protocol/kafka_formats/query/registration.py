@@ -1,7 +1,7 @@
-"""The id to write a schema with: that in its subject, where it is looked up or registered.
+"""The id to write a schema with: its id in its subject, where it is looked up or registered.
 
-What a schema imports has subjects of its own, named as it is imported, as Confluent's serializers
-name them: a reader finds all of it by the one id.
+Imported schemas have subjects of their own, named as they are imported, as Confluent's serializers
+name them: a reader finds all of them by the one id.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Registration:
 
     Attributes:
         column: `key` or `value`, for errors.
-        format: Of the schemas.
+        format: The format of the schemas.
         client: The registry.
-        auto_register: Whether to register what is not there.
+        auto_register: Whether to register schemas that are not there.
     """
 
     column: str
@@ -61,10 +61,10 @@ class Registration:
 
     def _look_up(self, subject: str, schema: NewSchema, known: KnownSchema) -> tuple[int, int]:
         """The version that a schema is of a subject, and its id."""
-        found = self.client.look_up(subject, schema)
-        if found is None or not isinstance(found.schema.id, int):
+        registered = self.client.look_up(subject, schema)
+        if registered is None or not isinstance(registered.schema.id, int):
             raise KafkaConfigError(
                 f"The schema of the {self.column}s, {known.origin}, is not in the subject "
                 f"{subject!r}: register it there, or set auto.register.schemas to true."
             )
-        return found.version, found.schema.id
+        return registered.version, registered.schema.id

@@ -15,8 +15,8 @@ class Registries:
     """The registries of a query. Columns with the same one share a client.
 
     Args:
-        options: Those of the clients without `schema.registry.`; empty without a registry.
-        framings: Of the columns.
+        options: The clients' options without `schema.registry.`; empty without a registry.
+        framings: The framings of the columns.
 
     Raises:
         KafkaConfigError: An option is unknown or cannot be used.
@@ -35,10 +35,10 @@ class Registries:
         self._sources = {config: source_with(config) for config in known}
 
     def config(self, framing: Framing) -> SourceConfig | None:
-        """The registry of columns with a framing; None for none."""
+        """The registry of columns with a framing; None if the framing needs no registry."""
         return self._configs[framing]
 
     def source(self, framing: Framing) -> SchemaSource | None:
-        """The client of the registry of columns with a framing; None for none."""
+        """The registry's client for columns with a framing; None if it needs no registry."""
         config = self._configs[framing]
         return None if config is None else self._sources[config]

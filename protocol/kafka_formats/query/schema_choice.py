@@ -1,6 +1,6 @@
 """The schemas of a column of payloads: given by the user, or by the registry. Only the driver asks.
 
-An executor asks the registry for no schema but those that were registered after the query began.
+An executor asks the registry only for schemas that were registered after the query began.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from kafka_protocol.errors import KafkaConfigError
 
 # The newest versions of a subject that the driver fetches; executors ask for older ones.
 _MAX_VERSIONS: Final = 100
-# What a schema begins with, and a path does not.
+# The beginnings of a schema, which a path does not have.
 _SCHEMA_STARTS: Final = ("{", "[", '"', DESCRIPTOR_SET)
-# What Protobuf's text ends with.
+# The ends of Protobuf's text.
 _SCHEMA_ENDS: Final = ("}", ";")
 
 
@@ -49,7 +49,7 @@ class ColumnSchemas:
 
     Args:
         payload: The column's options.
-        topics: The topics to read; none if they are not known, as with a pattern.
+        topics: The topics to read; empty if they are not known, as with a pattern.
         source: The registry; None without one.
     """
 
@@ -70,7 +70,7 @@ class ColumnSchemas:
         """The schema to read as: one, or that of each topic. It is found once for a query.
 
         Raises:
-            KafkaError: There is none, or the registry cannot be asked.
+            KafkaError: There is no schema, or the registry cannot be asked.
         """
         if self._payload.schema is not None:
             return [self._given(self._payload.schema)]
@@ -83,11 +83,11 @@ class ColumnSchemas:
                 f".schema('{column} struct<...>') with the fields to read, or without Spark types."
             )
         version: int | Literal["latest"] = self._payload.version or "latest"
-        found = [self._registry.version(subject, version) for subject in self.subjects()]
-        return [self._known(each) for each in found]
+        versions = [self._registry.version(subject, version) for subject in self.subjects()]
+        return [self._known(each) for each in versions]
 
     def older(self) -> Iterator[KnownSchema]:
-        """The versions before the latest, newest first; none if a version or a schema is given."""
+        """The versions before the latest, newest first; empty if a version or a schema is given."""
         if not self._payload.has_schema and self._payload.version is None:
             for subject in self.subjects():
                 newest_first = sorted(self._registry.versions(subject), reverse=True)
@@ -96,11 +96,11 @@ class ColumnSchemas:
 
     def written(self) -> dict[int | uuid.UUID, SchemaText]:
         """The schemas that payloads are likely to have, by id."""
-        found: dict[int | uuid.UUID, SchemaText] = {}
+        schemas: dict[int | uuid.UUID, SchemaText] = {}
         payload = self._payload
         by_topic = payload.subject is None and payload.strategy is not SubjectNameStrategy.RECORD
         if by_topic and not self._topics:
-            return found
+            return schemas
         for subject in self.subjects():
             try:
                 versions = sorted(self._registry.versions(subject))
@@ -110,8 +110,8 @@ class ColumnSchemas:
             for version in versions[-_MAX_VERSIONS:]:
                 known = self._known(self._registry.version(subject, version))
                 if known.id is not None:
-                    found[known.id] = known.schema
-        return found
+                    schemas[known.id] = known.schema
+        return schemas
 
     @property
     def _registry(self) -> SchemaSource:
@@ -160,10 +160,13 @@ class ColumnSchemas:
             )
         return name
 
-    def _known(self, found: SubjectVersion) -> KnownSchema:
-        origin = f"version {found.version} of the subject {found.subject!r} (id {found.schema.id})"
-        text = schema_text_of(found.schema, self._payload.format, origin)
-        return KnownSchema(origin, self._named(text), found.schema.id)
+    def _known(self, registered: SubjectVersion) -> KnownSchema:
+        schema = registered.schema
+        origin = (
+            f"version {registered.version} of the subject {registered.subject!r} (id {schema.id})"
+        )
+        text = schema_text_of(schema, self._payload.format, origin)
+        return KnownSchema(origin, self._named(text), schema.id)
 
     def _named(self, schema: SchemaText) -> SchemaText:
         return replace(schema, message=self._payload.message)
@@ -225,7 +228,7 @@ def _text_of(content: bytes) -> str:
 
 
 def _proto_text_of(content: bytes) -> str:
-    """The text of a `.proto` file, or what stands for a binary FileDescriptorSet."""
+    """The text of a `.proto` file, or the text that stands for a binary FileDescriptorSet."""
     is_binary = any(byte < 0x20 and byte not in b"\t\n\v\f\r" for byte in content)
     return descriptor_set_text(content) if is_binary else _text_of(content)
 

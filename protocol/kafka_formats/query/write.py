@@ -41,7 +41,7 @@ def encoder_for(
     Args:
         options: The options of formats.
         topic: The topic of all rows; None if a column has it.
-        columns: The columns to encode, by name; those that rows do not have are left out.
+        columns: The columns to encode, by name; columns that rows do not have are left out.
 
     Raises:
         KafkaError: A schema cannot be found or registered, or does not fit the column.

@@ -1,7 +1,7 @@
-"""What this process has got from registries, and what never changes there: it is kept for ever.
+"""The facts that this process has got from registries and that never change: kept for ever.
 
 Ids, GUIDs and versions never change their meaning, so the next task in a reused Python worker does
-not ask for them again. Configurations are the keys: what one may see, another may not.
+not ask for them again. Configurations are the keys: one may see schemas that another may not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_CONFIGURATIONS: Final = 16
 
 
 class RegistryCache:
-    """What is known of one registry."""
+    """The known schemas of one registry."""
 
     def __init__(self) -> None:
         self._by_id: dict[int | uuid.UUID, RegisteredSchema] = {}
@@ -29,17 +29,17 @@ class RegistryCache:
         self, schema_id: int | uuid.UUID, ask: Callable[[], RegisteredSchema]
     ) -> RegisteredSchema:
         """The schema with an id or a GUID; `ask` is called for an unknown one."""
-        found = self._by_id.get(schema_id)
-        if found is None:
-            found = self._by_id[schema_id] = ask()
-        return found
+        schema = self._by_id.get(schema_id)
+        if schema is None:
+            schema = self._by_id[schema_id] = ask()
+        return schema
 
     def by_version(self, subject: str, version: int, ask: Callable[[], SchemaBody]) -> SchemaBody:
         """The schema of a version of a subject; `ask` is called for an unknown one."""
-        found = self._by_version.get((subject, version))
-        if found is None:
-            found = self._by_version[subject, version] = ask()
-        return found
+        schema = self._by_version.get((subject, version))
+        if schema is None:
+            schema = self._by_version[subject, version] = ask()
+        return schema
 
 
 @lru_cache(maxsize=MAX_CONFIGURATIONS)

@@ -29,7 +29,7 @@ _MAX_REASONS: Final = 100
 class RegistryClient:
     """A client of one schema registry, for one thread.
 
-    Each method raises NotFoundError if what it should find does not exist, another RegistryError
+    Each method raises NotFoundError if its subject or schema does not exist, another RegistryError
     if the registry cannot be reached, refuses or returns nonsense, and KafkaConfigError if a file
     of the TLS options cannot be used. It may take `request.timeout.ms` and a pause for each of
     `max.retries` and one more.
@@ -73,13 +73,13 @@ class RegistryClient:
         about = f"look-up of a schema in subject {subject!r}"
         path = f"/subjects/{_quoted(subject)}?normalize={str(normalize).lower()}"
         try:
-            found = self._exchange.response_to(Call(about, path, _json_of(schema)), read_version)
+            body = self._exchange.response_to(Call(about, path, _json_of(schema)), read_version)
         except NotFoundError:
             return None
-        return self._subject_version(about, found)
+        return self._subject_version(about, body)
 
     def register(self, subject: str, schema: NewSchema, *, normalize: bool = False) -> int:
-        """Make a schema the newest version of a subject, if it is none yet, and return its id."""
+        """Make a schema the newest version of a subject, if it is a new one, and return its id."""
         about = f"registration of a schema in subject {subject!r}"
         path = f"/subjects/{_quoted(subject)}/versions?normalize={str(normalize).lower()}"
         return self._exchange.response_to(Call(about, path, _json_of(schema)), read_id)
@@ -103,10 +103,10 @@ class RegistryClient:
         body = self._exchange.response_to(call, read_schema)
         return self._registered(call.about, schema_id, body)
 
-    def _subject_version(self, about: str, found: VersionBody) -> SubjectVersion:
+    def _subject_version(self, about: str, body: VersionBody) -> SubjectVersion:
         # Not kept by its id, which has another meaning in each of Confluent's contexts.
-        schema = self._registered(about, found.schema_id, found.schema)
-        return SubjectVersion(found.subject, found.version, schema)
+        schema = self._registered(about, body.schema_id, body.schema)
+        return SubjectVersion(body.subject, body.version, schema)
 
     def _registered(self, about: str, schema_id: int | None, body: SchemaBody) -> RegisteredSchema:
         """The schema with all that it refers to."""

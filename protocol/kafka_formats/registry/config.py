@@ -1,7 +1,7 @@
 """The "schema.registry.*" options as one frozen, typed value.
 
-Names and meanings are those of Confluent's clients: Java's SchemaRegistryClientConfig, Python's
-SchemaRegistryClient and, for `request.timeout.ms`, .NET's. The options of TLS are those of Kafka's
+Names and meanings are as in Confluent's clients: Java's SchemaRegistryClientConfig, Python's
+SchemaRegistryClient and, for `request.timeout.ms`, .NET's. The options of TLS are as in Kafka's
 clients. An unknown option is an error that suggests the nearest name. Options that contradict each
 other, or that look secure without an effect, are refused before any request. No I/O.
 """
@@ -53,8 +53,8 @@ def _header_value(text: str) -> str:
 class RegistryConfig:
     """The options of a registry's client. Each field is one option; its metadata has its name.
 
-    `urls` have neither a user nor a slash at the end; with the source `URL`, `user_info` is what
-    they had.
+    `urls` have neither a user nor a slash at the end; with the source `URL`, `user_info` is
+    the user and password that they had.
     """
 
     urls: tuple[str, ...] = option(
@@ -149,7 +149,7 @@ class RegistryConfig:
 
 _TLS_NAMES: Final = frozenset(n for n in declared_in(SecurityOptions) if n.startswith("ssl."))
 _WITHOUT_EFFECT: Final = frozenset(n for n in WITHOUT_EFFECT if n.startswith("ssl."))
-# Names of Confluent's clients for what does not exist here.
+# Names of Confluent's clients for options that do not exist here.
 _NOT_SUPPORTED: Final[Mapping[str, str]] = {
     **{name: reason for name, reason in REFUSED.items() if name.startswith("ssl.")},
     **dict.fromkeys(
@@ -170,7 +170,7 @@ def _refusal(name: str, known: tuple[str, ...]) -> str:
 
 
 _CLIENT_CREDENTIALS: Final = ("token_endpoint_url", "client_id", "client_secret")
-# What each source of credentials needs, and what else only it uses.
+# The options that each source of credentials needs, and others that only it uses.
 _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "URL": ("user_info",),
     "USER_INFO": ("user_info",),
@@ -282,7 +282,7 @@ def _check_secrets(config: RegistryConfig) -> None:
 
 
 def _check_token_endpoint(text: str) -> None:
-    # It may have a query, unlike those of registries.
+    # It may have a query, unlike URLs of registries.
     path, _, query = text.partition("?")
     name = _named("token_endpoint_url")
     if _url(path, name).user_info is not None or not _is_token(f"?{query}"):

@@ -18,13 +18,13 @@ from kafka_protocol.client.broker.oauth import (
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.errors import AuthenticationError
 
-# Of Confluent Cloud, which serves many registries at one URL.
+# For Confluent Cloud, which serves many registries at one URL.
 _CLUSTER_HEADER: Final = "target-sr-cluster"
 _POOL_HEADER: Final = "Confluent-Identity-Pool-Id"
 
 
 class Credentials:
-    """What a client proves its identity with: nothing, a user and a password, or a token."""
+    """A client's proof of its identity: nothing, a user and a password, or a token."""
 
     def __init__(self, config: RegistryConfig) -> None:
         self._config = config

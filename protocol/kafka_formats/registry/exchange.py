@@ -45,7 +45,7 @@ class Call(NamedTuple):
     Attributes:
         about: The subject or id, for errors.
         path: The path behind the registry's URL, with its query.
-        body: What to POST as JSON; None for a GET.
+        body: The JSON to POST; None for a GET.
     """
 
     about: str
@@ -166,7 +166,7 @@ class Exchange:
 
 
 def _patience_ms(config: RegistryConfig) -> float:
-    """How long to try with retries: what one URL may take. Several URLs do not prolong it."""
+    """How long to try with retries: as long as one URL may take. Several do not prolong it."""
     pauses = (config.retries_wait_ms * 2.0 ** min(i, 30) for i in range(config.max_retries))
     waits_ms = sum(min(config.retries_max_wait_ms, pause) for pause in pauses)
     return (config.max_retries + 1) * config.request_timeout_ms + 1.2 * waits_ms

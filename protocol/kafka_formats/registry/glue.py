@@ -62,7 +62,7 @@ def _connected(config: GlueConfig) -> Any:
 class GlueClient:
     """A client of one registry of AWS Glue; a `SchemaSource`. A subject is the name of a schema.
 
-    Each method raises NotFoundError if what it should find does not exist, another RegistryError
+    Each method raises NotFoundError if its schema does not exist, another RegistryError
     if AWS Glue cannot be reached, refuses or returns nonsense, and KafkaConfigError without
     botocore or a region.
     """
@@ -85,25 +85,27 @@ class GlueClient:
         """A version of a schema, which may be the newest one."""
         about = f"schema {subject!r}, version {version}"
         number = {"LatestVersion": True} if version == "latest" else {"VersionNumber": version}
-        found = self._call(
+        response = self._call(
             about,
             "get_schema_version",
             SchemaId=self._schema_id(subject),
             SchemaVersionNumber=number,
         )
-        return SubjectVersion(subject, _number(about, found), _schema(about, found))
+        return SubjectVersion(subject, _number(about, response), _schema(about, response))
 
     def versions(self, subject: str) -> list[int]:
         """The versions of a schema that are available."""
         about = f"versions of the schema {subject!r}"
         given: dict[str, Any] = {"SchemaId": self._schema_id(subject), "MaxResults": _PAGE}
-        found: list[int] = []
+        numbers: list[int] = []
         for _ in range(_MAX_PAGES):
             page = self._call(about, "list_schema_versions", **given)
             listed = [each for each in page.get("Schemas") or [] if each]
-            found += [_number(about, each) for each in listed if each.get("Status") == "AVAILABLE"]
+            numbers += [
+                _number(about, each) for each in listed if each.get("Status") == "AVAILABLE"
+            ]
             if not page.get("NextToken"):
-                return found
+                return numbers
             given["NextToken"] = page["NextToken"]
         raise RegistryError(f"{about}: AWS Glue lists more than {_MAX_PAGES * _PAGE}")
 
@@ -120,7 +122,7 @@ class GlueClient:
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
-            found: Mapping[str, Any] = call(**given)
+            response: Mapping[str, Any] = call(**given)
         except ClientError as error:
             raise _refusal(about, error.response.get("Error", {})) from error
         except (BotoCoreError, RuntimeError) as error:  # the last: credentials expired
@@ -129,7 +131,7 @@ class GlueClient:
         except (AttributeError, TypeError, ValueError) as error:
             # botocore's parser expects what AWS Glue returns, and a proxy may return other JSON.
             raise RegistryError(f"{about}: AWS Glue returns nonsense") from error
-        return found
+        return response
 
 
 def _refusal(about: str, error: Mapping[str, str]) -> RegistryError:
@@ -141,20 +143,20 @@ def _refusal(about: str, error: Mapping[str, str]) -> RegistryError:
     return RegistryError(f"{about}: AWS Glue refuses it: {shown(code)}: {said}{advice}")
 
 
-def _schema(about: str, found: Mapping[str, Any]) -> RegisteredSchema:
-    kind = next((each for each in _KINDS if each == found.get("DataFormat")), None)
-    text = found.get("SchemaDefinition")
+def _schema(about: str, response: Mapping[str, Any]) -> RegisteredSchema:
+    kind = next((each for each in _KINDS if each == response.get("DataFormat")), None)
+    text = response.get("SchemaDefinition")
     if kind is None or not isinstance(text, str):
         raise RegistryError(f"{about}: AWS Glue returns no schema of {', '.join(_KINDS)}")
     try:
-        version_id = uuid.UUID(found.get("SchemaVersionId"))
+        version_id = uuid.UUID(response.get("SchemaVersionId"))
     except (AttributeError, TypeError, ValueError):
         raise RegistryError(f"{about}: AWS Glue returns no UUID of the version") from None
     return RegisteredSchema(version_id, kind, text)
 
 
-def _number(about: str, found: Mapping[str, Any]) -> int:
-    number = found.get("VersionNumber")
+def _number(about: str, fields: Mapping[str, Any]) -> int:
+    number = fields.get("VersionNumber")
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise RegistryError(f"{about}: AWS Glue returns no number of the version")
     return number

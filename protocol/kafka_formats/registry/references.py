@@ -1,4 +1,4 @@
-"""Puts the schemas that a schema refers to in order: each once, after those that it needs. No I/O.
+"""Puts the schemas that a schema refers to in order: each once, after its own references. No I/O.
 
 As in Confluent's clients, a schema is known by its reference name: the first one of a name is used.
 """
@@ -47,7 +47,7 @@ class _Resolver:
         self._characters = 0
 
     def visit_all(self, references: Sequence[Reference], path: tuple[Reference, ...]) -> None:
-        """Add the schemas of references. `path` has those that lead to them."""
+        """Add the schemas of references. `path` has the names that lead to them."""
         for reference in references:
             self._visit(reference, path)
 

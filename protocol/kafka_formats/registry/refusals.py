@@ -1,4 +1,4 @@
-"""Makes errors from a registry's responses: what was asked, URL, status, and what to do. No I/O.
+"""Makes errors from a registry's responses: request, URL, status, and the cure. No I/O.
 
 Error codes are matched, never messages: Apicurio's messages differ from Confluent's.
 """
@@ -53,7 +53,7 @@ class Reply(NamedTuple):
         return self.url.partition("?")[0]
 
     def described(self, hide: Callable[[str], str]) -> str:
-        """URL, status, and the error in the body or the begin of what it is instead."""
+        """URL, status, and the error in the body or the beginning of another body."""
         error = read_error(self.response.body)
         said = _message(error, hide) or self.snippet(hide)
         return f"{self.place} responded with {self.response.status} ({said})"
@@ -75,7 +75,7 @@ def refusal(about: str, reply: Reply, hide: Callable[[str], str]) -> RegistryErr
 
 
 def unusable(about: str, reply: Reply, reason: str, hide: Callable[[str], str]) -> RegistryError:
-    """The error for a success whose body is not what it must be."""
+    """The error for a success with a body that it must not have."""
     return RegistryError(
         f"{about}: {reply.place} responded with {reply.response.status}, but not as a schema "
         f"registry does: {reason} ({reply.snippet(hide)}); {_PATH}"

@@ -21,7 +21,7 @@ _KINDS: Final = {kind.lower(): kind for kind in get_args(Kind)}
 
 
 class SchemaBody(NamedTuple):
-    """A schema without what it refers to."""
+    """A schema without the schemas that it refers to."""
 
     kind: Kind
     text: str
@@ -29,7 +29,7 @@ class SchemaBody(NamedTuple):
 
 
 class VersionBody(NamedTuple):
-    """A version of a subject without what its schema refers to."""
+    """A version of a subject without the schemas that its schema refers to."""
 
     subject: str
     version: int
@@ -59,10 +59,10 @@ def read_schema(value: Any) -> SchemaBody:
     kind = _KINDS.get(str(fields.get("schemaType") or "avro").lower())
     if kind is None:
         raise ValueError(f"'schemaType' is not one of {', '.join(_KINDS.values())}")
-    found = fields.get("references") or []
-    if not isinstance(found, list) or len(found) > _MAX_REFERENCES:
+    references = fields.get("references") or []
+    if not isinstance(references, list) or len(references) > _MAX_REFERENCES:
         raise ValueError(f"'references' is not a list, or has more than {_MAX_REFERENCES} items")
-    return SchemaBody(kind, _text(fields, "schema"), tuple(_reference(each) for each in found))
+    return SchemaBody(kind, _text(fields, "schema"), tuple(_reference(each) for each in references))
 
 
 def read_version(value: Any) -> VersionBody:

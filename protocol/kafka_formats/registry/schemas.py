@@ -36,9 +36,9 @@ class RegisteredSchema:
             of the version.
         kind: The language of `text`.
         text: The schema.
-        references: What the schema itself refers to.
+        references: The references of the schema itself.
         dependencies: The reference name and the text of each schema that it needs, directly or not;
-            each once, and after those that it needs itself.
+            each once, and after the schemas that it needs itself.
     """
 
     id: int | uuid.UUID | None
@@ -58,7 +58,7 @@ class SubjectVersion:
 
 
 class SchemaSource(Protocol):
-    """What reads need of a registry. All raise RegistryError, and NotFoundError of it."""
+    """The requests of reads to a registry. All raise RegistryError, and NotFoundError of it."""
 
     def schema_of_id(self, schema_id: int) -> RegisteredSchema:
         """The schema with a number."""

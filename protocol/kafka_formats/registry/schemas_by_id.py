@@ -1,4 +1,4 @@
-"""The schemas that payloads were written with: those that are known, and others by their ids."""
+"""The schemas that payloads were written with: known ones, and others by their ids."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SchemasById:
         """The schema with an id or a GUID.
 
         Raises:
-            SchemaError: There is none, or it is one of another format.
+            SchemaError: There is no such schema, or it is one of another format.
             RegistryError: The registry cannot be asked, or refuses.
         """
         if isinstance(schema_id, InHeader):
@@ -64,9 +64,9 @@ class SchemasById:
         client = source_with(self.config)
         try:
             if isinstance(schema_id, int):
-                found = client.schema_of_id(schema_id)
+                schema = client.schema_of_id(schema_id)
             else:
-                found = client.schema_of_guid(schema_id)
+                schema = client.schema_of_guid(schema_id)
         except NotFoundError as error:
             raise SchemaError(str(error)) from error
-        return schema_text_of(found, self.format, f"the schema id {schema_id}")
+        return schema_text_of(schema, self.format, f"the schema id {schema_id}")

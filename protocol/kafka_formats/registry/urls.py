@@ -34,7 +34,7 @@ def redirect_target(url: str, location: str) -> str | None:
     """The URL to which a response from `url` redirects; None if that is another server.
 
     Raises:
-        ValueError: The location is no URL.
+        ValueError: The location is not a URL.
     """
     target = _split(urljoin(url, location))
     is_same = _origin(target) == _origin(_split(url)) and target.username is None
@@ -45,7 +45,7 @@ def without_query(url: str, location: str) -> str:
     """The URL to which a response redirects, without user and query, for errors.
 
     Raises:
-        ValueError: The location is no URL.
+        ValueError: The location is not a URL.
     """
     target = _split(urljoin(url, location))
     return f"{target.scheme}://{target.netloc.rpartition('@')[2]}{target.path}"

@@ -82,18 +82,18 @@ def _by_id(view: npt.NDArray[np.uint8], at: Longs, rows: Longs) -> list[Group]:
 
 
 def _by_guid(view: npt.NDArray[np.uint8], at: Longs, rows: Longs) -> list[Group]:
-    found: dict[bytes, list[int]] = {}
+    by_guid: dict[bytes, list[int]] = {}
     for start, row in zip(at.tolist(), rows.tolist(), strict=True):
-        found.setdefault(view[start + 1 : start + _GUID_BYTES].tobytes(), []).append(row)
+        by_guid.setdefault(view[start + 1 : start + _GUID_BYTES].tobytes(), []).append(row)
     return [
-        Group(uuid.UUID(bytes=guid), _GUID_BYTES, _rows(group)) for guid, group in found.items()
+        Group(uuid.UUID(bytes=guid), _GUID_BYTES, _rows(group)) for guid, group in by_guid.items()
     ]
 
 
 def _in_headers(
     headers: pa.ListArray, header: str, is_wanted: npt.NDArray[np.bool_]
 ) -> tuple[dict[SchemaId, list[int]], list[int], npt.NDArray[np.bool_]]:
-    """Rows by the id in their header, rows whose header has none, and which have a header."""
+    """Rows by the id in their header, rows whose header has no id, and which have a header."""
     entries = headers.values
     places = np.flatnonzero(pc.equal(entries.field("key"), header).fill_null(False))
     rows = np.searchsorted(headers.offsets.to_numpy(), places, side="right") - 1
@@ -107,8 +107,8 @@ def _in_headers(
     for row, value in last.items():
         if is_wanted[row]:
             has_header[row] = True
-            found = _id_in_header(value or b"")
-            (without if found is None else by_id.setdefault(found, [])).append(row)
+            schema_id = _id_in_header(value or b"")
+            (without if schema_id is None else by_id.setdefault(schema_id, [])).append(row)
     return by_id, without, has_header
 
 

@@ -20,7 +20,7 @@ NO_FRAME: Final = b""
 
 
 class InHeader(NamedTuple):
-    """An id in a header, with what is after it: the message index of Protobuf.
+    """An id in a header, with the bytes after it: the message index of Protobuf.
 
     Attributes:
         schema_id: A number or a GUID.
@@ -69,7 +69,7 @@ class Frames(NamedTuple):
     """The groups of payloads, and rows without a frame. Null payloads are in neither.
 
     Attributes:
-        groups: Of rows.
+        groups: The groups of rows.
         unframed: Rows, in order.
         unpacked: All payloads with their frames, where some were compressed; else None.
         why_unframed: Why a payload has no frame.

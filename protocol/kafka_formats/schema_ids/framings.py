@@ -18,7 +18,7 @@ FRAMES: Final[Mapping[Framing, Callable[[pa.BinaryArray, pa.ListArray | None, st
     Framing.CONFLUENT: confluent_frames,
     Framing.GLUE: glue_frames,
 }
-# Where to split payloads, so that those of a piece unpack to a limited size.
+# Where to split payloads, so that the payloads of a piece unpack to a limited size.
 SPLITS: Final[Mapping[Framing, Callable[[pa.BinaryArray], Sequence[int]]]] = {
     Framing.NONE: lambda _: (),
     Framing.CONFLUENT: lambda _: (),

@@ -24,7 +24,7 @@ from kafka_formats.schema_ids.frames import Frames, GlueVersion, Group, Longs
 from kafka_protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 
 HEADER_BYTES: Final = 18
-# Of one payload, and of several that are unpacked together.
+# The limit for one payload, and for several that are unpacked together.
 MAX_UNPACKED_BYTES: Final = DEFAULT_MAX_DECOMPRESSED_BYTES
 _VERSION: Final = 3
 _PLAIN: Final = 0
@@ -72,16 +72,16 @@ def unpack(data: bytes, max_bytes: int) -> bytes:
     """
     unpacker = zlib.decompressobj()
     try:
-        found = unpacker.decompress(data, max_bytes + 1)
+        unpacked = unpacker.decompress(data, max_bytes + 1)
     except zlib.error as error:
         raise PayloadError("", f"its zlib data is damaged: {error}") from None
-    if len(found) > max_bytes:
+    if len(unpacked) > max_bytes:
         raise PayloadError("", f"it unpacks to more than {max_bytes} bytes")
     if not unpacker.eof:
         raise PayloadError("", "its zlib data is cut short")
     if unpacker.unused_data:
         raise PayloadError("", f"{len(unpacker.unused_data)} bytes follow its zlib data")
-    return found
+    return unpacked
 
 
 def glue_splits(payloads: pa.BinaryArray) -> Sequence[int]:
@@ -91,13 +91,13 @@ def glue_splits(payloads: pa.BinaryArray) -> Sequence[int]:
     size = np.zeros(len(payloads), dtype=np.int64)
     size[rows] = np.where(compression == _ZLIB, length * _MAX_RATIO, length)
     total = np.cumsum(size)
-    found: list[int] = []
+    splits: list[int] = []
     start = begun = 0
     while True:
         end = max(int(np.searchsorted(total, begun + MAX_UNPACKED_BYTES, side="right")), start + 1)
         if end >= len(payloads):
-            return found
-        found.append(end)
+            return splits
+        splits.append(end)
         start, begun = end, int(total[end - 1])
 
 
@@ -116,16 +116,16 @@ def _header_bytes(
 
 def _unpacked(payloads: pa.BinaryArray, rows: Longs) -> tuple[pa.BinaryArray, list[int]]:
     """Payloads with some of them unpacked, their headers kept; and rows that do not unpack."""
-    found: list[bytes | None] = payloads.to_pylist()
+    unpacked: list[bytes | None] = payloads.to_pylist()
     failed = []
     for row in rows.tolist():
-        payload = found[row] or b""
+        payload = unpacked[row] or b""
         try:
             data = unpack(payload[HEADER_BYTES:], MAX_UNPACKED_BYTES)
-            found[row] = payload[:HEADER_BYTES] + data
+            unpacked[row] = payload[:HEADER_BYTES] + data
         except PayloadError:
             failed.append(row)
-    return pa.array(found, pa.binary()), failed
+    return pa.array(unpacked, pa.binary()), failed
 
 
 def _by_version(payloads: pa.BinaryArray, rows: Longs) -> list[Group]:
