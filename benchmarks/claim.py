@@ -30,7 +30,7 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.options.write import Identity
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.writing.commit_log import CommitLog
-from kafka_spark_source.writing.decisions import Decision, MicroBatch, TaskWrite
+from kafka_spark_source.writing.decision_format import Decision, MicroBatch, TaskWrite
 
 QUERIES = 10
 TASKS = 8

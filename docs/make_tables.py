@@ -37,7 +37,7 @@ from kafka_protocol.schema import Request
 from kafka_spark_source.lag.gauges import GAUGES, LagGauge
 from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY
 from kafka_spark_source.planning import batch, stream
-from kafka_spark_source.writing import decisions
+from kafka_spark_source.writing import decision_format
 
 HERE = Path(__file__).parent
 
@@ -279,7 +279,7 @@ def errors_page() -> str:
 
 
 def _exceptions() -> Iterator[type[KafkaError]]:
-    for module in (errors, format_errors, transactions, batch, stream, decisions):
+    for module in (errors, format_errors, transactions, batch, stream, decision_format):
         for cls in vars(module).values():
             is_class = isinstance(cls, type) and issubclass(cls, KafkaError)
             if is_class and cls.__module__ == module.__name__:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from kafka_spark_source.lag import gauges, prometheus
-from kafka_spark_source.lag.end_times import EndTimes
 from kafka_spark_source.lag.progress import (
     PartitionLag,
     QueryRun,
@@ -24,6 +23,7 @@ from kafka_spark_source.lag.progress import (
     with_times,
     worst_of,
 )
+from kafka_spark_source.lag.time_behind import EndTimes
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -13,7 +13,7 @@ from pyspark.taskcontext import TaskContext
 
 from kafka_spark_source.errors import hide_traceback
 from kafka_spark_source.worker import exclude_modules_from_gc, keep_freed_memory
-from kafka_spark_source.writing.decisions import MicroBatch
+from kafka_spark_source.writing.decision_format import MicroBatch
 from kafka_spark_source.writing.delivery import UNKNOWN_TASK, Delivery, TaskAttempt, Written
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Final
 
 from kafka_protocol.client.producer.transactions import Transaction
-from kafka_spark_source.writing.decisions import MicroBatch
+from kafka_spark_source.writing.decision_format import MicroBatch
 from kafka_spark_source.writing.delivery import TaskAttempt
 
 

@@ -24,7 +24,7 @@ from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.options.write import Identity
 from kafka_spark_source.writing.commit_log_topic import ensure_topic
-from kafka_spark_source.writing.decisions import (
+from kafka_spark_source.writing.decision_format import (
     MAX_PART_BYTES,
     CommitLogError,
     Decision,

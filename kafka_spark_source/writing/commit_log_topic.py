@@ -17,7 +17,7 @@ from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.pool import shared_cluster
 from kafka_protocol.errors import BrokerError, ErrorCode, UnsupportedVersionError
 from kafka_spark_source.options.write import Identity
-from kafka_spark_source.writing.decisions import MAX_PART_BYTES, CommitLogError
+from kafka_spark_source.writing.decision_format import MAX_PART_BYTES, CommitLogError
 
 _log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from kafka_protocol.arrow_io.row_writer import RowWriter
 from kafka_protocol.client.pool import shared_producer
-from kafka_spark_source.writing.decisions import MicroBatch, TaskWrite
+from kafka_spark_source.writing.decision_format import MicroBatch, TaskWrite
 
 if TYPE_CHECKING:
     import pyarrow as pa

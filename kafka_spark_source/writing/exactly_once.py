@@ -35,7 +35,7 @@ from kafka_protocol.errors import KafkaError
 from kafka_spark_source.options.write import Identity
 from kafka_spark_source.writing.claimed_prefix import EVERY_TASK, Action, ClaimedPrefix
 from kafka_spark_source.writing.commit_log import CommitLog
-from kafka_spark_source.writing.decisions import (
+from kafka_spark_source.writing.decision_format import (
     CommitLogError,
     Decision,
     TaskWrite,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from kafka_protocol.records.record import Record
-from kafka_spark_source.writing.decisions import DecisionHead, MicroBatch, to_json
+from kafka_spark_source.writing.decision_format import DecisionHead, MicroBatch, to_json
 
 SNAPSHOT_KEY: Final = b"snapshot"
 _SNAPSHOT_FORMAT: Final = 1

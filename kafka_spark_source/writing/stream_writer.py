@@ -6,7 +6,7 @@ from pyspark.sql.datasource import DataSourceStreamWriter, WriterCommitMessage
 from pyspark.taskcontext import TaskContext
 
 from kafka_spark_source.writing.batch_writer import KafkaBatchWriter
-from kafka_spark_source.writing.decisions import MicroBatch
+from kafka_spark_source.writing.decision_format import MicroBatch
 from kafka_spark_source.writing.delivery import UNKNOWN_MICRO_BATCH
 
 # Local properties that Spark sets for the tasks of a query; its own connectors rely on them.

@@ -12,7 +12,12 @@ from kafka_spark_source.options.write import Identity
 from kafka_spark_source.testing import KafkaCluster, waiting
 from kafka_spark_source.testing.plugin import ClusterFactory
 from kafka_spark_source.writing.commit_log import CommitLog
-from kafka_spark_source.writing.decisions import CommitLogError, Decision, MicroBatch, TaskWrite
+from kafka_spark_source.writing.decision_format import (
+    CommitLogError,
+    Decision,
+    MicroBatch,
+    TaskWrite,
+)
 from tests.integration.clients import connected, soon
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("workers_end")]

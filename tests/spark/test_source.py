@@ -19,7 +19,7 @@ from kafka_spark_source.reading.batch_reader import KafkaBatchReader
 from kafka_spark_source.schema import source_schema
 from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.writing.batch_writer import KafkaBatchWriter, KafkaCommitMessage
-from kafka_spark_source.writing.decisions import TaskWrite
+from kafka_spark_source.writing.decision_format import TaskWrite
 from kafka_spark_source.writing.delivery import TaskAttempt, Written
 from tests.fakes.registry import registry, subjects
 

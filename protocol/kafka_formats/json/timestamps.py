@@ -1,5 +1,6 @@
 """Texts of dates and timestamps -> days and microseconds, as Spark's `from_json` reads them.
 
+Reads one text at a time: `decode` lets Arrow cast the usual texts of many payloads.
 Source: Spark's `SparkDateTimeUtils.stringToDate` and `stringToTimestamp`. Unlike there a timestamp
 needs a time zone in its text, because the session's is not known where payloads are decoded.
 """

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from kafka_formats.errors import NotFoundError, RegistryError
 from kafka_formats.registry.cache import cache_of
 from kafka_formats.registry.config import RegistryConfig
-from kafka_formats.registry.exchange import Call, Exchange
+from kafka_formats.registry.failover import Call, Exchange
 from kafka_formats.registry.references import resolve
 from kafka_formats.registry.responses import (
     SchemaBody,

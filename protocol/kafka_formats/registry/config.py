@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from kafka_formats.registry.urls import Url, parse_url
+from kafka_formats.registry.url_parts import Url, parse_url
 from kafka_protocol.auth.mechanism import utf8
 from kafka_protocol.auth.secret import Secret
 from kafka_protocol.client.config.java_names import REFUSED, WITHOUT_EFFECT

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from kafka_formats.errors import RegistryError
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.credentials import Credentials
-from kafka_formats.registry.exchange import Call, Exchange
+from kafka_formats.registry.failover import Call, Exchange
 from kafka_protocol.auth.secret import Secret
 from kafka_protocol.client.broker import oauth
 from kafka_protocol.client.clock import Deadline

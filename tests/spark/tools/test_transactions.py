@@ -23,7 +23,7 @@ from kafka_spark_source.tools.transactions import (
     list_transactions,
 )
 from kafka_spark_source.writing.commit_log import CommitLog
-from kafka_spark_source.writing.decisions import Decision, MicroBatch, TaskWrite
+from kafka_spark_source.writing.decision_format import Decision, MicroBatch, TaskWrite
 from tests.fakes.reading import PARTITION
 from tests.fakes.transactions import TransactionalCluster, opened, soon
 from tests.spark.writing.test_commit_log import LOG, config_of

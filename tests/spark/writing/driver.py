@@ -15,7 +15,7 @@ from kafka_protocol.partitioners import DEFAULT
 from kafka_spark_source.options.write import Identity
 from kafka_spark_source.writing.claimed_prefix import ClaimedPrefix
 from kafka_spark_source.writing.commit_log import CommitLog
-from kafka_spark_source.writing.decisions import MicroBatch
+from kafka_spark_source.writing.decision_format import MicroBatch
 from kafka_spark_source.writing.delivery import TaskAttempt, Written
 from kafka_spark_source.writing.exactly_once import ExactlyOnce, claim_prefix
 from tests.fakes.cluster import NEWEST

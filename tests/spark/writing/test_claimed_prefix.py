@@ -16,7 +16,7 @@ from kafka_spark_source.writing.claimed_prefix import (
     Decided,
     Records,
 )
-from kafka_spark_source.writing.decisions import MicroBatch
+from kafka_spark_source.writing.decision_format import MicroBatch
 from kafka_spark_source.writing.delivery import TaskAttempt
 
 DRIVER = Transaction("p-driver", 1, 2, 3)

@@ -20,7 +20,12 @@ from kafka_protocol.records.record import decode_records
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.options.write import Identity
 from kafka_spark_source.writing.commit_log import CommitLog
-from kafka_spark_source.writing.decisions import CommitLogError, Decision, MicroBatch, TaskWrite
+from kafka_spark_source.writing.decision_format import (
+    CommitLogError,
+    Decision,
+    MicroBatch,
+    TaskWrite,
+)
 from tests.fakes.log import batch_of
 from tests.fakes.transactions import TransactionalCluster
 

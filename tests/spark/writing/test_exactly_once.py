@@ -26,7 +26,7 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.writing import exactly_once
 from kafka_spark_source.writing.claimed_prefix import Action
 from kafka_spark_source.writing.commit_log import CommitLog
-from kafka_spark_source.writing.decisions import CommitLogError, MicroBatch
+from kafka_spark_source.writing.decision_format import CommitLogError, MicroBatch
 from kafka_spark_source.writing.delivery import UNKNOWN_MICRO_BATCH, TaskAttempt
 from kafka_spark_source.writing.exactly_once import ExactlyOnce
 from tests.spark.writing.driver import IDENTITY, TASKS, Rows, Spark, flat, rows, rows_of, scripted

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 
 from kafka_protocol.client.producer.transactions import Transaction
 from kafka_protocol.records.record import Record
-from kafka_spark_source.writing.decisions import CommitLogError, Decision, MicroBatch, TaskWrite
+from kafka_spark_source.writing.decision_format import (
+    CommitLogError,
+    Decision,
+    MicroBatch,
+    TaskWrite,
+)
 from kafka_spark_source.writing.log_state import (
     SNAPSHOT_KEY,
     LoggedDecision,

@@ -15,7 +15,7 @@ from kafka_protocol.messages.describe_transactions import DescribeTransactionsRe
 from kafka_protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_protocol.messages.list_transactions import ListTransactionsRequest
 from kafka_spark_source.options.write import Identity
-from kafka_spark_source.writing.decisions import MicroBatch
+from kafka_spark_source.writing.decision_format import MicroBatch
 from kafka_spark_source.writing.delivery import TaskAttempt
 from kafka_spark_source.writing.exactly_once import ExactlyOnce, claim_prefix
 from tests.fakes.cluster import NEWEST

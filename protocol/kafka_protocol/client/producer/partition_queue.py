@@ -1,4 +1,7 @@
-"""The batches of one partition that are not acknowledged yet, in their order. No I/O."""
+"""The batches of one partition that are not acknowledged yet, in their order. No I/O.
+
+`producer` sends them, and decides what follows an error.
+"""
 
 from __future__ import annotations
 

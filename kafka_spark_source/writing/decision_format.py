@@ -1,4 +1,4 @@
-"""Decisions of exactly-once writes, and their stored format. Pure: no I/O.
+"""Decisions of exactly-once writes, and their stored format. No I/O: `commit_log` writes them.
 
 A decision is one record, or several where it is of many tasks: parts with writes, and then the
 record that names them. They are in one transaction, so there are either all of them or no record.

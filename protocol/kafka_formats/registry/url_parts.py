@@ -1,4 +1,4 @@
-"""The URLs of registries: taken apart and compared. No I/O.
+"""The URLs of registries: taken apart and compared. No I/O; `failover` chooses among them.
 
 No error contains a URL, which may have a password.
 """

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kafka_protocol.client.producer.transactions import Transaction
 from kafka_protocol.topic_partition import TopicPartition
-from kafka_spark_source.writing.decisions import (
+from kafka_spark_source.writing.decision_format import (
     MAX_PART_BYTES,
     CommitLogError,
     Decision,

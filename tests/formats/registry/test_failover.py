@@ -13,7 +13,7 @@ import pytest
 
 from kafka_formats.errors import NotFoundError, RegistryError
 from kafka_formats.registry.config import REGISTRY, RegistryConfig
-from kafka_formats.registry.exchange import Call, Exchange
+from kafka_formats.registry.failover import Call, Exchange
 from kafka_protocol.auth.secret import Secret
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.errors import KafkaConfigError

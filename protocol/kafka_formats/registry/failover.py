@@ -13,7 +13,7 @@ from kafka_formats.registry.config import PREFIX, RegistryConfig
 from kafka_formats.registry.credentials import Credentials
 from kafka_formats.registry.refusals import Reply, refusal, unusable
 from kafka_formats.registry.responses import Parse, parse_json
-from kafka_formats.registry.urls import redirect_target, without_query
+from kafka_formats.registry.url_parts import redirect_target, without_query
 from kafka_protocol.auth.mechanism import shown
 from kafka_protocol.client.clock import Deadline, backoff_after, sleep_ms
 from kafka_protocol.client.network.http_request import (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_formats.registry.urls import Url, parse_url, redirect_target, without_query
+from kafka_formats.registry.url_parts import Url, parse_url, redirect_target, without_query
 
 
 @pytest.mark.parametrize(
