@@ -85,8 +85,8 @@ def take_batch_columns(data: PartitionData, rest: OffsetRange, *, check_crcs: bo
     Raises:
         CorruptRecordError: A batch is damaged. Nothing of the response may be used.
     """
-    found = None if data.aborted_transactions else _take(data, rest, check_crcs=check_crcs)
-    return found or take_batches(data, rest, check_crcs=check_crcs)
+    taken = None if data.aborted_transactions else _take(data, rest, check_crcs=check_crcs)
+    return taken or take_batches(data, rest, check_crcs=check_crcs)
 
 
 def _take(data: PartitionData, rest: OffsetRange, *, check_crcs: bool) -> TakenBatches | None:
@@ -172,5 +172,5 @@ def _is_plain(
 
 def _crcs_match(records: memoryview, starts: Longs, stops: Longs, crcs: npt.NDArray[Any]) -> bool:
     covered = map(slice, (starts + CRC_COVERS_FROM).tolist(), stops.tolist())
-    found = np.fromiter(map(crc32c, map(records.__getitem__, covered)), np.int64, len(starts))
-    return bool((found == crcs).all())
+    computed = np.fromiter(map(crc32c, map(records.__getitem__, covered)), np.int64, len(starts))
+    return bool((computed == crcs).all())

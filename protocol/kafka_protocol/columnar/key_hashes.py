@@ -179,8 +179,8 @@ _CRC32_TABLES: Final = _crc32_tables()
 def _crc32_word(states: Hashes, words: Hashes) -> Hashes:
     first, second, third, fourth = _bytes_of(states ^ words, 4)
     tables = _CRC32_TABLES
-    found: Hashes = tables[0][first] ^ tables[1][second] ^ tables[2][third] ^ tables[3][fourth]
-    return found
+    crcs: Hashes = tables[0][first] ^ tables[1][second] ^ tables[2][third] ^ tables[3][fourth]
+    return crcs
 
 
 def _crc32_tail(states: Hashes, tails: Hashes, size: int) -> Hashes:

@@ -95,11 +95,11 @@ def _boundaries(
     counts = []
     for begin, header, payload in zip(begins, headers, payloads, strict=True):
         try:
-            found = [(begin + start, begin + end) for start, end in message_starts(payload)]
+            bounds = [(begin + start, begin + end) for start, end in message_starts(payload)]
         except CorruptRecordError as error:
             raise CorruptRecordError(error.reason, offset=header.stated_offset) from error
-        boundaries += found
-        counts.append(len(found))
+        boundaries += bounds
+        counts.append(len(bounds))
     start, end = np.array(boundaries, dtype=np.int64).T
     return start, end, RowRanges.of(np.array(counts))
 

@@ -160,13 +160,13 @@ class Cluster:
 
     def known_leaders(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The node ids of the leaders in the cached metadata, where it has them."""
-        found = {}
+        leaders = {}
         for each in partitions:
             topic = self._topics.get(each.topic)
             leader = topic and topic.partitions.get(each.partition)
             if leader and leader.node_id != NO_LEADER:
-                found[each] = leader.node_id
-        return found
+                leaders[each] = leader.node_id
+        return leaders
 
     def forget(self, topic: str) -> None:
         """Remove a topic from the cached metadata."""

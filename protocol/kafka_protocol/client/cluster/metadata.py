@@ -81,15 +81,15 @@ def unknown_topic(name: str) -> Topic:
     )
 
 
-def topic_of(found: MetadataResponse.MetadataResponseTopic) -> Topic:
+def topic_of(topic: MetadataResponse.MetadataResponseTopic) -> Topic:
     """The topic in a response."""
     return Topic(
-        name=found.name or "",
-        topic_id=found.topic_id,
-        is_internal=found.is_internal,
-        error_code=found.error_code,
+        name=topic.name or "",
+        topic_id=topic.topic_id,
+        is_internal=topic.is_internal,
+        error_code=topic.error_code,
         partitions={
-            p.partition_index: Leader(p.leader_id, p.leader_epoch) for p in found.partitions
+            p.partition_index: Leader(p.leader_id, p.leader_epoch) for p in topic.partitions
         },
     )
 

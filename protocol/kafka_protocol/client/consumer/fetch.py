@@ -137,15 +137,15 @@ class _Fetcher:
                 if self._sent is None:
                     self._send()
                 broker, data = self._receive()
-                found = self._take(data, rest, check_crcs=self._cluster.config.check_crcs)
-                self._position.advance(found, data)
+                taken = self._take(data, rest, check_crcs=self._cluster.config.check_crcs)
+                self._position.advance(taken, data)
             except KafkaError as error:
                 self._recover(error)
                 continue
-            if found.batches:
+            if taken.batches:
                 if not self._position.is_done:
                     self._send_ahead(broker)
-                return Fetched(rest, found.batches)
+                return Fetched(rest, taken.batches)
             if self._position.offset > rest.from_offset:
                 self._made_progress()  # over aborted or control batches
             elif self._replica.follow(data.preferred_read_replica, broker.node_id):

@@ -105,21 +105,21 @@ class FetchPosition:
         """Note what a leader's response says."""
         self.state = NEXT[self.state][event]
 
-    def advance(self, found: TakenBatches, data: PartitionData) -> None:
+    def advance(self, taken: TakenBatches, data: PartitionData) -> None:
         """Move behind the batches of a response.
 
         Raises:
             CorruptRecordError: A batch cannot be received, or stays behind the high watermark.
             ProtocolError: Several responses had only batches before the position.
         """
-        if data.records and found.is_empty:
+        if data.records and taken.is_empty:
             self._double_max_bytes(len(data.records))
-        elif found.position > self.offset:
-            self.rest = self.rest._replace(from_offset=found.position)
-            self.epoch = found.epoch
+        elif taken.position > self.offset:
+            self.rest = self.rest._replace(from_offset=taken.position)
+            self.epoch = taken.epoch
             self.note(Event.PROGRESS)
         elif data.records:
-            self._count_idle_response(found.misplaced)
+            self._count_idle_response(taken.misplaced)
 
     def made_progress(self) -> None:
         """Forget responses without progress."""

@@ -108,8 +108,8 @@ class FetchTogether:
             reader.close()
 
     def _reader_of(self, topic_partition: TopicPartition) -> _BrokerReader | None:
-        found = (each for each in self._readers.values() if each.reads(topic_partition))
-        return next(found, None)
+        readers = (each for each in self._readers.values() if each.reads(topic_partition))
+        return next(readers, None)
 
     def _read_from(self, node_id: int, partitions: Iterable[_Led]) -> None:
         if node_id not in self._readers:
@@ -269,7 +269,7 @@ class _BrokerReader:
 
     def _take_all(self, response: FetchResponse) -> None:
         """Hold the batches of a response, and leave the ranges that are done or need attention."""
-        found = {
+        received = {
             (topic.topic or topic.topic_id, data.partition_index): data
             for topic in response.responses
             for data in topic.partitions
@@ -279,7 +279,7 @@ class _BrokerReader:
         for each in self._asked:
             rest, topic = each.range.rest, each.topic
             tp = rest.topic_partition
-            data = found.get((topic.name, tp.partition)) or found.get(
+            data = received.get((topic.name, tp.partition)) or received.get(
                 (topic.topic_id, tp.partition)
             )
             taken = self._taken(each, data)

@@ -128,10 +128,10 @@ def lacks_topic(cluster: Cluster, topic: str, topic_id: uuid.UUID | None) -> boo
     """
     deadline = Deadline.after(cluster.config.request_timeout_ms)
     try:
-        found = cluster.topics([topic], deadline)[topic]
+        metadata = cluster.topics([topic], deadline)[topic]
     except KafkaError:
         return False
-    if found.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+    if metadata.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
         return True
-    is_known = has_topic_id(found) and topic_id not in (None, ZERO_UUID)
-    return is_known and found.topic_id != topic_id
+    is_known = has_topic_id(metadata) and topic_id not in (None, ZERO_UUID)
+    return is_known and metadata.topic_id != topic_id

@@ -56,10 +56,10 @@ def client_context(security: SecurityOptions) -> ssl.SSLContext:
 def _stamp(file: str) -> _Stamp | None:
     """What changes when a file is replaced; None for one that is not there."""
     try:
-        found = Path(file).stat()
+        stat = Path(file).stat()
     except OSError:
         return None
-    return file, found.st_ino, found.st_size, found.st_mtime_ns
+    return file, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 @lru_cache(maxsize=_MAX_CONTEXTS)

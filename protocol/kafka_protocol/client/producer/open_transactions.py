@@ -80,26 +80,26 @@ def transaction_state(
     def describe(coordinator: Broker) -> TransactionState:
         response = coordinator.request(request, DescribeTransactionsResponse, deadline)
         context = f"DescribeTransactions of {transactional_id!r} to {coordinator}"
-        for found in response.transaction_states:
-            if found.transactional_id == transactional_id:
-                if found.error_code:
-                    raise BrokerError(found.error_code, context)
-                return _state(found)
+        for state in response.transaction_states:
+            if state.transactional_id == transactional_id:
+                if state.error_code:
+                    raise BrokerError(state.error_code, context)
+                return _state(state)
         raise OutOfStepError(f"{context}: the response lacks it")
 
     retry = retry_until(deadline, cluster.config)
     return with_coordinator(cluster, (TRANSACTION, transactional_id), describe, deadline, retry)
 
 
-def _state(found: DescribeTransactionsResponse.TransactionState) -> TransactionState:
+def _state(state: DescribeTransactionsResponse.TransactionState) -> TransactionState:
     return TransactionState(
-        ProducerId(found.producer_id, found.producer_epoch),
-        found.transaction_state,
-        found.transaction_start_time_ms,
-        found.transaction_timeout_ms,
+        ProducerId(state.producer_id, state.producer_epoch),
+        state.transaction_state,
+        state.transaction_start_time_ms,
+        state.transaction_timeout_ms,
         frozenset(
             TopicPartition(topic.topic, partition)
-            for topic in found.topics
+            for topic in state.topics
             for partition in topic.partitions
         ),
     )
