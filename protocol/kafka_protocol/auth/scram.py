@@ -44,7 +44,7 @@ class Scram:
         username: The user name, or the id of a delegation token.
         password: The password, or the HMAC of a delegation token.
         nonce: The client's part of the nonce, for tests; random by default.
-        token_auth: Whether the credentials are those of a delegation token.
+        token_auth: Whether the credentials belong to a delegation token.
     """
 
     def __init__(

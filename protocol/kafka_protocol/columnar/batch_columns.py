@@ -1,6 +1,6 @@
 """The batches of a Fetch response, found and checked together; for topics with small batches.
 
-`take_batch_columns` does what `take_batches` of `client.consumer.fetch_response` does, for a
+`take_batch_columns` returns the same as `take_batches` of `client.consumer.fetch_response`, for a
 response in which nothing needs attention. Any other response goes to that function, which handles
 it, or raises the error.
 """

@@ -102,7 +102,7 @@ class _Steps(NamedTuple):
 def _hash_column(steps: _Steps, data: _Bytes, starts: _Longs, lengths: _Longs) -> Hashes:
     """Hash many keys together: the first word of each key, then the second, and so on.
 
-    Keys are sorted by length, longest first, so those with a further word are always a prefix.
+    Keys are sorted by length, longest first, so the keys with a further word are always a prefix.
     """
     order = stable_order(lengths.max() - lengths)
     starts, lengths = starts[order], lengths[order]

@@ -132,7 +132,7 @@ def _offsets(stated: Longs, headers: Sequence[MessageSetHeader], ranges: RowRang
 def _timestamps(
     stated: Longs, magic: Bytes, headers: Sequence[MessageSetHeader], ranges: RowRanges
 ) -> Longs:
-    """The timestamps: none in magic 0, and that of a wrapper with LOG_APPEND_TIME."""
+    """The timestamps: missing in magic 0; with LOG_APPEND_TIME, that of the wrapper."""
     appended = [
         header.codec != 0 and header.timestamp_type == LOG_APPEND_TIME for header in headers
     ]

@@ -62,8 +62,8 @@ def coordinators(
     `kind` is GROUP or TRANSACTION, as in `messages.find_coordinator`.
 
     Returns:
-        For each key its coordinator, or an error: it has none now, the principal may not describe
-        it, or the coordinator cannot be reached.
+        For each key its coordinator, or an error: it has no coordinator now, the principal may not
+        describe it, or the coordinator cannot be reached.
 
     Raises:
         BrokerConnectionError, KafkaTimeoutError: No broker can be reached.

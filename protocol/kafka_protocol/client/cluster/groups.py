@@ -1,6 +1,6 @@
 """Committed offsets of consumer groups, read and written without being a member.
 
-A query keeps its own offsets; those committed here are for other programs, such as lag tools. No
+A query keeps its own offsets; it commits offsets here for other programs, such as lag tools. No
 group membership, and no offsets in ZooKeeper (version 0 of both APIs).
 """
 
@@ -52,7 +52,7 @@ def committed_offsets(
     Args:
         cluster: The cluster.
         group_id: The group.
-        partitions: Those to look at; None for all, which brokers before 0.10.2 do not tell.
+        partitions: The partitions to look at; None for all, which needs brokers since 0.10.2.
         deadline: When this must have ended.
 
     Raises:

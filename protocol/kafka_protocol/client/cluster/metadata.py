@@ -95,7 +95,7 @@ def topic_of(topic: MetadataResponse.MetadataResponseTopic) -> Topic:
 
 
 def is_unsettled(topic: Topic, may_lack: Collection[str]) -> bool:
-    """Whether a topic has an error that may pass; those that brokers `may_lack` may be unknown."""
+    """Whether a topic has an error that may pass; topics in `may_lack` may be unknown."""
     error = ErrorCode.lookup(topic.error_code)
     may_be_unknown = topic.name in may_lack and error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return error.retriable and not may_be_unknown

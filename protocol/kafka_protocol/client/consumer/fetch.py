@@ -70,7 +70,7 @@ def fetch_range(
         idle_timeout_ms: How long to continue without progress.
         topic_id: The id of the topic when the range was planned, to detect a topic that was
             re-created. None or ZERO_UUID (below Kafka 2.8): the first id in metadata is expected.
-        take: Which batches of a response are yielded: by default, those of `take_batches`.
+        take: Which batches of a response are yielded: by default, as `take_batches` chooses.
 
     Yields:
         The batches of one response at a time, at least one. By default without control batches, and
@@ -103,7 +103,7 @@ def fetch_rest(
 
 
 class _Fetcher:
-    """Sends the Fetches of one range, with what is in flight, and how long to retry."""
+    """Sends the Fetches of one range: the request in flight, and how long to retry."""
 
     def __init__(
         self,
@@ -241,7 +241,7 @@ class _Fetcher:
         self.close()
         topic = self._topic_partition.topic
         if not self._replica.is_leader:
-            # A follower may lack what the leader has, so only the leader's errors count.
+            # A follower may be behind the leader, so only the leader's errors count.
             self._cluster.forget_if_stale(error, topic)
             self._replica.leave(error)
             return

@@ -30,7 +30,7 @@ _MAX_IDLE_RESPONSES: Final = 10
 
 
 class Event(Enum):
-    """What a leader's response says about the position."""
+    """A statement of a leader's response about the position."""
 
     PROGRESS = "batches follow it"
     OUT_OF_RANGE = "Fetch: OFFSET_OUT_OF_RANGE"
@@ -40,7 +40,7 @@ class Event(Enum):
 
 
 class State(Enum):
-    """What is known about the position."""
+    """The knowledge about the position."""
 
     IN_LOG = "it is in the log"
     OUT_OF_RANGE = "it may be outside: the bounds of the log are next"
@@ -48,7 +48,7 @@ class State(Enum):
     LOST = "the read fails, or goes on elsewhere"
 
 
-# What is missing must not happen: no Fetch is sent in OUT_OF_RANGE, and LOST is the end.
+# The missing events must not happen: no Fetch is sent in OUT_OF_RANGE, and LOST is the end.
 NEXT: Final[Mapping[State, Mapping[Event, State]]] = {
     State.IN_LOG: {
         Event.PROGRESS: State.IN_LOG,
@@ -73,10 +73,10 @@ class FetchPosition:
     """The position of one read.
 
     Attributes:
-        rest: What is still to be read.
+        rest: The part of the range that is not read yet.
         epoch: The leader epoch of the batch before it, or UNKNOWN_EPOCH.
         max_bytes: How many bytes to request.
-        state: What is known about the position.
+        state: The knowledge about the position.
     """
 
     def __init__(self, reading: PartlyRead, config: ClientConfig) -> None:
@@ -102,7 +102,7 @@ class FetchPosition:
         return self.rest.from_offset >= self.rest.until_offset
 
     def note(self, event: Event) -> None:
-        """Note what a leader's response says."""
+        """Note the statement of a leader's response."""
         self.state = NEXT[self.state][event]
 
     def advance(self, taken: TakenBatches, data: PartitionData) -> None:

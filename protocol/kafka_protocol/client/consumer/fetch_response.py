@@ -35,7 +35,7 @@ class Fetched(NamedTuple):
 class TakenBatches(NamedTuple):
     """The batches taken from one Fetch response, and where to continue."""
 
-    batches: Sequence[RecordBatch]  # those that hold a part of the range
+    batches: Sequence[RecordBatch]  # each holds a part of the range
     position: int  # the next offset of the read
     epoch: int  # the leader epoch of the last batch; UNKNOWN_EPOCH in the old formats
     is_empty: bool  # whether the response has no complete batch

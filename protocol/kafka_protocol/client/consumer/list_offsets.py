@@ -52,7 +52,7 @@ def list_offsets(
 
     A position is a timestamp in ms, or one of `messages.list_offsets`' special ones.
 
-    What a leader answers counts only if no other broker knows a newer leader (`stale_leaders`).
+    The answer of a leader counts only if no other broker knows a newer leader (`stale_leaders`).
 
     Returns:
         An offset for each partition; -1 where no record has this or a later timestamp. The latest
@@ -149,7 +149,7 @@ def _stale(
     offsets: Mapping[TopicPartition, int],
     deadline: Deadline,
 ) -> dict[TopicPartition, KafkaError]:
-    """The partitions whose offset may be that of an earlier time, as errors to be retried.
+    """The partitions whose offset may be out of date, each with an error to retry on.
 
     The start of a log is not asked twice: one that is too low is found by the Fetch there.
     """
@@ -197,7 +197,7 @@ def can_retry_read(error: KafkaError) -> bool:
 
 
 class PolledOffsets(NamedTuple):
-    """Offsets, not to be changed. One poll's offsets with the same version are the same."""
+    """Offsets, which must not be changed. One poll's offsets with the same version are the same."""
 
     version: int
     offsets: Mapping[TopicPartition, int]

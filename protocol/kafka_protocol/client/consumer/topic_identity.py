@@ -1,6 +1,6 @@
 """Whether a topic still exists, and is still the topic that a read began with.
 
-Sends what is needed to know, waits, and raises; `topic_watch` decides. A topic is gone when its id
+Sends the requests, waits, and raises; `topic_watch` decides. A topic is gone when its id
 was known and no broker knows it (`deleted_topics`), or when it is unknown for
 topic.metadata.propagation.max.ms; it is re-created when responses have another id for a while.
 """
@@ -41,7 +41,7 @@ class AnotherTopicError(KafkaError):
 
 
 class TopicIdentity:
-    """The expected id of the topic of one read, and what brokers say about it.
+    """The expected id of the topic of one read, and the statements of brokers about it.
 
     With None or ZERO_UUID, the first id in metadata is expected.
     """

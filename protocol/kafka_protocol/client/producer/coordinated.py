@@ -1,6 +1,6 @@
 """One request for each of many transactional ids, to their coordinators, all in flight together.
 
-Knows no API: `end_transactions` and `open_transactions` say what is sent and what errors mean.
+Knows no API: `end_transactions` and `open_transactions` know requests and the meaning of errors.
 """
 
 from __future__ import annotations

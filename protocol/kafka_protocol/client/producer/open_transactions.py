@@ -1,7 +1,7 @@
 """Find the open transactions of a pattern of ids, and end them by fencing (KIP-664).
 
-For those whose writer will not end them: until then readers of committed records wait. Needs no
-producer, and knows nothing of who wrote what.
+For transactions whose writer will not end them: until then readers of committed records wait. Needs
+no producer, and does not know the writers.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _CONNECT_MS: Final = 2_000
 
 
 class TransactionState(NamedTuple):
-    """What the coordinator of a transactional id knows.
+    """The state of a transactional id, as its coordinator knows it.
 
     Attributes:
         producer: The producer that has the id.
         name: The state.
-        started_ms: When the open transaction began, in ms since 1970; -1 if there is none.
+        started_ms: When the open transaction began, in ms since 1970; -1 without one.
         timeout_ms: How long after that the coordinator aborts it.
-        partitions: Those of the open transaction.
+        partitions: The partitions of the open transaction.
     """
 
     producer: ProducerId

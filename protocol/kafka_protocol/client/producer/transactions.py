@@ -131,7 +131,7 @@ def add_partitions(
     partitions: Collection[TopicPartition],
     deadline: Deadline,
 ) -> None:
-    """Add partitions to a transaction, all or none; needed before the first batch for each.
+    """Add all partitions to a transaction, or fail; needed before the first batch for each.
 
     Raises:
         TransactionFencedError: It is no longer open.
