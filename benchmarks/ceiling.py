@@ -1,7 +1,7 @@
 """The upper limit of a Python data source: it yields ready-made Arrow batches.
 
-It reads no topic. Columns, row sizes and batch sizes are those of a benchmark's topic. Code that
-runs for each row must not enter.
+It reads no topic. Columns, row sizes and batch sizes are the same as in a benchmark's topic. Code
+that runs for each row must not enter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a claim of an exactly-once write costs, by the number of micro-batches before it.
+"""The cost of a claim of an exactly-once write, by the number of micro-batches before it.
 
 Ten queries share a commit log on a real broker. Each micro-batch claims, decides and notes, as the
 driver of a query does; the tasks' own transactions are left out. In turns, a claim is measured by

@@ -3,9 +3,9 @@
     python -m benchmarks.executor_memory
 
 Each workload runs in an application of its own, with one executor of four cores (`local-cluster`),
-twice: the second run has reused workers. Its Python processes are looked at every 50 ms. What they
-share, as Python and its libraries, counts once in PSS, as in a container, and in each process in
-RSS, as for YARN. It needs Linux.
+twice: the second run has reused workers. Its Python processes are looked at every 50 ms. Memory
+that they share, as for Python and its libraries, counts once in PSS, as in a container, and in each
+process in RSS, as for YARN. It needs Linux.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Work: TypeAlias = Callable[[DataFrame, Options], None]
 
 
 class Memory(NamedTuple):
-    """Of some processes together, in MiB."""
+    """The memory of some processes together, in MiB."""
 
     pss: float = 0.0
     rss: float = 0.0
@@ -74,7 +74,7 @@ def executor_of(spark: SparkSession) -> int:
 
 
 def memory_of(pid: int) -> Memory:
-    """Of one process; nothing if it has ended."""
+    """The memory of one process; zero if it has ended."""
     with suppress(OSError):
         sizes = parse_status(Path(f"/proc/{pid}/smaps_rollup").read_text())
         return Memory(sizes["Pss"] / MIB, sizes["Rss"] / MIB, 1.0)
@@ -89,9 +89,9 @@ def watched(executor: int, peaks: list[Memory]) -> Iterator[None]:
     def watch() -> None:
         peak = Memory()
         while not ended.wait(SAMPLE_SECONDS):
-            found = [memory_of(pid) for pid in descendants(executor) if pid != executor]
+            memories = [memory_of(pid) for pid in descendants(executor) if pid != executor]
             peak = peak.peak_with(
-                Memory(*map(sum, zip(*found, strict=True))) if found else Memory()
+                Memory(*map(sum, zip(*memories, strict=True))) if memories else Memory()
             )
         peaks.append(peak)
 

@@ -45,7 +45,7 @@ from kafka_protocol.columnar.encode import RecordColumns
 from kafka_spark_source.testing import SchemaRegistry
 from kafka_spark_source.worker import keep_freed_memory
 
-# Of each partition.
+# In each partition.
 ROWS_OF_TOPIC = 200_000
 FRAME_BYTES = 5
 

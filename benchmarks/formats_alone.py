@@ -131,12 +131,12 @@ def payloads_of(shape: Shape) -> list[bytes]:
     """Payloads that another implementation wrote."""
     random.seed(1)
     schema = fastavro.parse_schema(json.loads(json.dumps(shape.schema)))
-    found = []
+    payloads = []
     for number in range(DISTINCT):
         out = io.BytesIO()
         fastavro.schemaless_writer(out, schema, shape.row(number))
-        found.append(out.getvalue())
-    return found
+        payloads.append(out.getvalue())
+    return payloads
 
 
 def alone(shape: Shape, rounds: int) -> dict[str, dict[str, float]]:
@@ -157,12 +157,12 @@ def alone(shape: Shape, rounds: int) -> dict[str, dict[str, float]]:
         return pa.array(rows, to)
 
     def encode_in_a_loop() -> pa.Array:
-        found = []
+        encoded = []
         for row in values.to_pylist():
             out = io.BytesIO()
             fastavro.schemaless_writer(out, parsed, row)
-            found.append(out.getvalue())
-        return pa.array(found, pa.binary())
+            encoded.append(out.getvalue())
+        return pa.array(encoded, pa.binary())
 
     if decode_in_a_loop() != values:
         raise RuntimeError("fastavro decodes other values")
@@ -184,7 +184,7 @@ def alone(shape: Shape, rounds: int) -> dict[str, dict[str, float]]:
 def ns_of_a_row(
     contenders: Mapping[str, Mapping[str, Callable[[], object]]], rows: int, rounds: int
 ) -> dict[str, dict[str, float]]:
-    """CPU of this process, for each contender and what it does: medians of rounds."""
+    """CPU of this process, for each contender and operation: medians of rounds."""
     spent: dict[str, dict[str, list[float]]] = {
         name: {what: [] for what in both} for name, both in contenders.items()
     }
@@ -216,9 +216,9 @@ def all_protobuf(rounds: int) -> list[Result]:
             "pykafka": {"decode": codec.decode},
             "protobuf": {"decode": codec.decode_in_a_loop},
         }
-        found = ns_of_a_row(contenders, len(codec.payloads), rounds)
-        for contender, ns in found.items():
-            times = round(found["protobuf"]["decode"] / ns["decode"], 1)
+        figures = ns_of_a_row(contenders, len(codec.payloads), rounds)
+        for contender, ns in figures.items():
+            times = round(figures["protobuf"]["decode"] / ns["decode"], 1)
             rows.append(
                 {"workload": name, "contender": contender, **ns, "decode_to_protobuf": times}
             )
@@ -228,10 +228,10 @@ def all_protobuf(rounds: int) -> list[Result]:
 def all_avro(rounds: int) -> list[Result]:
     rows = []
     for name, shape in SHAPES.items():
-        found = alone(shape, rounds)
-        for contender, ns in found.items():
+        figures = alone(shape, rounds)
+        for contender, ns in figures.items():
             times = {
-                f"{what}_to_fastavro": round(found["fastavro"][what] / ns[what], 1) for what in ns
+                f"{what}_to_fastavro": round(figures["fastavro"][what] / ns[what], 1) for what in ns
             }
             rows.append({"workload": name, "contender": contender, **ns, **times})
     return rows

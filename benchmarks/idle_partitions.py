@@ -64,7 +64,7 @@ class Recorder:
 
 
 class _Answer:
-    """Takes what a broker sends."""
+    """Takes the response of a broker."""
 
     data = b""
 
@@ -115,9 +115,9 @@ def latency(reader: Any, start: str, pipe: Connection) -> tuple[float, str]:
     pipe.send("append")
     while (end := trigger(reader, start)) == start:
         pass
-    found = time.monotonic() - pipe.recv()
+    seconds = time.monotonic() - pipe.recv()
     reader.partitions(json.loads(start), json.loads(end))
-    return found, end
+    return seconds, end
 
 
 def main() -> None:
@@ -139,8 +139,8 @@ def main() -> None:
     sent = Counter(pipe.recv()) - before
     latencies = []
     for _ in range(NEW_RECORDS):
-        found, start = latency(reader, start, pipe)
-        latencies.append(1000 * found)
+        seconds, start = latency(reader, start, pipe)
+        latencies.append(1000 * seconds)
     pipe.send(None)
     print(
         f"{options.partitions} partitions: {percent:.1f} % of a core, "

@@ -27,14 +27,14 @@ def descendants(pid: int) -> Iterator[int]:
 
 def children() -> dict[int, list[int]]:
     """The processes of this machine, by the id of their parent."""
-    found: dict[int, list[int]] = {}
+    by_parent: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             parent = int(stat_of(int(folder.name))[1])
         except (FileNotFoundError, ProcessLookupError):
             continue
-        found.setdefault(parent, []).append(int(folder.name))
-    return found
+        by_parent.setdefault(parent, []).append(int(folder.name))
+    return by_parent
 
 
 def stat_of(pid: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""What new memory for each frame costs, beside one buffer that is reused for all frames.
+"""The cost of new memory for each frame, beside one buffer that is reused for all frames.
 
     python benchmarks/receive.py
 

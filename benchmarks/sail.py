@@ -67,14 +67,14 @@ def topics(servers: str) -> Iterator[None]:
 def first_queries(servers: str) -> list[dict[str, Any]]:
     """The time from the start of each process to the end of its first query."""
     query = Workload("first", "small", SMALL, "offset long")
-    found = []
+    results = []
     for contender, (kind, format_) in CONTENDERS.items():
         session = Session(kind)
         session.run(query.query(format_, servers))
         figures = {"contender": contender, "session": session.version, "seconds": session.age()}
-        found.append(figures)
+        results.append(figures)
         session.close()
-    return found
+    return results
 
 
 def measure(servers: str) -> dict[tuple[str, str], list[float]]:

@@ -1,4 +1,4 @@
-"""A session of Spark or of Sail, which is told what to run and when.
+"""A session of Spark or of Sail, which runs queries when told.
 
 Each line of the input is the JSON of a `Query`, and the response a line with a `Ran`. The first
 line, of a session that is ready, has its version.

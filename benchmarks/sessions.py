@@ -21,7 +21,7 @@ class Session:
 
     Attributes:
         pid: Its id.
-        version: What runs in it.
+        version: The version of Spark or of Sail in it.
     """
 
     def __init__(self, kind: str) -> None:

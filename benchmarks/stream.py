@@ -94,7 +94,7 @@ def summary_of_catch_up(name: str, rows: int, runs: dict[str, list[CatchUp]]) ->
 
 
 def with_ratios(results: list[Result], *names: str) -> list[Result]:
-    """Add the ratios of these figures to those of Spark's own connector."""
+    """Add the ratios of these figures to the figures of Spark's own connector."""
     rows = {row["contender"]: row for row in results}
     return [
         row
@@ -156,7 +156,7 @@ def measure_idle(
     spark: SparkSession, servers: str, options: argparse.Namespace, step: Step
 ) -> list[Result]:
     """A row for each contender: the medians of the rounds."""
-    # The setting of `kafka, tuned` concerns tasks, and an idle query runs none.
+    # The setting of `kafka, tuned` concerns tasks, and an idle query runs no task.
     contenders = [each for each in CONTENDERS if each != "kafka, tuned"]
     seen: dict[str, list[dict[str, float]]] = {contender: [] for contender in contenders}
     for number in range(options.rounds):

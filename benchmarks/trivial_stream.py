@@ -45,7 +45,7 @@ class CeilingStream(DataSource):
         return source_schema(include_headers=False)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """A reader of rows like those of a topic."""
+        """A reader of rows like the rows of a topic."""
         options = self.options
         batch = partial(ready_made, tuple(schema.names), int(options.get("valueBytes", 100)))
         return _Reader(

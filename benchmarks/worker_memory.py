@@ -39,7 +39,7 @@ Task: TypeAlias = Callable[[ClientConfig, int], None]
 
 
 class Retained(NamedTuple):
-    """What a process keeps, above one that has read nothing."""
+    """The memory and descriptors that a process keeps, above one that has read nothing."""
 
     mebibytes: float
     descriptors: int
@@ -92,7 +92,7 @@ def many_configurations(task: Task, config: ClientConfig, count: int) -> None:
 
 
 class Workload(NamedTuple):
-    """What a process does, with how many brokers, and whether they are reached over TLS."""
+    """The work of a process, with how many brokers, and whether they are reached over TLS."""
 
     run: Callable[[Task, ClientConfig, int], None]
     task: Task
@@ -114,7 +114,7 @@ WORKLOADS: Final = {
 
 
 def measure(name: str, config: ClientConfig, pipe: Connection) -> None:
-    """Run a workload in this process, and send what it keeps."""
+    """Run a workload in this process, and send how much it keeps."""
     workload = WORKLOADS[name]
     import_module("kafka_protocol.columnar.decode")  # an idle worker has Arrow loaded
     before = used()
@@ -132,7 +132,7 @@ def used() -> Retained:
 
 
 def retained(name: str) -> Retained:
-    """What a workload's process keeps, each run with brokers and a process of its own."""
+    """How much a workload's process keeps, each run with brokers and a process of its own."""
     ours, theirs = PROCESSES.Pipe()
     workload = WORKLOADS[name]
     served = (workload.brokers, workload.tls, theirs)
@@ -141,11 +141,11 @@ def retained(name: str) -> Retained:
     result, results = PROCESSES.Pipe()
     worker = PROCESSES.Process(target=measure, args=(name, ours.recv(), results), daemon=True)
     worker.start()
-    found = result.recv()
+    kept = result.recv()
     for process in (worker, brokers):
         process.terminate()
         process.join()
-    return found
+    return kept
 
 
 def main() -> None:

@@ -54,7 +54,7 @@ Result = dict[str, Any]
 class Values(NamedTuple):
     """The values of all rows: their size, and whether one half of each is random.
 
-    Those with noise compress about as well as JSON, the others to nearly nothing.
+    Random ones compress about as well as JSON, the others to nearly nothing.
     """
 
     size: int
@@ -176,7 +176,7 @@ def measure(
                 runs: dict[str, list[Run]] = {contender: [] for contender in CONTENDERS}
                 for number in range(WARM_UP + options.rounds):
                     progress.update(bar, advance=1, description=f"{workload}: round {number}")
-                    first = number % len(CONTENDERS)  # none always follows the same one
+                    first = number % len(CONTENDERS)  # so that the order changes
                     for contender in CONTENDERS[first:] + CONTENDERS[:first]:
                         servers = cluster.bootstrap_servers
                         attempt = partial(write, rows, contender, servers, workload, processes)

@@ -1,13 +1,13 @@
-"""What the error conditions mean, and what to do about each: the table in docs/errors.md.
+"""The meaning of the error conditions, and the cure of each: the table in docs/errors.md.
 
-Text only. `tests/test_docs.py` compares the names with those in the code.
+Text only. `tests/test_docs.py` compares the names with the code.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-# The condition, as the error shows it in brackets -> its meaning, what to do.
+# The condition, as the error shows it in brackets -> its meaning, its cure.
 CONDITIONS: Final = {
     "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE": (
         "Offsets of the read are not in the log: retention or DeleteRecords removed them, or an "

@@ -18,10 +18,10 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 STAGED = ROOT / "build" / "site-src"
 
-# Pages of the site that are not in docs/, and what stands for the README.
+# Pages of the site that are not in docs/, and the page for the README.
 OTHER_PAGES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 _PLACES = {**OTHER_PAGES, "README.md": "index.md"}
-# What browsers show. They would save other files, so those are copied as text.
+# Browsers show these. They would save other files, which are copied as text.
 _SHOWN = {".json", ".png", ".txt"}
 _LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^()#\s]+)(?=[)#])")
 
@@ -50,7 +50,7 @@ def _stage_page(page: Path, place: str) -> None:
 
 
 def _place_of(target: Path) -> str:
-    """Where the site has a file of the repository; copies it there if it is no page."""
+    """Where the site has a file of the repository; copies it there if it is not a page."""
     if target.is_relative_to(DOCS) and target.suffix != ".py":
         return target.relative_to(DOCS).as_posix()
     path = target.relative_to(ROOT).as_posix()

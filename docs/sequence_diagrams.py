@@ -1,7 +1,8 @@
 """Draws the sequence diagrams of the pages as SVG: the site needs no script of another host.
 
-GitHub draws ```mermaid blocks itself. Here only what the pages use is known: participants, messages
-(`->>`, `-->>`), `loop ... end` and `Note over`. Another line is an error that names it.
+GitHub draws ```mermaid blocks itself. This module knows only the parts that the pages use:
+participants, messages (`->>`, `-->>`), `loop ... end` and `Note over`. Another line is an error
+that names it.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,16 +17,22 @@ PACKAGES = (
     ROOT / "protocol" / "kafka_protocol",
 )
 
+# Their docstrings and comments are refused, too, if they have a form of `FORBIDDEN_IN_PROSE`.
+PROSE_FOLDERS = (ROOT / "protocol" / "kafka_protocol",)
+
+OF = r"(?:^|[.;:] )Of "
+IS_NO = r"(?<![Tt]here )\b(?:is|are|was|were) no (?!longer\b)"
 # Form -> how to say it.
 FORBIDDEN = {
-    r"(?:^|[.;:] )Of ": "'Keep one of a and b.', not 'Of a and b, keep one.'",
-    r"(?<![Tt]here )\b(?:is|are|was|were) no (?!longer\b)": "is not a ...",
+    OF: "'Keep one of a and b.', not 'Of a and b, keep one.'",
+    IS_NO: "is not a ...",
     r"\b(?:is|are|was|were) to [a-z]": "must, will, or do you want to",
     r"\b[Nn]obody\b": "name who, or use the passive",
     r"\bnone of\b|\bor none\b|\bif none\b|\bfor none\b": "'not one of', 'neither', 'no topic'",
     r"\b[Tt]hose (?:of|that|which|below|above|before|after|in|with)\b": "repeat the noun",
     r"\b(?:or|and|of|to|by|for|with|from|limit|cannot return) what\b": "name the thing",
 }
+FORBIDDEN_IN_PROSE = (OF, IS_NO)
 # The beginnings of texts that keep such a form.
 EXCEPTIONS = ("Option '{}.framing' is glue",)  # one of its values is called none
 
@@ -43,6 +50,26 @@ def texts_of(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, _shown(node)
 
 
+def prose_of(path: Path) -> Iterator[tuple[int, str]]:
+    """The docstrings and comments of a module, with the line; whole, in one line each."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield node.lineno, " ".join(str(node.value.value).split())
+    with path.open("rb") as file:
+        comments = {
+            token.start[0]: (token.string.lstrip("#: "), token.line.lstrip().startswith("#"))
+            for token in tokenize.tokenize(file.readline)
+            if token.type == tokenize.COMMENT
+        }
+    for line, (text, is_alone) in comments.items():
+        if is_alone and comments.get(line - 1, ("", False))[1]:
+            continue
+        lines = [text]
+        while is_alone and comments.get(line + len(lines), ("", False))[1]:
+            lines.append(comments[line + len(lines)][0])
+        yield line, " ".join(lines)
+
+
 def _shown(part: ast.expr) -> str:
     return str(part.value) if isinstance(part, ast.Constant) else "{}"
 
@@ -56,20 +83,48 @@ TEXTS = [
 ]
 
 
+PROSE = [
+    (f"{path.relative_to(ROOT)}:{line}", text)
+    for folder in PROSE_FOLDERS
+    for path in sorted(folder.rglob("*.py"))
+    for line, text in prose_of(path)
+]
+
+
 def test_texts_are_found() -> None:
     assert len(TEXTS) > 1_000
+    assert len(PROSE) > 1_000
     for each in EXCEPTIONS:
         assert any(text.startswith(each) for _, text in TEXTS), f"no text begins with {each!r}"
 
 
 @pytest.mark.parametrize("form", FORBIDDEN)
 def test_no_text_has_a_form_that_is_hard_to_read(form: str) -> None:
-    found = [
+    refused = [
         f"{place}: {text[:200]}"
         for place, text in TEXTS
         if re.search(form, text) and not text.startswith(EXCEPTIONS)
     ]
-    assert found == [], FORBIDDEN[form]
+    assert refused == [], FORBIDDEN[form]
+
+
+@pytest.mark.parametrize("form", FORBIDDEN_IN_PROSE)
+def test_no_docstring_and_no_comment_has_such_a_form(form: str) -> None:
+    refused = [f"{place}: {text[:200]}" for place, text in PROSE if re.search(form, text)]
+    assert refused == [], FORBIDDEN[form]
+
+
+def test_docstrings_and_comments_are_read_whole(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(
+        '"""The limits.\n\nArgs:\n    size: Of all\n        rows.\n"""\n'
+        "# A short one is\n# no reason.\nA = 1  # of a process\nB = '# no comment'\n"
+    )
+    assert [*prose_of(module)] == [
+        (1, "The limits. Args: size: Of all rows."),
+        (7, "A short one is no reason."),
+        (9, "of a process"),
+    ]
 
 
 @pytest.mark.parametrize(

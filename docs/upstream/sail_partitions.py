@@ -17,7 +17,7 @@ from pyspark.sql.datasource import DataSource, DataSourceWriter, WriterCommitMes
 
 
 class Sink(DataSource):
-    """Takes rows, and keeps none."""
+    """Takes rows, and drops them."""
 
     @classmethod
     def name(cls) -> str:
@@ -25,7 +25,7 @@ class Sink(DataSource):
         return "sink"
 
     def writer(self, schema: object, overwrite: bool) -> DataSourceWriter:  # noqa: ARG002
-        """Of any rows."""
+        """A writer of any rows."""
         return _Writer()
 
 

@@ -1,6 +1,6 @@
 """The number of each Kafka API in request headers. Nothing else.
 
-All numbers that Kafka ever assigned, also those for brokers and controllers only: it never
+All numbers that Kafka ever assigned, also for brokers and controllers only: it never
 reuses a number. A test compares them with Kafka's own schemas.
 """
 

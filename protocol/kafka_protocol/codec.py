@@ -3,7 +3,7 @@
 A reader is `read(buf, pos) -> (value, pos)` over a `memoryview` of the whole message, a writer
 `write(out, value)` that appends pieces; see `primitives`. They are closures over the fields of the
 version, in order, without lookups per message. This module must not know any API, nor headers:
-`framing` adds those.
+`framing` adds the headers.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def read_message(cls: type[M], version: int, body: memoryview) -> M:
     """Decode a message's body, without its header. Payload fields of the result are views of it.
 
     Raises:
-        DecodeError: The bytes are no such message. Bytes behind it are ignored, as Java does.
+        DecodeError: The bytes are not such a message. Bytes behind it are ignored, as Java does.
         UnsupportedVersionError: The class has no such version.
     """
     read = _message_codec(cls, version).read

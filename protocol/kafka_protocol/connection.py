@@ -157,7 +157,7 @@ class Connection:
     ) -> Out:
         """Encode a request and put it in flight; returns the pieces to write, in order.
 
-        The version is by default the highest common one of those in `needed`; see
+        The version is by default the highest common one within `needed`; see
         `BrokerVersions.choose`.
 
         Raises:

@@ -35,9 +35,9 @@ RETRIABLE = True
 
 
 class ErrorCode(IntEnum):
-    """Kafka's error codes: code, whether it is retriable, and what to refresh before a retry.
+    """Kafka's error codes: code, whether it is retriable, and the cache to refresh before a retry.
 
-    The flags equal those of the Java client (`RetriableException`, `InvalidMetadataException`,
+    The flags equal the Java client's (`RetriableException`, `InvalidMetadataException`,
     `RefreshRetriableException`); a test compares them with the 4.4.0 jar.
     """
 

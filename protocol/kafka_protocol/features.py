@@ -1,8 +1,8 @@
 """The features of a cluster and the API versions that each needs (KIP-35).
 
 A feature can be used if every broker that takes part in it serves these versions;
-`negotiation.common_versions` combines those of several brokers. No request is sent or declared
-here: an API is its key.
+`negotiation.common_versions` combines the versions of several brokers. No request is sent or
+declared here: an API is its key.
 """
 
 from __future__ import annotations

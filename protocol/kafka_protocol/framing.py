@@ -111,11 +111,11 @@ def _size_error(prefix: bytes, size: int, highest: int) -> ProtocolError:
     )
 
 
-# Frames from this size on are received in memory of their own; smaller ones are cut out of what
-# was read.
+# Frames from this size on are received in memory of their own; smaller ones are cut out of the
+# bytes that were read.
 _OWN_MEMORY_FROM: Final = 64 * 1024
 # A stated size may be a lie. So much is allocated by it alone, which is enough for a response with
-# the default of max.partition.fetch.bytes; then a multiple of what was received.
+# the default of max.partition.fetch.bytes; then a multiple of the received bytes.
 _ALLOCATED_AT_ONCE: Final = 1_200_000
 _GROWTH: Final = 16
 
@@ -135,7 +135,7 @@ class FrameBuffer:
         # The current frame with its size, if it is large, and how much of it is filled.
         self._memory: memoryview | None = None
         self._filled = 0
-        # What was received behind that.
+        # The bytes that were received behind that.
         self._chunks: list[bytes] = []
 
     def __repr__(self) -> str:
@@ -197,7 +197,7 @@ class FrameBuffer:
         return self._chunks[0]
 
     def _allocate(self, size: int) -> None:
-        """Allocate memory for the first `size` bytes of the frame, and copy what was received."""
+        """Allocate memory for the first `size` bytes of the frame, and copy the received bytes."""
         before = b"" if self._memory is None else self._memory[: self._filled]
         received = self._join()
         self._memory, self._filled = memoryview(bytearray(size)), 0

@@ -18,8 +18,8 @@ def did_you_mean(
 
     Args:
         name: As it was given.
-        known: What `name` is compared with -> how it is shown.
-        before: What precedes the question.
+        known: A name to compare `name` with -> how it is shown.
+        before: The text before the question.
         otherwise: The text where no name is near.
         cutoff: How alike names are at least: 0 for not at all, 1 for the same.
     """

@@ -32,10 +32,10 @@ class BrokerVersions:
         return self.ranges.get(request.api_key)
 
     def choose(self, request: type[Request], needed: VersionRange | None = None) -> int:
-        """The highest common version of those in `needed`, by default of all that are declared.
+        """The highest common version within `needed`, by default of all that are declared.
 
         Raises:
-            UnsupportedVersionError: There is none. Names both ranges and the release to use.
+            UnsupportedVersionError: There is no common version. Names both ranges, and a release.
         """
         ours = request.versions if needed is None else needed.intersection(request.versions)
         theirs = self.ranges.get(request.api_key)

@@ -71,7 +71,7 @@ def parse_partitioner(name: str, text: str) -> Partitioner:
     """The partitioner of that name; case does not matter.
 
     Raises:
-        KafkaConfigError: There is none.
+        KafkaConfigError: There is no such partitioner.
     """
     partitioner = PARTITIONERS.get(text.strip().lower())
     if partitioner is None:

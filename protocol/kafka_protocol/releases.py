@@ -139,7 +139,7 @@ def _steps(api_key: int) -> tuple[Step, ...]:
 
 
 def first_release(api_key: int, version: int = 0) -> str | None:
-    """The first release that serves a version of an API; None if the table has none."""
+    """The first release that serves a version of an API; None if the table has no such release."""
     return next((step.name for step in _steps(api_key) if step.highest >= version), None)
 
 
@@ -162,9 +162,9 @@ def served_by(release: str) -> Mapping[int, VersionRange]:
 
 
 def release_of(served: Mapping[int, VersionRange]) -> str | None:
-    """The oldest release that has all these versions, by API key: what a broker looks like.
+    """The oldest release that has all these versions, by API key: the likely one of a broker.
 
-    None if the table knows none of them. A broker newer than the table looks like its last release.
+    None if the table knows no such release. A newer broker looks like the last release.
     """
     steps = (_step_to(api_key, versions.highest) for api_key, versions in served.items())
     reached = [step.release for step in steps if step is not None]

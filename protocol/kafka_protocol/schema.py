@@ -89,7 +89,7 @@ def parse_versions(text: str) -> VersionRange:
     """`"3-5"`, `"7+"`, `"4"` or `"none"` as a range.
 
     Raises:
-        ValueError: The text is none of these forms.
+        ValueError: The text does not have one of these forms.
     """
     if text == "none":
         return NO_VERSIONS

@@ -145,8 +145,8 @@ class _PartitionCounts:
     def _request(self, topic: str) -> int:
         deadline = Deadline.after(self._cluster.config.max_block_ms)
         # The broker creates a missing topic if it may, as for the Java producer.
-        found = self._cluster.settled_topics([topic], deadline, create=True).get(topic)
-        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if found is None else found.error_code
-        if code or found is None:
+        metadata = self._cluster.settled_topics([topic], deadline, create=True).get(topic)
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if metadata is None else metadata.error_code
+        if code or metadata is None:
             raise BrokerError(code, f"Cannot write to topic {topic!r}")
-        return len(found.partitions)
+        return len(metadata.partitions)

@@ -33,7 +33,7 @@ _TYPES: Final[Mapping[str, pa.DataType]] = {
     "headers": HEADERS_TYPE,
     "timestamp": pa.timestamp("us", tz="UTC"),
 }
-# Kafka keeps milliseconds, so what is below microseconds does not count.
+# Kafka keeps milliseconds, so fractions of a microsecond do not count.
 _CASTS: Final = {
     name: pc.CastOptions(kind, allow_time_truncate=True) for name, kind in _TYPES.items()
 }

@@ -102,8 +102,8 @@ def topics(options: Mapping[str, str], *, internal: bool = False) -> dict[str, i
         KafkaError: No broker is reachable.
     """
     with closing(Cluster(ClientConfig.from_options(options))) as cluster:
-        found = cluster.topics(None, Deadline.after(cluster.config.api_timeout_ms))
-    chosen = [each for each in found.values() if internal or not each.is_internal]
+        by_name = cluster.topics(None, Deadline.after(cluster.config.api_timeout_ms))
+    chosen = [each for each in by_name.values() if internal or not each.is_internal]
     return {each.name: len(each.partitions) for each in sorted(chosen)}
 
 
@@ -157,8 +157,8 @@ def offsets_for_times(
     with closing(Cluster(ClientConfig.from_options(options))) as cluster:
         deadline = Deadline.after(cluster.config.api_timeout_ms)
         chosen = _partitions(cluster, topic, partitions, deadline)
-        found = _offsets_since(cluster, chosen, time, deadline)
-    return {each.partition: offset for each, offset in found.items()}
+        offsets = _offsets_since(cluster, chosen, time, deadline)
+    return {each.partition: offset for each, offset in offsets.items()}
 
 
 def _unseen(_done: int, _total: int) -> None:
@@ -208,16 +208,16 @@ def _plan(
 def _partitions(
     cluster: Cluster, topic: str, partitions: Collection[int] | None, deadline: Deadline
 ) -> list[TopicPartition]:
-    found = cluster.settled_topics([topic], deadline)[topic]
-    if found.error_code:
-        raise BrokerError(found.error_code, f"Cannot read topic {topic!r}")
-    wanted = found.partitions if partitions is None else partitions
-    missing = sorted(set(wanted) - set(found.partitions))
+    metadata = cluster.settled_topics([topic], deadline)[topic]
+    if metadata.error_code:
+        raise BrokerError(metadata.error_code, f"Cannot read topic {topic!r}")
+    wanted = metadata.partitions if partitions is None else partitions
+    missing = sorted(set(wanted) - set(metadata.partitions))
     if missing:
         raise BrokerError(
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
             f"Cannot read partition {missing[0]} of topic {topic!r}, which has "
-            f"{len(found.partitions)}",
+            f"{len(metadata.partitions)}",
         )
     return [TopicPartition(topic, number) for number in sorted(wanted)]
 
@@ -247,5 +247,5 @@ def _offsets_since(
         raise KafkaConfigError(f"a datetime needs a time zone, got {time}")
     since_ms = -((_EPOCH - time) // timedelta(milliseconds=1))  # rounded up
     latest = list_offsets(cluster, dict.fromkeys(chosen, LATEST_TIMESTAMP), deadline)
-    found = list_offsets(cluster, dict.fromkeys(chosen, since_ms), deadline)
-    return {tp: latest[tp] if offset < 0 else offset for tp, offset in found.items()}
+    offsets = list_offsets(cluster, dict.fromkeys(chosen, since_ms), deadline)
+    return {tp: latest[tp] if offset < 0 else offset for tp, offset in offsets.items()}

@@ -119,14 +119,14 @@ class AwsMskIam:
         from botocore.config import Config
         from botocore.credentials import ReadOnlyCredentials
 
-        found = session.get_credentials()
-        if found is None:
+        credentials = session.get_credentials()
+        if credentials is None:
             raise AuthenticationError(
                 "no AWS credentials were found in the environment, in AWS's files, or from the "
                 "machine's role"
             )
         if self._role_arn is None:
-            return found.get_frozen_credentials()
+            return credentials.get_frozen_credentials()
         limits = Config(
             connect_timeout=_STS_TIMEOUT_S,
             read_timeout=_STS_TIMEOUT_S,

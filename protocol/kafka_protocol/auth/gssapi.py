@@ -88,7 +88,7 @@ class Gssapi:
             raise AuthenticationError(str(error)) from error
 
     def _credentials(self) -> Credentials | None:
-        """The principal's credentials; None for those of the ticket cache."""
+        """The principal's credentials; None means the credentials in the ticket cache."""
         from gssapi import Credentials, Name, NameType
 
         if self._principal is None and self._keytab is None:

@@ -44,7 +44,7 @@ class Scram:
         username: The user name, or the id of a delegation token.
         password: The password, or the HMAC of a delegation token.
         nonce: The client's part of the nonce, for tests; random by default.
-        token_auth: Whether the credentials are those of a delegation token.
+        token_auth: Whether the credentials belong to a delegation token.
     """
 
     def __init__(
@@ -86,8 +86,8 @@ class Scram:
         return self._expect(challenge)
 
     def _server_first(self, challenge: bytes) -> bytes:
-        found = self._parse(_SERVER_FIRST, challenge)
-        nonce, iterations = found["nonce"], int(found["iterations"])
+        attributes = self._parse(_SERVER_FIRST, challenge)
+        nonce, iterations = attributes["nonce"], int(attributes["iterations"])
         if not nonce.startswith(self._nonce) or nonce == self._nonce:
             raise AuthenticationError(
                 "the broker's nonce does not extend the client's: the response is for another "
@@ -101,7 +101,7 @@ class Scram:
         salted = hashlib.pbkdf2_hmac(
             self._hash_name,
             utf8(self._password.reveal(), "the password"),
-            base64.b64decode(found["salt"]),
+            base64.b64decode(attributes["salt"]),
             iterations,
         )
         without_proof = b"c=%s,r=%s" % (base64.b64encode(_GS2_HEADER), nonce.encode())
@@ -126,8 +126,8 @@ class Scram:
 
     def _parse(self, expected: re.Pattern[str], challenge: bytes) -> re.Match[str]:
         text = challenge.decode(errors="replace")
-        if found := expected.fullmatch(text):
-            return found
+        if match := expected.fullmatch(text):
+            return match
         if refused := _SERVER_ERROR.fullmatch(text):
             raise AuthenticationError(f"the broker refused: {shown(refused['error'])}")
         raise AuthenticationError(f"the broker's token of {len(challenge)} bytes violates RFC 5802")

@@ -7,8 +7,9 @@ Each belongs to one thread, and a producer has connections of its own: where one
 writes in turns with equal options, no response of one can be the next one of the other. A forked
 child starts without any: two processes cannot share a connection.
 
-No thread cleans up: each task closes what earlier ones left idle, and Spark ends a worker that is
-idle for a minute. A cluster is closed when it is forgotten here and nothing else uses it.
+No thread cleans up: each task closes connections that earlier ones left idle, and Spark ends a
+worker that is idle for a minute. A cluster is closed when it is forgotten here and nothing else
+uses it.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from kafka_protocol.client.config.client import ClientConfig
 if TYPE_CHECKING:
     from kafka_protocol.client.producer.producer import Producer
 
-# Of a thread. A task uses up to three (exactly once), the tasks of most applications together few.
+# In a thread. A task uses up to three (exactly once); the tasks of most applications share few.
 _MAX_CONFIGURATIONS: Final = 16
 
 
 class _Shared:
-    """What a thread keeps for one configuration; nothing is connected before it is used."""
+    """The clients of a thread for one configuration; each connects when it is used."""
 
     def __init__(self, config: ClientConfig) -> None:
         self.cluster = Cluster(config)
@@ -47,7 +48,7 @@ class _Shared:
 
 
 class _Local(threading.local):
-    """What one thread keeps, the least recently used first."""
+    """The clients of one thread, the least recently used first."""
 
     def __init__(self) -> None:
         self.shared: dict[ClientConfig, _Shared] = {}
@@ -83,7 +84,7 @@ def shared_producer(config: ClientConfig) -> Iterator[Producer]:
 
 
 def _shared(config: ClientConfig) -> _Shared:
-    """What this thread keeps for a configuration; forgets the least recently used one of many."""
+    """The clients of this thread for a configuration; forgets the least recently used of many."""
     kept = _local.shared
     shared = kept.pop(config) if config in kept else _Shared(config)
     kept[config] = shared

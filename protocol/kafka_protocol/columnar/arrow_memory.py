@@ -24,7 +24,7 @@ def array_of(
     Args:
         values: One for each row, converted as numpy converts.
         arrow_type: The type, whose values numpy can write as numbers.
-        is_null: Which rows are null; none without it.
+        is_null: Which rows are null; by default, no row is.
     """
     if pa.types.is_boolean(arrow_type):
         # Arrow makes bits of numpy's booleans, and so a copy.

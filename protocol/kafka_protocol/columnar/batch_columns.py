@@ -1,6 +1,6 @@
 """The batches of a Fetch response, found and checked together; for topics with small batches.
 
-`take_batch_columns` does what `take_batches` of `client.consumer.fetch_response` does, for a
+`take_batch_columns` returns the same as `take_batches` of `client.consumer.fetch_response`, for a
 response in which nothing needs attention. Any other response goes to that function, which handles
 it, or raises the error.
 """
@@ -89,10 +89,10 @@ def take_batch_columns(
     Raises:
         CorruptRecordError: A batch is damaged. Nothing of the response may be used.
     """
-    found = None
+    taken = None
     if not data.aborted_transactions:
-        found = _take(data, rest, min_batches, check_crcs=check_crcs)
-    return found or take_batches(data, rest, check_crcs=check_crcs)
+        taken = _take(data, rest, min_batches, check_crcs=check_crcs)
+    return taken or take_batches(data, rest, check_crcs=check_crcs)
 
 
 def _take(
@@ -180,5 +180,5 @@ def _is_plain(
 
 def _crcs_match(records: memoryview, starts: Longs, stops: Longs, crcs: npt.NDArray[Any]) -> bool:
     covered = map(slice, (starts + CRC_COVERS_FROM).tolist(), stops.tolist())
-    found = np.fromiter(map(crc32c, map(records.__getitem__, covered)), np.int64, len(starts))
-    return bool((found == crcs).all())
+    computed = np.fromiter(map(crc32c, map(records.__getitem__, covered)), np.int64, len(starts))
+    return bool((computed == crcs).all())

@@ -53,13 +53,13 @@ def decode_batches(
     max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
     target_bytes: int = TARGET_BYTES,
 ) -> Iterator[pa.RecordBatch]:
-    """Decode batches, in order. Those of several partitions share Arrow batches.
+    """Decode batches, in order. Batches of several partitions share Arrow batches.
 
     Control batches and records outside of their window are skipped.
 
     Args:
-        fetched: For each partition the offsets to keep, the window, and batches as those from
-            `records.batch.read_batches`.
+        fetched: For each partition the offsets to keep, the window, and batches as
+            `records.batch.read_batches` returns them.
         columns: The columns to decode, in the wanted order; names of `RECORD_SCHEMA`.
         max_decompressed_bytes: The largest decompressed size of one batch.
         target_bytes: The approximate bytes of decompressed records per Arrow batch; a larger

@@ -1,4 +1,4 @@
-"""Groups rows by a number and keeps their order: one stable sort, or none if not needed."""
+"""Groups rows by a number and keeps their order: one stable sort, if needed."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class _Steps(NamedTuple):
 def _hash_column(steps: _Steps, data: _Bytes, starts: _Longs, lengths: _Longs) -> Hashes:
     """Hash many keys together: the first word of each key, then the second, and so on.
 
-    Keys are sorted by length, longest first, so those with a further word are always a prefix.
+    Keys are sorted by length, longest first, so the keys with a further word are always a prefix.
     """
     order = stable_order(lengths.max() - lengths)
     starts, lengths = starts[order], lengths[order]
@@ -179,8 +179,8 @@ _CRC32_TABLES: Final = _crc32_tables()
 def _crc32_word(states: Hashes, words: Hashes) -> Hashes:
     first, second, third, fourth = _bytes_of(states ^ words, 4)
     tables = _CRC32_TABLES
-    found: Hashes = tables[0][first] ^ tables[1][second] ^ tables[2][third] ^ tables[3][fourth]
-    return found
+    crcs: Hashes = tables[0][first] ^ tables[1][second] ^ tables[2][third] ^ tables[3][fourth]
+    return crcs
 
 
 def _crc32_tail(states: Hashes, tails: Hashes, size: int) -> Hashes:

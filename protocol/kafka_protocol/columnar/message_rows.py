@@ -95,11 +95,11 @@ def _boundaries(
     counts = []
     for begin, header, payload in zip(begins, headers, payloads, strict=True):
         try:
-            found = [(begin + start, begin + end) for start, end in message_starts(payload)]
+            bounds = [(begin + start, begin + end) for start, end in message_starts(payload)]
         except CorruptRecordError as error:
             raise CorruptRecordError(error.reason, offset=header.stated_offset) from error
-        boundaries += found
-        counts.append(len(found))
+        boundaries += bounds
+        counts.append(len(bounds))
     start, end = np.array(boundaries, dtype=np.int64).T
     return start, end, RowRanges.of(np.array(counts))
 
@@ -132,7 +132,7 @@ def _offsets(stated: Longs, headers: Sequence[MessageSetHeader], ranges: RowRang
 def _timestamps(
     stated: Longs, magic: Bytes, headers: Sequence[MessageSetHeader], ranges: RowRanges
 ) -> Longs:
-    """The timestamps: none in magic 0, and that of a wrapper with LOG_APPEND_TIME."""
+    """The timestamps: missing in magic 0; with LOG_APPEND_TIME, that of the wrapper."""
     appended = [
         header.codec != 0 and header.timestamp_type == LOG_APPEND_TIME for header in headers
     ]

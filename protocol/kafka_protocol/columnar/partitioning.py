@@ -49,7 +49,7 @@ class TaskPartitioner:
         partitioner: The rules.
         batch_bytes: The approximate bytes of rows without a key per partition, before a sticky
             partitioner changes to the next one.
-        seed: Of the random choices. Give each task another one.
+        seed: The seed of the random choices. Give each task another one.
     """
 
     def __init__(self, partitioner: Partitioner, batch_bytes: int, seed: int) -> None:
@@ -110,7 +110,7 @@ _Chooser: TypeAlias = Callable[[Sizes], Partitions]
 
 
 class _Sticky:
-    """The rows of one batch to one partition, then those of the next to another (KIP-480, KIP-794).
+    """The rows of one batch to one partition, of the next batch to another (KIP-480, KIP-794).
 
     Each task cycles through all partitions in its own random order, so that tasks that run at
     the same time do not all write to the same broker.

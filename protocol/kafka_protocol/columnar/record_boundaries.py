@@ -45,15 +45,15 @@ def append_record_boundaries(
         while count and pos < stop:
             step = steps[data[pos]][data[pos + 1]]
             if step == 0:
-                found = _walk_large(data, pos, stop, count) or _read_one(data, pos, stop)
+                next_ends = _walk_large(data, pos, stop, count) or _read_one(data, pos, stop)
             else:
                 mean = (stop - pos) // count
                 max_run = min(count, _MAX_RUN, (stop - pos) // step)
                 max_walk = min(count, _MAX_WALK, 1 + _MAX_WALK_BYTES // (mean + 1))
-                found = _run(data, pos, step, max_run) or _walk(data, pos, max_walk)
-            ends.extend(found)
-            pos = found[-1]
-            count -= len(found)
+                next_ends = _run(data, pos, step, max_run) or _walk(data, pos, max_walk)
+            ends.extend(next_ends)
+            pos = next_ends[-1]
+            count -= len(next_ends)
     except IndexError:
         raise DecodeError("a record begins after the end of its batch") from None
     if count or pos != stop:

@@ -79,11 +79,11 @@ def _guess_starts(view: Bytes, begin: int, stop: int, mean: int) -> Longs:
         for pos in (first, first - 1)
     )
     # The attributes of a record are 0, and the length before them is not.
-    found = np.flatnonzero((byte == 0) & (byte_before != 0))
-    if len(found) > _SPACING * windows:
+    candidates = np.flatnonzero((byte == 0) & (byte_before != 0))
+    if len(candidates) > _SPACING * windows:
         return np.empty(0, dtype=np.int64)  # too many zeros for a good guess
-    window = found // width
-    pos = found + window * (span - width) + first - 1
+    window = candidates // width
+    pos = candidates + window * (span - width) + first - 1
     pos -= view[pos - 1] >= 0x80
     # Follow each candidate for three records, and use the position after them: a wrong walk
     # often ends by then, or runs into the right one.
@@ -103,17 +103,17 @@ def _walk(view: Bytes, starts: Longs, targets: Longs, steps: int) -> Longs | Non
 
     Ascending. None if a walk did not reach its target within `_MAX_ROUNDS`.
     """
-    found = []
+    ends = []
     for _ in range(_MAX_ROUNDS):
         walks = np.empty((steps + 1, len(starts)), dtype=np.int64)
         walks[0] = starts
         for step in range(steps):
             np.add(walks[step], _sizes_at(view, walks[step]), out=walks[step + 1])
         is_before_target = walks[:-1] < targets
-        found.append(walks[1:].T[is_before_target.T])
+        ends.append(walks[1:].T[is_before_target.T])
         unfinished = np.flatnonzero(walks[-1] < targets)
         if not unfinished.size:
-            return np.sort(np.concatenate(found), kind="stable")
+            return np.sort(np.concatenate(ends), kind="stable")
         starts, targets = walks[-1][unfinished], targets[unfinished]
     return None
 
@@ -123,8 +123,10 @@ def _is_verified(ends: Longs, targets: Longs, begins: Longs, stops: Longs, count
     index = np.searchsorted(ends, targets)
     if index[-1] >= len(ends) or (ends[index] != targets).any():
         return False
-    found = np.searchsorted(ends, stops, side="right") - np.searchsorted(ends, begins, side="right")
-    return len(ends) == counts.sum() and bool((found == counts).all())
+    ends_per_batch = np.searchsorted(ends, stops, side="right") - np.searchsorted(
+        ends, begins, side="right"
+    )
+    return len(ends) == counts.sum() and bool((ends_per_batch == counts).all())
 
 
 def _sizes_at(view: Bytes, pos: Longs) -> Longs:

@@ -149,9 +149,9 @@ class RecordRows:
 
 
 def _record_ends(data: Buffer, begins: Longs, stops: Longs, headers: BatchHeaders) -> Longs:
-    found = find_record_boundaries(data, begins, stops, headers.records_count)
-    if found is not None:
-        return found
+    boundaries = find_record_boundaries(data, begins, stops, headers.records_count)
+    if boundaries is not None:
+        return boundaries
     ends = array("q")
     batches = (begins, stops, headers.records_count, headers.base_offset)
     for begin, stop, count, offset in zip(*(each.tolist() for each in batches), strict=True):

@@ -27,7 +27,7 @@ class AddPartitionsToTxnPartitionResult(Struct):
     # INVALID_PRODUCER_ID_MAPPING: the transactional id has another producer id, or expired.
     # INVALID_TXN_STATE: not in this state of the transaction.
     # TRANSACTIONAL_ID_AUTHORIZATION_FAILED: WRITE is lacking.
-    # OPERATION_NOT_ATTEMPTED: another partition failed, so none was added.
+    # OPERATION_NOT_ATTEMPTED: another partition failed, so this one was not added.
     # UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_FAILED: of this partition.
     # TRANSACTION_ABORTABLE: v5+; abort, then go on.
     partition_error_code: int16 = field()

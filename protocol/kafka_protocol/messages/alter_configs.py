@@ -1,7 +1,7 @@
 """AlterConfigs (key 33): replace all settings of a resource (KIP-133).
 
-What is not named goes back to its default: IncrementalAlterConfigs is the safe one (KIP-339).
-Any broker takes those of topics; the broker itself its own.
+Settings that are not named go back to their defaults: IncrementalAlterConfigs is the safe one
+(KIP-339). Any broker takes settings of topics; the broker itself its own.
 """
 
 from kafka_protocol.schema import (

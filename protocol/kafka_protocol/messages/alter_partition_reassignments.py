@@ -25,7 +25,7 @@ class AlterPartitionReassignmentsResponse(Response, api_key=45, versions="0-1", 
             """The outcome for one partition."""
 
             partition_index: int32 = field()
-            # NO_REASSIGNMENT_IN_PROGRESS: there is none to cancel.
+            # NO_REASSIGNMENT_IN_PROGRESS: there is nothing to cancel.
             # INVALID_REPLICA_ASSIGNMENT: no replicas, unknown ones, or one twice.
             # INVALID_REPLICATION_FACTOR: v1+; their number may not change.
             # UNKNOWN_TOPIC_OR_PARTITION: no such partition.

@@ -22,7 +22,7 @@ class ConsumerGroupHeartbeatResponse(Response, api_key=68, versions="0-1", flexi
     # UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH: give up all partitions, join anew with epoch 0.
     # UNRELEASED_INSTANCE_ID: another member still has the instance id; retry.
     # UNSUPPORTED_ASSIGNOR: the brokers' group.consumer.assignors do not name it.
-    # INVALID_REGULAR_EXPRESSION: v1+; `subscribed_topic_regex` is none that RE2 can read.
+    # INVALID_REGULAR_EXPRESSION: v1+; RE2 cannot read `subscribed_topic_regex`.
     # GROUP_MAX_SIZE_REACHED: the brokers' group.consumer.max.size.
     # GROUP_ID_NOT_FOUND: the group is of another kind, and cannot be converted.
     # INVALID_REQUEST: a field is missing, or cannot be.
@@ -34,7 +34,7 @@ class ConsumerGroupHeartbeatResponse(Response, api_key=68, versions="0-1", flexi
     heartbeat_interval_ms: int32 = field()
 
     class Assignment(Struct):
-        """What the member is to read."""
+        """The partitions that the member must read."""
 
         topic_partitions: list[TopicPartitions] = field()
 

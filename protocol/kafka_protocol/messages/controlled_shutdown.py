@@ -8,7 +8,7 @@ from kafka_protocol.schema import Request, Response, Struct, field, int16, int32
 
 
 class ControlledShutdownResponse(Response, api_key=7, versions="0-3", flexible="3+"):
-    """What the broker still leads."""
+    """A partition that the broker still leads."""
 
     # NOT_CONTROLLER: send it to the controller.
     # STALE_BROKER_EPOCH: v2+; the broker has registered anew.

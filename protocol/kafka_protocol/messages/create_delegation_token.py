@@ -22,7 +22,7 @@ class CreateDelegationTokenResponse(Response, api_key=38, versions="0-3", flexib
     # DELEGATION_TOKEN_AUTH_DISABLED: the brokers have no secret key for tokens.
     # DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: not over this kind of connection, or not with a token.
     # DELEGATION_TOKEN_AUTHORIZATION_FAILED: v3+; CREATE_TOKENS on the owner is lacking.
-    # INVALID_PRINCIPAL_TYPE: a renewer is no user.
+    # INVALID_PRINCIPAL_TYPE: a renewer is not a user.
     error_code: int16 = field()
     principal_type: string = field()
     principal_name: string = field()

@@ -33,7 +33,7 @@ class CreatePartitionsRequest(
     """v3+: may be answered with THROTTLING_QUOTA_EXCEEDED (KIP-599)."""
 
     class CreatePartitionsTopic(Struct):
-        """A topic and how many partitions it is to have."""
+        """A topic and how many partitions it will have."""
 
         name: string = field()
         count: int32 = field()

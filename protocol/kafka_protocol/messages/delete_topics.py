@@ -13,7 +13,7 @@ class DeleteTopicsResponse(Response, api_key=20, versions="0-6", flexible="4+"):
 
         name: string | None = field(nullable="6+")
         topic_id: uuid = field(versions="6+", ignorable=True)
-        # UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v6+): there is none.
+        # UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v6+): there is no such topic.
         # TOPIC_DELETION_DISABLED: v3+; INVALID_REQUEST before. delete.topic.enable is off.
         # NOT_CONTROLLER: send it to the one in Metadata.
         # REQUEST_TIMED_OUT: the deletion continues in the background.

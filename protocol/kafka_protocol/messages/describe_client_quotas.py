@@ -18,7 +18,7 @@ from kafka_protocol.schema import (
 
 
 class DescribeClientQuotasResponse(Response, api_key=48, versions="0-1", flexible="1+"):
-    """What matched; null entries after an error."""
+    """The quotas that matched; null entries after an error."""
 
     throttle_time_ms: int32 = field()
     # CLUSTER_AUTHORIZATION_FAILED: DESCRIBE_CONFIGS on the cluster is lacking.

@@ -1,6 +1,6 @@
 """IncrementalAlterConfigs (key 44): change some settings and leave the others (KIP-339).
 
-Any broker takes those of topics; the broker itself its own.
+Any broker takes settings of topics; the broker itself its own.
 """
 
 from kafka_protocol.schema import (

@@ -18,7 +18,7 @@ class LeaveGroupResponse(Response, api_key=13, versions="0-5", flexible="4+"):
 
         member_id: string = field(versions="3+")
         group_instance_id: string | None = field(versions="3+", nullable="3+")
-        # UNKNOWN_MEMBER_ID: it was no member any more.
+        # UNKNOWN_MEMBER_ID: it was no longer a member.
         # FENCED_INSTANCE_ID: another member has the instance id.
         error_code: int16 = field(versions="3+")
 

@@ -1,6 +1,6 @@
 """ListConfigResources (key 74): the resources with configs (KIP-714, KIP-1142).
 
-v0 was ListClientMetricsResources, and lists those. Any KRaft broker answers.
+v0 was ListClientMetricsResources, and lists client metrics only. Any KRaft broker answers.
 """
 
 from kafka_protocol.schema import Request, Response, Struct, field, int8, int16, int32, string

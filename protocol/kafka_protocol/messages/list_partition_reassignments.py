@@ -4,7 +4,7 @@ from kafka_protocol.schema import Request, Response, Struct, field, int16, int32
 
 
 class ListPartitionReassignmentsResponse(Response, api_key=46, versions="0", flexible="0+"):
-    """What moves."""
+    """The reassignments in progress."""
 
     throttle_time_ms: int32 = field()
     # NOT_CONTROLLER: send it to the controller.

@@ -7,11 +7,11 @@ from kafka_protocol.schema import Request, Response, Struct, field, int16, int32
 
 
 class ListTransactionsResponse(Response, api_key=66, versions="0-2", flexible="0+"):
-    """What matched."""
+    """The transactions that matched."""
 
     throttle_time_ms: int32 = field()
     # COORDINATOR_NOT_AVAILABLE, COORDINATOR_LOAD_IN_PROGRESS: the list may lack some; retry.
-    # INVALID_REGULAR_EXPRESSION: v2+; the pattern is none.
+    # INVALID_REGULAR_EXPRESSION: v2+; RE2 cannot read the pattern.
     error_code: int16 = field()
     unknown_state_filters: list[string] = field()
 

@@ -35,7 +35,7 @@ class MetadataResponse(Response, api_key=3, versions="0-13", flexible="9+"):
 
     brokers: list[MetadataResponseBroker] = field(at_most=MAX_ELEMENTS)
     cluster_id: string | None = field(versions="2+", nullable="2+", default=None, ignorable=True)
-    # -1 while none is elected. A KRaft broker names a random live broker, which forwards.
+    # -1 while no controller is elected. A KRaft broker names a random live broker, which forwards.
     controller_id: int32 = field(versions="1+", default=-1, ignorable=True)
 
     class MetadataResponseTopic(Struct):
@@ -81,7 +81,7 @@ class MetadataResponse(Response, api_key=3, versions="0-13", flexible="9+"):
 class MetadataRequest(
     Request, api_key=3, versions="0-13", flexible="9+", response=MetadataResponse
 ):
-    """v0: an empty list means all topics. v1+: null means all, an empty list none."""
+    """v0: an empty list means all topics. v1+: null means all, an empty list no topic."""
 
     class MetadataRequestTopic(Struct):
         """A topic by name; v12+ also by id, with a null name. Brokers below 3.1 ignore the id."""

@@ -1,6 +1,6 @@
 """OffsetCommit (key 8): keep a group's offsets. Ask the group's coordinator.
 
-v0 writes to ZooKeeper. A client that is no member of the group sends generation -1 and no member
+v0 writes to ZooKeeper. A client that is not a member of the group sends generation -1 and no member
 id; the coordinator takes that while the group has no members.
 """
 
@@ -72,7 +72,7 @@ class OffsetCommitRequest(
         topic_id: uuid = field(versions="10+", ignorable=True)
 
         class OffsetCommitRequestPartition(Struct):
-            """Where the group is to go on in one partition."""
+            """Where the group will go on in one partition."""
 
             partition_index: int32 = field()
             committed_offset: int64 = field()

@@ -17,7 +17,7 @@ class OffsetForLeaderEpochResponse(Response, api_key=23, versions="0-4", flexibl
         topic: string = field()
 
         class EpochEndOffset(Struct):
-            """The largest epoch up to the requested one, and its end; -1 if there is none."""
+            """The largest epoch up to the requested one, and its end; -1 without such an epoch."""
 
             # FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH: one side's metadata is old.
             # NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION: refresh metadata.

@@ -86,7 +86,7 @@ class ShareAcknowledgeRequest(
         topic_id: uuid = field()
 
         class AcknowledgePartition(Struct):
-            """What to acknowledge in one partition."""
+            """The records to acknowledge in one partition."""
 
             partition_index: int32 = field()
 

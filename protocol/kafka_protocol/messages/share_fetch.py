@@ -49,7 +49,7 @@ class ShareFetchResponse(Response, api_key=78, versions="1-2", flexible="0+"):
             error_message: string | None = field(nullable="0+", default=None)
             # INVALID_RECORD_STATE: this member does not hold the records any more.
             # INVALID_REQUEST: offsets that overlap or go back, or no such type.
-            # What else `error_code` can be.
+            # Or any code that `error_code` can be.
             acknowledge_error_code: int16 = field()
             acknowledge_error_message: string | None = field(nullable="0+", default=None)
 
@@ -63,7 +63,7 @@ class ShareFetchResponse(Response, api_key=78, versions="1-2", flexible="0+"):
             records: records_ | None = field(nullable="0")
 
             class AcquiredRecords(Struct):
-                """What this member holds, both ends included, and how often it was delivered."""
+                """A range that this member holds, with both ends; how often it was delivered."""
 
                 first_offset: int64 = field()
                 last_offset: int64 = field()

@@ -25,7 +25,7 @@ class TopicPartitions(Struct):
 
 
 class Assignment(Struct):
-    """What a member reads."""
+    """The partitions that a member reads."""
 
     topic_partitions: list[TopicPartitions] = field()
 

@@ -31,7 +31,7 @@ class ShareGroupHeartbeatResponse(Response, api_key=76, versions="1", flexible="
     heartbeat_interval_ms: int32 = field()
 
     class Assignment(Struct):
-        """What the member is to read."""
+        """The partitions that the member must read."""
 
         topic_partitions: list[TopicPartitions] = field()
 

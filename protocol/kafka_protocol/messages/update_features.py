@@ -17,7 +17,7 @@ from kafka_protocol.schema import (
 
 
 class UpdateFeaturesResponse(Response, api_key=57, versions="0-2", flexible="0+"):
-    """v2+: without results, since all features change or none does."""
+    """v2+: without results, since either all features change, or no feature."""
 
     throttle_time_ms: int32 = field()
     # NOT_CONTROLLER: send it to the controller.

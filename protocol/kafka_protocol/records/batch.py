@@ -28,7 +28,9 @@ NO_SEQUENCE: Final = -1
 
 _HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 HEADER_BYTES: Final = _HEADER.size
-_PREFIX: Final = struct.Struct(">qi")  # base offset and length; the length counts what follows
+_PREFIX: Final = struct.Struct(
+    ">qi"
+)  # base offset and length; the length counts the bytes behind it
 _UP_TO_CRC: Final = struct.Struct(">qiibI")
 _FROM_ATTRIBUTES: Final = struct.Struct(">hiqqqhii")  # the CRC covers this and the records
 CRC_COVERS_FROM: Final = _UP_TO_CRC.size
@@ -183,7 +185,7 @@ _MIN_LENGTHS: Final = (*message_set.MIN_MESSAGE_BYTES, _HEADER.size - _PREFIX.si
 
 
 def check_crc(batch: RecordBatch) -> None:
-    """Compare a batch's checksum, or those of its messages.
+    """Compare the checksum of a batch, or of each of its messages.
 
     Raises:
         CorruptRecordError: A checksum is wrong.
@@ -244,7 +246,7 @@ def _library() -> Callable[..., int]:
 
 
 class Producer(NamedTuple):
-    """The producer of a batch (KIP-98); by default, none."""
+    """The producer of a batch (KIP-98); by default, no producer."""
 
     producer_id: int = NO_PRODUCER_ID
     producer_epoch: int = NO_PRODUCER_EPOCH

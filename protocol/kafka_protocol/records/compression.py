@@ -2,8 +2,8 @@
 
 A few hundred bytes can decompress to gigabytes, and a broker does not check them, so no function
 here returns or allocates more than its limit. Two formats are not the defaults of the libraries,
-but those of the Java client: snappy has the blocks of snappy-java ("xerial"), and lz4 frames have
-independent blocks.
+but the formats of the Java client: snappy has the blocks of snappy-java ("xerial"), and lz4 frames
+have independent blocks.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _gzip_compress(data: Buffer, level: int | None) -> Buffer:
 _LZ4_USUAL_RATIO: Final = 8
 _LZ4_MIN_BYTES: Final = 4 * 1024
 
-# A new one costs more than decompressing a small batch. Removed while in use: threads share none.
+# A new one costs more than decompressing a small batch. Removed while in use: no thread shares it.
 _idle_lz4: Final[list[Any]] = []
 
 
@@ -184,7 +184,7 @@ def _zstandard() -> Any:
     return zstandard
 
 
-# A new one costs as much as decompressing 20 kB. Removed while in use, so threads share none.
+# A new one costs as much as decompressing 20 kB. Removed while in use: no thread shares it.
 _idle_zstd: Final[list[zstandard.ZstdDecompressor]] = []
 
 _ZSTD_BLOCK_BYTES: Final = 128 * 1024  # the largest decompressed size of a block

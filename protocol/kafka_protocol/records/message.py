@@ -45,8 +45,8 @@ def decode_messages(header: MessageSetHeader, payload: memoryview, max_bytes: in
     """
     try:
         unpacked = unpack(header, payload, max_bytes)
-        found = message_starts(unpacked)
-        messages = [_read_message(unpacked[start:end], header) for start, end in found]
+        bounds = message_starts(unpacked)
+        messages = [_read_message(unpacked[start:end], header) for start, end in bounds]
         return _with_absolute_offsets(messages, header)
     except CorruptRecordError as error:
         raise CorruptRecordError(error.reason, offset=header.stated_offset) from error

@@ -27,7 +27,7 @@ from kafka_protocol.records.attributes import (
 from kafka_protocol.records.compression import Buffer, CompressionCodec, decompress
 from kafka_protocol.records.lz4_checksum import with_right_checksum
 
-# Offset and size; the size counts what follows.
+# Offset and size; the size counts the bytes behind it.
 LOG_OVERHEAD: Final = 12
 CRC_AT: Final = 12
 MAGIC_AT: Final = 16
@@ -167,8 +167,8 @@ def message_starts(messages: Buffer) -> Iterator[tuple[int, int]]:
 def check_crcs(header: MessageSetHeader, payload: memoryview) -> None:
     """Compare the checksums (CRC-32, from the magic to the end) of a wrapper or of each message.
 
-    The checksum of a wrapper covers all received bytes, so those of its messages are not needed.
-    (Java's consumer compares only those of the messages.)
+    The checksum of a wrapper covers all received bytes, so the checksums of its messages are
+    not needed. (Java's consumer compares only the checksums of the messages.)
 
     Raises:
         CorruptRecordError: A checksum is wrong.

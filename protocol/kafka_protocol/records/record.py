@@ -1,7 +1,7 @@
 """The simple reference codec for the records of a batch (magic 2), one by one.
 
 Tests compare the fast codec of `columnar` with it. No checksums and no batch headers here;
-`batch` has those. `message` decodes message sets.
+`batch` has them. `message` decodes message sets.
 
 Source: Kafka's "Message Format" (Record, Record Header), KIP-82 (headers), KIP-98.
 """

@@ -27,8 +27,7 @@ def split_batch(batch: bytes, level: int | None = None) -> list[bytes]:
 
     The codec stays; `level` is that of the compression.
     """
-    (found,) = read_batches(memoryview(batch))
-    header, payload = found
+    ((header, payload),) = read_batches(memoryview(batch))
     compression = Compression(CompressionCodec(header.codec), level)
     if isinstance(header, MessageSetHeader):
         messages = decode_messages(header, payload, DEFAULT_MAX_DECOMPRESSED_BYTES)

@@ -4,7 +4,7 @@ Under read_committed, a broker returns the records of aborted transactions with 
 transactions, and the consumer drops them. A read beyond the last stable offset settles transactions
 by their markers. No I/O and no consumer position here.
 
-Source: KIP-98; the Fetch API's `aborted_transactions`. The rules are those of Java's consumer.
+Source: KIP-98; the Fetch API's `aborted_transactions`. The rules are the same as Java's.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class AbortedTransactions:
     def advance(self, batch: RecordBatch) -> bool:
         """Advance over the next batch; whether it is a control batch, or aborted.
 
-        Call it for every batch of the response, in order, also for those before the wanted
-        offset, because a marker in them may end a transaction. Compare the checksum first.
+        Call it for every batch of the response, in order, also for batches before the
+        wanted offset, because a marker in them may end a transaction. Compare the checksum first.
 
         Raises:
             CorruptRecordError: A marker is damaged.

@@ -108,7 +108,7 @@ FAULTS: Final = (
     Planted(
         "the position moves to the end of the range after any batch",
         f"{_CLIENT}/consumer/fetch_position.py",
-        "self.rest = self.rest._replace(from_offset=found.position)",
+        "self.rest = self.rest._replace(from_offset=taken.position)",
         "self.rest = self.rest._replace(from_offset=self.rest.until_offset)",
     ),
     Planted(
@@ -120,8 +120,8 @@ FAULTS: Final = (
     Planted(
         "an end of several partitions is that of one",
         f"{_CLIENT}/consumer/list_offsets.py",
-        "                found[topic_partition] = offset\n",
-        "                found |= dict.fromkeys(positions, offset)\n",
+        "                offsets[topic_partition] = offset\n",
+        "                offsets |= dict.fromkeys(positions, offset)\n",
     ),
     Planted(
         "an end counts that a replaced leader told",

@@ -1,4 +1,4 @@
 """One broker: its connection, its API versions, authentication, and requests with responses.
 
-Knows nothing of other brokers; those are the work of `cluster`.
+Knows nothing of other brokers: they are the work of `cluster`.
 """

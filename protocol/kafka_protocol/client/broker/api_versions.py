@@ -38,8 +38,8 @@ OpenConnection: TypeAlias = Callable[[], BrokerConnection]
 _OLD_REQUEST: Final = ListOffsetsRequest(topics=[])
 FIRST_WITH_API_VERSIONS: Final = "0.10.0"
 
-# The versions to try, each after the broker closed the connection on the one before. Those that
-# close on the newest know 3, which most clients send; every broker with ApiVersions knows 0.
+# The versions to try, each after the broker closed the connection on the one before. A broker
+# that closes on the newest knows 3, which most clients send; each one with ApiVersions knows 0.
 _VERSIONS_TO_TRY: Final = (FIRST_VERSION_TO_TRY, 3, 0)
 _REMEMBERED_MS: Final = 600_000
 # By address: the version that worked after the broker closed on a higher one, and until when to

@@ -139,7 +139,7 @@ class Broker:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the connection was unused for connections.max.idle.ms; no response is to come."""
+        """Whether the connection was unused for connections.max.idle.ms, and awaits no response."""
         return self._idle_from.has_passed and not self.in_flight
 
     @property

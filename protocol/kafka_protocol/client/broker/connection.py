@@ -40,7 +40,7 @@ class BrokerConnection:
         version: int | None = None,
         needed: VersionRange | None = None,
     ) -> int:
-        """Write a request in `version`, or else in the highest common one of those in `needed`.
+        """Write a request in `version`, or else in the highest common one within `needed`.
 
         Returns:
             Its correlation id.

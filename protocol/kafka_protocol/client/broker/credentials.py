@@ -1,7 +1,7 @@
 """Makes the conversation of a SASL mechanism from its options.
 
 Imported only where SASL is used: the mechanisms' imports (HTTP, Unicode tables) take longer than
-those of the rest of the client.
+the imports of the rest of the client.
 """
 
 from __future__ import annotations

@@ -78,17 +78,17 @@ def misrouted(
     connection: BrokerConnection, expected: Identity, deadline: Deadline
 ) -> MisroutedError:
     """The error for a broker that refused the expected identity. Asks it who it is instead."""
-    found = _found(connection, expected, deadline.capped_at(_PROBE_MS))
+    actual = _actual_broker(connection, expected, deadline.capped_at(_PROBE_MS))
     return MisroutedError(
         f"metadata of cluster {expected.cluster_id} says that {connection.address} is broker "
-        f"{expected.node_id}, but the address leads to {found}. Check the broker's "
+        f"{expected.node_id}, but the address leads to {actual}. Check the broker's "
         "advertised.listeners, and DNS entries, port forwards, proxies and load balancers on the "
         "way from here"
     )
 
 
-def _found(connection: BrokerConnection, expected: Identity, deadline: Deadline) -> str:
-    """What is known of the broker that is there instead."""
+def _actual_broker(connection: BrokerConnection, expected: Identity, deadline: Deadline) -> str:
+    """Name the broker that is there instead, as exactly as it tells."""
     try:
         connection.protocol.versions = versions_from(_ask_identity(connection, None, deadline))
         metadata = _ask(connection, MetadataRequest(topics=[]), MetadataResponse, deadline)

@@ -1,8 +1,8 @@
 """Finds out why a listener closed a connection: it may expect another security protocol.
 
-A broker closes a connection without a reason on TLS where it expects none, and on requests where it
-expects SASL. A broker that is stopping does the same, so the error alone would be retried until the
-time is up. A second connection shows which it is. It sends no secret, and is closed.
+A broker closes a connection without a reason on TLS where it expects plain text, and on requests
+where it expects SASL. A broker that is stopping does the same, so the error alone would be retried
+until the time is up. A second connection shows which it is. It sends no secret, and is closed.
 """
 
 from __future__ import annotations

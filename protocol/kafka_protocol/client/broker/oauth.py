@@ -39,13 +39,13 @@ _RETRIABLE_STATUSES: Final = frozenset({429, 500, 502, 503, 504})
 
 @dataclass(frozen=True, slots=True)
 class ClientCredentials:
-    """What a token is requested with (RFC 6749, section 4.4), and where.
+    """The credentials to request a token with (RFC 6749, section 4.4), and the endpoint.
 
     Attributes:
         endpoint_url: An http or https URL without a user.
         client_id: The client's id.
         client_secret: The client's secret.
-        scope: The scope to request; None to request none.
+        scope: The scope to request; None to request a token without one.
         tls: The options of TLS for the endpoint.
         urlencode: Whether id and secret are URL-encoded in the request's header.
     """
@@ -186,7 +186,7 @@ def _refusal(peer: str, status: int, values: dict[str, Any], hidden: Iterable[st
 
 
 def _lifetime_s(values: dict[str, Any], token: str) -> float:
-    """The shorter lifetime of those in the response and in the token; 0 without any, in seconds.
+    """The shorter of the lifetimes in the response and in the token, in seconds; 0 without any.
 
     The token's times are compared with each other, not with a clock: clocks differ.
     """
@@ -207,7 +207,7 @@ def _seconds(value: object) -> float:
 
 
 def _claims_in(token: str) -> dict[str, Any]:
-    """The unverified claims of a JSON web token; none if it is not one."""
+    """The unverified claims of a JSON web token; empty if it is not one."""
     payload = "".join(token.split(".")[1:2])
     try:
         return _object_in(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))

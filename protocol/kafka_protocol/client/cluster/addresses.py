@@ -1,4 +1,4 @@
-"""Where metadata says that the brokers of the cluster are. Connects to none."""
+"""Where metadata says that the brokers of the cluster are. Opens no connection."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Addresses:
                 self.cluster_id,
             )
         self.cluster_id = response.cluster_id
-        if response.brokers:  # a broker that is starting lists none
+        if response.brokers:  # a broker that is starting lists no brokers
             self.by_node_id = {b.node_id: Address(b.host, b.port) for b in response.brokers}
             self.are_wrong = False
         return is_other

@@ -102,8 +102,8 @@ def topic_config(cluster: Cluster, topic: str, name: str, deadline: Deadline) ->
     Raises:
         BrokerError, UnsupportedVersionError, KafkaError: As from `topic_configs`.
     """
-    found = topic_configs(cluster, topic, [name], deadline)
-    return next((config.value for config in found if config.name == name), None)
+    configs = topic_configs(cluster, topic, [name], deadline)
+    return next((config.value for config in configs if config.name == name), None)
 
 
 def topic_configs(

@@ -114,7 +114,7 @@ class Cluster:
         may_lack: Collection[str] = (),
         create: bool = False,
     ) -> dict[str, Topic]:
-        """Request topics until none has a retriable error, or for a while (`Times`).
+        """Request topics until no topic has a retriable error, or for a while (`Times`).
 
         Some brokers do not know a new topic yet, or it has no leader yet. At least half of the time
         until `deadline` is left then. Topics that the brokers `may_lack` may be unknown. `create`
@@ -160,13 +160,13 @@ class Cluster:
 
     def known_leaders(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The node ids of the leaders in the cached metadata, where it has them."""
-        found = {}
+        leaders = {}
         for each in partitions:
             topic = self._topics.get(each.topic)
             leader = topic and topic.partitions.get(each.partition)
             if leader and leader.node_id != NO_LEADER:
-                found[each] = leader.node_id
-        return found
+                leaders[each] = leader.node_id
+        return leaders
 
     def forget(self, topic: str) -> None:
         """Remove a topic from the cached metadata."""
@@ -304,7 +304,7 @@ class Cluster:
     def _is_trusted(self, broker: Broker) -> bool:
         """Whether a connection is open, and not older than a time-out of another one.
 
-        What silenced the other one may have made this one half-open too. A new connection shows
+        The cause of the time-out may have made this one half-open too. A new connection shows
         that at once, a request only after request.timeout.ms.
         """
         others = filter(None, [*self._brokers.values(), self._bootstrap])
@@ -335,7 +335,7 @@ class Cluster:
                 broker.close()
 
     def _close_replaced(self, replaced: list[Broker]) -> None:
-        """Close replaced connections, but for those with a response to come."""
+        """Close replaced connections, except while they await a response."""
         for broker in replaced:
             if not broker.in_flight:
                 broker.close()
@@ -355,7 +355,7 @@ class Cluster:
         return common_versions(broker.versions for broker in brokers)
 
     def all_brokers(self, deadline: Deadline) -> tuple[list[Broker], list[KafkaError]]:
-        """Connections to every broker of the cluster, and the errors of those out of reach.
+        """Connections to every broker of the cluster, and an error for each one out of reach.
 
         Raises:
             BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
@@ -409,7 +409,7 @@ def _close(brokers: Iterable[Broker], replaced: Iterable[Broker], bootstrap: Bro
 
 
 def asks_for(refresh: Refresh, error: KafkaError) -> bool:
-    """Whether what the client knows of this kind may have caused the error."""
+    """Whether stale knowledge of this kind may have caused the error."""
     if isinstance(error, BrokerError):
         return error.error.refresh is refresh
     return isinstance(error, BrokerConnectionError | KafkaTimeoutError | ProtocolError)

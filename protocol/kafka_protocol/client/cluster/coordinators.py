@@ -62,8 +62,8 @@ def coordinators(
     `kind` is GROUP or TRANSACTION, as in `messages.find_coordinator`.
 
     Returns:
-        For each key its coordinator, or an error: it has none now, the principal may not describe
-        it, or the coordinator cannot be reached.
+        For each key its coordinator, or an error: it has no coordinator now, the principal may not
+        describe it, or the coordinator cannot be reached.
 
     Raises:
         BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
@@ -122,11 +122,11 @@ def _find(
     cluster: Cluster, kind: int, keys: Collection[str], deadline: Deadline
 ) -> dict[str, KafkaError]:
     """Request coordinators and keep them; returns the errors of the keys without one."""
-    found = cluster.with_any_broker(partial(_request, kind, keys), deadline)
-    named = {key: each for key, each in found.items() if each.error is None}
+    results = cluster.with_any_broker(partial(_request, kind, keys), deadline)
+    named = {key: each for key, each in results.items() if each.error is None}
     cluster.add_addresses({each.node_id: each.address for each in named.values()})
     cluster.coordinators.update({(kind, key): each.node_id for key, each in named.items()})
-    return {key: each.error for key, each in found.items() if each.error is not None}
+    return {key: each.error for key, each in results.items() if each.error is not None}
 
 
 def _request(
@@ -149,25 +149,25 @@ def _request(
         some = requests[start : start + MAX_IN_FLIGHT]
         sent = [broker.send(request, deadline, needed) for request in some]
         responses += [broker.receive(each, FindCoordinatorResponse, deadline) for each in sent]
-    found: Mapping[str, FindCoordinatorResponse | FindCoordinatorResponse.Coordinator]
+    by_key: Mapping[str, FindCoordinatorResponse | FindCoordinatorResponse.Coordinator]
     if has_one_each:
-        found = dict(zip(keys, responses, strict=True))
+        by_key = dict(zip(keys, responses, strict=True))
     else:
-        found = {each.key: each for response in responses for each in response.coordinators}
+        by_key = {each.key: each for response in responses for each in response.coordinators}
     return {
-        key: _coordinator(found.get(key), f"{_KEY_NAMES[kind]} {key!r}", broker) for key in keys
+        key: _coordinator(by_key.get(key), f"{_KEY_NAMES[kind]} {key!r}", broker) for key in keys
     }
 
 
 def _coordinator(
-    found: FindCoordinatorResponse | FindCoordinatorResponse.Coordinator | None,
+    response: FindCoordinatorResponse | FindCoordinatorResponse.Coordinator | None,
     key: str,
     broker: Broker,
 ) -> _Coordinator:
     context = f"FindCoordinator of {key} to {broker}"
-    if found is None:
+    if response is None:
         raise OutOfStepError(f"{context}: the response lacks it")
-    code = found.error_code
-    details = filter(None, (found.error_message, _MISSING_ACLS.get(code)))
+    code = response.error_code
+    details = filter(None, (response.error_message, _MISSING_ACLS.get(code)))
     error = BrokerError(code, context, "; ".join(details) or None) if code else None
-    return _Coordinator(found.node_id, Address(found.host, found.port), error)
+    return _Coordinator(response.node_id, Address(response.host, response.port), error)

@@ -55,8 +55,8 @@ def group_by_leader(
 class Exchanged(Generic[K, R]):
     """The results of several requests, each under the caller's key for it.
 
-    Responses are in the order of the requests, each with the broker that sent it; errors are those
-    of requests that could not be sent, or that have no valid response.
+    Responses are in the order of the requests, each with the broker that sent it; each request that
+    could not be sent, or that has no valid response, has an error.
     """
 
     responses: dict[K, tuple[Broker, R]] = field(default_factory=dict)

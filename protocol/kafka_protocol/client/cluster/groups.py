@@ -1,6 +1,6 @@
 """Committed offsets of consumer groups, read and written without being a member.
 
-A query keeps its own offsets; those committed here are for other programs, such as lag tools. No
+A query keeps its own offsets; it commits offsets here for other programs, such as lag tools. No
 group membership, and no offsets in ZooKeeper (version 0 of both APIs).
 """
 
@@ -52,7 +52,7 @@ def committed_offsets(
     Args:
         cluster: The cluster.
         group_id: The group.
-        partitions: Those to look at; None for all, which brokers before 0.10.2 do not tell.
+        partitions: The partitions to look at; None for all, which needs brokers since 0.10.2.
         deadline: When this must have ended.
 
     Raises:
@@ -69,16 +69,16 @@ def committed_offsets(
         context = f"OffsetFetch of group {group_id!r} to {coordinator}"
         group = _group_in(response, group_id, version, context)
         _check(group.error_code, context)
-        found: dict[TopicPartition, _PartitionOffset] = {
+        results: dict[TopicPartition, _PartitionOffset] = {
             TopicPartition(topic.name, partition.partition_index): partition
             for topic in group.topics
             for partition in topic.partitions
         }
         offsets = {}
-        for topic_partition in found if partitions is None else partitions:
-            if topic_partition not in found:
+        for topic_partition in results if partitions is None else partitions:
+            if topic_partition not in results:
                 raise OutOfStepError(f"{context}: the response lacks {topic_partition}")
-            partition = found[topic_partition]
+            partition = results[topic_partition]
             # Below v2 this error also means that the group has no offset for the partition.
             if partition.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 _check(partition.error_code, f"{context} for {topic_partition}")

@@ -38,7 +38,7 @@ class NewestLeaders:
         return f"<NewestLeaders of {len(self._known)} topics>"
 
     def merge(self, topic: Topic) -> Topic:
-        """The topic as a broker describes it, with known leaders where those have newer epochs."""
+        """The topic as a broker describes it, with known leaders where their epochs are newer."""
         known = self._known.get(topic.name)
         is_known = known is not None and known.partitions is topic.partitions
         if known is not None and not is_known and _is_same(known, topic):

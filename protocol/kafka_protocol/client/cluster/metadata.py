@@ -81,21 +81,21 @@ def unknown_topic(name: str) -> Topic:
     )
 
 
-def topic_of(found: MetadataResponse.MetadataResponseTopic) -> Topic:
+def topic_of(topic: MetadataResponse.MetadataResponseTopic) -> Topic:
     """The topic in a response."""
     return Topic(
-        name=found.name or "",
-        topic_id=found.topic_id,
-        is_internal=found.is_internal,
-        error_code=found.error_code,
+        name=topic.name or "",
+        topic_id=topic.topic_id,
+        is_internal=topic.is_internal,
+        error_code=topic.error_code,
         partitions={
-            p.partition_index: Leader(p.leader_id, p.leader_epoch) for p in found.partitions
+            p.partition_index: Leader(p.leader_id, p.leader_epoch) for p in topic.partitions
         },
     )
 
 
 def is_unsettled(topic: Topic, may_lack: Collection[str]) -> bool:
-    """Whether a topic has an error that may pass; those that brokers `may_lack` may be unknown."""
+    """Whether a topic has an error that may pass; topics in `may_lack` may be unknown."""
     error = ErrorCode.lookup(topic.error_code)
     may_be_unknown = topic.name in may_lack and error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return error.retriable and not may_be_unknown

@@ -1,6 +1,6 @@
 """The "kafka.*" options as one frozen, typed value. No other source of configuration.
 
-Names and meanings are those of Kafka's Java clients ("Consumer Configs" and "Producer Configs" of
+Names and meanings come from Kafka's Java clients ("Consumer Configs" and "Producer Configs" of
 its documentation), or of librdkafka if Java has no such option. An unknown option is an error
 that suggests the nearest name. The options of TLS and SASL are in `security_options`.
 """

@@ -32,8 +32,8 @@ _SECURITY: Final = """
     sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name ssl.keymanager.algorithm
     ssl.provider ssl.secure.random.implementation ssl.trustmanager.algorithm
 """
-# These tune the Java consumer (groups, polls, sockets, metrics), name what pykafka always does, or
-# are checked by the source.
+# These tune the Java consumer (groups, polls, sockets, metrics), name a fixed behaviour of pykafka,
+# or are checked by the source.
 _CONSUMER: Final = """
     allow.auto.create.topics auto.commit.interval.ms auto.include.jmx.reporter auto.offset.reset
     bootstrap.resolve.timeout.ms client.dns.lookup enable.auto.commit

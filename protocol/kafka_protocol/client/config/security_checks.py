@@ -97,7 +97,7 @@ _EXCLUSIVE: Final = (
 )
 _USER_AND_PASSWORD: Final = ("username", "password")
 _CLIENT_CREDENTIALS: Final = ("token_endpoint_url", "oauth_client_id", "oauth_client_secret")
-# The options that a mechanism requires. A token callback replaces all those of OAUTHBEARER.
+# The options that a mechanism requires. A token callback replaces all options of OAUTHBEARER.
 _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "PLAIN": _USER_AND_PASSWORD,
     "SCRAM-SHA-256": _USER_AND_PASSWORD,

@@ -1,6 +1,6 @@
 """The "kafka.ssl.*" and "kafka.sasl.*" options as one frozen, typed value.
 
-Names and meanings are those of Kafka's Java clients; librdkafka's names are aliases. Each value is
+Names and meanings come from Kafka's Java clients; librdkafka's names are aliases. Each value is
 read separately here; `security_checks` checks them together. No files are read. Secrets are
 `Secret` values, and never appear in errors.
 """
@@ -48,7 +48,7 @@ class ServerTerms(NamedTuple):
     """How errors speak of a server: brokers and schema registries share the code of TLS.
 
     Attributes:
-        prefix: What stands before the names of its options.
+        prefix: The text before the names of its options.
         without_tls: How to connect to it without TLS.
         tls_doubt: Whether it speaks TLS; `{protocol}` is the value of `security.protocol`.
     """

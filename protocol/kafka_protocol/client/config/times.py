@@ -1,4 +1,4 @@
-"""Times that are no options: nobody has had a reason to change them, but tests shorten them."""
+"""Times that are not options: users have had no reason to change them, but tests shorten them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading: Fetch and ListOffsets, and what their responses mean for topics and replicas.
+"""Reading: Fetch and ListOffsets, and the meaning of their responses for topics and replicas.
 
 Never imports `producer`.
 """

@@ -29,7 +29,7 @@ def unknown_to_all(cluster: Cluster, topics: Collection[str]) -> set[str]:
     """Send a request to every broker, unless there are no topics.
 
     Returns:
-        The topics that no broker knows; none of them if a broker does not respond.
+        The topics that no broker knows; empty if a broker does not respond.
     """
     if not topics:
         return set()
@@ -52,6 +52,6 @@ def _unknown_in(response: MetadataResponse, node_ids: AbstractSet[int]) -> set[s
     """The topics that a broker does not know, if it knows of no other brokers than `node_ids`."""
     listed = {broker.node_id for broker in response.brokers}
     if not listed or not listed <= node_ids:
-        return set()  # a broker that is starting lists none, and others may have the topic
+        return set()  # a broker that is starting lists no topics, and others may have it
     unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return {topic.name or "" for topic in response.topics if topic.error_code == unknown}

@@ -33,7 +33,7 @@ class OffsetOutOfRangeError(KafkaError):
 class TopicGoneError(DataLossError):
     """A topic or a partition was deleted, or its topic was deleted and re-created.
 
-    `offset` is the first that was not yielded, and `what` the rest of a sentence that begins
+    `offset` is the first that was not yielded. `what` is the rest of a sentence that begins with
     "Topic-partition t-0".
     """
 
@@ -61,7 +61,7 @@ class LogTruncatedError(DataLossError):
     """The log was truncated to below the position, as by an unclean leader election (KIP-320).
 
     Records yielded from `truncated_to` on are no longer in the log; others may have their offsets.
-    A read that continues at `offset` gets no offset twice, and misses those others.
+    A read that continues at `offset` gets no offset twice, and misses the other records.
 
     Args:
         topic_partition: The partition.

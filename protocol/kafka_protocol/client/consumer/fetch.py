@@ -70,7 +70,7 @@ def fetch_range(
         idle_timeout_ms: How long to continue without progress.
         topic_id: The id of the topic when the range was planned, to detect a topic that was
             re-created. None or ZERO_UUID (below Kafka 2.8): the first id in metadata is expected.
-        take: Which batches of a response are yielded: by default, those of `take_batches`.
+        take: Which batches of a response are yielded: by default, as `take_batches` chooses.
 
     Yields:
         The batches of one response at a time, at least one. By default without control batches, and
@@ -103,7 +103,7 @@ def fetch_rest(
 
 
 class _Fetcher:
-    """Sends the Fetches of one range, with what is in flight, and how long to retry."""
+    """Sends the Fetches of one range: the request in flight, and how long to retry."""
 
     def __init__(
         self,
@@ -137,15 +137,15 @@ class _Fetcher:
                 if self._sent is None:
                     self._send()
                 broker, data = self._receive()
-                found = self._take(data, rest, check_crcs=self._cluster.config.check_crcs)
-                self._position.advance(found, data)
+                taken = self._take(data, rest, check_crcs=self._cluster.config.check_crcs)
+                self._position.advance(taken, data)
             except KafkaError as error:
                 self._recover(error)
                 continue
-            if found.batches:
+            if taken.batches:
                 if not self._position.is_done:
                     self._send_ahead(broker)
-                return Fetched(rest, found.batches)
+                return Fetched(rest, taken.batches)
             if self._position.offset > rest.from_offset:
                 self._made_progress()  # over aborted or control batches
             elif self._replica.follow(data.preferred_read_replica, broker.node_id):
@@ -241,7 +241,7 @@ class _Fetcher:
         self.close()
         topic = self._topic_partition.topic
         if not self._replica.is_leader:
-            # A follower may lack what the leader has, so only the leader's errors count.
+            # A follower may be behind the leader, so only the leader's errors count.
             self._cluster.forget_if_stale(error, topic)
             self._replica.leave(error)
             return

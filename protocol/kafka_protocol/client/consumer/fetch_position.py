@@ -30,7 +30,7 @@ _MAX_IDLE_RESPONSES: Final = 10
 
 
 class Event(Enum):
-    """What a leader's response says about the position."""
+    """A statement of a leader's response about the position."""
 
     PROGRESS = "batches follow it"
     OUT_OF_RANGE = "Fetch: OFFSET_OUT_OF_RANGE"
@@ -40,7 +40,7 @@ class Event(Enum):
 
 
 class State(Enum):
-    """What is known about the position."""
+    """The knowledge about the position."""
 
     IN_LOG = "it is in the log"
     OUT_OF_RANGE = "it may be outside: the bounds of the log are next"
@@ -48,7 +48,7 @@ class State(Enum):
     LOST = "the read fails, or goes on elsewhere"
 
 
-# What is missing must not happen: no Fetch is sent in OUT_OF_RANGE, and LOST is the end.
+# The missing events must not happen: no Fetch is sent in OUT_OF_RANGE, and LOST is the end.
 NEXT: Final[Mapping[State, Mapping[Event, State]]] = {
     State.IN_LOG: {
         Event.PROGRESS: State.IN_LOG,
@@ -73,10 +73,10 @@ class FetchPosition:
     """The position of one read.
 
     Attributes:
-        rest: What is still to be read.
+        rest: The part of the range that is not read yet.
         epoch: The leader epoch of the batch before it, or UNKNOWN_EPOCH.
         max_bytes: How many bytes to request.
-        state: What is known about the position.
+        state: The knowledge about the position.
     """
 
     def __init__(self, reading: PartlyRead, config: ClientConfig) -> None:
@@ -102,24 +102,24 @@ class FetchPosition:
         return self.rest.from_offset >= self.rest.until_offset
 
     def note(self, event: Event) -> None:
-        """Note what a leader's response says."""
+        """Note the statement of a leader's response."""
         self.state = NEXT[self.state][event]
 
-    def advance(self, found: TakenBatches, data: PartitionData) -> None:
+    def advance(self, taken: TakenBatches, data: PartitionData) -> None:
         """Move behind the batches of a response.
 
         Raises:
             CorruptRecordError: A batch cannot be received, or stays behind the high watermark.
             ProtocolError: Several responses had only batches before the position.
         """
-        if data.records and found.is_empty:
+        if data.records and taken.is_empty:
             self._double_max_bytes(len(data.records))
-        elif found.position > self.offset:
-            self.rest = self.rest._replace(from_offset=found.position)
-            self.epoch = found.epoch
+        elif taken.position > self.offset:
+            self.rest = self.rest._replace(from_offset=taken.position)
+            self.epoch = taken.epoch
             self.note(Event.PROGRESS)
         elif data.records:
-            self._count_idle_response(found.misplaced)
+            self._count_idle_response(taken.misplaced)
 
     def made_progress(self) -> None:
         """Forget responses without progress."""

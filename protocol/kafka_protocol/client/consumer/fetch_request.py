@@ -26,10 +26,10 @@ OVERHEAD_BYTES: Final = 1024
 
 @dataclass(slots=True)
 class PartlyRead:
-    """A range, of which all before `rest` is read.
+    """A range that is read up to the start of `rest`.
 
     Attributes:
-        rest: What is still to be read; empty at the end.
+        rest: The part that is not read yet; empty at the end.
         topic_id: The topic's id when the range was planned; None or ZERO_UUID below Kafka 2.8.
         epoch: The leader epoch of the last batch that was read, or UNKNOWN_EPOCH.
     """
@@ -66,8 +66,8 @@ class FetchLimits(NamedTuple):
     """Limits of one response.
 
     Attributes:
-        max_bytes: Of all records; a first batch that is larger comes whole (KIP-74).
-        partition_max_bytes: Of the records of one partition.
+        max_bytes: The limit of all records; a larger first batch comes whole (KIP-74).
+        partition_max_bytes: The limit of the records of one partition.
         max_wait_ms: How long the broker waits for `fetch.min.bytes`.
     """
 

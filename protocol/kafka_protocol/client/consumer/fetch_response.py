@@ -35,7 +35,7 @@ class Fetched(NamedTuple):
 class TakenBatches(NamedTuple):
     """The batches taken from one Fetch response, and where to continue."""
 
-    batches: Sequence[RecordBatch]  # those that hold a part of the range
+    batches: Sequence[RecordBatch]  # each holds a part of the range
     position: int  # the next offset of the read
     epoch: int  # the leader epoch of the last batch; UNKNOWN_EPOCH in the old formats
     is_empty: bool  # whether the response has no complete batch
@@ -59,18 +59,18 @@ def partition_data(
     if response.throttle_time_ms > 0 and not response.responses:
         # As brokers since 2.0 respond over a quota (KIP-219). It says nothing about the log.
         return PartitionData(high_watermark=UNKNOWN_OFFSET)
-    found = [
+    partitions = [
         data
         for topic in response.responses
         if (topic.topic == topic_partition.topic if topic.topic else topic.topic_id == topic_id)
         for data in topic.partitions
         if data.partition_index == topic_partition.partition
     ]
-    if not found:
+    if not partitions:
         raise OutOfStepError(f"{context}: the response lacks the partition")
-    if found[0].error_code:
-        raise BrokerError(found[0].error_code, context)
-    return found[0]
+    if partitions[0].error_code:
+        raise BrokerError(partitions[0].error_code, context)
+    return partitions[0]
 
 
 class TakeBatches(Protocol):

@@ -1,8 +1,8 @@
 """Several ranges -> record batches, with one Fetch for many partitions of a leader.
 
 For small ranges, where a request for each costs more than its records. Reads partitions that answer
-without an error. Leaves the others to `fetch_rest`, which waits, retries, and finds what is lost:
-after an error of a partition its range, after an error of a broker all that it leads.
+without an error. Leaves the others to `fetch_rest`, which waits, retries, and notices data loss:
+after an error of a partition its range, after an error of a broker all ranges that it leads.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _MAX_WAIT_MS: Final = 0
 class FetchTogether:
     """Reads ranges of different partitions, one after the other. The caller closes it.
 
-    A Fetch to each leader is sent at once. What comes of later ranges is held until their turn, so
+    A Fetch to each leader is sent at once. Batches of later ranges are held until their turn, so
     the order of ranges does not depend on the brokers.
 
     Args:
@@ -89,7 +89,7 @@ class FetchTogether:
         return f"<FetchTogether from {len(self._readers)} brokers>"
 
     def fetched_of(self, topic_partition: TopicPartition) -> Iterator[Fetched]:
-        """What comes of a range at once, in order, and windows do not overlap.
+        """The batches of a range that come at once, in order, in windows that do not overlap.
 
         Where the range is not done after it, it needs attention.
         """
@@ -108,8 +108,8 @@ class FetchTogether:
             reader.close()
 
     def _reader_of(self, topic_partition: TopicPartition) -> _BrokerReader | None:
-        found = (each for each in self._readers.values() if each.reads(topic_partition))
-        return next(found, None)
+        readers = (each for each in self._readers.values() if each.reads(topic_partition))
+        return next(readers, None)
 
     def _read_from(self, node_id: int, partitions: Iterable[_Led]) -> None:
         if node_id not in self._readers:
@@ -160,7 +160,7 @@ class _BrokerReader:
         self._node_id = node_id
         self._take = take
         self._held = held
-        self._waiting: dict[TopicPartition, _Led] = {}  # those that are asked for, too
+        self._waiting: dict[TopicPartition, _Led] = {}  # the asked ones, too
         self._asked: list[_Led] = []
         self._redirected: defaultdict[int, list[_Led]] = defaultdict(list)
         self._has_checked_ids = False
@@ -269,7 +269,7 @@ class _BrokerReader:
 
     def _take_all(self, response: FetchResponse) -> None:
         """Hold the batches of a response, and leave the ranges that are done or need attention."""
-        found = {
+        received = {
             (topic.topic or topic.topic_id, data.partition_index): data
             for topic in response.responses
             for data in topic.partitions
@@ -279,7 +279,7 @@ class _BrokerReader:
         for each in self._asked:
             rest, topic = each.range.rest, each.topic
             tp = rest.topic_partition
-            data = found.get((topic.name, tp.partition)) or found.get(
+            data = received.get((topic.name, tp.partition)) or received.get(
                 (topic.topic_id, tp.partition)
             )
             taken = self._taken(each, data)
@@ -297,7 +297,7 @@ class _BrokerReader:
             else:
                 unfinished.append(tp)
         if not has_progress:
-            # The limit of bytes explains why some have no records, but not why all have none.
+            # The limit of bytes explains why some have no records, but not why all lack them.
             for tp in unfinished:
                 del self._waiting[tp]
 

@@ -52,7 +52,7 @@ def list_offsets(
 
     A position is a timestamp in ms, or one of `messages.list_offsets`' special ones.
 
-    What a leader answers counts only if no other broker knows a newer leader (`stale_leaders`).
+    The answer of a leader counts only if no other broker knows a newer leader (`stale_leaders`).
 
     Returns:
         An offset for each partition; -1 where no record has this or a later timestamp. The latest
@@ -64,12 +64,12 @@ def list_offsets(
         BrokerConnectionError, KafkaTimeoutError: A leader cannot be reached.
         UnsupportedVersionError: A leader is too old for such a position.
     """
-    found: dict[TopicPartition, int] = {}
+    offsets: dict[TopicPartition, int] = {}
     retry = Retry(cluster.config, deadline, cluster.config.connection_setup_timeout_ms)
     grace_ms = cluster.config.times.topic_grace_ms
     grace = Retry(cluster.config, deadline.capped_at(grace_ms), grace_ms)
     last = retry
-    while missing := {tp: position for tp, position in positions.items() if tp not in found}:
+    while missing := {tp: position for tp, position in positions.items() if tp not in offsets}:
         failures: dict[TopicPartition, KafkaError] = {}
         try:
             requests = _requests(cluster, missing, failures, deadline)
@@ -77,10 +77,10 @@ def list_offsets(
             last.wait(too_late)
             continue
         for request, broker, response in _exchange(cluster, requests, failures, deadline):
-            _sort_results(response, broker, request.positions, found, failures)
-        failures |= _stale(cluster, requests.values(), found, deadline)
+            _sort_results(response, broker, request.positions, offsets, failures)
+        failures |= _stale(cluster, requests.values(), offsets, deadline)
         for topic_partition, error in failures.items():
-            found.pop(topic_partition, None)
+            offsets.pop(topic_partition, None)
             cluster.forget_if_stale(error, topic_partition.topic)
         _raise_final(failures)
         if unknown := [error for error in failures.values() if is_unknown_topic(error)]:
@@ -89,7 +89,7 @@ def list_offsets(
         elif failures:
             last = retry
             last.wait(next(iter(failures.values())))
-    return found
+    return offsets
 
 
 def list_positions(
@@ -106,13 +106,13 @@ def list_positions(
     Raises:
         KafkaError: As from `list_offsets`.
     """
-    found: dict[TopicPartition, dict[int, int]] = {tp: {} for tp in wanted}
+    offsets: dict[TopicPartition, dict[int, int]] = {tp: {} for tp in wanted}
     # Brokers refuse a request that names a partition twice, so each position is one more round.
     rest = {tp: sorted(set(positions), reverse=True) for tp, positions in wanted.items()}
     while positions := {tp: left.pop() for tp, left in rest.items() if left}:
         for topic_partition, offset in list_offsets(cluster, positions, deadline).items():
-            found[topic_partition][positions[topic_partition]] = offset
-    return found
+            offsets[topic_partition][positions[topic_partition]] = offset
+    return offsets
 
 
 def list_max_timestamps(
@@ -124,13 +124,13 @@ def list_max_timestamps(
     """
     positions = dict.fromkeys(partitions, MAX_TIMESTAMP)
     failures: dict[TopicPartition, KafkaError] = {}
-    found: dict[TopicPartition, int] = {}
+    offsets: dict[TopicPartition, int] = {}
     try:
         requests = _requests(cluster, positions, failures, deadline)
         results = _exchange(cluster, requests, failures, deadline)
         for request, broker, response in results:
-            _sort_results(response, broker, request.positions, found, failures)
-        failures |= _stale(cluster, requests.values(), found, deadline)
+            _sort_results(response, broker, request.positions, offsets, failures)
+        failures |= _stale(cluster, requests.values(), offsets, deadline)
     except KafkaError:
         return {}
     timestamps = {
@@ -139,17 +139,17 @@ def list_max_timestamps(
         for topic in response.topics
         for result in topic.partitions
     }
-    is_known = {tp for tp, offset in found.items() if offset >= 0} - failures.keys()
+    is_known = {tp for tp, offset in offsets.items() if offset >= 0} - failures.keys()
     return {tp: timestamps[tp] for tp in is_known}
 
 
 def _stale(
     cluster: Cluster,
     requests: Iterable[_LeaderRequest],
-    found: Mapping[TopicPartition, int],
+    offsets: Mapping[TopicPartition, int],
     deadline: Deadline,
 ) -> dict[TopicPartition, KafkaError]:
-    """The partitions whose offset may be that of an earlier time, as errors to be retried.
+    """The partitions whose offset may be out of date, each with an error to retry on.
 
     The start of a log is not asked twice: one that is too low is found by the Fetch there.
     """
@@ -157,7 +157,7 @@ def _stale(
         tp: led
         for request in requests
         for tp, led in request.led.items()
-        if tp in found and request.positions[tp] not in _STARTS
+        if tp in offsets and request.positions[tp] not in _STARTS
     }
     if not answered:
         return {}
@@ -174,11 +174,11 @@ def _stale(
                     f"ListOffsets of {tp} to broker {answered[tp][0].node_id}, which is not the "
                     "leader any more as another broker tells",
                 )
-            elif is_end and is_lower_than_before(topic, tp.partition, level, found[tp]):
+            elif is_end and is_lower_than_before(topic, tp.partition, level, offsets[tp]):
                 stale[tp] = BrokerError(
                     ErrorCode.OFFSET_NOT_AVAILABLE,
                     f"ListOffsets of {tp} to broker {answered[tp][0].node_id}: the end "
-                    f"{found[tp]} is lower than the one that was told before",
+                    f"{offsets[tp]} is lower than the one that was told before",
                 )
     return stale
 
@@ -197,7 +197,7 @@ def can_retry_read(error: KafkaError) -> bool:
 
 
 class PolledOffsets(NamedTuple):
-    """Offsets, not to be changed. One poll's offsets with the same version are the same."""
+    """Offsets, which must not be changed. One poll's offsets with the same version are the same."""
 
     version: int
     offsets: Mapping[TopicPartition, int]
@@ -232,9 +232,9 @@ class OffsetsPoll:
         responses = [response for _, _, response in results]
         if not failures and _are_same(responses, self._responses):
             return self._polled
-        found: dict[TopicPartition, int] = {}
+        offsets: dict[TopicPartition, int] = {}
         for request, broker, response in results:
-            _sort_results(response, broker, request.positions, found, failures)
+            _sort_results(response, broker, request.positions, offsets, failures)
         if failures:
             self._requests, self._responses = None, []
             for topic_partition, error in failures.items():
@@ -242,17 +242,17 @@ class OffsetsPoll:
             _raise_final(failures)
             if unknown := [error for error in failures.values() if is_unknown_topic(error)]:
                 raise unknown[0]
-            missing = {tp: at for tp, at in self._positions.items() if tp not in found}
-            return self._next(found | list_offsets(self._cluster, missing, deadline))
+            missing = {tp: at for tp, at in self._positions.items() if tp not in offsets}
+            return self._next(offsets | list_offsets(self._cluster, missing, deadline))
         before = self._polled.offsets
-        lower = {tp for tp, offset in found.items() if offset < before.get(tp, offset)}
+        lower = {tp for tp, offset in offsets.items() if offset < before.get(tp, offset)}
         if lower:
             # By a broker that was the leader, or the log was truncated: ask as for the first time.
             self._requests, responses = None, []
             again = {tp: self._positions[tp] for tp in lower}
-            found |= list_offsets(self._cluster, again, deadline)
+            offsets |= list_offsets(self._cluster, again, deadline)
         self._responses = responses
-        return self._next(found)
+        return self._next(offsets)
 
     def _next(self, offsets: Mapping[TopicPartition, int]) -> PolledOffsets:
         self._polled = PolledOffsets(self._polled.version + 1, offsets)
@@ -368,10 +368,10 @@ def _sort_results(
     response: ListOffsetsResponse,
     broker: Broker,
     positions: Mapping[TopicPartition, int],
-    found: dict[TopicPartition, int],
+    offsets: dict[TopicPartition, int],
     failures: dict[TopicPartition, KafkaError],
 ) -> None:
-    """Put the offsets of a response into `found`, and errors into `failures`."""
+    """Put the offsets of a response into `offsets`, and errors into `failures`."""
     results = {
         TopicPartition(topic.name, result.partition_index): result
         for topic in response.topics
@@ -393,4 +393,4 @@ def _sort_results(
             if offset < (0 if position in _IN_EVERY_LOG else _NO_RECORD):
                 failures[topic_partition] = OutOfStepError(f"{context}: the offset is {offset}")
             else:
-                found[topic_partition] = offset
+                offsets[topic_partition] = offset

@@ -62,7 +62,7 @@ def list_log_bounds_together(
 ) -> dict[TopicPartition, LogBounds]:
     """The bounds of several logs, whose topics have the expected ids, with few requests.
 
-    Logs that need attention are left out: `list_log_bounds_of_topic` waits, or finds what is wrong.
+    Logs that need attention are left out: `list_log_bounds_of_topic` waits, or finds the cause.
     """
     deadline = Deadline.after(cluster.config.api_timeout_ms)
     try:

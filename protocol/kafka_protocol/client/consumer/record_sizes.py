@@ -53,7 +53,7 @@ def bytes_per_offset(
     retry = Retry(cluster.config, deadline, cluster.config.connection_setup_timeout_ms)
     while rest := {tp: offset for tp, offset in offsets.items() if tp not in sizes}:
         try:
-            found = _fetch_samples(cluster, rest, deadline)
+            samples = _fetch_samples(cluster, rest, deadline)
         except KafkaError as error:
             for topic in {tp.topic for tp in rest}:
                 cluster.forget_if_stale(error, topic)
@@ -61,8 +61,8 @@ def bytes_per_offset(
                 raise
             retry.wait(error)
             continue
-        sizes |= found.sizes
-        if not found.sizes and not found.is_throttled:
+        sizes |= samples.sizes
+        if not samples.sizes and not samples.is_throttled:
             return sizes | dict.fromkeys(rest, 0.0)
     return sizes
 

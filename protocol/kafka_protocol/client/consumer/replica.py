@@ -52,7 +52,7 @@ class ReadReplica:
         return leader if self._preferred is None else self._preferred
 
     def follow(self, preferred: int, responder: int | None) -> bool:
-        """Adopt a response's preferred replica (negative for none), unless it is the responder.
+        """Adopt a response's preferred replica (negative without one), unless it is the responder.
 
         Returns whether the next Fetch goes to another broker.
         """

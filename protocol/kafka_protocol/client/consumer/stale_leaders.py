@@ -30,8 +30,8 @@ _NO_EPOCH: Final = -1
 def superseded(cluster: Cluster, answered: Leaders, deadline: Deadline) -> set[TopicPartition]:
     """The partitions of which a broker knows a newer leader than the one that answered.
 
-    The cluster's metadata has the newer leaders afterwards. Brokers below 2.1 tell no leader
-    epochs, and a single broker has no other: none is found there. A broker whose next response is
+    The cluster's metadata has the newer leaders afterwards. Empty where brokers are
+    below 2.1, which tell no leader epochs, and for a single broker. A broker whose next response is
     another caller's is not asked.
     """
     with_epoch = {tp: led for tp, led in answered.items() if led[0].epoch > _NO_EPOCH}

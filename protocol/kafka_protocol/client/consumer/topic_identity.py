@@ -1,6 +1,6 @@
 """Whether a topic still exists, and is still the topic that a read began with.
 
-Sends what is needed to know, waits, and raises; `topic_watch` decides. A topic is gone when its id
+Sends the requests, waits, and raises; `topic_watch` decides. A topic is gone when its id
 was known and no broker knows it (`deleted_topics`), or when it is unknown for
 topic.metadata.propagation.max.ms; it is re-created when responses have another id for a while.
 """
@@ -41,7 +41,7 @@ class AnotherTopicError(KafkaError):
 
 
 class TopicIdentity:
-    """The expected id of the topic of one read, and what brokers say about it.
+    """The expected id of the topic of one read, and the statements of brokers about it.
 
     With None or ZERO_UUID, the first id in metadata is expected.
     """
@@ -128,10 +128,10 @@ def lacks_topic(cluster: Cluster, topic: str, topic_id: uuid.UUID | None) -> boo
     """
     deadline = Deadline.after(cluster.config.request_timeout_ms)
     try:
-        found = cluster.topics([topic], deadline)[topic]
+        metadata = cluster.topics([topic], deadline)[topic]
     except KafkaError:
         return False
-    if found.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+    if metadata.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
         return True
-    is_known = has_topic_id(found) and topic_id not in (None, ZERO_UUID)
-    return is_known and found.topic_id != topic_id
+    is_known = has_topic_id(metadata) and topic_id not in (None, ZERO_UUID)
+    return is_known and metadata.topic_id != topic_id

@@ -1,8 +1,8 @@
-"""Whether a topic is still there and still the same: what responses say, and what follows.
+"""Decides from responses whether a topic is still there and still the same.
 
-Brokers learn of created and deleted topics at different times, so one response proves nothing. All
-that is decided about it is in the tables below, which docs/design.md shows. Pure: no request, no
-clock, no error; the callers send requests, wait, and raise.
+Brokers learn of created and deleted topics at different times, so one response proves nothing. The
+tables below hold all decisions about it; docs/design.md shows them. Pure: no request, no clock, no
+error; the callers send requests, wait, and raise.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 
 class Event(Enum):
-    """What a response says about the topic. UNKNOWN_TO_ALL: each broker has said UNKNOWN."""
+    """A statement of a response about the topic. UNKNOWN_TO_ALL: each broker has said UNKNOWN."""
 
     CONFIRMED = "a leader responds for it"
     SAME_ID = "metadata has it"
@@ -23,7 +23,7 @@ class Event(Enum):
 
 
 class State(Enum):
-    """What the responses so far say together."""
+    """The state of the topic by all responses so far."""
 
     EXPECTED = "nothing speaks against it"
     UNKNOWN = "it may be deleted, or not known yet"
@@ -32,7 +32,7 @@ class State(Enum):
 
 
 class Verdict(Enum):
-    """What follows for the reader."""
+    """The consequence for the reader."""
 
     GO_ON = "go on"
     WAIT = "ask again later"
@@ -64,7 +64,7 @@ NEXT: Final[Mapping[State, Mapping[Event, State]]] = {
         Event.UNKNOWN_TO_ALL: State.UNKNOWN_TO_ALL,
         Event.ANOTHER_ID: State.REPLACED,
     },
-    # A broker that has not heard of the new topic is no sign of the old one.
+    # A broker that has not heard of the new topic does not prove the old one.
     State.REPLACED: {
         Event.CONFIRMED: State.EXPECTED,
         Event.SAME_ID: State.UNKNOWN,
@@ -91,12 +91,12 @@ BELIEFS: Final[Mapping[State, Belief]] = {
 
 
 class TopicWatch:
-    """What responses have said about one topic of a read.
+    """The statements of responses about one topic of a read.
 
     Args:
         believed_after_ms: How long they must say that it is deleted or re-created.
         unknown_ms: How long a broker may say that it does not know the topic. One more try follows
-            when the time is up: a process that stood still has asked nobody.
+            when the time is up: a process that stood still has sent no request.
     """
 
     def __init__(self, *, believed_after_ms: float, unknown_ms: float) -> None:

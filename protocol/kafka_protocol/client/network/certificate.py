@@ -41,14 +41,14 @@ def certificate_of(address: Address, security: SecurityOptions, deadline: Deadli
         closing(connect_tcp(address, deadline)) as sock,
         closing(handshake(sock, address, security, deadline)) as encrypted,
     ):
-        found: Any = encrypted.getpeercert() or {}
+        fields: Any = encrypted.getpeercert() or {}
         tls = encrypted.version() or "TLS"
-    names = tuple(str(name) for _, name in found.get("subjectAltName", ()))
+    names = tuple(str(name) for _, name in fields.get("subjectAltName", ()))
     return Certificate(
-        _common_name(found.get("subject", ())) or next(iter(names), "a nameless owner"),
-        _common_name(found.get("issuer", ())) or "a nameless authority",
+        _common_name(fields.get("subject", ())) or next(iter(names), "a nameless owner"),
+        _common_name(fields.get("issuer", ())) or "a nameless authority",
         names,
-        int(ssl.cert_time_to_seconds(found["notAfter"]) * 1000),
+        int(ssl.cert_time_to_seconds(fields["notAfter"]) * 1000),
         tls,
     )
 

@@ -75,7 +75,7 @@ def _resolve(address: Address) -> list[_Candidate]:
     if not 0 < address.port < 65536:
         raise BrokerConnectionError(f"{address}: the port must be from 1 to 65535")
     if "\0" in address.host:
-        # The resolver would take what comes before it for the name.
+        # The resolver would take the text before it for the name.
         raise BrokerConnectionError(f"{address.host!r}: the host name has a NUL in it")
     try:
         return socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)

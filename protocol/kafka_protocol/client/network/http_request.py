@@ -62,7 +62,7 @@ def send(
     """Send a request, and read the whole response.
 
     Args:
-        request: What to send, and where.
+        request: The text to send, and the address.
         security: Its options of TLS are used for https; the scheme decides whether TLS is.
         deadline: When the response must have been read.
         max_body_bytes: The longest body of a response to accept.

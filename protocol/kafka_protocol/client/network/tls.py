@@ -31,7 +31,7 @@ _TLS_1_3_SUITE: Final = re.compile(r"TLS_(AES|CHACHA20)_\w+")
 _JAVA_SUITE: Final = re.compile(r"TLS_(?P<exchange>\w+)_WITH_(?P<cipher>\w+)_(?P<hash>SHA\d*)")
 
 
-# Of a process: a context with the system's authorities takes 0.8 MB, and all connections of a
+# In a process. A context with the system's authorities takes 0.8 MB, and all connections of a
 # configuration can have the same one.
 _MAX_CONTEXTS: Final = 16
 
@@ -54,12 +54,12 @@ def client_context(security: SecurityOptions) -> ssl.SSLContext:
 
 
 def _stamp(file: str) -> _Stamp | None:
-    """What changes when a file is replaced; None for one that is not there."""
+    """A stamp that changes when a file is replaced; None for a missing file."""
     try:
-        found = Path(file).stat()
+        stat = Path(file).stat()
     except OSError:
         return None
-    return file, found.st_ino, found.st_size, found.st_mtime_ns
+    return file, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 @lru_cache(maxsize=_MAX_CONTEXTS)
@@ -74,7 +74,7 @@ def _context(security: SecurityOptions, _stamps: tuple[_Stamp | None, ...]) -> s
 
 
 def check_suite(suite: str, security: SecurityOptions, address: Address) -> None:
-    """Check the suite after the handshake: Python cannot restrict those of TLS 1.3 before.
+    """Check the suite after the handshake: Python cannot restrict TLS 1.3 suites before.
 
     Raises:
         TlsError: The option ssl.cipher.suites does not list the suite.
@@ -271,7 +271,7 @@ _REFUSALS: Final = {
     "UNKNOWN_CA": f"it does not trust the client's certificate: {_SET_CLIENT_CERTIFICATE}",
     "CERTIFICATE_EXPIRED": f"the client's certificate has expired: {_SET_CLIENT_CERTIFICATE}",
 }
-# OpenSSL's own reasons, and those in an alert of the peer.
+# OpenSSL's own reasons, and the reasons in an alert of the peer.
 _REASONS: Final = {
     **dict.fromkeys(("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST"), _NO_TLS),
     "PACKET_LENGTH_TOO_LONG": _NO_TLS,

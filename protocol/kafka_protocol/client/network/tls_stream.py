@@ -57,7 +57,7 @@ def _explain(server: ServerTerms, error: OSError, address: Address) -> KafkaErro
     if isinstance(error, _RESETS):
         return ClosedByPeerError(f"{address} reset the connection")
     # With TLS 1.3 a broker refuses the client's certificate only after the handshake. All other
-    # errors at that point are retriable, like those of a broken connection.
+    # errors at that point are retriable, like the errors of a broken connection.
     return certificate_refusal(error, address, server) or tcp_error(error, address)
 
 

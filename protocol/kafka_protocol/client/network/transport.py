@@ -19,7 +19,7 @@ from kafka_protocol.primitives import Piece
 
 T = TypeVar("T")
 
-# Enough to read a Fetch response in few calls; the kernel returns what it has.
+# Enough to read a Fetch response in few calls; the kernel returns the bytes that it has.
 _MAX_READ_BYTES: Final = 1024 * 1024
 _JOIN_BELOW_BYTES: Final = 64 * 1024
 

@@ -1,6 +1,6 @@
 """One request for each of many transactional ids, to their coordinators, all in flight together.
 
-Knows no API: `end_transactions` and `open_transactions` say what is sent and what errors mean.
+Knows no API: `end_transactions` and `open_transactions` know requests and the meaning of errors.
 """
 
 from __future__ import annotations
@@ -102,13 +102,13 @@ def _send_once(
     cluster: Cluster, keys: Collection[K], api: CoordinatedApi[K], deadline: Deadline
 ) -> dict[K, _Result]:
     try:
-        found = coordinators(cluster, TRANSACTION, {*map(api.id_of, keys)}, deadline)
+        by_id = coordinators(cluster, TRANSACTION, {*map(api.id_of, keys)}, deadline)
     except KafkaError as error:
         return {key: _Result(error) for key in keys}
     results: dict[K, _Result] = {}
     reached: dict[K, Broker] = {}
     for key in keys:
-        coordinator = found[api.id_of(key)]
+        coordinator = by_id[api.id_of(key)]
         if isinstance(coordinator, KafkaError):
             results[key] = _Result(coordinator)
         else:

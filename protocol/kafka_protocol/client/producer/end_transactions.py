@@ -140,7 +140,7 @@ def _has_no_effect(error: BrokerError) -> bool:
 def _explained(
     errors: Mapping[Transaction, KafkaError | None], cluster: Cluster
 ) -> dict[Transaction, KafkaError | None]:
-    """The same errors; those that no further try can mend with their meaning and advice."""
+    """The same errors; where no further try can help, with their meaning and advice."""
     return {
         each: error if error is None or error.retriable else explain(error, each, cluster.config)
         for each, error in errors.items()

@@ -1,7 +1,7 @@
 """Find the open transactions of a pattern of ids, and end them by fencing (KIP-664).
 
-For those whose writer will not end them: until then readers of committed records wait. Needs no
-producer, and knows nothing of who wrote what.
+For transactions whose writer will not end them: until then readers of committed records wait. Needs
+no producer, and does not know the writers.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _CONNECT_MS: Final = 2_000
 
 
 class TransactionState(NamedTuple):
-    """What the coordinator of a transactional id knows.
+    """The state of a transactional id, as its coordinator knows it.
 
     Attributes:
         producer: The producer that has the id.
         name: The state.
-        started_ms: When the open transaction began, in ms since 1970; -1 if there is none.
+        started_ms: When the open transaction began, in ms since 1970; -1 without one.
         timeout_ms: How long after that the coordinator aborts it.
-        partitions: Those of the open transaction.
+        partitions: The partitions of the open transaction.
     """
 
     producer: ProducerId
@@ -80,26 +80,26 @@ def transaction_state(
     def describe(coordinator: Broker) -> TransactionState:
         response = coordinator.request(request, DescribeTransactionsResponse, deadline)
         context = f"DescribeTransactions of {transactional_id!r} to {coordinator}"
-        for found in response.transaction_states:
-            if found.transactional_id == transactional_id:
-                if found.error_code:
-                    raise BrokerError(found.error_code, context)
-                return _state(found)
+        for state in response.transaction_states:
+            if state.transactional_id == transactional_id:
+                if state.error_code:
+                    raise BrokerError(state.error_code, context)
+                return _state(state)
         raise OutOfStepError(f"{context}: the response lacks it")
 
     retry = retry_until(deadline, cluster.config)
     return with_coordinator(cluster, (TRANSACTION, transactional_id), describe, deadline, retry)
 
 
-def _state(found: DescribeTransactionsResponse.TransactionState) -> TransactionState:
+def _state(state: DescribeTransactionsResponse.TransactionState) -> TransactionState:
     return TransactionState(
-        ProducerId(found.producer_id, found.producer_epoch),
-        found.transaction_state,
-        found.transaction_start_time_ms,
-        found.transaction_timeout_ms,
+        ProducerId(state.producer_id, state.producer_epoch),
+        state.transaction_state,
+        state.transaction_start_time_ms,
+        state.transaction_timeout_ms,
         frozenset(
             TopicPartition(topic.topic, partition)
-            for topic in found.topics
+            for topic in state.topics
             for partition in topic.partitions
         ),
     )

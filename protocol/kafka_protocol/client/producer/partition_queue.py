@@ -83,7 +83,7 @@ class PartitionQueue:
     is_transactional: bool = False
 
     def add(self, contents: BatchContents | bytes, producer: ProducerId | None) -> int:
-        """Append a batch to those waiting; returns its size in bytes."""
+        """Append a batch to the waiting ones; returns its size in bytes."""
         data = self._numbered(contents, producer)
         self.waiting.append(Batch(data))
         return len(data)
@@ -102,7 +102,7 @@ class PartitionQueue:
         )
 
     def mark_first_sent(self, node_id: int) -> None:
-        """Move the first waiting batch to those in flight."""
+        """Move the first waiting batch to the batches in flight."""
         self.is_known_to_leader &= node_id == self.node_id
         self.node_id = node_id
         self.in_flight.append(self.waiting.popleft())
@@ -114,14 +114,14 @@ class PartitionQueue:
         return len(self.in_flight.popleft().data)
 
     def return_first(self, error: KafkaError) -> None:
-        """Move the oldest batch in flight, which failed, to those returned."""
+        """Move the oldest batch in flight, which failed, to the returned ones."""
         batch = self.in_flight.popleft()
         is_appended_nowhere = isinstance(error, BrokerError) and error.error in _NOTHING_APPENDED
         batch.may_be_appended |= not is_appended_nowhere
         self.returned.append(batch)
 
     def requeue_returned(self) -> None:
-        """Put the returned batches in front of those waiting."""
+        """Put the returned batches in front of the waiting ones."""
         self.waiting.extendleft(reversed(self.returned))
         self.returned.clear()
 

@@ -67,7 +67,7 @@ class Producer:
         self._joined: dict[TopicPartition, int | None] = {}
         new_queue = partial(PartitionQueue, is_transactional=transaction is not None)
         self._queues: dict[TopicPartition, PartitionQueue] = defaultdict(new_queue)
-        self._ready: dict[TopicPartition, PartitionQueue] = {}  # those with waiting batches
+        self._ready: dict[TopicPartition, PartitionQueue] = {}  # they have waiting batches
         self._errors: dict[TopicPartition, KafkaError] = {}  # the first of each partition
         self._in_flight: deque[_InFlight] = deque()
         self._in_flight_to: Counter[int] = Counter()  # requests by node id
@@ -133,7 +133,7 @@ class Producer:
         self._ready[topic_partition] = queue
 
     def push(self, max_pending_bytes: int) -> None:
-        """Send what can be sent now; wait for responses while more bytes than this are pending.
+        """Send batches that are ready; wait for responses while more bytes than this are pending.
 
         Raises:
             KafkaError: As from `flush`.

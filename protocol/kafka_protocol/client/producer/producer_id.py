@@ -66,10 +66,10 @@ def new_producer_id(cluster: Cluster, deadline: Deadline) -> ProducerId:
     retry = Retry(cluster.config, deadline, cluster.config.max_block_ms)
 
     def request() -> ProducerId:
-        found = cluster.with_any_broker(init_producer_id, deadline)
-        if isinstance(found, BrokerError):
-            raise found
-        return found
+        result = cluster.with_any_broker(init_producer_id, deadline)
+        if isinstance(result, BrokerError):
+            raise result
+        return result
 
     return retry.until_done(request)
 

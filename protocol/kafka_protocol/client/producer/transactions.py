@@ -111,16 +111,16 @@ def begin(cluster: Cluster, transactional_id: str, deadline: Deadline) -> Transa
 
     def init(coordinator: Broker) -> Transaction:
         begun_ms = now_ms()
-        found = init_producer_id(
+        result = init_producer_id(
             coordinator, deadline, transactional_id, config.transaction_timeout_ms
         )
-        if isinstance(found, ProducerId):
-            return Transaction(transactional_id, *found, begun_ms)
-        if found.error in NOT_OPEN:
+        if isinstance(result, ProducerId):
+            return Transaction(transactional_id, *result, begun_ms)
+        if result.error in NOT_OPEN:
             raise TransactionFencedError(
-                f"{found}: another transaction began at the same time", may_have_timed_out=False
+                f"{result}: another transaction began at the same time", may_have_timed_out=False
             )
-        raise _with_advice(found, config)
+        raise _with_advice(result, config)
 
     return _with_coordinator(cluster, transactional_id, init, deadline)
 
@@ -131,7 +131,7 @@ def add_partitions(
     partitions: Collection[TopicPartition],
     deadline: Deadline,
 ) -> None:
-    """Add partitions to a transaction, all or none; needed before the first batch for each.
+    """Add all partitions to a transaction, or fail; needed before the first batch for each.
 
     Raises:
         TransactionFencedError: It is no longer open.
