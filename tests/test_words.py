@@ -17,9 +17,6 @@ PACKAGES = (
     ROOT / "protocol" / "kafka_protocol",
 )
 
-# Their docstrings and comments are refused, too, if they have a form of `FORBIDDEN_IN_PROSE`.
-PROSE_FOLDERS = (ROOT / "protocol" / "kafka_protocol",)
-
 OF = r"(?:^|[.;:] )Of "
 IS_NO = r"(?<![Tt]here )\b(?:is|are|was|were) no (?!longer\b)"
 # Form -> how to say it.
@@ -85,7 +82,7 @@ TEXTS = [
 
 PROSE = [
     (f"{path.relative_to(ROOT)}:{line}", text)
-    for folder in PROSE_FOLDERS
+    for folder in PACKAGES
     for path in sorted(folder.rglob("*.py"))
     for line, text in prose_of(path)
 ]
