@@ -82,9 +82,7 @@ class Task(NamedTuple):
         return [row for batch in self.batches() for row in batch]
 
 
-def plan(
-    servers: Iterable[Address | str], *, beside: bool = False, **options: object
-) -> list[Task]:
+def plan(servers: Iterable[Address | str], *, beside: bool = False, **options: Any) -> list[Task]:
     """Plan on the driver.
 
     Args:

@@ -81,16 +81,6 @@ def twice(response: FetchResponse) -> None:
     response.responses[0].partitions *= 2
 
 
-def topic_twice(response: FetchResponse) -> None:
-    response.responses *= 2
-
-
-def other_partition_first(response: FetchResponse) -> None:
-    Data = Topic.PartitionData
-    other = Data(partition_index=1, high_watermark=9, records=batch_of(b"no"))
-    response.responses[0].partitions.insert(0, other)
-
-
 def other_topic_first(response: FetchResponse) -> None:
     """The same partition of a topic that was not requested."""
     other = Topic(topic="other")

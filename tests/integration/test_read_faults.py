@@ -10,6 +10,7 @@ import logging
 import threading
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,12 +73,13 @@ def test_fault_19_the_leader_dies_five_times_under_a_task(three_brokers: KafkaCl
     create_topic(client, NewTopic("bounced", replication_factor=3), soon())
     rows = fill(client, "bounced", 300)
     partition = TopicPartition("bounced", 0)
+    options: dict[str, Any] = {"kafkaConsumer.pollTimeoutMs": 60_000}
     (task,) = plan(
         [kafka.bootstrap_servers],
         subscribe="bounced",
         kafka_max_partition_fetch_bytes=1,
         kafka_retry_backoff_ms=50,
-        **{"kafkaConsumer.pollTimeoutMs": 60_000},
+        **options,
     )
     found: Rows = []
     ends = [kafka.kill, kafka.stop_node, kafka.kill, kafka.stop_node, kafka.kill]
@@ -129,7 +131,9 @@ def test_fault_26_a_topic_that_may_not_be_read(
 ) -> None:
     """The driver fails without DESCRIBE, else the task; the request is sent once."""
     topic = f"no-entry-{'names' if allowed else 'nothing'}"
-    options = {f"kafka.{name}": value for name, value in guarded.client_options.items()}
+    options: dict[str, Any] = {
+        f"kafka.{name}": value for name, value in guarded.client_options.items()
+    }
     with connected(guarded.client_options) as client:
         create_topic(client, NewTopic(topic), soon())
         fill(client, topic, 1)
@@ -154,7 +158,9 @@ def test_fault_41_a_quota_delays_a_task_and_loses_nothing(
         for value in values:
             write(client, value, topic_partition=TopicPartition("limited", 0))
         limit_rate(client, "limited-task", "consumer_byte_rate", 20_000)
-    options = {f"kafka.{name}": value for name, value in guarded.client_options.items()}
+    options: dict[str, Any] = {
+        f"kafka.{name}": value for name, value in guarded.client_options.items()
+    }
     options |= {"kafka.client.id": "limited-task", "kafka.max.partition.fetch.bytes": "1"}
     (task,) = plan([guarded.bootstrap_servers], subscribe="limited", **options)
     with caplog.at_level(logging.DEBUG, broker.__name__):

@@ -38,7 +38,7 @@ class Plan(NamedTuple):
     cluster: Cluster
     topic: str
 
-    def tasks(self, start: int | None = None, **options: object) -> list[Task]:
+    def tasks(self, start: int | None = None, **options: Any) -> list[Task]:
         if start is not None:
             options["startingOffsets"] = json.dumps({self.topic: {"0": start}})
         return plan([self.servers], subscribe=self.topic, **options)
