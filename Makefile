@@ -38,7 +38,7 @@ PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
 .PHONY: demo demo-stream test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
 .PHONY: bench-wide bench-claim bench-write bench-formats bench-sail chaos torture soak soak-spark-alone fuzz simulate lint-here coverage-here
-.PHONY: quick quick-protocol quick-rest test-for test-formats
+.PHONY: quick quick-consumer quick-client quick-protocol quick-rest test-for test-formats
 .PHONY: format dist docs site site-check clean test-python
 .DELETE_ON_ERROR:
 
@@ -107,12 +107,22 @@ test-for: $(VENV)/.installed-dev
 test-formats: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest $(FORMAT_TESTS) -m "not slow"
 
-quick: $(VENV)/.installed-dev
-	$(MAKE) --jobs=2 --no-print-directory quick-protocol quick-rest
+# Four at a time on two cores: tests of the client wait for scripted brokers.
+QUICK_PARTS := quick-consumer quick-client quick-protocol quick-rest
+CONSUMER_TESTS := tests/protocol/client/consumer tests/protocol/client/cluster
 
-quick-protocol quick-rest: export HYPOTHESIS_PROFILE := quick
+quick: $(VENV)/.installed-dev
+	$(MAKE) --jobs=4 --no-print-directory $(QUICK_PARTS)
+
+$(QUICK_PARTS): export HYPOTHESIS_PROFILE := quick
+quick-consumer:
+	$(BIN)/python -m pytest $(CONSUMER_TESTS) $(QUICK) --quiet
+
+quick-client:
+	$(BIN)/python -m pytest tests/protocol/client $(CONSUMER_TESTS:%=--ignore=%) $(QUICK) --quiet
+
 quick-protocol:
-	$(BIN)/python -m pytest tests/protocol $(QUICK) --quiet
+	$(BIN)/python -m pytest tests/protocol --ignore=tests/protocol/client $(QUICK) --quiet
 
 quick-rest:
 	$(BIN)/python -m pytest tests/formats tests/spark/options tests/spark/planning $(QUICK) --quiet
