@@ -109,6 +109,7 @@ def test_ranges_come_in_their_order(max_bytes: int) -> None:
 
 
 def test_little_is_held_for_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Eight megabytes are held otherwise.
     monkeypatch.setattr("kafka_protocol.client.consumer.fetch_together._MAX_HELD_BYTES", 0)
     with partitions(nodes=1, max_partition_fetch_bytes=1) as (cluster, client):
         wanted = ranges(cluster)
@@ -146,6 +147,7 @@ def test_a_limit_of_bytes_needs_more_fetches() -> None:
 def test_many_partitions_are_asked_for_in_several_requests(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # A hundred partitions share a Fetch otherwise.
     monkeypatch.setattr("kafka_protocol.client.consumer.fetch_together._MAX_PARTITIONS", 2)
     with partitions(nodes=1) as (cluster, client):
         assert sorted(read(client, ranges(cluster))) == all_values()
