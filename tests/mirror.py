@@ -100,6 +100,7 @@ TESTED_BY: Final = {
     f"{_COLUMNAR}/*.py": "tests/protocol/columnar/test_decode.py",
     "protocol/kafka_protocol/messages/*.py": "tests/protocol/messages",
     "protocol/kafka_protocol/records/attributes.py": "tests/protocol/records/test_batch.py",
+    "protocol/kafka_protocol/repeated_request.py": "tests/protocol/test_connection.py",
 }
 
 

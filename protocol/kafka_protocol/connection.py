@@ -11,7 +11,7 @@ After a `ProtocolError`, close the connection and open a new one.
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 from kafka_protocol import primitives as p
 from kafka_protocol.codec import read_message
@@ -21,68 +21,15 @@ from kafka_protocol.framing import (
     encode_request,
     read_response_header,
     response_header_version,
-    with_correlation_id,
 )
 from kafka_protocol.messages.api_versions import ApiVersionsResponse
 from kafka_protocol.negotiation import BrokerVersions
 from kafka_protocol.primitives import Out
+from kafka_protocol.repeated_request import RepeatedRequest
 from kafka_protocol.schema import Request, Response, VersionRange
-
-Q = TypeVar("Q", bound=Request)
 
 # The broker's own limit for requests (socket.request.max.bytes), librdkafka's for responses.
 DEFAULT_MAX_RESPONSE_BYTES: Final = 100 * 1024 * 1024
-
-
-class RepeatedRequest(Generic[Q]):
-    """A request that is sent again and again, to one broker, for polling.
-
-    It is encoded once, and a response with the same bytes as the last one is not decoded again: the
-    same object is returned. So modify neither a sent request nor a response.
-    """
-
-    def __init__(self, request: Q) -> None:
-        self.request = request
-        self._frame = _EncodedRequest(-1, b"")
-        self._last = _DecodedResponse(-1, b"", Response())
-
-    def __repr__(self) -> str:
-        return f"<RepeatedRequest {self.api_name}>"
-
-    @property
-    def api_name(self) -> str:
-        """The name of the API."""
-        return self.request.api_name
-
-    def encode(self, version: int, correlation_id: int, client_id: str) -> Out:
-        """The frame, as pieces."""
-        if self._frame.version != version:
-            pieces = encode_request(self.request, version, correlation_id, client_id)
-            self._frame = _EncodedRequest(version, b"".join(pieces))
-        return with_correlation_id(self._frame.data, correlation_id)
-
-    def decode(self, version: int, body: memoryview) -> Response:
-        """The response with this body, from a copy of it."""
-        data = bytes(body)
-        if (version, data) != self._last[:2]:
-            response = read_message(self.request.response, version, memoryview(data))
-            self._last = _DecodedResponse(version, data, response)
-        return self._last.response
-
-
-class _EncodedRequest(NamedTuple):
-    """The frame of a request."""
-
-    version: int
-    data: bytes
-
-
-class _DecodedResponse(NamedTuple):
-    """A response and the bytes that it was decoded from."""
-
-    version: int
-    body: bytes
-    response: Response
 
 
 class _InFlight(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from kafka_protocol import primitives as p
-from kafka_protocol.connection import Connection, RepeatedRequest
+from kafka_protocol.connection import Connection
 from kafka_protocol.errors import (
     DecodeError,
     EncodeError,
@@ -21,6 +21,7 @@ from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kafka_protocol.negotiation import BrokerVersions
+from kafka_protocol.repeated_request import RepeatedRequest
 from kafka_protocol.schema import Request, Response, VersionRange
 from tests.protocol.strategies import encode, full
 

@@ -28,7 +28,6 @@ from kafka_protocol.client.broker.listener import raise_if_sasl, raise_if_withou
 from kafka_protocol.client.clock import Deadline, monotonic_ms, sleep_ms
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.network.transport import ClosedByPeerError
-from kafka_protocol.connection import RepeatedRequest
 from kafka_protocol.errors import (
     BrokerConnectionError,
     EncodeError,
@@ -39,6 +38,7 @@ from kafka_protocol.errors import (
 )
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.negotiation import BrokerVersions
+from kafka_protocol.repeated_request import RepeatedRequest
 from kafka_protocol.schema import Request, Response, VersionRange
 
 R = TypeVar("R", bound=Response)

@@ -11,7 +11,8 @@ from typing import Any
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.network.connect import connect
-from kafka_protocol.connection import Connection, RepeatedRequest
+from kafka_protocol.connection import Connection
+from kafka_protocol.repeated_request import RepeatedRequest
 from kafka_protocol.schema import Request, Response, VersionRange
 
 

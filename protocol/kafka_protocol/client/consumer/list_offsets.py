@@ -16,7 +16,6 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.exchange import Leaders, exchange, group_by_leader
 from kafka_protocol.client.consumer.stale_leaders import is_lower_than_before, superseded
 from kafka_protocol.client.consumer.topic_identity import is_unknown_topic
-from kafka_protocol.connection import RepeatedRequest
 from kafka_protocol.errors import (
     BrokerError,
     ErrorCode,
@@ -35,6 +34,7 @@ from kafka_protocol.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsResponse,
 )
+from kafka_protocol.repeated_request import RepeatedRequest
 from kafka_protocol.schema import VersionRange
 from kafka_protocol.topic_partition import TopicPartition
 
