@@ -1,7 +1,7 @@
 """The checkpoint of a query, read as files: the offsets of each micro-batch, and which ended.
 
-Nothing is written here: that is `rewind`. Source: Spark's `OffsetSeqLog` (versions 1 and 2) and
-`CommitLog`.
+Nothing is written here: that is `rewind`; `planning.offsets_json` parses the offsets. Source:
+Spark's `OffsetSeqLog` (versions 1 and 2) and `CommitLog`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The schemas of a column of payloads: given by the user, or by the registry. Only the driver asks.
 
-An executor asks the registry only for schemas that were registered after the query began.
+An executor asks the registry only for schemas that were registered after the query began. Which of
+them has the wanted fields is decided in `read`.
 """
 
 from __future__ import annotations

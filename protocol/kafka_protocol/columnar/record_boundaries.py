@@ -3,8 +3,8 @@
 Each record begins with its length, so its end is known only after the end of the record before.
 Two things make this fast: a table maps the first two bytes of a record to its size, and numpy
 checks up to `_MAX_RUN` records of equal length at a time. Records from 8 kB to 1 MB, whose length
-has three bytes, are read one by one. `record_boundaries_parallel` is faster
-for many records, but cannot read all data; this module can, and names the error.
+has three bytes, are read one by one. `record_boundaries_parallel` is faster for many records, but
+cannot read all data; this module can, and names the error. `record_rows` reads the fields between.
 """
 
 from __future__ import annotations
