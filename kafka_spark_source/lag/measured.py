@@ -92,7 +92,7 @@ def measure(
     def behind(tp: TopicPartition) -> int | None:
         if tp in times:
             return max(0, now - times[tp])
-        is_level = tp in unread and unread[tp].from_offset >= unread[tp].until_offset
+        is_level = tp in unread and unread[tp].is_empty
         return 0 if is_level else None
 
     return [

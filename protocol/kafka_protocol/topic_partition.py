@@ -36,6 +36,11 @@ class OffsetRange(NamedTuple):
         """The number of offsets."""
         return self.until_offset - self.from_offset
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no offset in it."""
+        return self.from_offset >= self.until_offset
+
 
 class LogBounds(NamedTuple):
     """The offsets in a partition's log, from `earliest` up to, not including, `latest`."""

@@ -114,7 +114,7 @@ FAULTS: Final = (
     Planted(
         "a range of several is done after its first response",
         f"{_CLIENT}/consumer/fetch_request.py",
-        "return self.rest.from_offset >= self.rest.until_offset",
+        "return self.rest.is_empty",
         "return self.rest.from_offset > 0",
     ),
     Planted(

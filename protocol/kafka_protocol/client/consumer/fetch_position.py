@@ -99,7 +99,7 @@ class FetchPosition:
     @property
     def is_done(self) -> bool:
         """Whether the whole range is read."""
-        return self.rest.from_offset >= self.rest.until_offset
+        return self.rest.is_empty
 
     def note(self, event: Event) -> None:
         """Note the statement of a leader's response."""

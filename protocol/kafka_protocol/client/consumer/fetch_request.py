@@ -41,7 +41,7 @@ class PartlyRead:
     @property
     def is_done(self) -> bool:
         """Whether the whole range is read."""
-        return self.rest.from_offset >= self.rest.until_offset
+        return self.rest.is_empty
 
 
 class WantedPartition(NamedTuple):
