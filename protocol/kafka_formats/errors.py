@@ -49,6 +49,10 @@ class NotFoundError(RegistryError):
     """A subject, version or schema does not exist in the registry."""
 
 
+class UnknownPathError(RegistryError):
+    """A 404 that does not say what is missing: there may be no registry at the path."""
+
+
 class PayloadError(FormatError):
     """A payload does not have its schema.
 

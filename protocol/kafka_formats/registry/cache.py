@@ -24,6 +24,7 @@ class RegistryCache:
     def __init__(self) -> None:
         self._by_id: dict[int | uuid.UUID, RegisteredSchema] = {}
         self._by_version: dict[tuple[str, int], SchemaBody] = {}
+        self._is_registry = False
 
     def by_id(
         self, schema_id: int | uuid.UUID, ask: Callable[[], RegisteredSchema]
@@ -40,6 +41,11 @@ class RegistryCache:
         if schema is None:
             schema = self._by_version[subject, version] = ask()
         return schema
+
+    def is_registry(self, ask: Callable[[], bool]) -> bool:
+        """Whether the URL is that of a registry; `ask` is called until it is known to be."""
+        self._is_registry = self._is_registry or bool(self._by_id) or ask()
+        return self._is_registry
 
 
 @lru_cache(maxsize=MAX_CONFIGURATIONS)

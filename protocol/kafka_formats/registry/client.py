@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final, Literal
 from urllib.parse import quote
 
-from kafka_formats.errors import NotFoundError, RegistryError
+from kafka_formats.errors import NotFoundError, RegistryError, UnknownPathError
 from kafka_formats.registry.cache import cache_of
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.failover import Call, Exchange
@@ -18,6 +18,7 @@ from kafka_formats.registry.responses import (
     read_compatibility,
     read_id,
     read_schema,
+    read_types,
     read_version,
     read_versions,
 )
@@ -42,12 +43,12 @@ class RegistryClient:
     def schema_of_id(self, schema_id: int) -> RegisteredSchema:
         """The schema with an id, which payloads have in front."""
         call = Call(f"schema id {schema_id}", f"/schemas/ids/{schema_id}")
-        return self._cache.by_id(schema_id, partial(self._asked, call, schema_id))
+        return self._cache.by_id(schema_id, partial(self._with_id, call, schema_id))
 
     def schema_of_guid(self, guid: uuid.UUID) -> RegisteredSchema:
         """The schema with a GUID, which records have in a header (Confluent, from 8.1 on)."""
         call = Call(f"schema GUID {guid}", f"/schemas/guids/{guid}")
-        return self._cache.by_id(guid, partial(self._asked, call, None))
+        return self._cache.by_id(guid, partial(self._with_guid, call))
 
     def version(self, subject: str, version: int | Literal["latest"]) -> SubjectVersion:
         """A version of a subject, which may be the newest one."""
@@ -99,9 +100,28 @@ class RegistryClient:
             return []
         return [self._exchange.cleaned(text) for text in said[:_MAX_REASONS]]
 
-    def _asked(self, call: Call, schema_id: int | None) -> RegisteredSchema:
-        body = self._exchange.response_to(call, read_schema)
+    def _with_id(self, call: Call, schema_id: int) -> RegisteredSchema:
+        try:
+            body = self._exchange.response_to(call, read_schema)
+        except UnknownPathError as error:
+            if not self._cache.is_registry(self._serves_types):
+                raise
+            raise NotFoundError(
+                f"{call.about}: the registry responded with 404, without an error code; it does "
+                "serve other requests, so it has no such schema"
+            ) from error
         return self._registered(call.about, schema_id, body)
+
+    def _serves_types(self) -> bool:
+        try:
+            self._exchange.response_to(Call("kinds of schemas", "/schemas/types"), read_types)
+        except RegistryError:
+            return False
+        return True
+
+    def _with_guid(self, call: Call) -> RegisteredSchema:
+        # A 404 without an error code is no proof here: old registries lack the path.
+        return self._registered(call.about, None, self._exchange.response_to(call, read_schema))
 
     def _subject_version(self, about: str, body: VersionBody) -> SubjectVersion:
         # Not kept by its id, which has another meaning in each of Confluent's contexts.

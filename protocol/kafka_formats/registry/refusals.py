@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from kafka_formats.errors import NotFoundError, RegistryError
+from kafka_formats.errors import NotFoundError, RegistryError, UnknownPathError
 from kafka_formats.registry.responses import ErrorBody, read_error
 from kafka_protocol.auth.mechanism import shown
 from kafka_protocol.client.network.http_request import HttpResponse
@@ -69,8 +69,9 @@ def refusal(about: str, reply: Reply, hide: Callable[[str], str]) -> RegistryErr
     """The error for a response that is not a success. `hide` removes secrets from a text."""
     status, code = reply.response.status, read_error(reply.response.body).code
     advice = _ADVICE.get(code) or _ADVICE.get(status) or _PATH
-    # Without such a code, not even the path may exist.
-    kind = NotFoundError if status == 404 and code in _NOT_FOUND_CODES else RegistryError
+    kind = RegistryError
+    if status == 404:
+        kind = NotFoundError if code in _NOT_FOUND_CODES else UnknownPathError
     return kind(f"{about}: {reply.described(hide)}; {advice}")
 
 

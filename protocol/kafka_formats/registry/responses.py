@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, get_args
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from kafka_formats.registry.schemas import Kind, Reference
+from kafka_formats.registry.schemas import Reference
+from kafka_protocol.auth.mechanism import shown
 
 T = TypeVar("T")
 Parse: TypeAlias = Callable[[Any], T]
@@ -17,13 +18,15 @@ Parse: TypeAlias = Callable[[Any], T]
 # Ids and versions are Java ints.
 _MAX_INT: Final = 2**31 - 1
 _MAX_REFERENCES: Final = 1_000
-_KINDS: Final = {kind.lower(): kind for kind in get_args(Kind)}
 
 
 class SchemaBody(NamedTuple):
-    """A schema without the schemas that it refers to."""
+    """A schema without the schemas that it refers to.
 
-    kind: Kind
+    `kind` may be one that only the registry knows.
+    """
+
+    kind: str
     text: str
     references: tuple[Reference, ...]
 
@@ -56,13 +59,13 @@ def read_schema(value: Any) -> SchemaBody:
     """The schema in the response to a request for an id or a GUID."""
     fields = _object(value)
     # Avro is the default, and is left out.
-    kind = _KINDS.get(str(fields.get("schemaType") or "avro").lower())
-    if kind is None:
-        raise ValueError(f"'schemaType' is not one of {', '.join(_KINDS.values())}")
+    kind = _text(fields, "schemaType").upper() if fields.get("schemaType") else "AVRO"
     references = fields.get("references") or []
     if not isinstance(references, list) or len(references) > _MAX_REFERENCES:
         raise ValueError(f"'references' is not a list, or has more than {_MAX_REFERENCES} items")
-    return SchemaBody(kind, _text(fields, "schema"), tuple(_reference(each) for each in references))
+    return SchemaBody(
+        shown(kind), _text(fields, "schema"), tuple(_reference(each) for each in references)
+    )
 
 
 def read_version(value: Any) -> VersionBody:
@@ -79,6 +82,13 @@ def read_version(value: Any) -> VersionBody:
 def read_id(value: Any) -> int:
     """The id in the response to a registration."""
     return _number(_object(value).get("id"), "id", 0)
+
+
+def read_types(value: Any) -> list[str]:
+    """The kinds of schemas in the response to a request for them."""
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ValueError("it is not a list of texts")
+    return value
 
 
 def read_versions(value: Any) -> list[int]:

@@ -34,7 +34,7 @@ class RegisteredSchema:
     Attributes:
         id: Its number in the registry; None if it was asked for by its GUID. In AWS Glue the UUID
             of the version.
-        kind: The language of `text`.
+        kind: The language of `text`; also one that only the registry knows.
         text: The schema.
         references: The references of the schema itself.
         dependencies: The reference name and the text of each schema that it needs, directly or not;
@@ -42,7 +42,7 @@ class RegisteredSchema:
     """
 
     id: int | uuid.UUID | None
-    kind: Kind
+    kind: str
     text: str
     references: tuple[Reference, ...] = ()
     dependencies: tuple[tuple[str, str], ...] = ()

@@ -18,12 +18,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_formats.arrow.arrays import bounds_of, is_valid
-from kafka_formats.schema_ids.frames import Frames, Group, InHeader, Longs, SchemaId
+from kafka_formats.schema_ids.frames import (
+    Frames,
+    Group,
+    InHeader,
+    Longs,
+    SchemaId,
+    why_unframed,
+)
 
 _ID_MAGIC: Final = 0
 _GUID_MAGIC: Final = 1
 _ID_BYTES: Final = 5
 _GUID_BYTES: Final = 17
+# Ids are Java ints; registries give none below 0.
+_MAX_ID: Final = 2**31 - 1
 _ID_WEIGHTS: Final = np.array([1 << 24, 1 << 16, 1 << 8, 1], dtype=np.int64)
 
 
@@ -49,7 +58,19 @@ def confluent_frames(payloads: pa.BinaryArray, headers: pa.ListArray | None, hea
         groups = [Group(schema_id, 0, np.array(rows)) for schema_id, rows in by_id.items()]
         valid = valid & ~has_header
     prefixed, without = _in_prefixes(payloads, np.flatnonzero(valid))
-    return Frames([*groups, *prefixed], np.sort(np.concatenate([without, _rows(unframed)])))
+    broken = np.sort(np.concatenate([without, _rows(unframed)]))
+    return Frames([*groups, *prefixed], broken, why_unframed=why_no_confluent_frame)
+
+
+def why_no_confluent_frame(payload: bytes) -> str:
+    """Why a payload has no frame of Confluent's, or one with an id that no schema can have."""
+    if len(payload) < _ID_BYTES or payload[0] != _ID_MAGIC:
+        return why_unframed(payload)
+    schema_id = int.from_bytes(payload[1:_ID_BYTES], "big")
+    return (
+        f"it has no schema id: the bytes 1 to 4 are {schema_id}, and ids go to {_MAX_ID}; was it "
+        "written without a schema registry?"
+    )
 
 
 def _rows(rows: Sequence[int]) -> Longs:
@@ -63,6 +84,7 @@ def _in_prefixes(payloads: pa.BinaryArray, rows: Longs) -> tuple[list[Group], Lo
     magic = np.full(len(rows), -1)
     magic[length > 0] = view[at[length > 0]]
     has_id = (magic == _ID_MAGIC) & (length >= _ID_BYTES)
+    has_id[has_id] = view[at[has_id] + 1] <= _MAX_ID >> 24
     has_guid = (magic == _GUID_MAGIC) & (length >= _GUID_BYTES)
     groups = _by_id(view, at[has_id], rows[has_id])
     if has_guid.any():
@@ -115,7 +137,8 @@ def _in_headers(
 def _id_in_header(value: bytes) -> SchemaId:
     magic = value[0] if value else None
     if magic == _ID_MAGIC and len(value) >= _ID_BYTES:
-        return _with_suffix(int.from_bytes(value[1:_ID_BYTES], "big"), value[_ID_BYTES:])
+        schema_id = int.from_bytes(value[1:_ID_BYTES], "big")
+        return _with_suffix(schema_id, value[_ID_BYTES:]) if schema_id <= _MAX_ID else None
     if magic == _GUID_MAGIC and len(value) >= _GUID_BYTES:
         return _with_suffix(uuid.UUID(bytes=value[1:_GUID_BYTES]), value[_GUID_BYTES:])
     return None

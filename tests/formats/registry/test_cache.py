@@ -46,6 +46,16 @@ def test_an_error_is_not_kept() -> None:
     assert cache_of(config()).by_id(7, lambda: schema("seven")).text == "seven"
 
 
+def test_a_registry_is_asked_for_until_it_is_known() -> None:
+    cache = cache_of(config())
+    assert not cache.is_registry(lambda: False)
+    assert cache.is_registry(lambda: True)
+    assert cache.is_registry(lambda: False)
+    other = cache_of(config("http://b"))
+    other.by_id(7, lambda: schema("seven"))
+    assert other.is_registry(lambda: False)
+
+
 def test_a_version_is_asked_for_once() -> None:
     first, second = SchemaBody("AVRO", "one", ()), SchemaBody("AVRO", "two", ())
     assert cache_of(config()).by_version("orders", 1, lambda: first) == first

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kafka_formats.errors import NotFoundError, RegistryError
+from kafka_formats.errors import NotFoundError, RegistryError, UnknownPathError
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.schemas import (
     NewSchema,
@@ -78,6 +78,40 @@ def test_an_id_that_does_not_exist_is_asked_again(registry: FakeRegistry) -> Non
     ):
         client(registry).schema_of_id(7)
     assert client(registry).schema_of_id(7).text == '"long"'
+
+
+BARE_404 = response(404, b"<html>", "text/html")
+
+
+def test_a_404_without_an_error_code_for_one_id_of_a_registry(registry: FakeRegistry) -> None:
+    """Apicurio's for some ids. A wrong path has no kinds of schemas either."""
+    registry.on("/schemas/ids/7", BARE_404)
+    with pytest.raises(UnknownPathError, match="check the path in"):
+        client(registry).schema_of_id(7)
+    registry.on("/schemas/types", ok(["AVRO"]))
+    with pytest.raises(NotFoundError, match=r"^schema id 7: the registry responded with 404, "):
+        client(registry).schema_of_id(7)
+    registry.on("/schemas/types", BARE_404)
+    with pytest.raises(NotFoundError):  # it is known by now
+        client(registry).schema_of_id(7)
+    assert registry.targets.count("/schemas/types") == 2
+
+
+def test_a_404_without_an_error_code_after_another_id(registry: FakeRegistry) -> None:
+    registry.on("/schemas/ids/8", ok(body('"int"')))
+    registry.on("/schemas/ids/7", BARE_404)
+    client(registry).schema_of_id(8)
+    with pytest.raises(NotFoundError):
+        client(registry).schema_of_id(7)
+    assert registry.targets == ["/schemas/ids/8", "/schemas/ids/7"]
+
+
+def test_a_404_without_an_error_code_for_a_reference(registry: FakeRegistry) -> None:
+    registry.on("/schemas/ids/7", ok(body("root", "a")))
+    registry.on("/subjects/a/versions/1?deleted=true", BARE_404)
+    registry.on("/schemas/types", ok(["AVRO"]))
+    with pytest.raises(UnknownPathError, match="reference 'a' to subject 'a'"):
+        client(registry).schema_of_id(7)
 
 
 def test_dependencies_of_dependencies(registry: FakeRegistry) -> None:

@@ -39,14 +39,49 @@ def test_a_schema_with_a_guid() -> None:
 
 
 def test_a_schema_that_does_not_exist_or_is_another_format_breaks_payloads() -> None:
-    with registry(subjects(s=[{"id": 9, "schema": "", "schemaType": "PROTOBUF"}])) as fake:
+    kinds = [("PROTOBUF", 9), ("XML", 10)]
+    versions = [{"id": number, "schema": "", "schemaType": kind} for kind, number in kinds]
+    with registry(subjects(s=versions)) as fake:
         with pytest.raises(SchemaError, match=r"schema id 8: .* responded with 404"):
             writers(fake.url)(8)
         with pytest.raises(SchemaError, match="the schema id 9 is of the kind PROTOBUF, not AVRO"):
             writers(fake.url)(9)
+        with pytest.raises(SchemaError, match="the schema id 10 is of the kind XML, not AVRO"):
+            writers(fake.url)(10)
 
 
-def test_a_registry_that_is_down_breaks_no_payload() -> None:
-    with registry(lambda _request: Reply(503)) as fake:
-        with pytest.raises(RegistryError, match=r"schema id 9: .* responded with 503"):
-            writers(fake.url)(9)
+PAYLOAD, REGISTRY = SchemaError, RegistryError
+
+
+def test_the_registry_fails_the_task_whatever_its_status() -> None:
+    """Only a 404 that names the schema as missing is about the payload."""
+    statuses = {*range(300, 600)} - {301, 302, 307, 308}
+    with registry(lambda request: Reply(int(request.path.rpartition("/")[2]))) as fake:
+        schemas = writers(fake.url)
+        for status in sorted(statuses):
+            with pytest.raises(RegistryError, match=rf"^schema id {status}: .* with {status} "):
+                schemas(status)
+
+
+@pytest.mark.parametrize(
+    ("reply", "whose"),
+    [
+        (Reply(404, {"error_code": 40403}), PAYLOAD),
+        (Reply(404, {"error_code": 40401}), PAYLOAD),
+        (Reply(404, {"error_code": 40402}), PAYLOAD),
+        (Reply(404, {"error_code": 404}), REGISTRY),
+        (Reply(404, body=b"<html>"), REGISTRY),
+        (Reply(400, {"error_code": 40403}), REGISTRY),
+        (Reply(422, {"error_code": 42202}), REGISTRY),
+        (Reply(401, {"error_code": 40101}), REGISTRY),
+        (Reply(403, {"error_code": 40301}), REGISTRY),
+        (Reply(500, {"error_code": 50001}), REGISTRY),
+        (Reply(200, body=b"<html>"), REGISTRY),
+        (Reply(200, {"schema": 1}), REGISTRY),
+        (Reply(200, {"schema": "", "schemaType": "XML"}), PAYLOAD),
+    ],
+    ids=str,
+)
+def test_whose_failure_it_is(reply: Reply, whose: type[Exception]) -> None:
+    with registry(lambda _request: reply) as fake, pytest.raises(whose):
+        writers(fake.url)(9)

@@ -55,7 +55,8 @@ def find(
     return by_row(frames), frames.unframed.tolist()
 
 
-IDS = st.one_of(st.sampled_from([0, 1, 7]), st.integers(0, 2**32 - 1), st.uuids())
+MAX_ID = 2**31 - 1
+IDS = st.one_of(st.sampled_from([0, 1, 7, MAX_ID]), st.integers(0, MAX_ID), st.uuids())
 
 
 @given(st.lists(st.one_of(st.none(), st.tuples(IDS, st.binary(max_size=3)), st.binary(max_size=4))))
@@ -80,6 +81,18 @@ def test_a_slice_of_an_array() -> None:
 @pytest.mark.parametrize("payload", [b"", b"\x00", framed(7)[:4], framed(GUID)[:16], b"\x02" * 20])
 def test_a_payload_with_another_beginning_is_unframed(payload: bytes) -> None:
     assert find([framed(1), payload]) == ({0: (1, 5)}, [1])
+
+
+@pytest.mark.parametrize("number", [MAX_ID + 1, 2**32 - 1])
+def test_ids_are_java_ints(number: int) -> None:
+    payload = framed(number, b"\x02")
+    assert find([framed(1), payload, framed(MAX_ID)]) == ({0: (1, 5), 2: (MAX_ID, 5)}, [1])
+    assert find([framed(1), framed(2)], [[(HEADER, payload)], None]) == ({1: (2, 5)}, [0])
+    reason = confluent_frames(pa.array([payload]), None, HEADER).why_unframed(payload)
+    assert reason == (
+        f"it has no schema id: the bytes 1 to 4 are {number}, and ids go to 2147483647; was it "
+        "written without a schema registry?"
+    )
 
 
 def test_a_header_counts_before_the_payload() -> None:
