@@ -21,6 +21,12 @@ CONDITIONS: Final = {
         "#it-fails-after-a-topic-was-created-again). With `failOnDataLoss=false` the query "
         "continues.",
     ),
+    "KAFKA_DATA_LOSS.PARTITIONS_NOT_SELECTED": (
+        "`subscribe`, `subscribePattern` or `assign` no longer selects partitions that the "
+        "checkpoint contains.",
+        "Select them again, or set `failOnDataLoss=false` until a micro-batch has ended. A topic "
+        "that is selected again later is read from its beginning.",
+    ),
     "KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED": (
         "A log ends before the offset of the checkpoint: the topic was created again, or lost "
         "records.",

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
+from kafka_spark_source.cli.escaping import escaped, escaped_lines
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -23,7 +25,7 @@ _GAP = 2
 def _console(*, stderr: bool) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else _WIDTH_OF_A_PIPE
-    return Console(stderr=stderr, width=width, highlight=False, markup=False)
+    return Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
 
 
 def clear() -> None:
@@ -33,12 +35,12 @@ def clear() -> None:
 
 def print_text(text: str) -> None:
     """Prints lines without formatting."""
-    _console(stderr=False).print(text, soft_wrap=True)
+    _console(stderr=False).print(escaped_lines(text), soft_wrap=True)
 
 
 def print_error(text: str) -> None:
     """Prints an error."""
-    _console(stderr=True).print(f"pykafka: {text}", soft_wrap=True)
+    _console(stderr=True).print(f"pykafka: {escaped_lines(text)}", soft_wrap=True)
 
 
 @contextmanager
@@ -49,9 +51,9 @@ def progress(*, quiet: bool) -> Iterator[Callable[[str], None]]:
         yield lambda _what: None
     elif console.is_terminal:
         with console.status("starting") as spinner:
-            yield spinner.update
+            yield lambda what: spinner.update(escaped(what))
     else:
-        yield lambda what: console.print(f"{what} ...", soft_wrap=True)
+        yield lambda what: console.print(f"{escaped(what)} ...", soft_wrap=True)
 
 
 def print_properties(rows: Iterable[tuple[str, str]]) -> None:
@@ -60,7 +62,7 @@ def print_properties(rows: Iterable[tuple[str, str]]) -> None:
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(escaped, row))
     _console(stderr=False).print(table)
 
 
@@ -69,10 +71,11 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
     No word is broken: the terminal wraps rows that do not fit then.
     """
-    console, cells = _console(stderr=False), [*rows]
-    widths = _widths([*zip(headings, *cells, strict=True)], console.width)
+    console = _console(stderr=False)
+    names, *cells = [[*map(escaped, row)] for row in (headings, *rows)]
+    widths = _widths([*zip(names, *cells, strict=True)], console.width)
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
-    for heading, width in zip(headings, widths, strict=True):
+    for heading, width in zip(names, widths, strict=True):
         table.add_column(heading, width=width)
     for row in cells:
         table.add_row(*row)

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kafka_spark_source.cli import console
+from kafka_spark_source.cli.escaping import escaped_json
 
 if TYPE_CHECKING:
     import argparse
@@ -46,7 +47,12 @@ def print_rows(
 
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
-    console.print_text(json.dumps(value, indent=2, ensure_ascii=False))
+    console.print_text(escaped_json(json.dumps(value, indent=2, ensure_ascii=False)))
+
+
+def json_line(value: Any) -> str:
+    """A value as JSON in one line."""
+    return escaped_json(json.dumps(value, ensure_ascii=False))
 
 
 def _shown(value: Any, show: Show) -> str:
@@ -70,8 +76,22 @@ def duration(ms: int) -> str:
 
 
 def moment(ms: int) -> str:
-    """A time in ms since 1970, in UTC."""
-    return f"{datetime.fromtimestamp(ms / 1000, timezone.utc):%Y-%m-%d %H:%M:%SZ}"
+    """A time in ms since 1970, in UTC; the number itself where no calendar has it."""
+    return _in_utc(ms, "")
+
+
+def moment_ms(ms: int) -> str:
+    """A time as from `moment`, with its milliseconds."""
+    return _in_utc(ms, f".{ms % 1000:03}")
+
+
+def _in_utc(ms: int, fraction: str) -> str:
+    # Producers that write microseconds where milliseconds belong have years above 50,000.
+    try:
+        time = datetime.fromtimestamp(ms // 1000, timezone.utc)
+    except (OverflowError, ValueError, OSError):
+        return f"{ms} ms"
+    return f"{time:%Y-%m-%d %H:%M:%S}{fraction}Z"
 
 
 def sequence(texts: Sequence[Any]) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import base64
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime, timezone
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,9 +14,10 @@ from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.cli import console
 from kafka_spark_source.cli.connection import connected
+from kafka_spark_source.cli.escaping import escaped
 from kafka_spark_source.cli.exit_codes import SUCCESS, Run
+from kafka_spark_source.cli.output import json_line, moment_ms
 from kafka_spark_source.planning.offsets_json import join_partitions
-from kafka_spark_source.planning.positions import BeforeLatest
 from kafka_spark_source.tools.peek import Record, newest, ranges_from, records_in
 from kafka_spark_source.tools.positions import parse_position, partitions_of
 
@@ -41,14 +40,12 @@ def _records(
     cluster: Cluster, arguments: argparse.Namespace, deadline: Deadline
 ) -> Iterator[Record]:
     is_newest = arguments.start is None and arguments.where_key is None
-    start = (
-        BeforeLatest(arguments.n) if is_newest else parse_position(arguments.start or "earliest")
-    )
+    start = parse_position(arguments.start or "earliest")
     ranges = ranges_from(cluster, _partitions(cluster, arguments, deadline), start, deadline)
-    records = records_in(cluster, ranges, deadline)
     if is_newest:
-        yield from newest(records, arguments.n)
+        yield from newest(cluster, ranges, arguments.n, deadline)
     else:
+        records = records_in(cluster, ranges, deadline)
         yield from islice(_selected(records, arguments), arguments.n)
     if arguments.follow:
         read = {each.topic_partition: each.until_offset for each in ranges}
@@ -87,11 +84,10 @@ def _new_records(
 
 
 def _as_text(record: Record) -> str:
-    time = datetime.fromtimestamp(record.timestamp_ms / 1000, timezone.utc)
-    begin = f"{time:%Y-%m-%d %H:%M:%S}.{record.timestamp_ms % 1000:03}Z"
     place = f"{record.topic}-{record.partition}@{record.offset}"
-    headers = ", ".join(f"{name}={_text(value)}" for name, value in record.headers)
-    shown = f"{begin} {place} {_text(record.key)} {_text(record.value)}"
+    headers = ", ".join(f"{escaped(name)}={_text(value)}" for name, value in record.headers)
+    time = moment_ms(record.timestamp_ms)
+    shown = f"{time} {place} {_text(record.key)} {_text(record.value)}"
     return f"{shown} [{headers}]" if headers else shown
 
 
@@ -102,8 +98,7 @@ def _text(data: bytes | None) -> str:
         text = data.decode()
     except UnicodeDecodeError:
         text = f"0x{data[: _SHOWN_CHARACTERS // 2].hex()}"
-    # A character that a terminal would take as a command is shown as an escape.
-    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:_SHOWN_CHARACTERS])
+    shown = escaped(text[:_SHOWN_CHARACTERS])
     cut = len(data) > _SHOWN_CHARACTERS
     return f"{shown}... ({len(data):,} bytes)" if cut else shown
 
@@ -118,7 +113,7 @@ def _as_json(record: Record) -> str:
         **_named("value", record.value),
         "headers": [{"name": name, **_named("value", value)} for name, value in record.headers],
     }
-    return json.dumps(fields, ensure_ascii=False)
+    return json_line(fields)
 
 
 def _named(name: str, data: bytes | None) -> dict[str, str | None]:

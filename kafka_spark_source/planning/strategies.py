@@ -64,6 +64,17 @@ def names_of(strategy: Strategy) -> list[str]:
             return sorted({tp.topic for tp in partitions})
 
 
+def selects(strategy: Strategy, topic_partition: TopicPartition) -> bool:
+    """Whether a strategy chooses a partition, if that exists."""
+    match strategy:
+        case Subscribe(topics):
+            return topic_partition.topic in topics
+        case SubscribePattern():
+            return strategy.matches(topic_partition.topic)
+        case Assign(partitions):
+            return topic_partition in partitions
+
+
 def parse_subscribe(option: str, text: str) -> Subscribe:
     """Read `topicA,topicB`; blanks around names and repeated names are ignored.
 

@@ -15,6 +15,7 @@ from kafka_protocol.errors import DataLossError, KafkaError
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.planning.offsets_json import join_partitions
 from kafka_spark_source.planning.rate_limits import Offsets
+from kafka_spark_source.planning.strategies import Strategy, selects
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +26,11 @@ class StreamPlan:
     losses: tuple[DataLossError, ...]
 
 
-def plan_stream(start: Offsets, end: Offsets, earliest: Offsets) -> StreamPlan:
+def plan_stream(start: Offsets, end: Offsets, earliest: Offsets, strategy: Strategy) -> StreamPlan:
     """Plan the micro-batch between two offsets.
 
     A partition without a `start` is new, and needs its log start offset in `earliest`, unless it no
-    longer exists. One without an `end` was deleted.
+    longer exists. One without an `end` was deleted, or the strategy no longer selects it.
     """
     new = end.keys() - start.keys()
     begin = {**start, **{tp: earliest[tp] for tp in new & earliest.keys()}}
@@ -38,7 +39,7 @@ def plan_stream(start: Offsets, end: Offsets, earliest: Offsets) -> StreamPlan:
         for tp, until in sorted(end.items())
         if tp in begin and begin[tp] < until
     ]
-    return StreamPlan(tuple(ranges), (*losses_between(start, end, earliest),))
+    return StreamPlan(tuple(ranges), (*losses_between(start, end, earliest, strategy),))
 
 
 def deleted(partitions: Collection[TopicPartition], what_else: str = "") -> DataLossError:
@@ -49,6 +50,27 @@ def deleted(partitions: Collection[TopicPartition], what_else: str = "") -> Data
     )
 
 
+def missing(partitions: Collection[TopicPartition], strategy: Strategy) -> Iterator[DataLossError]:
+    """The errors for partitions of the checkpoint that a query does not find."""
+    unselected = {tp for tp in partitions if not selects(strategy, tp)}
+    if unselected:
+        yield DataLossError(
+            "PARTITIONS_NOT_SELECTED",
+            f"The checkpoint contains the partitions {join_partitions(unselected)}, and the query "
+            "no longer selects them by subscribe, subscribePattern or assign.",
+            _SELECT_AGAIN,
+        )
+    if gone := set(partitions) - unselected:
+        yield deleted(gone)
+
+
+_SELECT_AGAIN: Final = (
+    "Select them again. To go on without them, set the option failOnDataLoss to false until a "
+    "micro-batch has ended; after that the checkpoint does not contain them, and a topic that is "
+    "selected again later counts as new: it is read from its beginning."
+)
+
+
 def offset_changed(topic_partition: TopicPartition, start: int, end: int) -> DataLossError:
     """The error for a log that ends before the offset to start at."""
     return DataLossError(
@@ -57,7 +79,9 @@ def offset_changed(topic_partition: TopicPartition, start: int, end: int) -> Dat
     )
 
 
-def losses_between(start: Offsets, end: Offsets, earliest: Offsets) -> Iterator[DataLossError]:
+def losses_between(
+    start: Offsets, end: Offsets, earliest: Offsets, strategy: Strategy
+) -> Iterator[DataLossError]:
     """The losses of `plan_stream`, each looked for when it is asked for."""
     new = end.keys() - start.keys()
     if gone := new - earliest.keys():
@@ -71,8 +95,7 @@ def losses_between(start: Offsets, end: Offsets, earliest: Offsets) -> Iterator[
             "ADDED_PARTITION_DOES_NOT_START_FROM_OFFSET_ZERO",
             f"Added partitions do not start from offset 0: {starts}.",
         )
-    if missing := start.keys() - end.keys():
-        yield deleted(missing)
+    yield from missing(start.keys() - end.keys(), strategy)
     for tp in sorted(start.keys() & end.keys()):
         if end[tp] < start[tp]:
             yield offset_changed(tp, start[tp], end[tp])

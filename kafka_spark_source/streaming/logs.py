@@ -24,7 +24,7 @@ from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.planning.rate_limits import Offsets
-from kafka_spark_source.planning.strategies import Strategy, names_of
+from kafka_spark_source.planning.strategies import Strategy, names_of, selects
 from kafka_spark_source.planning.stream import LogSnapshot
 from kafka_spark_source.reading.assignment import Assignment, assignment_of, request_topics
 from kafka_spark_source.streaming.topic_ids import TopicIds
@@ -164,10 +164,12 @@ class StreamLogs:
     ) -> Iterator[tuple[str, Event]]:
         """The event in metadata for each topic that was read.
 
-        A topic with another id is not missing, though it may have fewer partitions.
+        A topic with another id is not missing, though it may have fewer partitions; nor is one that
+        the query no longer selects.
         """
         replaced = self._ids.changed_in(assignment.topic_ids)
-        missing = {tp.topic for tp in known - gone - set(assignment.existing)} - replaced
+        absent = known - gone - set(assignment.existing)
+        missing = {tp.topic for tp in absent if selects(self._strategy, tp)} - replaced
         deleted = unknown_to_all(self._cluster, missing & self._ids.by_topic.keys())
         for topic in sorted({tp.topic for tp in known}):
             if topic in replaced:

@@ -85,7 +85,10 @@ class MicroBatches:
             self._cluster, options.strategy, partitions_ttl_ms=options.partitions_ttl_ms
         )
         self._observed = ObservedLogs(
-            self._logs, config, fail_on_data_loss=options.fail_on_data_loss
+            self._logs,
+            config,
+            options.strategy,
+            fail_on_data_loss=options.fail_on_data_loss,
         )
         self._commits = (
             GroupCommits(self._cluster, options.group_id)
@@ -243,7 +246,7 @@ class MicroBatches:
             check_available_now(latest, target, now._replace(recreated=recreated_topics))
         end = self._limited(begin, latest, deadline) if is_limited else latest
         end = {**end, **pinned, **restarted}
-        losses = losses_between(start, end, earliest)
+        losses = losses_between(start, end, earliest, self._options.strategy)
         data_loss.raise_early(losses, fail_on_data_loss=self._options.fail_on_data_loss)
         self._observed.end_found()
         return end
@@ -286,7 +289,7 @@ class MicroBatches:
             if self._start.moving:
                 _log.warning(_RUN_AGAIN)
         earliest = self._observed.earliest_of_new(end.keys() - start.keys(), deadline)
-        planned = plan_stream(start, end, earliest)
+        planned = plan_stream(start, end, earliest, self._options.strategy)
         for loss in planned.losses:
             data_loss.raise_or_warn(loss, fail_on_data_loss=self._options.fail_on_data_loss)
         ranges, parts = [*planned.ranges], self._options.parts

@@ -12,7 +12,8 @@ from kafka_protocol.client.clock import Deadline, sleep_ms
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.rate_limits import Offsets
-from kafka_spark_source.planning.stream import LogSnapshot, deleted
+from kafka_spark_source.planning.strategies import Strategy
+from kafka_spark_source.planning.stream import LogSnapshot, deleted, missing
 from kafka_spark_source.reading.data_loss import raise_early, raise_or_warn
 from kafka_spark_source.streaming.logs import StreamLogs
 
@@ -24,9 +25,17 @@ _CHECKS_OF_SHORTER_LOGS: Final = 3
 class ObservedLogs:
     """The logs of one query, from one micro-batch to the next."""
 
-    def __init__(self, logs: StreamLogs, config: ClientConfig, *, fail_on_data_loss: bool) -> None:
+    def __init__(
+        self,
+        logs: StreamLogs,
+        config: ClientConfig,
+        strategy: Strategy,
+        *,
+        fail_on_data_loss: bool,
+    ) -> None:
         self._logs = logs
         self._config = config
+        self._strategy = strategy
         self._fail_on_data_loss = fail_on_data_loss
         self._deleted: set[TopicPartition] = set()  # though Spark's log may still contain them
         self._recreated: set[TopicPartition] = set()  # to be read from the beginning
@@ -61,13 +70,14 @@ class ObservedLogs:
         now = self._latest_offsets(start)
         if self._is_unchanged(now, start):
             return now
-        missing = start.keys() - self._deleted - now.ends.keys()
-        if missing and not to_target:
-            self._deleted |= missing
-            loss = deleted(missing)
-            raise_early([loss], fail_on_data_loss=self._fail_on_data_loss)
-            if not now.ends:  # no micro-batch will be planned, which would log it
-                raise_or_warn(loss, fail_on_data_loss=self._fail_on_data_loss)
+        gone = start.keys() - self._deleted - now.ends.keys()
+        if gone and not to_target:
+            self._deleted |= gone
+            losses = [*missing(gone, self._strategy)]
+            raise_early(losses, fail_on_data_loss=self._fail_on_data_loss)
+            if not now.ends:  # no micro-batch will be planned, which would log them
+                for loss in losses:
+                    raise_or_warn(loss, fail_on_data_loss=self._fail_on_data_loss)
         returned = self._deleted & now.ends.keys()
         self._deleted -= returned
         ids = self._logs.topic_ids(returned, self._new_deadline())

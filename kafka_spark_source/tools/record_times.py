@@ -10,13 +10,14 @@ from kafka_protocol.client.consumer.fetch_request import PartlyRead
 from kafka_protocol.client.consumer.fetch_together import FetchTogether
 from kafka_protocol.columnar.batch_columns import take_batch_columns
 from kafka_protocol.columnar.decode import decode_batches
+from kafka_protocol.columnar.schema import TIMESTAMP_MS
 
 if TYPE_CHECKING:
     from kafka_protocol.client.clock import Deadline
     from kafka_protocol.client.cluster.cluster import Cluster
     from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 
-_COLUMNS: Final = ("topic", "partition", "offset", "timestamp")
+_COLUMNS: Final = ("topic", "partition", "offset", TIMESTAMP_MS.name)
 
 
 def record_times(
@@ -40,6 +41,6 @@ def record_times(
             for fetched in fetching.fetched_of(tp):
                 batch = next(decode_batches([fetched], _COLUMNS), None)
                 if batch is not None:
-                    times[tp] = batch.column("timestamp").cast("int64")[0].as_py() // 1000
+                    times[tp] = batch.column(TIMESTAMP_MS.name)[0].as_py()
                     break
     return times

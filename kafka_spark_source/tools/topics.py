@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from kafka_protocol.client.clock import Deadline
@@ -17,6 +18,7 @@ from kafka_protocol.messages.describe_log_dirs import (
 )
 from kafka_protocol.messages.metadata import MetadataResponse
 from kafka_protocol.topic_partition import LogBounds, OffsetRange, TopicPartition
+from kafka_spark_source.tools.peek import last_in
 from kafka_spark_source.tools.record_times import record_times
 
 _NO_LEADER: Final = -1
@@ -156,7 +158,14 @@ def _times(
         tp: OffsetRange(tp, max(log.earliest, log.latest - 1), log.latest)
         for tp, log in logs.items()
     }
-    return record_times(cluster, firsts, deadline), record_times(cluster, lasts, deadline)
+    first_ms = record_times(cluster, firsts, deadline)
+    last_ms = record_times(cluster, lasts, deadline)
+    # The last offset has no record where transactions are used.
+    for tp in first_ms.keys() - last_ms.keys():
+        with suppress(KafkaError):
+            for each in last_in(cluster, firsts[tp], 1, deadline):
+                last_ms[tp] = each.timestamp_ms
+    return first_ms, last_ms
 
 
 def _sizes(cluster: Cluster, deadline: Deadline) -> dict[tuple[int | None, TopicPartition], int]:

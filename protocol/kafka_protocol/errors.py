@@ -17,7 +17,7 @@ The type of an exception names the cause:
 from __future__ import annotations
 
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from kafka_protocol.topic_partition import TopicPartition
@@ -348,22 +348,26 @@ class BrokerError(KafkaError):
         return f"{self.context}: the broker answered {name} ({self.code}){message}{advice}"
 
 
+_GONE_FROM_LOG: Final = (
+    "The records may have aged out, or the topic may have been deleted or re-created. To go on "
+    "without them, set the option failOnDataLoss to false."
+)
+
+
 class DataLossError(KafkaError):
     """Requested records are no longer in the log (Spark's KAFKA_DATA_LOSS conditions).
 
     Args:
         condition: The name after `KAFKA_DATA_LOSS.`, for example COULD_NOT_READ_OFFSET_RANGE.
         reason: One sentence with topic, partition and offsets.
+        advice: What may have happened, and what to do.
     """
 
-    def __init__(self, condition: str, reason: str) -> None:
+    def __init__(self, condition: str, reason: str, advice: str = _GONE_FROM_LOG) -> None:
         self.condition = condition
         self.reason = reason
-        super().__init__(condition, reason)
+        self.advice = advice
+        super().__init__(condition, reason, advice)
 
     def __str__(self) -> str:
-        return (
-            f"[KAFKA_DATA_LOSS.{self.condition}] {self.reason} The records may have aged out, or "
-            "the topic may have been deleted or re-created. To go on without them, set the option "
-            "failOnDataLoss to false."
-        )
+        return f"[KAFKA_DATA_LOSS.{self.condition}] {self.reason} {self.advice}"

@@ -28,7 +28,7 @@ from kafka_protocol.columnar.payloads import (
 )
 from kafka_protocol.columnar.record_rows import locate_offsets, locate_records
 from kafka_protocol.columnar.rows import Slices
-from kafka_protocol.columnar.schema import HEADERS_TYPE, RECORD_SCHEMA, record_schema
+from kafka_protocol.columnar.schema import HEADERS_TYPE, RECORD_SCHEMA, TIMESTAMP_MS, record_schema
 from kafka_protocol.columnar.slices import take_slices
 from kafka_protocol.columnar.varints import Longs
 from kafka_protocol.errors import CorruptRecordError, DecodeError
@@ -60,7 +60,8 @@ def decode_batches(
     Args:
         fetched: For each partition the offsets to keep, the window, and batches as
             `records.batch.read_batches` returns them.
-        columns: The columns to decode, in the wanted order; names of `RECORD_SCHEMA`.
+        columns: The columns to decode, in the wanted order; names of `RECORD_SCHEMA`, or that of
+            `TIMESTAMP_MS`.
         max_decompressed_bytes: The largest decompressed size of one batch.
         target_bytes: The approximate bytes of decompressed records per Arrow batch; a larger
             record batch is not split.
@@ -227,6 +228,7 @@ _COLUMNS: Final[dict[str, Callable[[_Table], Any]]] = {
     "partition": _partition,
     "offset": lambda table: array_of(table.rows.offset, pa.int64()),
     "timestamp": _timestamp,
+    TIMESTAMP_MS.name: lambda table: array_of(table.rows.timestamp, pa.int64()),
     "timestampType": lambda table: array_of(table.rows.timestamp_type, pa.int32()),
     "headers": _headers,
 }

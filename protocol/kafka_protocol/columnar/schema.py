@@ -24,12 +24,16 @@ RECORD_SCHEMA: Final = pa.schema(
         pa.field("headers", HEADERS_TYPE),
     ]
 )
+# The timestamp as the record has it, in ms: for tools, which show any number of 64 bits.
+TIMESTAMP_MS: Final = pa.field("timestampMs", pa.int64())
+
+_FIELDS: Final = {field.name: field for field in (*RECORD_SCHEMA, TIMESTAMP_MS)}
 
 
 def record_schema(columns: Sequence[str]) -> pa.Schema:
     """The schema of these columns, in the given order.
 
     Raises:
-        KeyError: A name is not in `RECORD_SCHEMA`.
+        KeyError: A name is neither in `RECORD_SCHEMA` nor that of `TIMESTAMP_MS`.
     """
-    return pa.schema([RECORD_SCHEMA.field(name) for name in columns])
+    return pa.schema([_FIELDS[name] for name in columns])

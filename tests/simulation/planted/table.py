@@ -157,10 +157,10 @@ FAULTS: Final = (
     Planted(
         "a planned micro-batch ends at the end of the log",
         f"{_SOURCE}/streaming/micro_batches.py",
-        "        planned = plan_stream(start, end, earliest)\n"
+        "        planned = plan_stream(start, end, earliest, self._options.strategy)\n"
         "        for loss in planned.losses:\n",
         "        end = {tp: (self._observed.latest or end).get(tp, at) for tp, at in end.items()}\n"
-        "        planned = plan_stream(start, end, earliest)\n"
+        "        planned = plan_stream(start, end, earliest, self._options.strategy)\n"
         "        for loss in planned.losses:\n",
     ),
     Planted(

@@ -18,13 +18,17 @@ from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_transactions import ListTransactionsRequest
+from kafka_protocol.records.record import Header, Record
+from kafka_protocol.records.transactions import ABORT, COMMIT
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import cli
 from kafka_spark_source.cli import peek
 from tests.fakes.broker import Handler
 from tests.fakes.cluster import ScriptedCluster
+from tests.fakes.log import START_MS, batch_of, in_transaction, marker
 from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.transactions import opened, soon, transactional
+from tests.protocol.records.batches import batch_of as records_batch
 from tests.spark.lag.prometheus_text import parse
 from tests.spark.tools.test_checkpoints import write_batch
 from tests.times import shorten
@@ -183,6 +187,62 @@ def test_peek(servers: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == ""
     assert cli.main(["peek", "orders", "-b", servers, "--partition", "7"]) == 1
     assert "There is no partition 7" in capsys.readouterr().err
+
+
+def peeked(servers: str, capsys: pytest.CaptureFixture[str], *more: str) -> list[str]:
+    """The values, the newest last."""
+    assert cli.main(["peek", "orders", "-b", servers, *more]) == 0
+    return [line.split()[-1] for line in capsys.readouterr().out.splitlines()]
+
+
+def test_the_newest_are_records_and_not_offsets(
+    cluster: ScriptedCluster, servers: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Markers and aborted records, and gaps as compaction makes them, are between them."""
+    log = cluster.partition(FIRST).log
+    for number, type_ in enumerate([COMMIT, ABORT, COMMIT, *[ABORT] * 20]):
+        first = log.append(in_transaction(number, b"t%d" % number))
+        log.end_transaction(number, first, type_)
+    committed = ["--partition", "0", "-X", "isolation.level=read_committed"]
+    assert peeked(servers, capsys, "-n", "4", *committed) == ["a3", "a4", "t0", "t2"]
+    assert peeked(servers, capsys, "-n", "2", "--partition", "0") == ["t21", "t22"]
+    log.append_at(1_000_000, marker(1, COMMIT))
+    assert peeked(servers, capsys, "-n", "1", *committed) == ["t2"]
+    assert peeked(servers, capsys, "-n", "100", *committed)[:2] == ["a0", "a1"]
+    assert cli.main(["topics", "describe", "orders", "-b", servers, "-o", "json"]) == 0
+    described = json.loads(capsys.readouterr().out)["partitions"]
+    assert [each["last_ms"] for each in described] == [START_MS] * 2
+
+
+@pytest.mark.parametrize("time", [1_760_000_000_000_000, 1_760_000_000_000_000_000, -(2**62)])
+def test_a_time_that_no_calendar_has(
+    cluster: ScriptedCluster, servers: str, capsys: pytest.CaptureFixture[str], time: int
+) -> None:
+    """Microseconds or nanoseconds where milliseconds belong. It hides no other record."""
+    cluster.partition(SECOND).log.append(batch_of(b"later", timestamp=time))
+    assert cli.main(["peek", "orders", "-b", servers, "-n", "9"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 8
+    assert f"{time} ms orders-1@2 null later" in lines
+    assert cli.main(["peek", "orders", "-b", servers, "-n", "9", "-o", "json"]) == 0
+    times = [json.loads(line)["timestamp_ms"] for line in capsys.readouterr().out.splitlines()]
+    assert time in times
+    assert cli.main(["topics", "describe", "orders", "-b", servers]) == 0
+    assert f"{time} ms" in capsys.readouterr().out
+
+
+def test_names_and_values_of_others_are_escaped(
+    cluster: ScriptedCluster, servers: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    red = "\x1b[31m\x9b\u202e"
+    record = Record(0, START_MS, red.encode(), red.encode(), (Header(red.encode(), red.encode()),))
+    cluster.partition(SECOND).log.append(records_batch(record))
+    for output in ("text", "json"):
+        assert cli.main(["peek", "orders", "-b", servers, "-o", output]) == 0
+        printed = capsys.readouterr().out
+        assert all(line.isprintable() for line in printed.split("\n"))
+    shown = json.loads(printed.splitlines()[-1])
+    assert (shown["key"], shown["headers"]) == (red, [{"name": red, "value": red}])
 
 
 def test_a_followed_record_is_shown_once(

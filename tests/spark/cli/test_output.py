@@ -8,7 +8,7 @@ import json
 import pytest
 
 from kafka_spark_source.cli import console
-from kafka_spark_source.cli.output import Show, count, duration, print_rows
+from kafka_spark_source.cli.output import Show, count, duration, moment, moment_ms, print_rows
 from kafka_spark_source.cli.parsers.arguments import add_output
 
 ROWS = [
@@ -65,3 +65,17 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_durations(ms: int, shown: str) -> None:
     assert duration(ms) == shown
+
+
+@pytest.mark.parametrize(
+    ("ms", "second", "millisecond"),
+    [
+        (0, "1970-01-01 00:00:00Z", "1970-01-01 00:00:00.000Z"),
+        (-1, "1969-12-31 23:59:59Z", "1969-12-31 23:59:59.999Z"),
+        (253_402_300_799_999, "9999-12-31 23:59:59Z", "9999-12-31 23:59:59.999Z"),
+        *((ms, f"{ms} ms", f"{ms} ms") for ms in (253_402_300_800_000, 2**63 - 1, -(2**63))),
+    ],
+)
+def test_times(ms: int, second: str, millisecond: str) -> None:
+    assert moment(ms) == second
+    assert moment_ms(ms) == millisecond

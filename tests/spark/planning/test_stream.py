@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.planning.rate_limits import Offsets
+from kafka_spark_source.planning.strategies import Assign, Strategy, Subscribe, SubscribePattern
 from kafka_spark_source.planning.stream import (
     AvailableNowError,
     LogSnapshot,
@@ -18,27 +21,29 @@ from kafka_spark_source.planning.stream import (
 # Offsets of three kinds: of start, end and log start, or of end, target and log end.
 Three = tuple[Offsets, Offsets, Offsets]
 
+ALL = SubscribePattern("")
 T0, T1, T10, U0 = (TopicPartition(t, p) for t, p in [("t", 0), ("t", 1), ("t", 10), ("u", 0)])
 
 
 def test_ranges_are_sorted_and_none_is_empty() -> None:
-    planned = plan_stream({U0: 0, T10: 1, T1: 4, T0: 2}, {U0: 3, T10: 2, T1: 4, T0: 9}, {})
+    planned = plan_stream({U0: 0, T10: 1, T1: 4, T0: 2}, {U0: 3, T10: 2, T1: 4, T0: 9}, {}, ALL)
     assert planned == StreamPlan(
         (OffsetRange(T0, 2, 9), OffsetRange(T10, 1, 2), OffsetRange(U0, 0, 3)), ()
     )
 
 
 def test_equal_offsets_plan_nothing() -> None:
-    assert plan_stream({}, {}, {}) == StreamPlan((), ())
-    assert plan_stream({T0: 4}, {T0: 4}, {}) == StreamPlan((), ())
+    assert plan_stream({}, {}, {}, ALL) == StreamPlan((), ())
+    assert plan_stream({T0: 4}, {T0: 4}, {}, ALL) == StreamPlan((), ())
 
 
 def test_a_new_partition_is_read_from_its_beginning() -> None:
-    assert plan_stream({T0: 4}, {T0: 4, T1: 7}, {T1: 0}) == StreamPlan((OffsetRange(T1, 0, 7),), ())
+    planned = plan_stream({T0: 4}, {T0: 4, T1: 7}, {T1: 0}, ALL)
+    assert planned == StreamPlan((OffsetRange(T1, 0, 7),), ())
 
 
 def test_log_starts_of_known_partitions_are_ignored() -> None:
-    assert plan_stream({T0: 4}, {T0: 7}, {T0: 5}) == StreamPlan((OffsetRange(T0, 4, 7),), ())
+    assert plan_stream({T0: 4}, {T0: 7}, {T0: 5}, ALL) == StreamPlan((OffsetRange(T0, 4, 7),), ())
 
 
 @pytest.mark.parametrize(
@@ -74,7 +79,7 @@ def test_log_starts_of_known_partitions_are_ignored() -> None:
 def test_a_loss_is_reported_and_the_rest_is_planned(
     offsets: Three, ranges: tuple[tuple[TopicPartition, int, int], ...], condition: str, what: str
 ) -> None:
-    planned = plan_stream(*offsets)
+    planned = plan_stream(*offsets, ALL)
     assert planned.ranges == ranges
     (loss,) = planned.losses
     assert f"[KAFKA_DATA_LOSS.{condition}]" in str(loss)
@@ -82,8 +87,31 @@ def test_a_loss_is_reported_and_the_rest_is_planned(
     assert "failOnDataLoss" in str(loss)
 
 
+@pytest.mark.parametrize(
+    ("strategy", "unselected", "gone"),
+    [
+        (Subscribe(("u",)), "t-0, t-10", ""),
+        (Subscribe(("t",)), "", "t-0, t-10"),
+        (SubscribePattern("^u$"), "t-0, t-10", ""),
+        (Assign((T10,)), "t-0", "t-10"),
+    ],
+    ids=["topics", "selected topics", "pattern", "partitions"],
+)
+def test_partitions_that_are_no_longer_selected_were_not_deleted(
+    strategy: Strategy, unselected: str, gone: str
+) -> None:
+    losses = plan_stream({T0: 5, T10: 5, U0: 1}, {U0: 1}, {}, strategy).losses
+    texts = [
+        *([f"the partitions {unselected}, and the query no longer selects"] if unselected else []),
+        *([f"Partitions {gone} have been deleted."] if gone else []),
+    ]
+    assert len(losses) == len(texts)
+    assert all(text in str(loss) for loss, text in zip(losses, texts, strict=True))
+    assert pickle.loads(pickle.dumps(losses[0])).args == losses[0].args
+
+
 def test_every_loss_is_reported() -> None:
-    planned = plan_stream({T0: 5, T1: 5}, {T0: 2, T10: 9, U0: 7}, {T10: 4})
+    planned = plan_stream({T0: 5, T1: 5}, {T0: 2, T10: 9, U0: 7}, {T10: 4}, ALL)
     assert [str(loss).partition("]")[0] for loss in planned.losses] == [
         "[KAFKA_DATA_LOSS.INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS",
         "[KAFKA_DATA_LOSS.ADDED_PARTITION_DOES_NOT_START_FROM_OFFSET_ZERO",

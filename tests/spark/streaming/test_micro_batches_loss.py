@@ -27,6 +27,7 @@ from tests.fakes.micro_batches import (
     run_first,
     running,
 )
+from tests.fakes.skipping_time import sleeps_take_no_time
 
 # --- Truncated logs, deleted and re-created topics -----------------------------------------------
 
@@ -83,6 +84,35 @@ def test_fault_23_one_of_two_topics_is_deleted(
     assert run(tolerant, after) == (after, [])
     append(cluster, T0, 1)
     assert run(tolerant, after)[1] == [(T0, 5 + new, 6 + new)]
+
+
+@pytest.mark.usefixtures("two_topics")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"subscribe": "t,u"}, {"subscribe": "t"}),
+        ({}, {"subscribePattern": "^t$"}),
+        ({"assign": '{"t":[0,1],"u":[0]}'}, {"assign": '{"t":[0,1]}'}),
+    ],
+    ids=["names", "pattern", "partitions"],
+)
+def test_a_topic_that_is_no_longer_selected(
+    cluster: ScriptedCluster,
+    query: Query,
+    caplog: pytest.LogCaptureFixture,
+    before: dict[str, str],
+    after: dict[str, str],
+) -> None:
+    """It was not deleted, and nothing waits for it."""
+    end = running(query(**before))
+    with sleeps_take_no_time(lambda ms: pytest.fail(f"it waits for {ms} ms")):
+        with pytest.raises(DataLossError, match=r"NOT_SELECTED.* u-0, and the query no longer"):
+            next_end(query(**after), end)
+        tolerant = query(**after, **TOLERANT)
+        assert run(tolerant, end) == ({T0: 5, T1: 2}, [])
+    assert caplog.text.count("no longer selects them by subscribe") == 1
+    append(cluster, T0, 1)
+    assert run(tolerant, {T0: 5, T1: 2})[1] == [(T0, 5, 6)]
 
 
 @pytest.mark.usefixtures("short_metadata_grace")
