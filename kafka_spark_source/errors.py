@@ -18,7 +18,7 @@ from kafka_protocol.errors import KafkaError
 
 @contextmanager
 def hide_traceback() -> Iterator[None]:
-    """In a Spark worker, hide the traceback of a KafkaError.
+    """In a Spark worker, hide the traceback of a KafkaError; a decorator, too, but of no generator.
 
     Any other exception is a bug and keeps its traceback.
     """

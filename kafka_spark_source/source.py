@@ -89,6 +89,7 @@ class KafkaDataSource(DataSource):
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state, _is_unpickled=True)
 
+    @hide_traceback()
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
         # With a user's schema Spark does not call `schema()`, the other place of this check.
@@ -101,6 +102,7 @@ class KafkaDataSource(DataSource):
         """The name for `format()`."""
         return "pykafka"
 
+    @hide_traceback()
     def schema(self) -> StructType:
         """The columns of a read, with the names and the order of Spark's own connector.
 
@@ -112,11 +114,11 @@ class KafkaDataSource(DataSource):
         if formats is not None:
             from kafka_spark_source.arrow_types import to_spark  # noqa: PLC0415
 
-            with hide_traceback():
-                columns = {name: to_spark(each) for name, each in formats.columns().items()}
+            columns = {name: to_spark(each) for name, each in formats.columns().items()}
             types = columns | types
         return source_schema(include_headers=options.include_headers, formats=types)
 
+    @hide_traceback()
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader of a batch. `schema` is the user's projection if there is one."""
         from kafka_spark_source.reading.batch_reader import (  # noqa: PLC0415
@@ -125,28 +127,28 @@ class KafkaDataSource(DataSource):
         )
 
         options, config = self._batch_options()
-        with hide_traceback():
-            decoder = _decoder(options, schema)
-            if not options.push_down_predicate:
-                return KafkaBatchReader(options, config, schema, decoder)
-            if not hasattr(DataSourceReader, "pushFilters"):
-                raise KafkaConfigError(
-                    "Option 'pushDownPredicate' needs PySpark 4.1 or newer: remove it."
-                )
+        decoder = _decoder(options, schema)
+        if not options.push_down_predicate:
+            return KafkaBatchReader(options, config, schema, decoder)
+        if not hasattr(DataSourceReader, "pushFilters"):
+            raise KafkaConfigError(
+                "Option 'pushDownPredicate' needs PySpark 4.1 or newer: remove it."
+            )
         return FilteringBatchReader(options, config, schema, decoder)
 
+    @hide_traceback()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Return the writer of a batch."""
         from kafka_spark_source.writing.batch_writer import KafkaBatchWriter  # noqa: PLC0415
 
-        with hide_traceback():
-            if overwrite:
-                raise KafkaConfigError(
-                    "Save mode Overwrite not allowed for Kafka. Allowed save mode is Append: "
-                    "call .mode('append')"
-                )
-            return KafkaBatchWriter(self._delivery(schema, claims_prefix=True))
+        if overwrite:
+            raise KafkaConfigError(
+                "Save mode Overwrite not allowed for Kafka. Allowed save mode is Append: "
+                "call .mode('append')"
+            )
+        return KafkaBatchWriter(self._delivery(schema, claims_prefix=True))
 
+    @hide_traceback()
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Return the reader of a stream. `schema` is as for `reader`."""
         try:
@@ -157,12 +159,12 @@ class KafkaDataSource(DataSource):
             return _RefusedStreamReader(error)
         return _stream_reader_class()(options, config, schema, decoder)
 
+    @hide_traceback()
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002
         """Return the writer of a stream. Output mode `complete` appends each complete result."""
         from kafka_spark_source.writing.stream_writer import KafkaStreamWriter  # noqa: PLC0415
 
-        with hide_traceback():
-            return KafkaStreamWriter(self._delivery(schema, claims_prefix=not self._is_unpickled))
+        return KafkaStreamWriter(self._delivery(schema, claims_prefix=not self._is_unpickled))
 
     def _delivery(self, schema: StructType, *, claims_prefix: bool) -> Delivery:
         """Check the options. `claims_prefix`: an exactly-once write takes its prefix over now."""
@@ -183,21 +185,19 @@ class KafkaDataSource(DataSource):
         return ExactlyOnce(rows, options.exactly_once, claimed)
 
     def _batch_options(self) -> tuple[BatchReadOptions, ClientConfig]:
-        with hide_traceback():
-            options = parse_batch_options(self.options)
-            return options, ClientConfig.from_options(options.kafka)
+        options = parse_batch_options(self.options)
+        return options, ClientConfig.from_options(options.kafka)
 
     def _check_read(self) -> ReadOptions:
         """The options of a batch or a stream: at `load()` Spark does not tell them apart."""
-        with hide_traceback():
-            try:
-                options: ReadOptions = parse_batch_options(self.options)
-            except KafkaConfigError as error:
-                options = self._stream_options_or(error)
-            # Only the reader knows whether the group has an effect, which it has in streams.
-            client = {name: value for name, value in options.kafka.items() if name != "group.id"}
-            ClientConfig.from_options(client)
-            return options
+        try:
+            options: ReadOptions = parse_batch_options(self.options)
+        except KafkaConfigError as error:
+            options = self._stream_options_or(error)
+        # Only the reader knows whether the group has an effect, which it has in streams.
+        client = {name: value for name, value in options.kafka.items() if name != "group.id"}
+        ClientConfig.from_options(client)
+        return options
 
     def _stream_options_or(self, error: KafkaConfigError) -> StreamReadOptions:
         try:
@@ -272,9 +272,9 @@ class _RefusedStreamReader(DataSourceStreamReader):
     def __init__(self, reason: KafkaError) -> None:
         self._reason = reason
 
+    @hide_traceback()
     def _refuse(self, *_arguments: object) -> NoReturn:
-        with hide_traceback():
-            raise self._reason
+        raise self._reason
 
     getDefaultReadLimit = prepareForTriggerAvailableNow = initialOffset = _refuse
     latestOffset = partitions = read = _refuse  # type: ignore[assignment]

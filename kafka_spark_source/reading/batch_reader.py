@@ -62,6 +62,7 @@ class KafkaBatchReader(DataSourceReader):
         self._predicates = EVERYTHING
         self._reader = range_reader_of(options, schema, decoder)
 
+    @hide_traceback()
     def partitions(self) -> list[InputPartition]:
         """Plan the offset ranges of each task: one or more for each topic-partition.
 
@@ -71,8 +72,7 @@ class KafkaBatchReader(DataSourceReader):
         """
         for name in self._options.ignored:
             _log.warning("The option %s has no effect in a batch read.", name)
-        with hide_traceback():
-            return [KafkaInputPartition(ranges) for ranges in self._planned()]
+        return [KafkaInputPartition(ranges) for ranges in self._planned()]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read the ranges of one task, as Arrow batches of about 2 MB.
@@ -116,6 +116,7 @@ class FilteringBatchReader(KafkaBatchReader):
     spark.sql.python.filterPushdown.enabled is set.
     """
 
+    @hide_traceback()
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         """Take limits on partitions, offsets and timestamps from the filters.
 

@@ -22,20 +22,19 @@ class KafkaStreamReader40(KafkaStreamReader):
 
     _position: Offsets | None = None  # the end of the last planned micro-batch
 
+    @hide_traceback()
     def latestOffset(self) -> dict[str, dict[str, int]]:  # type: ignore[override]
         """How far the next micro-batch goes.
 
         Raises:
             KafkaError: As from `MicroBatches.next_end`.
         """
-        with hide_traceback():
-            is_new = self._position is None
-            start = self.batches.start() if self._position is None else self._position
-            end = self.batches.next_end(
-                start, is_new=is_new, is_limited=True, single_batch_run=True
-            )
-            return self.logged(end)
+        is_new = self._position is None
+        start = self.batches.start() if self._position is None else self._position
+        end = self.batches.next_end(start, is_new=is_new, is_limited=True, single_batch_run=True)
+        return self.logged(end)
 
+    @hide_traceback()
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """Plan the offset ranges of a micro-batch, and keep its end: the next one starts there."""
         planned = super().partitions(start, end)

@@ -39,6 +39,7 @@ class KafkaStreamReader42(KafkaStreamReader, SupportsTriggerAvailableNow):
         """End the run at the ends that the logs have at its first micro-batch."""
         self.batches.stop_at_available_now()
 
+    @hide_traceback()
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, dict[str, int]]:
         """How far the next micro-batch goes.
 
@@ -46,12 +47,11 @@ class KafkaStreamReader42(KafkaStreamReader, SupportsTriggerAvailableNow):
             KafkaError: As from `MicroBatches.next_end`.
         """
         is_once = isinstance(limit, ReadAllAvailable)
-        with hide_traceback():
-            begin, is_new = self._parse(start), start.keys() >= NOT_LOGGED_MARK.keys()
-            end = self.batches.next_end(
-                begin, is_new=is_new, is_limited=not is_once, single_batch_run=is_once
-            )
-            return start if end == begin and not is_new else self.logged(end)
+        begin, is_new = self._parse(start), start.keys() >= NOT_LOGGED_MARK.keys()
+        end = self.batches.next_end(
+            begin, is_new=is_new, is_limited=not is_once, single_batch_run=is_once
+        )
+        return start if end == begin and not is_new else self.logged(end)
 
     def reportLatestOffset(self) -> dict[str, dict[str, int]] | None:
         """The ends of the logs at the last `latestOffset`, for the query's progress."""

@@ -64,6 +64,7 @@ class KafkaStreamReader(DataSourceStreamReader):
         # A task needs no connection of the driver's.
         return {**self.__dict__, "batches": None}
 
+    @hide_traceback()
     def initialOffset(self) -> dict[str, dict[str, int]]:
         """Where a new query starts, with NOT_LOGGED_MARK.
 
@@ -72,9 +73,9 @@ class KafkaStreamReader(DataSourceStreamReader):
         """
         for name in self.options.ignored:
             _log.warning("The option %s has no effect in a stream.", name)
-        with hide_traceback():
-            return self.logged(self.batches.start()) | NOT_LOGGED_MARK
+        return self.logged(self.batches.start()) | NOT_LOGGED_MARK
 
+    @hide_traceback()
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """Plan the offset ranges of a micro-batch; empty where start and end are the same.
 
@@ -82,9 +83,8 @@ class KafkaStreamReader(DataSourceStreamReader):
             KafkaError: As from `MicroBatches.plan`.
         """
         warn_of_tcp_sockets(pyspark.__version__)
-        with hide_traceback():
-            planned = self.batches.plan(offsets_from_log(start), offsets_from_log(end))
-            return [KafkaInputPartition(each) for each in planned]
+        planned = self.batches.plan(offsets_from_log(start), offsets_from_log(end))
+        return [KafkaInputPartition(each) for each in planned]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read the ranges of one task, as Arrow batches of about 2 MB.
@@ -94,13 +94,13 @@ class KafkaStreamReader(DataSourceStreamReader):
         """
         return read_partition(self._reader, self._config, partition)
 
+    @hide_traceback()
     def commit(self, end: dict[str, Any]) -> None:
         """Commit the end of a finished micro-batch to the consumer group, if there is one.
 
         Spark calls this when it makes the next micro-batch.
         """
-        with hide_traceback():
-            self.batches.processed(offsets_from_log(end))
+        self.batches.processed(offsets_from_log(end))
 
     def stop(self) -> None:
         """Close all connections. Spark does not always call it."""

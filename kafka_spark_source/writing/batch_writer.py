@@ -36,6 +36,7 @@ class KafkaBatchWriter(DataSourceArrowWriter):
     def __init__(self, delivery: Delivery) -> None:
         self._delivery = delivery
 
+    @hide_traceback()
     def write(self, iterator: Iterator[pa.RecordBatch]) -> KafkaCommitMessage:
         """Write the rows of one task; returns when all of them are acknowledged.
 
@@ -44,24 +45,23 @@ class KafkaBatchWriter(DataSourceArrowWriter):
                 broker and the broker's error.
         """
         keep_freed_memory()
-        with hide_traceback():
-            written = self._delivery.write(iterator, self._task())
+        written = self._delivery.write(iterator, self._task())
         exclude_modules_from_gc()
         return KafkaCommitMessage(written)
 
+    @hide_traceback()
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Make the records of all tasks visible.
 
         Raises:
             KafkaError: The write is not done.
         """
-        with hide_traceback():
-            self._delivery.commit([each for each in _written(messages) if each is not None])
+        self._delivery.commit([each for each in _written(messages) if each is not None])
 
+    @hide_traceback()
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Abort the transactions of the tasks, if they wrote in any."""
-        with hide_traceback():
-            self._delivery.abort(_written(messages))
+        self._delivery.abort(_written(messages))
 
     def _task(self) -> TaskAttempt:
         context: Any = TaskContext.get()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql.datasource import DataSourceStreamWriter, WriterCommitMessage
 from pyspark.taskcontext import TaskContext
 
+from kafka_spark_source.errors import hide_traceback
 from kafka_spark_source.writing.batch_writer import KafkaBatchWriter
 from kafka_spark_source.writing.decision_format import MicroBatch
 from kafka_spark_source.writing.delivery import UNKNOWN_MICRO_BATCH
@@ -20,10 +21,12 @@ class KafkaStreamWriter(KafkaBatchWriter, DataSourceStreamWriter):
     It is a batch writer so that PySpark 4.0 passes Arrow to it; PySpark 4.1 has a class for that.
     """
 
+    @hide_traceback()
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # type: ignore[override]  # noqa: ARG002
         """Make the records of all tasks visible. Their messages name the micro-batch."""
         super().commit(messages)
 
+    @hide_traceback()
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # type: ignore[override]  # noqa: ARG002
         """Abort open transactions; Spark writes the micro-batch again."""
         super().abort(messages)

@@ -69,8 +69,8 @@ class RegistryConfig:
         one_of("USER_INFO", "URL"),
         None,
         "Where user and password for basic authentication are: `USER_INFO` (in "
-        "`schema.registry.basic.auth.user.info`, the default if that is given) or `URL` "
-        "(`https://user:password@host`).",
+        "`schema.registry.basic.auth.user.info`) or `URL` (`https://user:password@host`). The "
+        "default is where they are given.",
     )
     user_info: Secret | None = option(
         "basic.auth.user.info", Secret, None, "`user:password` for basic authentication."
@@ -207,13 +207,14 @@ def _with_plain_urls(config: RegistryConfig) -> RegistryConfig:
     urls = [_url(text, _named("urls")) for text in config.urls]
     infos = {url.user_info for url in urls}
     config = replace(config, urls=tuple(url.text for url in urls))
+    if infos != {None} and config.basic_source is config.bearer_source is None:
+        config = replace(config, basic_source="URL")
     if config.basic_source == "URL":
         return _with_user_of_urls(config, infos)
     if infos != {None}:
         raise KafkaConfigError(
-            f"Option {_named('urls')} contains a user: set "
-            "schema.registry.basic.auth.credentials.source to URL, or move it to "
-            "schema.registry.basic.auth.user.info"
+            f"Option {_named('urls')} contains a user without effect, as other options say who "
+            "this client is: remove it, or them"
         )
     return config
 
@@ -227,8 +228,7 @@ def _with_user_of_urls(config: RegistryConfig, infos: set[str | None]) -> Regist
     info = infos.pop()
     if infos or info is None:
         raise KafkaConfigError(
-            f"Option {_named('urls')} must have the same user:password in each URL, because "
-            "schema.registry.basic.auth.credentials.source is URL"
+            f"Option {_named('urls')} must have the same user:password in each URL"
         )
     return replace(config, user_info=Secret(info))
 

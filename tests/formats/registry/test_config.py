@@ -66,8 +66,15 @@ def test_options_of_tls_under_all_their_names() -> None:
         ({"url": ","}, "Option 'schema.registry.url' must be specified"),
         ({"url": "a:8081"}, "Option 'schema.registry.url' must be https://host"),
         ({"url": f"https://u:{PASSWORD}@a:x"} | IN_URL, "'schema.registry.url' must be https://"),
-        ({"url": f"https://u:{PASSWORD}@a"}, "'schema.registry.url' contains a user: set"),
-        ({"url": "https://u:p@a,https://b"} | IN_URL, "the same user:password in each URL"),
+        (
+            {"url": f"https://u:{PASSWORD}@a"} | USER,
+            "'schema.registry.url' contains a user without",
+        ),
+        (
+            {"url": f"https://u:{PASSWORD}@a"} | TOKEN,
+            "'schema.registry.url' contains a user without",
+        ),
+        ({"url": "https://u:p@a,https://b"}, "the same user:password in each URL"),
         ({"url": "https://u:p@a,https://u:q@b"} | IN_URL, "the same user:password in each URL"),
         (URL | IN_URL, "the same user:password in each URL"),
         ({"url": "https://u@a"} | IN_URL, "'schema.registry.url' must have the form user:password"),
