@@ -24,6 +24,12 @@ from kafka_formats.options.option import Use
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError, KafkaError
+from kafka_spark_source.catalog_table import (
+    options_for,
+    options_of_new_table,
+    with_kept_options,
+    with_options,
+)
 from kafka_spark_source.errors import hide_traceback
 from kafka_spark_source.options.read import (
     BatchReadOptions,
@@ -91,6 +97,9 @@ class KafkaDataSource(DataSource):
 
     @hide_traceback()
     def __init__(self, options: MutableMapping[str, str]) -> None:
+        self._created = options_of_new_table(options)
+        if self._created:
+            options = options_for(self._created, Use.BATCH_READ)
         super().__init__(options)
         # With a user's schema Spark does not call `schema()`, the other place of this check.
         names = {name.lower() for name in options}
@@ -114,9 +123,10 @@ class KafkaDataSource(DataSource):
         if formats is not None:
             from kafka_spark_source.arrow_types import to_spark  # noqa: PLC0415
 
-            columns = {name: to_spark(each) for name, each in formats.columns().items()}
-            types = columns | types
-        return source_schema(include_headers=options.include_headers, formats=types)
+            decoded = {name: to_spark(each) for name, each in formats.columns().items()}
+            types = decoded | types
+        columns = source_schema(include_headers=options.include_headers, formats=types)
+        return with_options(columns, self._created) if self._created else columns
 
     @hide_traceback()
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -126,7 +136,7 @@ class KafkaDataSource(DataSource):
             KafkaBatchReader,
         )
 
-        options, config = self._batch_options()
+        options, config = self._batch_options(schema)
         decoder = _decoder(options, schema)
         if not options.push_down_predicate:
             return KafkaBatchReader(options, config, schema, decoder)
@@ -144,7 +154,7 @@ class KafkaDataSource(DataSource):
         if overwrite:
             raise KafkaConfigError(
                 "Save mode Overwrite not allowed for Kafka. Allowed save mode is Append: "
-                "call .mode('append')"
+                "call .mode('append'), or in SQL write INSERT INTO"
             )
         return KafkaBatchWriter(self._delivery(schema, claims_prefix=True))
 
@@ -152,7 +162,8 @@ class KafkaDataSource(DataSource):
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Return the reader of a stream. `schema` is as for `reader`."""
         try:
-            options = parse_stream_options(self.options)
+            given = with_kept_options(self.options, schema, Use.STREAM_READ)
+            options = parse_stream_options(given)
             config = ClientConfig.from_options(options.kafka)
             decoder = _decoder(options, schema)
         except KafkaError as error:
@@ -171,7 +182,7 @@ class KafkaDataSource(DataSource):
         from kafka_protocol.arrow_io.row_writer import RowWriter  # noqa: PLC0415
         from kafka_spark_source.writing.delivery import AtLeastOnce  # noqa: PLC0415
 
-        options = parse_write_options(self.options)
+        options = parse_write_options(with_kept_options(self.options, schema, Use.WRITE))
         encoded = [] if options.formats is None else options.formats.encoded_columns
         columns = check_sink_schema(schema, options.topic, encoded)
         config = ClientConfig.from_options(options.kafka)
@@ -184,8 +195,8 @@ class KafkaDataSource(DataSource):
         claimed = claim_prefix(config, options.exactly_once) if claims_prefix else None
         return ExactlyOnce(rows, options.exactly_once, claimed)
 
-    def _batch_options(self) -> tuple[BatchReadOptions, ClientConfig]:
-        options = parse_batch_options(self.options)
+    def _batch_options(self, schema: StructType) -> tuple[BatchReadOptions, ClientConfig]:
+        options = parse_batch_options(with_kept_options(self.options, schema, Use.BATCH_READ))
         return options, ClientConfig.from_options(options.kafka)
 
     def _check_read(self) -> ReadOptions:

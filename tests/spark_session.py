@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from tempfile import TemporaryDirectory
+from typing import Final
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -12,6 +14,8 @@ from pyspark.sql import SparkSession
 
 # The second one is what PySpark does not translate, as when a Python process dies under a `load`.
 SPARK_ERRORS = (PySparkException, Py4JJavaError)
+
+_PATIENCE_S: Final = "120"
 
 
 def run_session(name: str, **config: str) -> Iterator[SparkSession]:
@@ -21,6 +25,9 @@ def run_session(name: str, **config: str) -> Iterator[SparkSession]:
     """
     # The default is the `python3` on the PATH.
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    # A worker on a busy machine may not answer within Spark's 15 s. The variable is for the
+    # processes of streams, which do not get the option.
+    os.environ["SPARK_AUTH_SOCKET_TIMEOUT"] = _PATIENCE_S
     builder = (
         SparkSession.builder.master("local[2]")
         .appName(name)
@@ -30,10 +37,12 @@ def run_session(name: str, **config: str) -> Iterator[SparkSession]:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.python.authenticate.socketTimeout", f"{_PATIENCE_S}s")
     )
     for key, value in config.items():
         builder = builder.config(key.replace("_", "."), value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
+    with TemporaryDirectory() as warehouse:
+        session = builder.config("spark.sql.warehouse.dir", warehouse).getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()

@@ -14,16 +14,28 @@ from kafka_formats.options.formats import (
     FormatOptions,
     PayloadOptions,
     WriteFormatOptions,
+    write_options,
 )
 from kafka_formats.options.settings import Format, Framing, Mode
-from kafka_formats.options.table import AUTO_REGISTER, MODE, REGISTRY_PREFIX
+from kafka_formats.options.table import (
+    AUTO_REGISTER,
+    MODE,
+    NORMALIZE,
+    REGISTRY_PREFIX,
+    USE_LATEST,
+    USE_LATEST_WITH_METADATA,
+    VALUE,
+    WRITE_ONLY,
+)
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.option import Option
 from kafka_spark_source.options.names import by_key
 
 COLUMN: Final = "value"
-# Databricks' name of the same options.
-_LONG_PREFIX: Final = f"confluent.{REGISTRY_PREFIX}"
+# The options of a function that are arguments, too.
+_SUBJECT: Final = VALUE.subject.name
+_SCHEMA: Final = VALUE.schema.name
+_MESSAGE: Final = VALUE.message.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +64,7 @@ def parse_decoding(arguments: Arguments) -> FormatOptions:
         KafkaConfigError: An argument or an option cannot be used, or is missing.
     """
     given = by_key(arguments.options or {})
-    payload, registry = _parsed(arguments, given, MODE)
+    payload, registry = _parsed(arguments, given, (MODE, USE_LATEST_WITH_METADATA))
     mode = MODE.value_in(given)
     if mode is Mode.DROPMALFORMED:
         raise KafkaConfigError("Option 'mode' must be FAILFAST or PERMISSIVE for a function.")
@@ -62,35 +74,26 @@ def parse_decoding(arguments: Arguments) -> FormatOptions:
 def parse_encoding(arguments: Arguments) -> WriteFormatOptions:
     """Check the arguments of a function that encodes, as `parse_decoding` does."""
     given = by_key(arguments.options or {})
-    payload, registry = _parsed(arguments, given, AUTO_REGISTER)
-    return WriteFormatOptions((payload,), AUTO_REGISTER.value_in(given), registry)
+    own = (AUTO_REGISTER, NORMALIZE, USE_LATEST, USE_LATEST_WITH_METADATA)
+    payload, registry = _parsed(arguments, given, own)
+    return write_options((payload,), given, registry)
 
 
 def _parsed(
-    arguments: Arguments, given: Mapping[str, str], own: Option[object]
+    arguments: Arguments, given: Mapping[str, str], own: tuple[Option[object], ...]
 ) -> tuple[PayloadOptions, dict[str, str]]:
     """The schema to use, and the options of the registry's client."""
-    registry = _registry_options(given, own)
-    schema = _only_one(arguments.schemas)
-    message = _only_one(
-        {
-            "messageName": arguments.message,
-            f"{REGISTRY_PREFIX}protobuf.name": registry.pop("protobuf.name", None),
-        }
-    )
-    subject = _only_one(
-        {
-            "subject": arguments.subject,
-            f"{REGISTRY_PREFIX}subject": registry.pop("subject", None),
-        }
-    )
-    address = _only_one(
-        {
-            "schemaRegistryAddress": arguments.address,
-            f"{REGISTRY_PREFIX}address": registry.pop("address", None),
-            f"{REGISTRY_PREFIX}url": registry.pop("url", None),
-        }
-    )
+    _check_names(given, own)
+    registry = {
+        name.removeprefix(REGISTRY_PREFIX): value
+        for name, value in given.items()
+        if name.startswith(REGISTRY_PREFIX)
+    }
+    schema = _only_one({**arguments.schemas, _SCHEMA: given.get(_SCHEMA)})
+    message = _only_one({"messageName": arguments.message, _MESSAGE: given.get(_MESSAGE)})
+    subject = _only_one({"subject": arguments.subject, _SUBJECT: given.get(_SUBJECT)})
+    url = registry.pop("url", None)
+    address = _only_one({"schemaRegistryAddress": arguments.address, f"{REGISTRY_PREFIX}url": url})
     if schema is None and (subject is None or address is None):
         raise KafkaConfigError(
             f"A schema is missing: give {' or '.join(arguments.schemas)}, or subject and "
@@ -100,26 +103,34 @@ def _parsed(
         _refuse_registry(schema, subject, registry)
     else:
         registry["url"] = address
-    framing = Framing.NONE if address is None else Framing.CONFLUENT
-    payload = PayloadOptions(COLUMN, arguments.format, framing, schema, subject, None, message)
+    metadata = USE_LATEST_WITH_METADATA.value_if_in(given) or ()
+    if metadata and schema is not None:
+        raise KafkaConfigError(
+            f"Option '{USE_LATEST_WITH_METADATA.name}' contradicts a schema that is given: keep "
+            "one."
+        )
+    payload = PayloadOptions(
+        column=COLUMN,
+        format=arguments.format,
+        framing=Framing.NONE if address is None else Framing.CONFLUENT,
+        schema=schema,
+        subject=subject,
+        version=None,
+        message=message,
+        metadata=metadata,
+    )
     return payload, registry
 
 
-def _registry_options(given: Mapping[str, str], own: Option[object]) -> dict[str, str]:
-    """Without their prefix."""
-    options = {}
-    for name, value in given.items():
-        prefix = next(
-            (each for each in (_LONG_PREFIX, REGISTRY_PREFIX) if name.startswith(each)), ""
-        )
-        if prefix:
-            options[name.removeprefix(prefix)] = value
-        elif name != own.key:
+def _check_names(given: Mapping[str, str], own: tuple[Option[object], ...]) -> None:
+    known = {each.key for each in own} | {_SCHEMA, _SUBJECT, _MESSAGE} | set(WRITE_ONLY)
+    for name in given:
+        if not name.startswith(REGISTRY_PREFIX) and name not in known:
+            names = ", ".join(each.name for each in own)
             raise KafkaConfigError(
-                f"Option '{name}' is not known: this function takes {own.name}, and options that "
+                f"Option '{name}' is not known: this function takes {names}, and options that "
                 f"begin with {REGISTRY_PREFIX}"
             )
-    return options
 
 
 def _only_one(given: Mapping[str, str | None]) -> str | None:

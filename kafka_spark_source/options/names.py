@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_formats.options.option import Use
-from kafka_formats.options.table import REGISTRY_PREFIX
+from kafka_formats.options.other_tools import in_own_names
+from kafka_formats.options.table import REGISTRY_PREFIX, WRITE_ONLY
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.nearest_name import did_you_mean
 from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Table
@@ -48,8 +49,12 @@ _FORBIDDEN: Final[Mapping[Use, Mapping[str, str]]] = {
 
 
 def by_key(options: Mapping[str, str]) -> dict[str, str]:
-    """Options with their names in lower case, for lookups that ignore case."""
-    return {name.lower(): value for name, value in options.items()}
+    """Options with the names that they have here, in lower case, for lookups that ignore case.
+
+    Raises:
+        KafkaConfigError: An option of another tool is refused.
+    """
+    return in_own_names({name.lower(): value for name, value in options.items()})
 
 
 def check_names(given: Mapping[str, str], use: Use) -> None:
@@ -75,10 +80,10 @@ def check_names(given: Mapping[str, str], use: Use) -> None:
 # The names of options that are checked elsewhere.
 _PREFIXES: Final = (CLIENT_PREFIX, REGISTRY_PREFIX)
 
-# Accepted with a warning, because Spark's connector accepts them.
+# Accepted with a warning, because Spark's connector and Confluent's deserializers accept them.
 IGNORED: Final[Mapping[Use, tuple[str, ...]]] = {
-    Use.BATCH_READ: STREAM_ONLY,
-    Use.STREAM_READ: (Table.ENDING_TIMESTAMP.name,),
+    Use.BATCH_READ: (*STREAM_ONLY, *WRITE_ONLY),
+    Use.STREAM_READ: (Table.ENDING_TIMESTAMP.name, *WRITE_ONLY),
     Use.WRITE: (),
 }
 

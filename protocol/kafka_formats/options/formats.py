@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kafka_formats.options.option import Use
+from kafka_formats.options.other_tools import in_own_names
 from kafka_formats.options.settings import (
     ERROR_COLUMN,
     RAW_COLUMNS,
@@ -22,9 +23,13 @@ from kafka_formats.options.table import (
     AUTO_REGISTER,
     KEY,
     MODE,
+    NORMALIZE,
     PAYLOAD_OPTIONS,
     REGISTRY_PREFIX,
+    USE_LATEST,
+    USE_LATEST_WITH_METADATA,
     VALUE,
+    WRITE_ONLY,
     PayloadRows,
 )
 from kafka_protocol.errors import KafkaConfigError
@@ -50,6 +55,7 @@ class PayloadOptions:
         message: The name of Protobuf's message; None for the first of the schema.
         strategy: How the name of the subject is made.
         descriptor: The path of Protobuf's descriptor set, in place of a schema.
+        metadata: Names and values that the version of the subject must have; empty for any.
     """
 
     column: str
@@ -61,6 +67,7 @@ class PayloadOptions:
     message: str | None = None
     strategy: SubjectNameStrategy = SubjectNameStrategy.TOPIC
     descriptor: str | None = None
+    metadata: tuple[tuple[str, str], ...] = ()
 
     @property
     def has_schema(self) -> bool:
@@ -108,6 +115,9 @@ class WriteFormatOptions:
     Attributes:
         payloads: One or two.
         auto_register: Whether schemas that are not in their subjects are registered.
+        normalize: Whether the registry ignores differences that mean nothing.
+        use_latest: Whether to write with the subject's latest version, not with a schema that is
+            made from the column, if none is given or registered.
         registry: The client's options without `schema.registry.`; empty without a registry.
             Secrets: kept from repr.
     """
@@ -115,6 +125,8 @@ class WriteFormatOptions:
     payloads: tuple[PayloadOptions, ...]
     auto_register: bool
     registry: Mapping[str, str] = field(repr=False)
+    normalize: bool = False
+    use_latest: bool = True
 
     @property
     def encoded_columns(self) -> list[str]:
@@ -131,7 +143,7 @@ def parse_formats(given: Mapping[str, str]) -> FormatOptions | None:
     Raises:
         KafkaConfigError: An option has an unusable value, or needs another one.
     """
-    payloads, registry = _parsed(given, MODE)
+    payloads, registry = _parsed(given, (MODE, USE_LATEST_WITH_METADATA))
     return FormatOptions(payloads, MODE.value_in(given), registry) if payloads else None
 
 
@@ -141,9 +153,9 @@ def parse_formats_alone(options: Mapping[str, str]) -> FormatOptions:
     Raises:
         KafkaConfigError: A name is not known, there is no format, or as from `parse_formats`.
     """
-    given = {name.lower(): value for name, value in options.items()}
+    given = in_own_names({name.lower(): value for name, value in options.items()})
     known = {row.key: row.name for row in PAYLOAD_OPTIONS if Use.BATCH_READ in row.uses}
-    for name in sorted(given.keys() - known.keys()):
+    for name in sorted(given.keys() - known.keys() - set(WRITE_ONLY)):
         if not name.startswith(REGISTRY_PREFIX):
             listed = f"there are {', '.join(known.values())}."
             advice = did_you_mean(name, known, cutoff=0.75, otherwise=listed)
@@ -156,7 +168,8 @@ def parse_formats_alone(options: Mapping[str, str]) -> FormatOptions:
 
 def parse_write_formats(given: Mapping[str, str]) -> WriteFormatOptions | None:
     """Check the options of formats of a write, as `parse_formats` does."""
-    payloads, registry = _parsed(given, AUTO_REGISTER)
+    needing = (AUTO_REGISTER, NORMALIZE, USE_LATEST, USE_LATEST_WITH_METADATA)
+    payloads, registry = _parsed(given, needing)
     if not payloads:
         return None
     for each in payloads:
@@ -165,11 +178,24 @@ def parse_write_formats(given: Mapping[str, str]) -> WriteFormatOptions | None:
                 f"Option '{each.column}.framing' is glue, which is for reads: payloads are written "
                 "with the framing confluent or none."
             )
-    return WriteFormatOptions(payloads, AUTO_REGISTER.value_in(given), registry)
+    return write_options(payloads, given, registry)
+
+
+def write_options(
+    payloads: tuple[PayloadOptions, ...], given: Mapping[str, str], registry: Mapping[str, str]
+) -> WriteFormatOptions:
+    """The options of a write to a registry, with its options and those of all columns."""
+    return WriteFormatOptions(
+        payloads,
+        AUTO_REGISTER.value_in(given),
+        registry,
+        NORMALIZE.value_in(given),
+        USE_LATEST.value_in(given),
+    )
 
 
 def _parsed(
-    given: Mapping[str, str], only_with_formats: Option[object]
+    given: Mapping[str, str], only_with_formats: tuple[Option[object], ...]
 ) -> tuple[tuple[PayloadOptions, ...], dict[str, str]]:
     """The options of each column, and the registry's options."""
     registry = {
@@ -181,7 +207,8 @@ def _parsed(
         raise KafkaConfigError(f"Option '{_URL}' is missing: set it to the registry's address.")
     parsed = [_payload(rows, given) for rows in (KEY, VALUE)]
     payloads = tuple(each for each in parsed if each is not None)
-    for name in (only_with_formats.name, *(REGISTRY_PREFIX + each for each in registry)):
+    needing = [each.name for each in only_with_formats]
+    for name in (*needing, *(REGISTRY_PREFIX + each for each in registry)):
         if name in given and not payloads:
             raise KafkaConfigError(
                 f"Option '{name}' needs a format: set value.format or key.format, or remove it."
@@ -218,7 +245,15 @@ def _payload(rows: PayloadRows, given: Mapping[str, str]) -> PayloadOptions | No
         rows.message.value_if_in(given),
         rows.strategy.value_in(given),
         rows.descriptor.value_if_in(given),
+        USE_LATEST_WITH_METADATA.value_if_in(given) or (),
     )
+    if payload.metadata and (payload.has_schema or rows.version.key in given):
+        row = rows.schema if payload.has_schema else rows.version
+        raise _contradiction(USE_LATEST_WITH_METADATA.name, row.name)
+    if payload.metadata and framing is not Framing.CONFLUENT:
+        raise KafkaConfigError(
+            f"Option '{USE_LATEST_WITH_METADATA.name}' needs a registry of Confluent's: set {_URL}."
+        )
     if payload.subject is not None and rows.strategy.key in given:
         raise _contradiction(rows.subject.name, rows.strategy.name)
     if framing is Framing.GLUE and rows.strategy.key in given:

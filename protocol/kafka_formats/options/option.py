@@ -44,4 +44,19 @@ def parse_choice(name: str, text: str, *, choices: Mapping[str, T]) -> T:
     return choices[chosen]
 
 
+def parse_metadata(name: str, text: str) -> tuple[tuple[str, str], ...]:
+    """`name=value,name=value` as pairs.
+
+    Raises:
+        KafkaConfigError: A part has no name or no value.
+    """
+    parts = [part.partition("=") for part in text.split(",")]
+    pairs = tuple((key.strip(), value.strip()) for key, _, value in parts)
+    if not all(key and value for key, value in pairs):
+        raise KafkaConfigError(
+            f"Option '{name}' must be name=value, several with commas, got '{text}'."
+        )
+    return pairs
+
+
 parse_boolean: Final = partial(parse_choice, choices={"true": True, "false": False})

@@ -13,6 +13,7 @@ from kafka_formats.options.option import (
     WRITE,
     parse_boolean,
     parse_choice,
+    parse_metadata,
     parse_text,
 )
 from kafka_formats.options.settings import Format, Framing, Mode, SubjectNameStrategy
@@ -125,6 +126,19 @@ AUTO_REGISTER: Final = Option("auto.register.schemas", parse_boolean, WRITE, "fa
     "Whether to register the schema of a column, or the given one, in its subject. Otherwise it "
     "must be there."
 )
+NORMALIZE: Final = Option("normalize.schemas", parse_boolean, WRITE, "false").about(
+    "Whether the registry ignores differences between schemas that mean nothing, such as the order "
+    "of attributes, when a schema is registered or looked up."
+)
+USE_LATEST: Final = Option("use.latest.version", parse_boolean, WRITE, "true").about(
+    "Whether rows are written with the latest version of the subject. With `false` the schema of "
+    "the column is, which must be in the subject. Without effect if a schema is given or "
+    "`auto.register.schemas` is set."
+)
+USE_LATEST_WITH_METADATA: Final = Option("use.latest.with.metadata", parse_metadata, ALL).about(
+    "`name=value`, several with commas: read and write as the latest version of the subject with "
+    "these properties in its metadata, as Confluent's registry has them."
+)
 REGISTRY: Final = Option(f"{REGISTRY_PREFIX}*", parse_text, ALL).about(
     "The options of the schema registry's client, below."
 )
@@ -134,5 +148,10 @@ PAYLOAD_OPTIONS: Final[tuple[Option[object], ...]] = (
     *KEY.rows,
     MODE,
     AUTO_REGISTER,
+    NORMALIZE,
+    USE_LATEST,
+    USE_LATEST_WITH_METADATA,
     REGISTRY,
 )
+# Reads accept them without an effect, as serializers and deserializers are given the same options.
+WRITE_ONLY: Final = tuple(row.name for row in PAYLOAD_OPTIONS if row.uses == WRITE)

@@ -28,12 +28,14 @@ class Registration:
         format: The format of the schemas.
         client: The registry.
         auto_register: Whether to register schemas that are not there.
+        normalize: Whether the registry ignores differences that mean nothing.
     """
 
     column: str
     format: Format
     client: RegistryClient
     auto_register: bool
+    normalize: bool
 
     def id_in(self, subject: str, known: KnownSchema) -> int:
         """The id of a schema in a subject.
@@ -47,12 +49,12 @@ class Registration:
         for file in imported:
             schema = self._new(file, references)
             if self.auto_register:
-                self.client.register(file.name, schema)
+                self.client.register(file.name, schema, normalize=self.normalize)
             version, _ = self._look_up(file.name, schema, known)
             references[file.name] = Reference(file.name, file.name, version)
         schema = self._new(own, references)
         if self.auto_register:
-            return self.client.register(subject, schema)
+            return self.client.register(subject, schema, normalize=self.normalize)
         return self._look_up(subject, schema, known)[1]
 
     def _new(self, file: SchemaFile, references: Mapping[str, Reference]) -> NewSchema:
@@ -61,7 +63,7 @@ class Registration:
 
     def _look_up(self, subject: str, schema: NewSchema, known: KnownSchema) -> tuple[int, int]:
         """The version that a schema is of a subject, and its id."""
-        registered = self.client.look_up(subject, schema)
+        registered = self.client.look_up(subject, schema, normalize=self.normalize)
         if registered is None or not isinstance(registered.schema.id, int):
             raise KafkaConfigError(
                 f"The schema of the {self.column}s, {known.origin}, is not in the subject "

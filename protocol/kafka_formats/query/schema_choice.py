@@ -83,13 +83,18 @@ class ColumnSchemas:
                 f"The type of the {column}s is not known: set {column}.schema, or give "
                 f".schema('{column} struct<...>') with the fields to read, or without Spark types."
             )
+        return [self._known(self._chosen_version(subject)) for subject in self.subjects()]
+
+    def _chosen_version(self, subject: str) -> SubjectVersion:
+        if self._payload.metadata:
+            return self._registry.version_with_metadata(subject, self._payload.metadata)
         version: int | Literal["latest"] = self._payload.version or "latest"
-        versions = [self._registry.version(subject, version) for subject in self.subjects()]
-        return [self._known(each) for each in versions]
+        return self._registry.version(subject, version)
 
     def older(self) -> Iterator[KnownSchema]:
         """The versions before the latest, newest first; empty if a version or a schema is given."""
-        if not self._payload.has_schema and self._payload.version is None:
+        payload = self._payload
+        if not (payload.has_schema or payload.version or payload.metadata):
             for subject in self.subjects():
                 newest_first = sorted(self._registry.versions(subject), reverse=True)
                 for version in newest_first[1:_MAX_VERSIONS]:

@@ -73,7 +73,10 @@ def _schema_of(
     data_type: pa.DataType | None,
     options: WriteFormatOptions,
 ) -> KnownSchema:
-    is_made = not payload.has_schema and (options.auto_register or not schemas.are_known)
+    uses_latest = options.use_latest or bool(payload.metadata)
+    is_made = not payload.has_schema and (
+        options.auto_register or not uses_latest or not schemas.are_known
+    )
     if is_made and data_type is not None:
         derived = FORMATS[payload.format].derive(data_type)
         return KnownSchema("the schema of the column", derived)
@@ -101,5 +104,7 @@ def _id_of(
     if isinstance(known.id, int):
         return known.id
     (subject,) = schemas.subjects(known.schema)
-    in_registry = Registration(payload.column, payload.format, client, options.auto_register)
+    in_registry = Registration(
+        payload.column, payload.format, client, options.auto_register, options.normalize
+    )
     return in_registry.id_in(subject, known)

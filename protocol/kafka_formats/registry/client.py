@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from functools import partial
 from typing import Any, Final, Literal
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from kafka_formats.errors import NotFoundError, RegistryError, UnknownPathError
 from kafka_formats.registry.cache import cache_of
@@ -22,7 +22,13 @@ from kafka_formats.registry.responses import (
     read_version,
     read_versions,
 )
-from kafka_formats.registry.schemas import NewSchema, Reference, RegisteredSchema, SubjectVersion
+from kafka_formats.registry.schemas import (
+    Metadata,
+    NewSchema,
+    Reference,
+    RegisteredSchema,
+    SubjectVersion,
+)
 
 _MAX_REASONS: Final = 100
 
@@ -57,6 +63,16 @@ class RegistryClient:
         return self._subject_version(
             about, self._exchange.response_to(Call(about, path), read_version)
         )
+
+    def version_with_metadata(self, subject: str, metadata: Metadata) -> SubjectVersion:
+        """The newest version of a subject with these properties in its metadata (Confluent's)."""
+        named = ", ".join(f"{name}={value}" for name, value in metadata)
+        query = "&".join(urlencode({"key": name, "value": value}) for name, value in metadata)
+        call = Call(
+            f"subject {subject!r}, latest version with {named}",
+            f"/subjects/{_quoted(subject)}/metadata?{query}",
+        )
+        return self._subject_version(call.about, self._exchange.response_to(call, read_version))
 
     def versions(self, subject: str) -> list[int]:
         """The versions of a subject that are not deleted."""
@@ -120,7 +136,7 @@ class RegistryClient:
         return True
 
     def _with_guid(self, call: Call) -> RegisteredSchema:
-        # A 404 without an error code is no proof here: old registries lack the path.
+        # A 404 without an error code proves nothing here: old registries lack the path.
         return self._registered(call.about, None, self._exchange.response_to(call, read_schema))
 
     def _subject_version(self, about: str, body: VersionBody) -> SubjectVersion:

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, get_args
 from kafka_formats.errors import NotFoundError, RegistryError
 from kafka_formats.registry.cache import MAX_CONFIGURATIONS, cache_of
 from kafka_formats.registry.glue_config import PREFIX, GlueConfig
-from kafka_formats.registry.schemas import Kind, RegisteredSchema, SubjectVersion
+from kafka_formats.registry.schemas import Kind, Metadata, RegisteredSchema, SubjectVersion
 from kafka_protocol.auth.mechanism import shown
 from kafka_protocol.errors import KafkaConfigError
 
@@ -92,6 +92,10 @@ class GlueClient:
             SchemaVersionNumber=number,
         )
         return SubjectVersion(subject, _number(about, response), _schema(about, response))
+
+    def version_with_metadata(self, subject: str, metadata: Metadata) -> SubjectVersion:  # noqa: ARG002
+        """Always an error: the options refuse it before."""
+        raise RegistryError(f"schema {subject!r}: AWS Glue finds no version by metadata")
 
     def versions(self, subject: str) -> list[int]:
         """The versions of a schema that are available."""

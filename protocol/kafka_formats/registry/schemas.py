@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 Kind: TypeAlias = Literal["AVRO", "PROTOBUF", "JSON"]
+# Names and values of properties.
+Metadata: TypeAlias = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,9 @@ class SchemaSource(Protocol):
 
     def version(self, subject: str, version: int | Literal["latest"]) -> SubjectVersion:
         """A version of a subject."""
+
+    def version_with_metadata(self, subject: str, metadata: Metadata) -> SubjectVersion:
+        """The newest version of a subject with these properties in its metadata."""
 
     def versions(self, subject: str) -> list[int]:
         """The versions of a subject that can be used."""

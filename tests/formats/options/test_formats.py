@@ -9,6 +9,7 @@ from kafka_formats.options.formats import (
     PayloadOptions,
     WriteFormatOptions,
     parse_formats,
+    parse_formats_alone,
     parse_write_formats,
 )
 from kafka_formats.options.option import Use
@@ -216,6 +217,44 @@ def test_formats_of_a_write() -> None:
     assert found == WriteFormatOptions((value,), True, {"url": "http://r"})
     assert found.encoded_columns == ["value"]
     assert parse_write_formats({}) is None
+
+
+def test_options_of_serializers() -> None:
+    given = {"value.format": "avro", "use.latest.version": "false", "normalize.schemas": "true"}
+    found = parse_write_formats(by_key({**given, **URL}))
+    assert found is not None
+    assert (found.use_latest, found.normalize, found.auto_register) == (False, True, False)
+    read = {"value.format": "avro", **URL, "use.latest.with.metadata": " env=a , v = 2"}
+    formats = parse_formats_alone({**read, "auto.register.schemas": "true"})
+    assert formats.payloads[0].metadata == (("env", "a"), ("v", "2"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"use__latest__with__metadata": "a"}, "must be name=value, several with commas, got 'a'"),
+        ({"use__latest__with__metadata": "=b"}, "must be name=value"),
+        (
+            {"use__latest__with__metadata": "a=b", "value__schema": "id:7"},
+            "'use.latest.with.metadata' and 'value.schema' contradict each other",
+        ),
+        (
+            {"use__latest__with__metadata": "a=b", "value__subject__version": "7"},
+            "'use.latest.with.metadata' and 'value.subject.version' contradict each other",
+        ),
+        (
+            {"use__latest__with__metadata": "a=b", "value__framing": "glue"},
+            "'use.latest.with.metadata' needs a registry of Confluent's",
+        ),
+        (
+            {"use__latest__with__metadata": "a=b", "value__format": "raw"},
+            "'use.latest.with.metadata' needs a format",
+        ),
+    ],
+)
+def test_metadata_that_does_not_fit(options: dict[str, str], message: str) -> None:
+    given = {"value__format": "avro", "schema__registry__url": "http://r", **options}
+    assert message in config_error(parse, **given)
 
 
 def test_the_framing_of_glue_needs_no_url() -> None:

@@ -146,6 +146,16 @@ def test_versions_are_asked_each_time(registry: FakeRegistry) -> None:
     assert asking.version("s", "latest").version == 4
 
 
+def test_the_latest_version_with_metadata(registry: FakeRegistry) -> None:
+    path = "/subjects/a%2Fb/metadata?key=app+version&value=1%262&key=env&value=x"
+    registry.on(path, version_body("a/b", '"long"'))
+    metadata = [("app version", "1&2"), ("env", "x")]
+    assert client(registry).version_with_metadata("a/b", metadata).schema.text == '"long"'
+    registry.on(path, error(404, 40402))
+    with pytest.raises(NotFoundError, match=r"^subject 'a/b', latest version with app version=1&2"):
+        client(registry).version_with_metadata("a/b", metadata)
+
+
 @pytest.mark.parametrize(
     ("subject", "path"),
     [

@@ -62,11 +62,15 @@ def test_a_registry_by_arguments_or_by_options() -> None:
         (arguments("a", "b"), "descFilePath and binaryDescriptorSet contradict each other"),
         (
             arguments("a", message="M", schema__registry__protobuf__name="M"),
-            "messageName and schema.registry.protobuf.name contradict each other: keep one.",
+            "messageName and value.protobuf.message contradict each other: keep one.",
         ),
         (
-            arguments("a", schema__registry__address="x", schema__registry__url="x"),
-            "schema.registry.address and schema.registry.url contradict each other",
+            arguments("a", schema__registry__address="x", schema__registry__url="y"),
+            "Option 'schema.registry.url' is given twice",
+        ),
+        (
+            arguments("a", address="x", schema__registry__url="y"),
+            "schemaRegistryAddress and schema.registry.url contradict each other",
         ),
         (arguments("a", subject="s"), "subject needs a registry: set schemaRegistryAddress"),
         (arguments("id:7"), "The schema id:7 needs a registry"),
@@ -77,9 +81,18 @@ def test_a_registry_by_arguments_or_by_options() -> None:
         (arguments("a", mode="dropmalformed"), "must be FAILFAST or PERMISSIVE for a function"),
         (
             arguments("a", enums__as__ints="true"),
-            "Option 'enums.as.ints' is not known: this function takes mode, and options",
+            "Option 'enums.as.ints' is not supported: enums are read as their names",
         ),
-        (arguments("a", auto__register__schemas="true"), "is not known"),
+        (
+            arguments("a", other="true"),
+            "Option 'other' is not known: this function takes mode, use.latest.with.metadata, and",
+        ),
+        (arguments("a", value__subject="s"), "subject needs a registry"),
+        (arguments("a", avroSchema="b"), "descFilePath and value.schema contradict each other"),
+        (
+            arguments("a", use__latest__with__metadata="a=b"),
+            "'use.latest.with.metadata' contradicts a schema",
+        ),
     ],
 )
 def test_what_cannot_be_used(given: Arguments, said: str) -> None:
@@ -89,4 +102,4 @@ def test_what_cannot_be_used(given: Arguments, said: str) -> None:
 
 def test_encoding_has_no_mode() -> None:
     text = config_error(parse_encoding, arguments("a", mode="PERMISSIVE"))
-    assert "this function takes auto.register.schemas, and options" in text
+    assert "this function takes auto.register.schemas, normalize.schemas, use." in text

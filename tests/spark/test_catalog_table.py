@@ -1,0 +1,101 @@
+"""The options of tables of the session catalog, which Spark gives once and never again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pyspark.sql.types import BinaryType, StructField, StructType
+
+from kafka_formats.options.option import Use
+from kafka_spark_source.catalog_table import (
+    options_for,
+    options_of_new_table,
+    with_kept_options,
+    with_options,
+)
+from kafka_spark_source.source import KafkaDataSource
+from tests.config_error import config_error
+from tests.secret_check import PASSWORD
+
+SERVERS = {"kafka.bootstrap.servers": "a:1"}
+COLUMNS = StructType([StructField("key", BinaryType()), StructField("value", BinaryType())])
+# As Spark gives them when a table is created.
+CREATED = {
+    **SERVERS,
+    "option.kafka.bootstrap.servers": "a:1",
+    "Option.Topic": "t",
+    "topic": "t",
+    "provider": "pykafka",
+    "owner": "me",
+    "comment": "a comment",
+}
+
+
+def test_a_new_table_has_options_among_its_properties() -> None:
+    assert options_of_new_table(CREATED) == {**SERVERS, "topic": "t"}
+    assert options_of_new_table({**SERVERS, "topic": "t"}) == {}
+
+
+def test_each_column_of_a_new_table_keeps_its_options() -> None:
+    schema = KafkaDataSource(CREATED).schema()
+    stored = StructType.fromJson(json.loads(schema.json()))
+    assert len(stored) == 7
+    for name in stored.names:
+        one = StructType([stored[name]])
+        kept = with_kept_options({}, one, Use.BATCH_READ)
+        assert kept == {**SERVERS, "subscribe": "t"}
+        assert with_kept_options({}, one, Use.WRITE) == {**SERVERS, "topic": "t"}
+
+
+def test_other_schemas_keep_nothing() -> None:
+    schema = KafkaDataSource({**SERVERS, "subscribe": "t"}).schema()
+    assert all(not column.metadata for column in schema)
+
+
+def test_each_use_takes_its_own_options() -> None:
+    both = {"subscribe": "in", "topic": "out", "endingoffsets": "latest", "mode": "FAILFAST"}
+    assert options_for(both, Use.WRITE) == {"topic": "out"}
+    assert options_for(both, Use.STREAM_READ) == {"subscribe": "in", "mode": "FAILFAST"}
+    read = {"subscribe": "in", "endingoffsets": "latest", "mode": "FAILFAST"}
+    assert options_for(both, Use.BATCH_READ) == read
+    assert options_for({"no.such": "x"}, Use.WRITE) == {"no.such": "x"}
+
+
+def test_options_of_a_query_count_before_those_of_its_table() -> None:
+    columns = with_options(COLUMNS, {**SERVERS, "topic": "t", "startingoffsets": "earliest"})
+    given = {"startingoffsets": "latest", "failondataloss": "false"}
+    assert with_kept_options(given, columns, Use.STREAM_READ) == {
+        **SERVERS,
+        "subscribe": "t",
+        **given,
+    }
+    # Columns of a table are written elsewhere.
+    elsewhere = {"Kafka.Bootstrap.Servers": "b:1", "topic": "other"}
+    assert with_kept_options(elsewhere, columns, Use.WRITE) == elsewhere
+
+
+@pytest.mark.parametrize("given", [{}, {"checkpointLocation": "/c"}])
+def test_a_table_without_options_says_why(given: dict[str, str]) -> None:
+    text = config_error(with_kept_options, given, COLUMNS, Use.BATCH_READ)
+    assert "CREATE TABLE ... USING pykafka OPTIONS (...), without columns" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("kafka.sasl.jaas.config", PASSWORD),
+        ("kafka.sasl.password", PASSWORD),
+        ("kafka.ssl.key.password", PASSWORD),
+        ("kafka.ssl.keystore.key", PASSWORD),
+        ("kafka.sasl.oauthbearer.client.secret", PASSWORD),
+        ("schema.registry.basic.auth.user.info", PASSWORD),
+        ("basic.auth.user.info", PASSWORD),
+        ("schema.registry.bearer.auth.token", PASSWORD),
+        ("schema.registry.url", f"http://u:{PASSWORD}@a"),
+    ],
+)
+def test_a_table_keeps_no_secret(name: str, value: str) -> None:
+    text = config_error(with_options, COLUMNS, {**SERVERS, name: value})
+    assert text.startswith(f"Option '{name}' holds a secret")
+    assert PASSWORD not in text
