@@ -12,6 +12,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pyspark
@@ -59,8 +60,10 @@ def use_class_archives(*, create: bool) -> None:
             if not archive.exists():
                 archive.parent.mkdir(parents=True, exist_ok=True)
                 part = archive.with_suffix(f".{os.getpid()}")
-                make(part)
-                part.replace(archive)
+                # A machine may be too busy for it.
+                with suppress(LocalBrokerError, subprocess.SubprocessError, OSError):
+                    make(part)
+                    part.replace(archive)
     # What a JVM gets on its command line, such as Spark's own archive, wins over this variable.
     if kafka.exists():
         os.environ["JAVA_TOOL_OPTIONS"] = " ".join([*_inherited(), *_using(kafka)])
