@@ -26,18 +26,23 @@ LIMIT_SECONDS = 280
 _GOODBYE_SECONDS = 30
 
 
-def run_module(folder: Path, module: str, *arguments: str) -> Any:
+def run_module(
+    folder: Path, module: str, *arguments: str, limit_seconds: float = LIMIT_SECONDS
+) -> Any:
     """Run `python -m module arguments` in a folder, and parse its last line as JSON."""
-    out = run_command(folder, [sys.executable, "-m", module, *arguments])
+    command = [sys.executable, "-m", module, *arguments]
+    out = run_command(folder, command, limit_seconds=limit_seconds)
     return json.loads(out.splitlines()[-1])
 
 
-def run_command(folder: Path, command: list[str], **environment: str) -> str:
+def run_command(
+    folder: Path, command: list[str], *, limit_seconds: float = LIMIT_SECONDS, **environment: str
+) -> str:
     """Run a command in a folder, and return what it printed."""
     pipe = subprocess.PIPE
     with start(command, folder, environment, stdout=pipe, stderr=pipe) as process:
         try:
-            out, errors = process.communicate(timeout=LIMIT_SECONDS)
+            out, errors = process.communicate(timeout=limit_seconds)
         except subprocess.TimeoutExpired:
             kill(processes_of(process.pid))
             out, errors = process.communicate()

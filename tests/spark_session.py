@@ -19,10 +19,13 @@ _PATIENCE_S: Final = "120"
 
 
 def run_session(name: str, **config: str) -> Iterator[SparkSession]:
-    """Start a session, and stop it at the end. A process can have only one at a time.
+    """Start a session, and stop it at the end.
+
+    A process can have only one at a time: a second one would be the first, and stop it.
 
     Names in `config`, further configuration of Spark, have underscores for dots.
     """
+    assert SparkSession.getActiveSession() is None, "run it in a process of its own"
     # The default is the `python3` on the PATH.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     # A worker on a busy machine may not answer within Spark's 15 s. The variable is for the
