@@ -31,14 +31,18 @@ def run_module(
 ) -> Any:
     """Run `python -m module arguments` in a folder, and parse its last line as JSON."""
     command = [sys.executable, "-m", module, *arguments]
-    out = run_command(folder, command, limit_seconds=limit_seconds)
+    out = _output_of(folder, command, {}, limit_seconds)
     return json.loads(out.splitlines()[-1])
 
 
-def run_command(
-    folder: Path, command: list[str], *, limit_seconds: float = LIMIT_SECONDS, **environment: str
-) -> str:
+def run_command(folder: Path, command: list[str], **environment: str) -> str:
     """Run a command in a folder, and return what it printed."""
+    return _output_of(folder, command, environment, LIMIT_SECONDS)
+
+
+def _output_of(
+    folder: Path, command: list[str], environment: Mapping[str, str], limit_seconds: float
+) -> str:
     pipe = subprocess.PIPE
     with start(command, folder, environment, stdout=pipe, stderr=pipe) as process:
         try:
