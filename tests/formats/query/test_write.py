@@ -33,9 +33,10 @@ def payload_of(
     *,
     auto_register: bool = False,
     data_type: pa.DataType = TYPE,
+    **more: bool,
 ) -> bytes:
     url = {} if fake is None else {"url": fake.url, "max.retries": "0"}
-    options = WriteFormatOptions((payload,), auto_register, url)
+    options = WriteFormatOptions((payload,), auto_register, url, **more)
     encoder = encoder_for(options, topic, {"value": WrittenColumn(1, data_type)})
     found = encoder.encode(ROWS)
     assert found["key"].to_pylist() == ["k"]
@@ -57,6 +58,27 @@ def test_the_latest_version_of_the_topics_subject() -> None:
     with registry(subjects(orders__value=ONE)) as fake:
         assert payload_of(fake) == b"\x00\x00\x00\x00\x07\x0a"
     assert fake.paths == ["/subjects/orders-value/versions/latest"]
+
+
+def test_the_schema_of_the_column_is_looked_up_instead_of_the_latest() -> None:
+    own = replace(VALUE, subject="known")
+    with registry(with_registration) as fake:
+        assert payload_of(fake, own, use_latest=False) == b"\x00\x00\x00\x00\x08\x02\x0a"
+        assert payload_of(fake, own, use_latest=False, normalize=True)
+        error = config_error(payload_of, fake, replace(own, subject="other"), use_latest=False)
+    assert fake.paths[:2] == ["/subjects/known?normalize=false", "/subjects/known?normalize=true"]
+    assert "the schema of the column, is not in the subject 'other'" in error
+
+
+def test_the_latest_version_with_metadata() -> None:
+    def respond(request: Received) -> Reply:
+        assert request.path == "/subjects/orders-value/metadata?key=env&value=a"
+        return Reply(values={"subject": "orders-value", "version": 3, **ONE[0]})
+
+    own = replace(VALUE, metadata=(("env", "a"),))
+    with registry(respond) as fake:
+        assert payload_of(fake, own) == b"\x00\x00\x00\x00\x07\x0a"
+        assert payload_of(fake, own, use_latest=False) == b"\x00\x00\x00\x00\x07\x0a"
 
 
 def test_a_schema_of_the_user_must_be_in_the_subject() -> None:
