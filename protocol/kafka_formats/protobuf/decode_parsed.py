@@ -43,7 +43,11 @@ def decode_parsed(plan: Plan, values: Sequence[Any]) -> pa.Array:
 
 
 def _scalars(plan: Scalar, values: Sequence[Any]) -> pa.Array:
-    return pa.array(values, plan.type)
+    try:
+        return pa.array(values, plan.type)
+    except pa.ArrowInvalid as error:
+        # Only texts have values that Arrow does not take: those of proto2 may be any bytes.
+        raise PayloadError("", "a text is not UTF-8") from error
 
 
 def _unsigned(plan: Unsigned, values: Sequence[Any]) -> pa.Array:

@@ -33,6 +33,8 @@ from kafka_formats.protobuf.proto_text import messages_of
 from kafka_formats.protobuf.runtime import message_class, missing
 from kafka_formats.schema_ids.frames import GlueVersion, InHeader, SchemaId
 
+# Only the runtime in Python raises others than the first one.
+_ERRORS: Final = (DecodeError, LookupError, RecursionError, TypeError, ValueError)
 # Before a reason: the name that the class has in the runtime.
 _OWN_NAME: Final = re.compile(r"^Error parsing message with type '\w+'(?:: )?")
 # Fewer payloads are parsed faster one by one.
@@ -66,10 +68,7 @@ class MessageDecoder:
         message = self.parsed()
         try:
             message.MergeFromString(payload)
-        except UnicodeDecodeError as error:
-            # Only the runtime in Python raises it.
-            raise PayloadError("", f"it is not a {self.name}: a text is not UTF-8") from error
-        except DecodeError as error:
+        except _ERRORS as error:
             reason = _OWN_NAME.sub("", str(error))
             raise PayloadError("", f"it is not a {self.name}: {reason}") from error
         if not message.IsInitialized():

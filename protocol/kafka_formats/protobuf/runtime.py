@@ -9,6 +9,7 @@ their lengths, as a scan does, and so what is not wanted can be nested without e
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from google.protobuf.descriptor import FieldDescriptor
@@ -28,7 +29,7 @@ from kafka_formats.protobuf.plan import Plan, Struct, attribute_of
 from kafka_formats.protobuf.types import is_map
 
 if TYPE_CHECKING:
-    from google.protobuf.descriptor import Descriptor, EnumDescriptor
+    from google.protobuf.descriptor import Descriptor, EnumDescriptor, FileDescriptor
     from google.protobuf.message import Message
 
 # The fields of a message, each with the plan of its values; None for a field that is not wanted.
@@ -136,6 +137,8 @@ def _set_type(
     plan: Plan | None,
 ) -> None:
     new.type = field.type
+    if field.type == FieldDescriptor.TYPE_STRING and not _is_checked(field):
+        new.options.features.utf8_validation = FeatureSet.NONE
     if field.type == FieldDescriptor.TYPE_GROUP:
         new.type = FieldDescriptorProto.TYPE_MESSAGE
         new.options.features.message_encoding = FeatureSet.DELIMITED
@@ -160,6 +163,34 @@ def _add_entry(
         new = nested.field.add(name=name, number=known.number, label=_OPTIONAL)
         _set_type(file, new, known, plan)
     return f"{proto.name}.{nested.name}"
+
+
+def _is_checked(field: FieldDescriptor) -> bool:
+    """Whether each text of a field has to be UTF-8, also one that another one replaces."""
+    checks = _checks_of(field.file)
+    return checks.get(field.full_name, checks[""])
+
+
+@lru_cache(maxsize=200)
+def _checks_of(file: FileDescriptor) -> Mapping[str, bool]:
+    """Full name -> whether a field's texts are checked, where it tells; "" is for the others."""
+    proto = FileDescriptorProto()
+    file.CopyToProto(proto)
+    checks = {"": _checked(proto.options.features, proto.syntax in {"proto3", "editions"})}
+    waiting = [(proto.package, each) for each in proto.message_type]
+    while waiting:
+        scope, message = waiting.pop()
+        scope = f"{scope}.{message.name}" if scope else message.name
+        waiting += [(scope, each) for each in message.nested_type]
+        for each in message.field:
+            checks[f"{scope}.{each.name}"] = _checked(each.options.features, checks[""])
+    return checks
+
+
+def _checked(features: FeatureSet, otherwise: bool) -> bool:
+    if not features.HasField("utf8_validation"):
+        return otherwise
+    return bool(features.utf8_validation == FeatureSet.VERIFY)
 
 
 def _set_enum(file: FileDescriptorProto, new: FieldDescriptorProto, enum: EnumDescriptor) -> None:

@@ -105,7 +105,7 @@ def random_schema(rng: random.Random) -> Schema:
         )
         for place in range(MESSAGES)
     )
-    return Schema(syntax, messages, enums, closed)
+    return Schema(syntax, messages, enums, is_enum_closed=closed)
 
 
 def random_reader(rng: random.Random, writer: Schema) -> Schema:
@@ -216,8 +216,8 @@ def _file(schema: Schema) -> FileDescriptorProto:
 
 def _add_message(proto: DescriptorProto, schema: Schema, fields: Sequence[Field]) -> None:
     oneofs = [*dict.fromkeys(each.oneof for each in fields if each.oneof is not None)]
-    for each in oneofs:
-        proto.oneof_decl.add(name=each)
+    for name in oneofs:
+        proto.oneof_decl.add(name=name)
     for each in fields:
         new = proto.field.add(name=each.name, number=each.number)
         new.label = F.LABEL_REPEATED if each.is_repeated else F.LABEL_OPTIONAL

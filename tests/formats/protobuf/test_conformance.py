@@ -70,4 +70,4 @@ def test_the_fields_that_a_scan_reads(name: str) -> None:
     ]
     assert not wrong, "\n".join(map(str, wrong))
     assert len(differences) < len(payloads) // 4
-    assert compared.scanned > len(payloads) // 2
+    assert compared.scanned >= len(payloads) // 2

@@ -201,21 +201,6 @@ def test_any_bytes(payloads: list[bytes]) -> None:
     check(payloads)
 
 
-@pytest.mark.parametrize(
-    "payload",
-    [
-        b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",  # a length of 2^64 - 1
-        b"\xa3\x3f" * 500_000,  # unknown groups, nested
-        b"\xba\x06\x7f" * 500_000,  # messages, nested, that are cut off
-        b"\xa3\x3f\xac\x3f",  # a group with the end of another
-        b"\x72\x02\xff\xfe",  # text that is not UTF-8
-    ],
-)
-def test_fault_64_hostile_payloads_are_broken_alone(payload: bytes) -> None:
-    good = All(plain_int32=5).SerializeToString()
-    assert decode([good, payload, None, good]).is_broken.tolist() == [False, True, False, False]
-
-
 @pytest.mark.usefixtures("many")
 def test_a_slice_after_frames() -> None:
     payloads = pa.array([b"xx", b"frame" + All(one=4).SerializeToString(), None], pa.binary())
@@ -305,56 +290,6 @@ def test_proto2() -> None:
         **{"inner": {"s": "a"}, "rows": [{"x": 5}]},
     }
     assert rows[3] == {"must": 1, **absent, "inner": None, "rows": []}
-
-
-@pytest.mark.usefixtures("many")
-def test_a_text_of_proto2_that_is_not_utf8_is_broken() -> None:
-    """Java replaces its bytes; protobuf in Python gives bytes, or an error that is not its own."""
-    schema = SchemaText(
-        'syntax = "proto2"; message A { optional string s = 1; repeated string list = 2;'
-        "map<string, string> map = 3; optional group G = 4 { optional string s = 1; } }"
-    )
-    to = PROTOBUF.type_of(schema)
-    payloads = [b"\x0a\x01\xff", b"\x12\x01\xff", b"\x1a\x06\x0a\x01a\x12\x01\xff"]
-    payloads += [b"\x1a\x06\x0a\x01\xff\x12\x01a", b"\x23\x0a\x01\xff\x24", b"\x0a\x01a"]
-    decoder = PROTOBUF.decoders(schema, to, None)(None)
-    found = decoder.decode(pa.array(payloads, pa.binary()), 0)
-    assert found.is_broken.tolist() == [True] * 5 + [False]
-    assert found.values[5].as_py() == {"s": "a", "list": [], "map": [], "g": None}
-    assert decoder.explain(payloads[0]).reason.startswith("it is not a A: ")
-
-
-@pytest.mark.usefixtures("many")
-@pytest.mark.parametrize(
-    ("fields", "payload", "wanted"),
-    [
-        ("string seconds = 1; string nanos = 2;", b"\x0a\x011", {"seconds": "1", "nanos": None}),
-        (
-            "repeated int64 seconds = 1; int32 nanos = 2;",
-            b"\x08\x07",
-            {"seconds": [7], "nanos": None},
-        ),
-        ("int64 seconds = 1; B nanos = 2;", b"\x08\x07", {"seconds": 7, "nanos": None}),
-        ("double seconds = 1; int64 nanos = 2;", b"\x10\x07", {"seconds": None, "nanos": 7}),
-    ],
-)
-def test_a_timestamp_of_other_types_is_a_struct(fields: str, payload: bytes, wanted: Any) -> None:
-    schema = SchemaText(
-        f'syntax = "proto3"; message A {{ Timestamp at = 1; }} message Timestamp {{ {fields} }}'
-        "message B { int32 x = 1; }"
-    )
-    to = PROTOBUF.type_of(schema)
-    whole = b"\x0a" + bytes([len(payload)]) + payload
-    found = PROTOBUF.decoders(schema, to, None)(None).decode(pa.array([whole], pa.binary()), 0)
-    assert found.is_broken.tolist() == [False]
-    assert found.values.to_pylist() == [{"at": wanted}]
-
-
-def test_messages_deeper_than_any_reader_reads() -> None:
-    deep = "".join(f"message M{n} {{ M{n + 1} m = 1; }}" for n in range(600))
-    schema = SchemaText(f'syntax = "proto3"; {deep} message M600 {{ int32 x = 1; }}')
-    with pytest.raises(SchemaError, match=r"the field M100\.m is in more than 100 messages"):
-        PROTOBUF.type_of(schema)
 
 
 @pytest.mark.usefixtures("many")

@@ -34,7 +34,7 @@ def row_of(parsed: Any, payload: bytes, to: pa.StructType) -> Row:
     """
     try:
         message = parsed.FromString(payload)
-    except DecodeError as error:
+    except (DecodeError, LookupError, UnicodeDecodeError) as error:
         raise Broken(str(error)) from error
     if not message.IsInitialized():
         raise Broken("it lacks a required field")
