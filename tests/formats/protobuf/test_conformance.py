@@ -29,6 +29,10 @@ MESSAGES = {
     "editions.TestAllTypesEdition2023": ("edition2023", "edition2023"),
 }
 
+# Editions of proto2 and proto3 have the same fields with other features.
+SLOW = ("editions.proto2.TestAllTypesProto2", "editions.proto3.TestAllTypesProto3")
+NAMES = [pytest.param(each, marks=[pytest.mark.slow] * (each in SLOW)) for each in MESSAGES]
+
 
 def payloads_of(kind: str) -> list[bytes]:
     lines = [each.split() for each in (FOLDER / "payloads.txt").read_text().splitlines()]
@@ -41,7 +45,7 @@ def schema_of(name: str) -> SchemaText:
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("name", MESSAGES)
+@pytest.mark.parametrize("name", NAMES)
 def test_all_fields(name: str) -> None:
     schema, payloads = schema_of(name), payloads_of(MESSAGES[name][1])
     assert len(payloads) == {"proto2": 491, "proto3": 500, "edition2023": 8}[MESSAGES[name][1]]
@@ -53,7 +57,7 @@ def test_all_fields(name: str) -> None:
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("name", MESSAGES)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_fields_that_a_scan_reads(name: str) -> None:
     """Payloads may be damaged in the other fields, which are skipped."""
     schema, payloads = schema_of(name), payloads_of(MESSAGES[name][1])
