@@ -13,7 +13,8 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -23,13 +24,15 @@ from google.protobuf.message import DecodeError
 
 from kafka_formats.errors import SchemaError
 from kafka_formats.payload.schema_text import DESCRIPTOR_SET, SchemaText
+from kafka_formats.protobuf.known_files import CONFLUENT_FILES, KNOWN_FILES
 from kafka_formats.protobuf.names import messages_in, name_meant
 
 _TIMEOUT_SECONDS: Final = 60
 _MAX_CHARACTERS: Final = 16 * 1024 * 1024
 # Files that no registry has; their modules are part of protobuf and googleapis-common-protos.
 _BUILT_IN: Final = ("google/protobuf/", "google/type/")
-_COMMON_TYPES: Final = re.compile(r"import\s+(?:public\s+)?[\"'](google/type/\w+\.proto)[\"']")
+_IMPORTS: Final = re.compile(r"import\s+(?:(?:public|weak|option)\s+)?[\"']([\w./-]+)[\"']")
+_IN_PROTOC: Final = re.compile(r"google/protobuf/\w+\.proto")
 # How a line about a fault begins.
 _FAULT: Final = re.compile(r"\S+\.proto:(?!.*\bwarning: )")
 
@@ -59,7 +62,7 @@ def compiled(schema: SchemaText) -> Files:
     given = {name: file for name, text in texts.items() if (file := serialised(name, text))}
     texts = {name: text for name, text in texts.items() if name not in given}
     if texts:
-        common = {each: _built_in(each, own) for each in _common_types(texts.values())}
+        common = {each: _built_in(each, own) for each in _common_types(texts) - given.keys()}
         given |= _from_text(texts, _with_imports(given | common, but_for=texts))
     return _in_order(given, own)
 
@@ -76,7 +79,8 @@ def serialised(name: str, text: str) -> FileDescriptorProto | None:
 
 def is_built_in(name: str) -> bool:
     """Whether a file is one that no registry has to have."""
-    return name.startswith(_BUILT_IN) and name.endswith(".proto")
+    is_google = name.startswith(_BUILT_IN) and name.endswith(".proto")
+    return is_google or name in CONFLUENT_FILES
 
 
 def _of_set(text: str, message: str | None) -> Files:
@@ -135,22 +139,28 @@ def _with_imports(
 
 
 def _built_in(name: str, importer: str) -> FileDescriptorProto:
+    if (known := KNOWN_FILES.get(name)) is not None:
+        return known
     if is_built_in(name):
-        try:
+        with suppress(ImportError):
             module = importlib.import_module(f"{name.removesuffix('.proto').replace('/', '.')}_pb2")
-        except ImportError:
-            pass
-        else:
             return FileDescriptorProto.FromString(module.DESCRIPTOR.serialized_pb)
+        # protoc has more, as the features of Java, Go and C++ in editions.
+        if _IN_PROTOC.fullmatch(name):
+            with suppress(SchemaError):
+                return _from_text({"all.proto": f'syntax="proto3";import "{name}";'}, {})[name]
     raise SchemaError(
         f"{importer} imports {name!r}, which is missing: register it as a reference, or give a "
         "FileDescriptorSet with all imports"
     )
 
 
-def _common_types(texts: Iterable[str]) -> set[str]:
-    """The files that texts import and protoc does not bring."""
-    return {name for text in texts for name in _COMMON_TYPES.findall(text)}
+def _common_types(texts: Mapping[str, str]) -> set[str]:
+    """The files that texts import, and that neither they nor protoc bring."""
+    names = {name for text in texts.values() for name in _IMPORTS.findall(text)} - texts.keys()
+    return {name for name in names if name.startswith("google/type/")} | (
+        names & KNOWN_FILES.keys()
+    )
 
 
 def _from_text(

@@ -14,9 +14,11 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from kafka_formats.arrow.arrays import in_rows, texts_of
 from kafka_formats.arrow.bytes_cursor import Bools, Cursor, Longs, mask_of
+from kafka_formats.errors import PayloadError
+from kafka_formats.protobuf.decimals import array_of_decimals, fits
 from kafka_formats.protobuf.field_values import FieldValues, Raw, items_of, last_of
 from kafka_formats.protobuf.layout import Field, Inner, Layout, Leaf
-from kafka_formats.protobuf.plan import Enum, Member, Struct
+from kafka_formats.protobuf.plan import Decimal, Enum, Member, Struct
 from kafka_formats.protobuf.scan import locate
 from kafka_protocol.columnar.arrow_memory import array_of
 from kafka_protocol.columnar.slices import take_slices
@@ -78,6 +80,8 @@ def _messages(field: Inner, values: FieldValues, cursor: Cursor) -> pa.Array:
     inner = _cursor_of(values, cursor)
     if isinstance(field.plan, Struct):
         messages = read(field.plan, field.layout, inner)
+    elif isinstance(field.plan, Decimal):
+        messages = _decimals(field, inner)
     else:
         messages = _times(field, inner)
     _fail_owners(values, inner, cursor)
@@ -106,6 +110,19 @@ def _times(field: Inner, cursor: Cursor) -> pa.Array:
     # Towards zero, as Java's TimeUnit.
     micros = np.where(is_far, 0, seconds) * 1_000_000 + np.trunc(nanos / 1_000).astype(np.int64)
     return array_of(micros, field.plan.type)
+
+
+def _decimals(field: Inner, cursor: Cursor) -> pa.Array:
+    (_, (_, raw, lengths)), (_, scales) = _both(field.layout, cursor)
+    slices = take_slices(cursor.data.data, raw, lengths, pa.binary()).to_pylist()
+    given = [*zip(slices, _low(scales.raw).view(np.int32).tolist(), strict=True)]
+    try:
+        return array_of_decimals(field.plan.type, given)
+    except PayloadError:
+        is_wrong = np.array([not fits(field.plan.type, *each) for each in given], np.bool_)
+    cursor.fail(is_wrong)
+    kept = [None if wrong else each for wrong, each in zip(is_wrong, given, strict=True)]
+    return array_of_decimals(field.plan.type, kept)
 
 
 def _both(layout: Layout, cursor: Cursor) -> list[tuple[Field, FieldValues]]:

@@ -9,14 +9,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
+from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from kafka_formats.errors import PayloadError
+from kafka_formats.protobuf.decimals import array_of_decimals
 from kafka_formats.protobuf.decode import list_of, map_of, struct_of
-from kafka_formats.protobuf.plan import Enum, Member, Plan, Scalar, Struct, Time, Unsigned
+from kafka_formats.protobuf.plan import (
+    Decimal,
+    Enum,
+    Member,
+    Plan,
+    Scalar,
+    Struct,
+    Time,
+    Unsigned,
+)
 from kafka_protocol.columnar.arrow_memory import array_of
 
 _MAX_LONG: Final = 2**63
@@ -32,7 +43,11 @@ def decode_parsed(plan: Plan, values: Sequence[Any]) -> pa.Array:
 
 
 def _scalars(plan: Scalar, values: Sequence[Any]) -> pa.Array:
-    return pa.array(values, plan.type)
+    try:
+        return pa.array(values, plan.type)
+    except pa.ArrowInvalid as error:
+        # Only texts have values that Arrow does not take: those of proto2 may be any bytes.
+        raise PayloadError("", "a text is not UTF-8") from error
 
 
 def _unsigned(plan: Unsigned, values: Sequence[Any]) -> pa.Array:
@@ -48,17 +63,23 @@ def _enums(plan: Enum, values: Sequence[Any]) -> pa.Array:
 
 
 def _times(plan: Time, values: Sequence[Any]) -> pa.Array:
-    return pa.array([None if each is None else _micros(each) for each in values], pa.int64()).view(
-        plan.type
-    )
+    parts = attrgetter(*plan.parts)
+    micros = [None if each is None else _micros(*parts(each)) for each in values]
+    return pa.array(micros, pa.int64()).view(plan.type)
 
 
-def _micros(value: Any) -> int:
+def _micros(seconds: int, nanos: int) -> int:
     # Towards zero, as Java's TimeUnit.
-    micros: int = value.seconds * 1_000_000 + int(value.nanos / 1_000)
+    micros = seconds * 1_000_000 + int(nanos / 1_000)
     if not -_MAX_LONG <= micros < _MAX_LONG:
-        raise PayloadError("", f"{value.seconds} seconds are out of range")
+        raise PayloadError("", f"{seconds} seconds are out of range")
     return micros
+
+
+def _decimals(plan: Decimal, values: Sequence[Any]) -> pa.Array:
+    value, _, scale = plan.parts
+    parts = attrgetter(value, scale)
+    return array_of_decimals(plan.type, [None if each is None else parts(each) for each in values])
 
 
 def _structs(plan: Struct, values: Sequence[Any]) -> pa.Array:
@@ -79,17 +100,16 @@ def _named(member: Member, messages: Sequence[Any]) -> pa.Array:
 
 
 def _member(member: Member, messages: Sequence[Any]) -> pa.Array:
-    name = member.name
+    name = member.attribute
     if member.is_list or member.keys is not None:
         return _containers(member, [getattr(each, name) for each in messages])
     if not member.has_presence:
         values = [getattr(each, name) for each in messages]
         return decode_parsed(member.plan, _without_zeros(values))
-    if member.has_default:
-        return decode_parsed(member.plan, [getattr(each, name) for each in messages])
+    default = member.default
     return decode_parsed(
         member.plan,
-        [getattr(each, name) if each.HasField(name) else None for each in messages],
+        [getattr(each, name) if each.HasField(name) else default for each in messages],
     )
 
 
@@ -116,5 +136,6 @@ _DECODE: Final[Mapping[type[Plan], Callable[[Any, Sequence[Any]], pa.Array]]] = 
     Unsigned: _unsigned,
     Enum: _enums,
     Time: _times,
+    Decimal: _decimals,
     Struct: _structs,
 }

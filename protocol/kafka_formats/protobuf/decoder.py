@@ -7,15 +7,15 @@ with the schema that a payload was written with.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 from google.protobuf.message import DecodeError, Message
-from google.protobuf.message_factory import GetMessageClass
 
 from kafka_formats.arrow.arrays import bounds_of, data_of
 from kafka_formats.arrow.bytes_cursor import Cursor
@@ -30,8 +30,13 @@ from kafka_formats.protobuf.indexes import CONFLUENT, GLUE, Index, IndexStyle, r
 from kafka_formats.protobuf.layout import Layout, layout_for
 from kafka_formats.protobuf.plan import Struct, plan_for
 from kafka_formats.protobuf.proto_text import messages_of
+from kafka_formats.protobuf.runtime import message_class, missing
 from kafka_formats.schema_ids.frames import GlueVersion, InHeader, SchemaId
 
+# Only the runtime in Python raises others than the first one.
+_ERRORS: Final = (DecodeError, LookupError, RecursionError, TypeError, ValueError)
+# Before a reason: the name that the class has in the runtime.
+_OWN_NAME: Final = re.compile(r"^Error parsing message with type '\w+'(?:: )?")
 # Fewer payloads are parsed faster one by one.
 _MANY: Final = 64
 # The index of most payloads.
@@ -63,11 +68,12 @@ class MessageDecoder:
         message = self.parsed()
         try:
             message.MergeFromString(payload)
-        except DecodeError as error:
-            raise PayloadError("", f"it is not a {self.name}: {error}") from error
+        except _ERRORS as error:
+            reason = _OWN_NAME.sub("", str(error))
+            raise PayloadError("", f"it is not a {self.name}: {reason}") from error
         if not message.IsInitialized():
-            missing = ", ".join(message.FindInitializationErrors())
-            raise PayloadError("", f"it lacks required fields: {missing}")
+            names = ", ".join(missing(self.plan, message))
+            raise PayloadError("", f"it lacks required fields: {names}")
         return message
 
     def decode(self, messages: Sequence[Message | None]) -> Decoded:
@@ -204,9 +210,9 @@ def message_decoder(files: bytes, name: str, wanted: pa.DataType) -> MessageDeco
         SchemaError: The message does not have the wanted fields.
     """
     message = message_of(files, name)
-    message_class: Any = GetMessageClass(message)
     plan = plan_for(message, wanted)
-    return MessageDecoder(message_class, name, plan, layout_for(message, plan))
+    parsed = message_class(message, plan)
+    return MessageDecoder(parsed, name, plan, layout_for(message, plan))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,21 @@ from google.protobuf.message import EncodeError, Message
 
 from kafka_formats.arrow.arrays import with_type
 from kafka_formats.errors import PayloadError
-from kafka_formats.protobuf.plan import Enum, Member, Plan, Scalar, Struct, Time, Unsigned
+from kafka_formats.protobuf.decimals import parts_of
+from kafka_formats.protobuf.plan import (
+    Decimal,
+    Enum,
+    Member,
+    Plan,
+    Scalar,
+    Struct,
+    Time,
+    Unsigned,
+)
+from kafka_formats.protobuf.runtime import missing
+
+# What is written into a message of its own.
+_PARTS: Final = (Struct, Time, Decimal)
 
 
 def encode(plan: Struct, parsed: type[Message], values: pa.Array) -> pa.BinaryArray:
@@ -28,8 +42,10 @@ def encode(plan: Struct, parsed: type[Message], values: pa.Array) -> pa.BinaryAr
 
 
 def _payload(plan: Struct, parsed: type[Message], row: dict[str, Any]) -> bytes:
-    message = parsed()
+    message: Any = parsed()
     _fill(plan, message, row)
+    if not message.IsInitialized():
+        raise PayloadError("", f"it lacks required fields: {', '.join(missing(plan, message))}")
     try:
         payload: bytes = message.SerializeToString()
     except EncodeError as error:
@@ -50,14 +66,14 @@ def _fill(plan: Struct, message: Any, row: dict[str, Any]) -> None:
 
 
 def _set(member: Member, message: Any, value: Any) -> None:
-    name, plan = member.name, member.plan
+    name, plan = member.attribute, member.plan
     if member.keys is not None:
         to_key, entries = _CONVERTERS[type(member.keys)], getattr(message, name)
         for key, each in value:
             if each is None:
                 raise PayloadError("", f"the value of the key {key!r} is null")
             entry_key = to_key(member.keys, key)
-            if isinstance(plan, Struct | Time):
+            if isinstance(plan, _PARTS):
                 _fill_message(plan, entries[entry_key], each)
             else:
                 entries[entry_key] = _CONVERTERS[type(plan)](plan, each)
@@ -66,11 +82,11 @@ def _set(member: Member, message: Any, value: Any) -> None:
         for each in value:
             if each is None:
                 raise PayloadError("", "an item is null")
-            if isinstance(plan, Struct | Time):
+            if isinstance(plan, _PARTS):
                 _fill_message(plan, items.add(), each)
             else:
                 items.append(_CONVERTERS[type(plan)](plan, each))
-    elif isinstance(plan, Struct | Time):
+    elif isinstance(plan, _PARTS):
         inner = getattr(message, name)
         inner.SetInParent()
         _fill_message(plan, inner, value)
@@ -78,15 +94,23 @@ def _set(member: Member, message: Any, value: Any) -> None:
         setattr(message, name, _CONVERTERS[type(plan)](plan, value))
 
 
-def _fill_message(plan: Struct | Time, message: Any, value: Any) -> None:
+def _fill_message(plan: Struct | Time | Decimal, message: Any, value: Any) -> None:
     if isinstance(plan, Struct):
         _fill(plan, message, value)
-    else:
-        message.seconds, micros = divmod(value, 1_000_000)
-        if message.DESCRIPTOR.name == "Duration" and message.seconds < 0 and micros:
-            # The nanos of a duration have the sign of its seconds.
-            message.seconds, micros = message.seconds + 1, micros - 1_000_000
-        message.nanos = micros * 1_000
+        return
+    parts = (
+        _seconds_and_nanos(plan, value) if isinstance(plan, Time) else parts_of(value, plan.told)
+    )
+    for name, part in zip(plan.parts, parts, strict=True):
+        setattr(message, name, part)
+
+
+def _seconds_and_nanos(plan: Time, value: int) -> tuple[int, int]:
+    seconds, micros = divmod(value, 1_000_000)
+    if pa.types.is_duration(plan.type) and seconds < 0 and micros:
+        # The nanos of a duration have the sign of its seconds.
+        seconds, micros = seconds + 1, micros - 1_000_000
+    return seconds, micros * 1_000
 
 
 def _unsigned(plan: Unsigned, value: int) -> int:

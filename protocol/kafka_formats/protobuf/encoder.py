@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
-from google.protobuf.message_factory import GetMessageClass
 
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf.descriptors import files_of, message_of, name_in
 from kafka_formats.protobuf.encode import encode
 from kafka_formats.protobuf.plan import Struct, plan_to_write
+from kafka_formats.protobuf.runtime import message_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,8 @@ class ProtobufEncoder:
 @lru_cache(maxsize=100)
 def _plan_and_class(files: bytes, name: str, data_type: pa.DataType) -> tuple[Struct, Any]:
     message = message_of(files, name)
-    return plan_to_write(message, data_type), GetMessageClass(message)
+    plan = plan_to_write(message, data_type)
+    return plan, message_class(message, plan)
 
 
 def encoder_of(schema: SchemaText) -> ProtobufEncoder:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import pyarrow as pa
 from google.protobuf.descriptor import FieldDescriptor
 
-from kafka_formats.protobuf.plan import Enum, Plan, Scalar, Struct
+from kafka_formats.protobuf.plan import Decimal, Enum, Plan, Scalar, Struct, Time
 from kafka_formats.protobuf.types import is_map
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def layout_for(message: Descriptor, plan: Struct) -> Layout | None:
     None with features of proto2 only, where a scan would have to know more: required fields,
     defaults, groups, and enums whose unknown numbers are unknown fields.
     """
-    if plan.required or any(each.has_default for each in plan.members):
+    if plan.required or any(each.default is not None for each in plan.members):
         return None
     known = message.fields_by_name
     fields = [
@@ -158,23 +158,34 @@ def _field(field: FieldDescriptor, plan: Plan, keys: Plan | None = None) -> Fiel
     elif isinstance(plan, Struct):
         layout = layout_for(message, plan)
     else:
-        layout = _layout_of_time(message)
+        layout = _layout_of_parts(message, _PARTS[type(plan)])
     return None if layout is None else Inner(plan, layout)
 
 
-def _layout_of_time(message: Descriptor) -> Layout | None:
-    """The layout of seconds and nanos, with the types that Google's messages have."""
-    seconds, nanos = message.fields_by_name["seconds"], message.fields_by_name["nanos"]
-    kinds = (seconds.type, nanos.type)
+# The fields of messages that are one value, with the types that they have at Google and Confluent.
+_PARTS: Final[Mapping[type[Plan], Mapping[str, tuple[int, pa.DataType]]]] = {
+    Time: {
+        "seconds": (FieldDescriptor.TYPE_INT64, pa.int64()),
+        "nanos": (FieldDescriptor.TYPE_INT32, pa.int32()),
+    },
+    Decimal: {
+        "value": (FieldDescriptor.TYPE_BYTES, pa.binary()),
+        "scale": (FieldDescriptor.TYPE_INT32, pa.int32()),
+    },
+}
+
+
+def _layout_of_parts(
+    message: Descriptor, parts: Mapping[str, tuple[int, pa.DataType]]
+) -> Layout | None:
+    fields = [message.fields_by_name[name] for name in parts]
     is_proto2 = any(
-        each.is_repeated or each.is_required or each.has_default_value for each in (seconds, nanos)
+        each.is_repeated or each.is_required or each.has_default_value for each in message.fields
     )
-    if is_proto2 or kinds != (FieldDescriptor.TYPE_INT64, FieldDescriptor.TYPE_INT32):
+    if is_proto2 or [each.type for each in fields] != [kind for kind, _ in parts.values()]:
         return None
+    types = [to for _, to in parts.values()]
     return _layout(
         message,
-        [
-            (seconds, _field(seconds, Scalar(pa.int64()))),
-            (nanos, _field(nanos, Scalar(pa.int32()))),
-        ],
+        [(each, _field(each, Scalar(to))) for each, to in zip(fields, types, strict=True)],
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 from google.protobuf.descriptor import FieldDescriptor
@@ -20,6 +20,7 @@ from kafka_formats.payload.type_match import (
     wanted_fields,
     wrong_type,
 )
+from kafka_formats.protobuf.decimals import Told, is_decimal, told_by
 from kafka_formats.protobuf.types import is_map, scalar_type, time_type
 
 if TYPE_CHECKING:
@@ -55,9 +56,24 @@ class Enum:
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """Seconds and nanos as microseconds."""
+    """Seconds and nanos as microseconds. `parts` are the attributes that have them."""
 
     type: pa.DataType
+    parts: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Decimal:
+    """A decimal of Confluent's, as a decimal or a string.
+
+    Attributes:
+        told: What the schema tells of the decimals of the field.
+        parts: The attributes that have the value, its precision and its scale.
+    """
+
+    type: pa.DataType
+    told: Told | None
+    parts: tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,22 +82,24 @@ class Member:
 
     Attributes:
         name: The name of the field.
+        attribute: Its name in a parsed message.
         plan: For one value.
         is_list: Whether it is repeated.
         keys: For a map, the plan of its keys.
         has_presence: Whether a message knows that it lacks the field.
-        has_default: Whether the schema has a default for it, which an absent field shows.
+        default: The value that an absent field shows; None if the schema has none for it.
         is_required: Whether no message lacks it.
         type: The type of the whole field.
         nullable: Whether the type says so.
     """
 
     name: str
+    attribute: str
     plan: Plan
     is_list: bool
     keys: Plan | None
     has_presence: bool
-    has_default: bool
+    default: Any
     is_required: bool
     type: pa.DataType
     nullable: bool
@@ -93,15 +111,20 @@ class Struct:
 
     Attributes:
         members: The wanted fields.
-        required: The names of all fields that no message lacks.
+        required: The names and the attributes of all fields that no message lacks.
     """
 
     type: pa.DataType
     members: tuple[Member, ...]
-    required: frozenset[str]
+    required: Mapping[str, str]
 
 
-Plan: TypeAlias = "Scalar | Unsigned | Enum | Time | Struct"
+Plan: TypeAlias = "Scalar | Unsigned | Enum | Time | Decimal | Struct"
+
+
+def attribute_of(field: FieldDescriptor) -> str:
+    """The name of a field in parsed messages: any other might be that of a method."""
+    return f"f{field.number}"
 
 
 def plan_for(message: Descriptor, wanted: pa.DataType) -> Struct:
@@ -146,7 +169,7 @@ def _refuse_not_null(plan: Struct, path: str) -> None:
 
 
 def _refuse_missing(plan: Struct, path: str) -> None:
-    missing = plan.required - {member.name for member in plan.members}
+    missing = plan.required.keys() - {member.name for member in plan.members}
     if missing:
         names = ", ".join(sorted(path_of(path, name) for name in missing))
         raise SchemaError(f"the column lacks the required fields {names}")
@@ -159,7 +182,7 @@ def _struct(message: Descriptor, wanted: pa.StructType, path: str) -> Struct:
     ]
     if not members:
         raise SchemaError(f"{named(path, 'the type')} has no fields: name one")
-    required = frozenset(each.name for each in message.fields if each.is_required)
+    required = {each.name: attribute_of(each) for each in message.fields if each.is_required}
     return Struct(wanted, tuple(members), required)
 
 
@@ -171,7 +194,7 @@ def _member(field: FieldDescriptor, wanted: pa.Field, path: str) -> Member:
         if not pa.types.is_map(to) or to.key_type != scalar_type(entry["key"]):
             raise wrong_type(f"map with keys {scalar_type(entry['key'])}", to, path)
         keys = _value(entry["key"], to.key_type, path_of(path, VALUES))
-        plan = _value(entry["value"], to.item_type, path_of(path, VALUES))
+        plan = _value(entry["value"], to.item_type, path_of(path, VALUES), field)
     elif field.is_repeated:
         if not pa.types.is_list(to):
             raise wrong_type("list", to, path)
@@ -180,26 +203,45 @@ def _member(field: FieldDescriptor, wanted: pa.Field, path: str) -> Member:
         plan = _value(field, to, path)
     return Member(
         name=field.name,
+        attribute=attribute_of(field),
         plan=plan,
         is_list=field.is_repeated and keys is None,
         keys=keys,
         has_presence=field.has_presence,
-        has_default=field.has_default_value and not field.is_repeated,
+        default=field.default_value if _has_default(field) else None,
         is_required=field.is_required,
         type=to,
         nullable=wanted.nullable,
     )
 
 
-def _value(field: FieldDescriptor, wanted: pa.DataType, path: str) -> Plan:
+def _has_default(field: FieldDescriptor) -> bool:
+    return bool(field.has_default_value and not field.is_repeated)
+
+
+def _message(
+    field: FieldDescriptor, wanted: pa.DataType, path: str, owner: FieldDescriptor
+) -> Time | Decimal | Struct:
+    """The plan of a message; `owner` is the field, or the map that it is a value of."""
     message = field.message_type
-    if message is not None:
-        if (time := time_type(message)) is not None:
-            check_type(time, wanted, path)
-            return Time(time)
-        if not pa.types.is_struct(wanted):
-            raise wrong_type("struct", wanted, path)
-        return _struct(message, wanted, path)
+    parts = [attribute_of(each) for each in message.fields]
+    if (time := time_type(message)) is not None:
+        check_type(time, wanted, path)
+        seconds, nanos = parts
+        return Time(time, (seconds, nanos))
+    if is_decimal(message) and (pa.types.is_decimal128(wanted) or pa.types.is_string(wanted)):
+        value, precision, scale = parts
+        return Decimal(wanted, told_by(field, owner), (value, precision, scale))
+    if not pa.types.is_struct(wanted):
+        raise wrong_type("struct", wanted, path)
+    return _struct(message, wanted, path)
+
+
+def _value(
+    field: FieldDescriptor, wanted: pa.DataType, path: str, owner: FieldDescriptor | None = None
+) -> Plan:
+    if field.message_type is not None:
+        return _message(field, wanted, path, owner or field)
     scalar = scalar_type(field)
     check_type(scalar, wanted, path)
     if field.cpp_type == _ENUM:

@@ -24,6 +24,8 @@ _TOKEN: Final = re.compile(
     r"//[^\n]*|/\*(?:.*?\*/|.*)|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?|[\w.]+|[{};=<>]",
     re.DOTALL,
 )
+# What protoc writes as a capital in the name of the message of a map's entries.
+_FIRST_LETTERS: Final = re.compile(r"(?:^|_+)([^_]?)")
 _PLAIN: Final = re.compile(r"[\w.]+|[{};=<>]")
 
 
@@ -86,9 +88,11 @@ def _message_in(words: Sequence[str], *, opens: bool) -> str | None:
     """The name of the message that a statement defines, if it does."""
     if words[:2] == ["map", "<"]:
         field = words[words.index("=") - 1] if "=" in words else ""
-        return f"{field.title().replace('_', '')}Entry"
+        return f"{_FIRST_LETTERS.sub(lambda found: found[1].upper(), field)}Entry"
     if opens and len(words) in {2, 3} and words[-2] == "message":
         return words[-1]
-    if opens and "group" in words[:2] and "=" in words:
-        return words[words.index("group") + 1]
+    # The name of a group, unlike that of a field called `group`, is between the word and the "=".
+    rest = words[words[:1] != ["group"] :]
+    if opens and rest[:1] == ["group"] and rest[2:3] == ["="]:
+        return rest[1]
     return None

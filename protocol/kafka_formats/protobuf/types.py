@@ -1,5 +1,7 @@
 """The Arrow types of messages, as in Spark's `from_protobuf` with its default options.
 
+Confluent's decimals are decimals where the schema tells their digits.
+
 Source: Spark's `SchemaConverters` for Protobuf.
 """
 
@@ -12,10 +14,13 @@ import pyarrow as pa
 from google.protobuf.descriptor import FieldDescriptor
 
 from kafka_formats.errors import SchemaError
+from kafka_formats.protobuf.decimals import decimal_type, is_decimal, told_by
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor
 
+# The most messages within each other that protobuf reads, also in Java.
+_MAX_DEPTH: Final = 100
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 INTERVAL: Final = pa.duration("us")
 # Spark shows unsigned numbers as signed ones of the same size.
@@ -30,6 +35,8 @@ _SCALARS: Final[Mapping[int, pa.DataType]] = {
     FieldDescriptor.CPPTYPE_ENUM: pa.string(),
 }
 # Messages of seconds and nanos, in any package.
+_SECONDS: Final = frozenset({FieldDescriptor.CPPTYPE_INT64, FieldDescriptor.CPPTYPE_UINT64})
+_NANOS: Final = frozenset({FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_UINT32})
 _TIMES: Final[Mapping[str, pa.DataType]] = {"Timestamp": TIMESTAMP, "Duration": INTERVAL}
 
 
@@ -52,8 +59,24 @@ def is_map(field: FieldDescriptor) -> bool:
 
 def time_type(message: Descriptor) -> pa.DataType | None:
     """The type of a message that Spark shows as a time; None for others."""
-    is_time = [each.name for each in message.fields] == ["seconds", "nanos"]
+    if [each.name for each in message.fields] != ["seconds", "nanos"]:
+        return None
+    seconds, nanos = message.fields
+    is_time = seconds.cpp_type in _SECONDS and nanos.cpp_type in _NANOS
+    is_time = is_time and not seconds.is_repeated and not nanos.is_repeated
     return _TIMES.get(message.name) if is_time else None
+
+
+def decimal_type_of(*fields: FieldDescriptor) -> pa.DataType | None:
+    """The type of decimals, if a schema tells it.
+
+    Args:
+        fields: The field, and for the values of a map the field of the map: both have options.
+    """
+    message = fields[0].message_type
+    if message is None or not is_decimal(message) or (told := told_by(*fields)) is None:
+        return None
+    return decimal_type(told)
 
 
 def scalar_type(field: FieldDescriptor) -> pa.DataType:
@@ -72,12 +95,12 @@ def _struct(message: Descriptor, path: tuple[str, ...]) -> pa.DataType | None:
 def _field(field: FieldDescriptor, path: tuple[str, ...]) -> pa.Field | None:
     if is_map(field):
         key, value = (field.message_type.fields_by_name[name] for name in ("key", "value"))
-        to = _plain(value, path)
+        to = decimal_type_of(value, field) or _plain(value, path)
         if to is None:
             return None
         items = pa.field("value", to, nullable=False)
         return pa.field(field.name, pa.map_(scalar_type(key), items))
-    to = _plain(field, path)
+    to = decimal_type_of(field) or _plain(field, path)
     if to is None:
         return None
     if field.is_repeated:
@@ -92,6 +115,11 @@ def _plain(field: FieldDescriptor, path: tuple[str, ...]) -> pa.DataType | None:
         return scalar_type(field)
     if (time := time_type(message)) is not None:
         return time
+    if len(path) > _MAX_DEPTH:
+        raise SchemaError(
+            f"the field {field.full_name} is in more than {_MAX_DEPTH} messages: choose other "
+            "fields with .schema(...)"
+        )
     if message.full_name in path:
         raise SchemaError(
             f"the message {message.full_name} contains itself in the field {field.full_name}: "

@@ -39,7 +39,34 @@ message Last {}
 """
 
 
-@pytest.mark.parametrize("text", [PLAIN, TANGLED])
+WORDS = """
+syntax = "proto2";
+package message.enum;
+import "google/protobuf/descriptor.proto";
+message message {
+  optional int32 group = 1 [(about) = { text: "a" }];
+  optional message message = 2; optional map map = 3; repeated group Groups = 4 {}
+  oneof oneof { int32 extend = 5 [(about) = { text: "b" }]; group Alone = 6 {} }
+  enum enum { option_ = 0; message_ = 1 [(value) = { text: "c" }]; }
+  extensions 100 to 200 [verification = UNVERIFIED];
+}
+message map {
+  map<string, int32> fooBar = 1; map<string, int32> a1b_c2d = 2; map<int32, map> __x_ = 3;
+}
+message extend { extend message { repeated group Extra = 101 {} } }
+message oneof {} message rpc {} message option {} message service { message package {} }
+message About { optional string text = 1; }
+extend google.protobuf.FieldOptions { optional About about = 50000; }
+extend google.protobuf.EnumValueOptions { optional About value = 50000; }
+"""
+NEWEST = """
+edition = "2024"; package p;
+local message A { message B {} } export message C { local message D {} export enum E { X = 0; } }
+message F { C c = 1 [features.message_encoding = DELIMITED]; map<string, C> group = 2; }
+"""
+
+
+@pytest.mark.parametrize("text", [PLAIN, TANGLED, WORDS, NEWEST])
 def test_places_are_protocs(text: str) -> None:
     schema = SchemaText(text)
     own = compiled(schema).own
