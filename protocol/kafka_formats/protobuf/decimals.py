@@ -66,16 +66,6 @@ def is_decimal(message: Descriptor) -> bool:
     )
 
 
-def decimal_type(told: Told) -> pa.DataType:
-    """The type of decimals; a string if no decimal of Spark's has as many digits."""
-    # Spark has no negative scale, and no scale above the precision.
-    scale = max(told.scale, 0)
-    precision = max(told.precision + scale - told.scale, scale)
-    if precision > _MAX_PRECISION:
-        return pa.string()
-    return pa.decimal128(precision, scale)
-
-
 def told_by(*fields: FieldDescriptor) -> Told | None:
     """What the first field with such options tells; None if none of them does.
 

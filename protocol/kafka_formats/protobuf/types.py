@@ -1,6 +1,6 @@
 """The Arrow types of messages, as in Spark's `from_protobuf` with its default options.
 
-Confluent's decimals are decimals where the schema tells their digits.
+Confluent's decimals are structs, too; a query may want decimals or strings (`decimals`).
 
 Source: Spark's `SchemaConverters` for Protobuf.
 """
@@ -14,7 +14,6 @@ import pyarrow as pa
 from google.protobuf.descriptor import FieldDescriptor
 
 from kafka_formats.errors import SchemaError
-from kafka_formats.protobuf.decimals import decimal_type, is_decimal, told_by
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor
@@ -67,18 +66,6 @@ def time_type(message: Descriptor) -> pa.DataType | None:
     return _TIMES.get(message.name) if is_time else None
 
 
-def decimal_type_of(*fields: FieldDescriptor) -> pa.DataType | None:
-    """The type of decimals, if a schema tells it.
-
-    Args:
-        fields: The field, and for the values of a map the field of the map: both have options.
-    """
-    message = fields[0].message_type
-    if message is None or not is_decimal(message) or (told := told_by(*fields)) is None:
-        return None
-    return decimal_type(told)
-
-
 def scalar_type(field: FieldDescriptor) -> pa.DataType:
     """The type of a field that is not a message."""
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
@@ -95,12 +82,12 @@ def _struct(message: Descriptor, path: tuple[str, ...]) -> pa.DataType | None:
 def _field(field: FieldDescriptor, path: tuple[str, ...]) -> pa.Field | None:
     if is_map(field):
         key, value = (field.message_type.fields_by_name[name] for name in ("key", "value"))
-        to = decimal_type_of(value, field) or _plain(value, path)
+        to = _plain(value, path)
         if to is None:
             return None
         items = pa.field("value", to, nullable=False)
         return pa.field(field.name, pa.map_(scalar_type(key), items))
-    to = decimal_type_of(field) or _plain(field, path)
+    to = _plain(field, path)
     if to is None:
         return None
     if field.is_repeated:

@@ -16,7 +16,7 @@ from kafka_formats.errors import PayloadError, SchemaError
 from kafka_formats.options.settings import Format
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.protobuf import decoder as protobuf_decoder
-from kafka_formats.protobuf.decimals import parts_of, text_of, unscaled
+from kafka_formats.protobuf.decimals import Told, parts_of, text_of, told_by, unscaled
 from kafka_formats.query.formats import FORMATS
 from tests.formats.protobuf.messages import message_class
 
@@ -41,7 +41,22 @@ message Value {{
   confluent.type.Decimal untold = 6;
   oneof either {{ confluent.type.Decimal whole = 7 {options(precision=5)}; int32 other = 8; }}
 }}""")
-TYPE = PROTOBUF.type_of(SCHEMA)
+# The types that a query names.
+TYPE = pa.struct(
+    [
+        ("id", pa.int32()),
+        ("amount", pa.decimal128(10, 2)),
+        ("prices", pa.list_(pa.decimal128(38, 4))),
+        ("rates", pa.map_(pa.string(), pa.decimal128(38, 6))),
+        ("wide", pa.string()),
+        (
+            "untold",
+            pa.struct([("value", pa.binary()), ("precision", pa.int32()), ("scale", pa.int32())]),
+        ),
+        ("whole", pa.decimal128(5, 0)),
+        ("other", pa.int32()),
+    ]
+)
 PARTS = {"value": pa.binary(), "precision": pa.int32(), "scale": pa.int32()}
 UNTOLD = SchemaText(
     'syntax = "proto3"; import "confluent/type/decimal.proto"; message A {'
@@ -64,34 +79,39 @@ def decode(payload: bytes, to: pa.DataType = TYPE, schema: SchemaText = SCHEMA) 
     return decoder.explain(payload) if found.is_broken[1] else found.values[1].as_py()
 
 
-def test_the_types_that_options_tell() -> None:
-    assert TYPE.field("amount").type == pa.decimal128(10, 2)
-    assert TYPE.field("prices").type.value_type == pa.decimal128(38, 4)
-    assert TYPE.field("rates").type.item_type == pa.decimal128(38, 6)
-    assert TYPE.field("wide").type == pa.string()
-    assert TYPE.field("untold").type == pa.struct(PARTS.items())
-    assert TYPE.field("whole").type == pa.decimal128(5, 0)
+def test_decimals_are_structs_as_for_spark() -> None:
+    types = PROTOBUF.type_of(SCHEMA)
+    parts = pa.struct(PARTS.items())
+    for name in ("amount", "wide", "untold", "whole"):
+        assert types.field(name).type == parts
+    assert types.field("prices").type.value_type == parts
+    assert types.field("rates").type.item_type == parts
+    payload = b"\x08\x01\x12\x08\x0a\x02\x04\xd2\x10\x0a\x18\x02"
+    amount = {"value": b"\x04\xd2", "precision": 10, "scale": 2}
+    assert decode(payload, types)["amount"] == amount
 
 
 @pytest.mark.parametrize(
-    ("params", "wanted"),
+    ("params", "told"),
     [
-        ({"precision": 0, "scale": 3}, pa.decimal128(38, 3)),
-        ({"precision": 2, "scale": 5}, pa.decimal128(5, 5)),
-        ({"precision": 3, "scale": -2}, pa.decimal128(5, 0)),
-        ({"precision": "many", "scale": "+2"}, pa.decimal128(38, 2)),
-        ({"scale": 39}, pa.string()),
-        ({"precision": 999999999, "scale": 2}, pa.string()),
-        ({"precision": "x"}, pa.struct(PARTS.items())),
-        ({"other": 1}, pa.struct(PARTS.items())),
+        ({"precision": 10, "scale": 2}, Told(10, 2)),
+        ({"precision": 0, "scale": 3}, Told(38, 3)),
+        ({"precision": 3, "scale": -2}, Told(3, -2)),
+        ({"precision": 5}, Told(5, 0)),
+        ({"precision": "many", "scale": "+2"}, Told(38, 2)),
+        ({"scale": 39}, Told(39, 39)),
+        ({"precision": 999999999, "scale": 2}, Told(4300, 2)),
+        ({"precision": "x"}, None),
+        ({"other": 1}, None),
     ],
 )
-def test_types_of_unusual_options(params: dict[str, Any], wanted: pa.DataType) -> None:
+def test_what_options_tell_a_write(params: dict[str, Any], told: Told | None) -> None:
     schema = SchemaText(
         'syntax = "proto3"; import "confluent/types/decimal.proto"; import "confluent/meta.proto";'
         f"message A {{ confluent.type.Decimal d = 1 {options(**params)}; }}"
     )
-    assert PROTOBUF.type_of(schema).field("d").type == wanted
+    field = message_class(schema, "A").DESCRIPTOR.fields_by_name["d"]
+    assert told_by(field) == told
 
 
 @pytest.mark.usefixtures("many")
