@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import NoneType
 from typing import Any, Final
 
@@ -18,7 +18,13 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class NumberText(str):
-    """A number as it is in a document, which is not a whole number."""
+    """A number as it is in a document, which Python's decoder does not make an int."""
+
+    __slots__ = ()
+
+
+class LongInteger(NumberText):
+    """A whole number with more digits than Python makes an int of."""
 
     __slots__ = ()
 
@@ -56,7 +62,44 @@ def utf8(value: str) -> str:
 
 
 def json_text(value: Any) -> str:
-    """The text of a part of a document, as Jackson copies it."""
+    """The text of a part of a document, as Jackson copies it. Not by recursion: it may be deep."""
+    texts: list[str] = []
+    # The rest of what is around the next value, and how its text ends.
+    around: list[tuple[Iterator[tuple[str, Any]], str]] = [(iter([("", value)]), "")]
+    while around:
+        rest, end = around[-1]
+        for before, each in rest:
+            texts.append(before)
+            if isinstance(each, dict):
+                texts.append("{")
+                around.append((_members(each), "}"))
+                break
+            if isinstance(each, list):
+                texts.append("[")
+                around.append((_items(each), "]"))
+                break
+            texts.append(_simple_text(each))
+        else:
+            texts.append(end)
+            around.pop()
+    return "".join(texts)
+
+
+def _members(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    comma = ""
+    for key, each in value.items():
+        yield f"{comma}{_copied_text(key)}:", each
+        comma = ","
+
+
+def _items(value: list[Any]) -> Iterator[tuple[str, Any]]:
+    comma = ""
+    for each in value:
+        yield comma, each
+        comma = ","
+
+
+def _simple_text(value: Any) -> str:
     for kind, text in _TEXTS:
         if isinstance(value, kind):
             return text(value)
@@ -73,20 +116,10 @@ def _escaped(match: re.Match[str]) -> str:
     return "".join(f"\\u{units[at : at + 2].hex().upper()}" for at in range(0, len(units), 2))
 
 
-def _array_text(value: list[Any]) -> str:
-    return f"[{','.join(map(json_text, value))}]"
-
-
-def _object_text(value: dict[str, Any]) -> str:
-    parts = (f"{_copied_text(key)}:{json_text(each)}" for key, each in value.items())
-    return f"{{{','.join(parts)}}}"
-
-
 _TEXTS: Final[tuple[tuple[type, Callable[[Any], str]], ...]] = (
     (NoneType, lambda _: "null"),
     (bool, lambda value: "true" if value else "false"),
+    (LongInteger, str),
     (NumberText, lambda value: double_text(float(value))),
     (str, _copied_text),
-    (list, _array_text),
-    (dict, _object_text),
 )
