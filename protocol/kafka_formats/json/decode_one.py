@@ -53,22 +53,26 @@ def parse(payload: bytes) -> Any:
     if start == len(text):
         return None
     try:
-        document = _first_document(text, start)
+        document, _ = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
-        raise PayloadError("", f"it is not JSON: {error.msg} at character {error.pos}") from error
+        raise _not_json(error) from error
+    except (RecursionError, ValueError):
+        # It is nested deeply, or has a very long number.
+        document = _any_document(text, start)
     if document is None:
         raise PayloadError("", "it is null; a tombstone has no payload at all")
     return document
 
 
-def _first_document(text: str, start: int) -> Any:
+def _any_document(text: str, start: int) -> Any:
     try:
-        return _DECODER.raw_decode(text, start)[0]
-    except json.JSONDecodeError:
-        raise
-    except (RecursionError, ValueError):
-        # It is nested deeply, or has a very long number.
         return first_document(text, start)
+    except json.JSONDecodeError as error:
+        raise _not_json(error) from error
+
+
+def _not_json(error: json.JSONDecodeError) -> PayloadError:
+    return PayloadError("", f"it is not JSON: {error.msg} at character {error.pos}")
 
 
 def root_converter(data_type: pa.DataType) -> Convert:

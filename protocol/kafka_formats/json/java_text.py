@@ -8,13 +8,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import NoneType
 from typing import Any, Final
 
 _ESCAPE: Final = re.compile(r"\\u00(1[a-f]|0[bef])")
 _NOT_BASIC: Final = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+# `json.dumps` would make an encoder for each string.
+_quoted: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class NumberText(str):
@@ -52,7 +54,9 @@ def shortest_text(text: str, value: float) -> str:
 
 def string_text(value: str) -> str:
     """A string in JSON, in quotes."""
-    quoted = json.dumps(value, ensure_ascii=False)
+    quoted = _quoted(value)
+    if "\\u" not in quoted:
+        return quoted
     return _ESCAPE.sub(lambda escape: escape[0].upper().replace("U", "u", 1), quoted)
 
 
@@ -78,7 +82,7 @@ def json_text(value: Any) -> str:
                 texts.append("[")
                 around.append((_items(each), "]"))
                 break
-            texts.append(_simple_text(each))
+            texts.append(_TEXTS[type(each)](each))
         else:
             texts.append(end)
             around.pop()
@@ -99,16 +103,10 @@ def _items(value: list[Any]) -> Iterator[tuple[str, Any]]:
         comma = ","
 
 
-def _simple_text(value: Any) -> str:
-    for kind, text in _TEXTS:
-        if isinstance(value, kind):
-            return text(value)
-    return str(value)
-
-
 def _copied_text(value: str) -> str:
     """A string as Jackson copies it: surrogates are escaped, in pairs or not."""
-    return _NOT_BASIC.sub(_escaped, string_text(value))
+    text = string_text(value)
+    return text if text.isascii() else _NOT_BASIC.sub(_escaped, text)
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -116,10 +114,11 @@ def _escaped(match: re.Match[str]) -> str:
     return "".join(f"\\u{units[at : at + 2].hex().upper()}" for at in range(0, len(units), 2))
 
 
-_TEXTS: Final[tuple[tuple[type, Callable[[Any], str]], ...]] = (
-    (NoneType, lambda _: "null"),
-    (bool, lambda value: "true" if value else "false"),
-    (LongInteger, str),
-    (NumberText, lambda value: double_text(float(value))),
-    (str, _copied_text),
-)
+_TEXTS: Final[Mapping[type, Callable[[Any], str]]] = {
+    NoneType: lambda _: "null",
+    bool: lambda value: "true" if value else "false",
+    int: str,
+    LongInteger: str,
+    NumberText: lambda value: double_text(float(value)),
+    str: _copied_text,
+}

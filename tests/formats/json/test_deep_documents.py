@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from itertools import product
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from kafka_formats.json.decoder import decoder_for
 from kafka_formats.json.deep_documents import first_document
 from kafka_formats.json.java_text import NumberText, json_text
 
-DEPTHS = (250, 400, 999, 1_000, 5_000, 100_000)
+DEPTHS = (250, 400, 999, 1_001, 5_000)
 DECODER = json.JSONDecoder(parse_float=NumberText, parse_constant=NumberText)
 TOKENS = st.sampled_from(
     [
@@ -35,27 +36,29 @@ def nested(opening: str, depth: int, closing: str) -> str:
 KINDS = [('{"a":', "}"), ("[", "]"), ('[{"b":', "}]")]
 
 
-@pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize(("opening", "closing"), KINDS)
+DDLS = (
+    *("id bigint, extra string", "id bigint, extra map<string,string>", "id bigint"),
+    *("id bigint, extra array<string>", "id bigint, extra array<struct<b string>>"),
+    *("id bigint, extra int", "map<string,string>", "string"),
+)
+
+
 @pytest.mark.parametrize(
-    "ddl", ["id bigint, extra string", "id bigint, extra map<string,string>", "id bigint",
-            "id bigint, extra array<string>", "id bigint, extra array<struct<b string>>",
-            "id bigint, extra int", "map<string,string>", "string"],
-)  # fmt: skip
-def test_deep_values_are_read_or_broken(
-    ddl: str, opening: str, closing: str, depth: int
-) -> None:
-    text = f'{{"extra":{nested(opening, depth, closing)},"id":2}}'
+    ("ddl", "depth"), [*product(DDLS, DEPTHS), (DDLS[0], 100_000), (DDLS[-2], 100_000)]
+)
+def test_deep_values_are_read_or_broken(ddl: str, depth: int) -> None:
     decoder = decoder_for(parse_ddl(ddl))
-    payloads = pa.array([b'{"id":1}', text.encode(), b'{"id":3}'])
-    found = decoder.decode(payloads, 0)
-    assert found.is_broken.tolist()[::2] == [False, False]
-    if found.is_broken[1]:
-        assert decoder.explain(payloads[1].as_py()).reason.startswith("it is an ")
-        return
-    # The text of what is deep is all of it.
-    value = str(found.values[1].as_py()).replace("\\\\", "\\")
-    assert ddl in {"id bigint"} or value.count("1") == text.count("1")
+    for opening, closing in KINDS:
+        text = f'{{"extra":{nested(opening, depth, closing)},"id":2}}'
+        payloads = pa.array([b'{"id":1}', text.encode(), b'{"id":3}'])
+        found = decoder.decode(payloads, 0)
+        assert found.is_broken.tolist()[::2] == [False, False]
+        if found.is_broken[1]:
+            assert decoder.explain(payloads[1].as_py()).reason.startswith("it is an ")
+            continue
+        # The text of what is deep is all of it.
+        length = len(str(found.values[1].as_py()))
+        assert "extra" not in str(found.values.type) or length > depth * len(opening + closing)
 
 
 def test_the_verdict_does_not_depend_on_the_depth_of_the_caller() -> None:
@@ -97,17 +100,18 @@ def test_a_number_of_any_length_is_read_where_a_text_is_wanted() -> None:
     assert not many.is_broken.any()
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "text",
     [
-        '{"s":"' + "x" * 2_000_000 + '"}',
-        '{"s":"' + "\\u0001" * 300_000 + '"}',
-        "{" + ",".join(f'"k{n}":{n}' for n in range(100_000)) + "}",
-        '{"s":[' + "[]," * 300_000 + "1]}",
-        '{"s":[' + '"",' * 300_000 + "1]}",
+        '{"s":"' + "x" * 300_000 + '"}',
+        '{"s":"' + "\\u0001" * 50_000 + '"}',
+        "{" + ",".join(f'"k{n}":{n}' for n in range(20_000)) + "}",
+        '{"s":[' + "[]," * 30_000 + "1]}",
+        '{"s":[' + '"",' * 30_000 + "1]}",
     ],
 )
-@pytest.mark.parametrize("ddl", ["s string", "map<string,string>", "k99999 int"])
+@pytest.mark.parametrize("ddl", ["s string", "map<string,string>", "k19999 int"])
 def test_long_and_wide_values_are_read_in_bounded_memory(text: str, ddl: str) -> None:
     decoder = decoder_for(parse_ddl(ddl))
     tracemalloc.start()
@@ -144,6 +148,7 @@ HOSTILE_TYPES = st.sampled_from(
 )
 
 
+@pytest.mark.no_cover
 @given(st.lists(HOSTILE, min_size=1, max_size=6), HOSTILE_TYPES, st.booleans())
 def test_hostile_payloads_have_the_values_of_each_by_itself(
     texts: list[str], ddl: str, many: bool
