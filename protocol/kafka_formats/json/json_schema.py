@@ -7,7 +7,7 @@ So nothing of a payload is lost because Spark has no type for it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -44,7 +44,6 @@ class JsonSchema:
         documents = SchemaDocuments(schema)
         self.root: Source = documents.root
         self._reader = FactReader(documents)
-        self._types: dict[Any, pa.DataType] = {}
 
     def shape(self, part: Source, path: str) -> Shape[Source]:
         """What a part is, without the types of its own parts.
