@@ -14,7 +14,15 @@ import pyarrow as pa
 from kafka_formats.errors import ITEMS, VALUES, SchemaError, about, path_of
 from kafka_formats.json.known_type import Shape
 from kafka_formats.json.schema_documents import SchemaDocuments, parsed
-from kafka_formats.json.schema_facts import KINDS_OF, FactReader, Facts, Source, either, parts_of
+from kafka_formats.json.schema_facts import (
+    CURE,
+    KINDS_OF,
+    FactReader,
+    Facts,
+    Source,
+    either,
+    parts_of,
+)
 from kafka_formats.payload.schema_text import SchemaText
 
 _MAX_DEPTH: Final = 100
@@ -71,11 +79,7 @@ class JsonSchema:
         if shape.leaf is not None:
             return shape.leaf
         if facts.nodes in above:
-            raise _refusal(
-                path,
-                "the type contains itself: leave the field out of .schema(...), or read it as a "
-                "string there",
-            )
+            raise _refusal(path, f"the type contains itself: {CURE}")
         if len(above) == _MAX_DEPTH:
             raise _refusal(path, f"it is deeper than {_MAX_DEPTH} types")
         above = (*above, facts.nodes)

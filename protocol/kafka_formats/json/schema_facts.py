@@ -43,6 +43,8 @@ _KIND_OF_VALUE: Final[Mapping[type, Kinds]] = {
     list: KINDS_OF["array"],
     dict: KINDS_OF["object"],
 }
+# What helps where a part has no type.
+CURE: Final = "leave the field out of .schema(...), or read it as a string there"
 _DECIMAL: Final = "org.apache.kafka.connect.data.Decimal"
 _CONNECT_TYPES: Final[Mapping[str, pa.DataType]] = {
     "int8": pa.int8(),
@@ -157,7 +159,7 @@ class FactReader:
     def _target(self, node: Mapping[str, Any], base: str) -> Part | None:
         for word in ("$dynamicRef", "$recursiveRef"):
             if word in node:
-                raise SchemaError(f"{word} is not supported")
+                raise SchemaError(f"{word} is not supported: {CURE}")
         if "$ref" not in node:
             return None
         if not isinstance(node["$ref"], str):
@@ -268,7 +270,7 @@ def _leaf(node: Mapping[str, Any]) -> pa.DataType | None:
         return _CONNECT_TYPES[name]
     if _declared(node) in (None, KINDS_OF["string"]):
         # As bytes a decimal has no text of its own.
-        raise SchemaError("a decimal as base64 is not supported: give value.schema as a DDL")
+        raise SchemaError(f"a decimal as base64 is not supported: {CURE}")
     parameters = node.get("connect.parameters")
     scale = parameters.get("scale") if isinstance(parameters, dict) else None
     if not (isinstance(scale, str) and scale.isascii() and scale.isdigit() and int(scale) <= 38):
