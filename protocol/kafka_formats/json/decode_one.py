@@ -162,12 +162,12 @@ def _integer(data_type: pa.DataType) -> Convert:
     largest = 2 ** (data_type.bit_width - 1)
 
     def convert(value: Any) -> Any:
-        is_long = isinstance(value, LongInteger)
-        if not is_long and (not isinstance(value, int) or isinstance(value, bool)):
+        if isinstance(value, int) and not isinstance(value, bool):
+            if -largest <= value < largest:
+                return value
+        elif not isinstance(value, LongInteger):
             raise _misfit(value, "a whole number")
-        if is_long or not -largest <= value < largest:
-            raise PayloadError("", f"the number does not fit {data_type.bit_width} bits")
-        return value
+        raise PayloadError("", f"the number does not fit {data_type.bit_width} bits")
 
     return convert
 

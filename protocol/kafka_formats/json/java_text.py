@@ -67,6 +67,9 @@ def utf8(value: str) -> str:
 
 def json_text(value: Any) -> str:
     """The text of a part of a document, as Jackson copies it. Not by recursion: it may be deep."""
+    simple = _TEXTS.get(type(value))
+    if simple is not None:
+        return simple(value)
     texts: list[str] = []
     # The rest of what is around the next value, and how its text ends.
     around: list[tuple[Iterator[tuple[str, Any]], str]] = [(iter([("", value)]), "")]
