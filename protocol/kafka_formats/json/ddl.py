@@ -67,23 +67,23 @@ def is_ddl(text: str) -> bool:
     return True
 
 
-def to_ddl(data_type: pa.DataType) -> str:
+def to_ddl(to: pa.DataType, path: str = "") -> str:
     """The DDL of a type: `parse_ddl` gives the type again, with all parts nullable.
+
+    Args:
+        to: The type.
+        path: The field that has it, for errors.
 
     Raises:
         SchemaError: JSON is not read as the type. Names the field.
     """
-    return _ddl_of(data_type, "")
-
-
-def _ddl_of(to: pa.DataType, path: str) -> str:
     if pa.types.is_struct(to):
         fields = (_ddl_of_field(each, path_of(path, each.name)) for each in to)
         return f"struct<{', '.join(fields)}>"
     if pa.types.is_map(to) and pa.types.is_string(to.key_type):
-        return f"map<string, {_ddl_of(to.item_type, path_of(path, VALUES))}>"
+        return f"map<string, {to_ddl(to.item_type, path_of(path, VALUES))}>"
     if pa.types.is_list(to):
-        return f"array<{_ddl_of(to.value_type, path_of(path, ITEMS))}>"
+        return f"array<{to_ddl(to.value_type, path_of(path, ITEMS))}>"
     if pa.types.is_decimal128(to):
         return f"decimal({to.precision}, {to.scale})"
     if to not in _NAMES:
@@ -93,7 +93,7 @@ def _ddl_of(to: pa.DataType, path: str) -> str:
 
 def _ddl_of_field(field: pa.Field, path: str) -> str:
     name = field.name.replace("`", "``")
-    return f"`{name}` {_ddl_of(field.type, path)}"
+    return f"`{name}` {to_ddl(field.type, path)}"
 
 
 class _DdlError(SchemaError):

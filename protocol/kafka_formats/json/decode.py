@@ -26,6 +26,9 @@ _ROW: Final = secrets.token_hex(8)
 _VALUE: Final = "v"
 # Below this many payloads Arrow's own costs are higher than the costs of one by one.
 _LEAST: Final = 16
+# In a row: more than it takes to find one payload among very many. Arrow then likely refuses all,
+# as it does where a string is an object.
+_MOST_REFUSED: Final = 16
 # The text of a block is held twice, beside the payloads.
 _MOST_BYTES: Final = 4 * 1024 * 1024
 # Newlines end Arrow's documents; it takes other texts for infinity, and -0 for a float.
@@ -78,6 +81,7 @@ class TypeDecoder:
 
     def _pieces(self, payloads: pa.BinaryArray) -> list[Decoded]:
         pieces: list[Decoded] = []
+        refused = 0
         # Not by recursion, in order.
         rest = [payloads]
         while rest:
@@ -86,9 +90,13 @@ class TypeDecoder:
             if not self.by_arrow or count <= _LEAST:
                 pieces += self._one_by_one(block)
                 continue
-            values = self._at_once(block) if block.nbytes <= _MOST_BYTES else None
+            is_small = block.nbytes <= _MOST_BYTES
+            values = self._at_once(block) if is_small else None
+            refused = 0 if values is not None else refused + is_small
             if values is not None:
                 pieces.append(Decoded(values, np.zeros(count, dtype=np.bool_)))
+            elif refused > _MOST_REFUSED:
+                pieces += self._one_by_one(block)
             else:
                 rest += [block.slice(count // 2), block.slice(0, count // 2)]
         return pieces

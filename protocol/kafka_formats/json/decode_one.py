@@ -18,7 +18,8 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 
 from kafka_formats.errors import ITEMS, VALUES, PayloadError
-from kafka_formats.json.java_text import NumberText, json_text, utf8
+from kafka_formats.json.deep_documents import first_document
+from kafka_formats.json.java_text import LongInteger, NumberText, json_text, utf8
 from kafka_formats.json.timestamps import to_date, to_timestamp, to_timestamp_ntz
 
 # A value of a document -> the value of the type; never for null. Raises PayloadError.
@@ -54,14 +55,24 @@ def parse(payload: bytes) -> Any:
     try:
         document, _ = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
-        raise PayloadError("", f"it is not JSON: {error.msg} at character {error.pos}") from error
-    except RecursionError as error:
-        raise PayloadError("", "it is nested too deeply") from error
-    except ValueError as error:
-        raise PayloadError("", "it has a number with too many digits") from error
+        raise _not_json(error) from error
+    except (RecursionError, ValueError):
+        # It is nested deeply, or has a very long number.
+        document = _any_document(text, start)
     if document is None:
         raise PayloadError("", "it is null; a tombstone has no payload at all")
     return document
+
+
+def _any_document(text: str, start: int) -> Any:
+    try:
+        return first_document(text, start)
+    except json.JSONDecodeError as error:
+        raise _not_json(error) from error
+
+
+def _not_json(error: json.JSONDecodeError) -> PayloadError:
+    return PayloadError("", f"it is not JSON: {error.msg} at character {error.pos}")
 
 
 def root_converter(data_type: pa.DataType) -> Convert:
@@ -151,11 +162,12 @@ def _integer(data_type: pa.DataType) -> Convert:
     largest = 2 ** (data_type.bit_width - 1)
 
     def convert(value: Any) -> Any:
-        if not isinstance(value, int) or isinstance(value, bool):
+        if isinstance(value, int) and not isinstance(value, bool):
+            if -largest <= value < largest:
+                return value
+        elif not isinstance(value, LongInteger):
             raise _misfit(value, "a whole number")
-        if not -largest <= value < largest:
-            raise PayloadError("", f"the number does not fit {data_type.bit_width} bits")
-        return value
+        raise PayloadError("", f"the number does not fit {data_type.bit_width} bits")
 
     return convert
 
@@ -281,6 +293,7 @@ def _kind_of(value: Any) -> str:
 
 _KINDS: Final[tuple[tuple[type, str], ...]] = (
     (bool, "a boolean"),
+    (LongInteger, "a whole number"),
     (NumberText, "a number with a fraction or an exponent"),
     (int, "a whole number"),
     (str, "a string"),

@@ -8,17 +8,25 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from types import NoneType
 from typing import Any, Final
 
 _ESCAPE: Final = re.compile(r"\\u00(1[a-f]|0[bef])")
 _NOT_BASIC: Final = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+# `json.dumps` would make an encoder for each string.
+_quoted: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class NumberText(str):
-    """A number as it is in a document, which is not a whole number."""
+    """A number as it is in a document, which Python's decoder does not make an int."""
+
+    __slots__ = ()
+
+
+class LongInteger(NumberText):
+    """A whole number with more digits than Python makes an int of."""
 
     __slots__ = ()
 
@@ -46,7 +54,9 @@ def shortest_text(text: str, value: float) -> str:
 
 def string_text(value: str) -> str:
     """A string in JSON, in quotes."""
-    quoted = json.dumps(value, ensure_ascii=False)
+    quoted = _quoted(value)
+    if "\\u" not in quoted:
+        return quoted
     return _ESCAPE.sub(lambda escape: escape[0].upper().replace("U", "u", 1), quoted)
 
 
@@ -56,16 +66,50 @@ def utf8(value: str) -> str:
 
 
 def json_text(value: Any) -> str:
-    """The text of a part of a document, as Jackson copies it."""
-    for kind, text in _TEXTS:
-        if isinstance(value, kind):
-            return text(value)
-    return str(value)
+    """The text of a part of a document, as Jackson copies it. Not by recursion: it may be deep."""
+    simple = _TEXTS.get(type(value))
+    if simple is not None:
+        return simple(value)
+    texts: list[str] = []
+    # The rest of what is around the next value, and how its text ends.
+    around: list[tuple[Iterator[tuple[str, Any]], str]] = [(iter([("", value)]), "")]
+    while around:
+        rest, end = around[-1]
+        for before, each in rest:
+            texts.append(before)
+            if isinstance(each, dict):
+                texts.append("{")
+                around.append((_members(each), "}"))
+                break
+            if isinstance(each, list):
+                texts.append("[")
+                around.append((_items(each), "]"))
+                break
+            texts.append(_TEXTS[type(each)](each))
+        else:
+            texts.append(end)
+            around.pop()
+    return "".join(texts)
+
+
+def _members(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    comma = ""
+    for key, each in value.items():
+        yield f"{comma}{_copied_text(key)}:", each
+        comma = ","
+
+
+def _items(value: list[Any]) -> Iterator[tuple[str, Any]]:
+    comma = ""
+    for each in value:
+        yield comma, each
+        comma = ","
 
 
 def _copied_text(value: str) -> str:
     """A string as Jackson copies it: surrogates are escaped, in pairs or not."""
-    return _NOT_BASIC.sub(_escaped, string_text(value))
+    text = string_text(value)
+    return text if text.isascii() else _NOT_BASIC.sub(_escaped, text)
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -73,20 +117,11 @@ def _escaped(match: re.Match[str]) -> str:
     return "".join(f"\\u{units[at : at + 2].hex().upper()}" for at in range(0, len(units), 2))
 
 
-def _array_text(value: list[Any]) -> str:
-    return f"[{','.join(map(json_text, value))}]"
-
-
-def _object_text(value: dict[str, Any]) -> str:
-    parts = (f"{_copied_text(key)}:{json_text(each)}" for key, each in value.items())
-    return f"{{{','.join(parts)}}}"
-
-
-_TEXTS: Final[tuple[tuple[type, Callable[[Any], str]], ...]] = (
-    (NoneType, lambda _: "null"),
-    (bool, lambda value: "true" if value else "false"),
-    (NumberText, lambda value: double_text(float(value))),
-    (str, _copied_text),
-    (list, _array_text),
-    (dict, _object_text),
-)
+_TEXTS: Final[Mapping[type, Callable[[Any], str]]] = {
+    NoneType: lambda _: "null",
+    bool: lambda value: "true" if value else "false",
+    int: str,
+    LongInteger: str,
+    NumberText: lambda value: double_text(float(value)),
+    str: _copied_text,
+}

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from kafka_formats.arrow.types import as_nullable
 from kafka_formats.errors import ITEMS, VALUES, SchemaError, named, path_of
-from kafka_formats.json.ddl import parse_ddl
-from kafka_formats.json.json_schema import arrow_type, title_of
+from kafka_formats.json.ddl import parse_ddl, to_ddl
+from kafka_formats.json.json_schema import JsonSchema, title_of
+from kafka_formats.json.known_type import KnownArrowType, KnownType, Shape, kinds_of
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.payload.type_match import check_type, refuse_not_null, wanted_fields
 
 
 def _is_json_schema(schema: SchemaText) -> bool:
-    return schema.text.lstrip().startswith("{")
+    text = schema.text.strip()
+    return text.startswith("{") or text in {"true", "false"}
+
+
+@lru_cache(maxsize=100)
+def _known(schema: SchemaText) -> KnownType[Any]:
+    return JsonSchema(schema) if _is_json_schema(schema) else KnownArrowType(parse_ddl(schema.text))
 
 
 @lru_cache(maxsize=100)
@@ -26,7 +34,8 @@ def type_of(schema: SchemaText) -> pa.DataType:
     Raises:
         SchemaError: The schema is invalid or not supported.
     """
-    return arrow_type(schema) if _is_json_schema(schema) else parse_ddl(schema.text)
+    known = _known(schema)
+    return known.type_of(known.root, "")
 
 
 def name_of(schema: SchemaText) -> str:
@@ -37,53 +46,98 @@ def name_of(schema: SchemaText) -> str:
 def check_part(schema: SchemaText, wanted: pa.DataType) -> None:
     """Check that a type is that of a schema, or has some of the fields of its structs.
 
+    Other fields are not looked at: they may have no type of Spark's. What has none may be read as
+    a string, its JSON text, or as any type that its values can have.
+
     Raises:
         SchemaError: It is another one. Names the field.
     """
-    _check(type_of(schema), wanted, "", _READ)
+    known = _known(schema)
+    _Check(known, _READ).part(known.root, wanted, "")
 
 
+@lru_cache(maxsize=100)
 def check_written(schema: SchemaText, data_type: pa.DataType) -> None:
     """Check that the JSON of a type has a schema, as far as types go.
 
     Raises:
         SchemaError: It has not. Names the field.
     """
-    _check(type_of(schema), data_type, "", _WRITE)
+    known = _known(schema)
+    _Check(known, _WRITE).part(known.root, data_type, "")
 
 
 class _Rules(NamedTuple):
-    """The checks of a field with a path, and of two types without fields in common."""
+    """What fits a schema: in a read the wanted types, in a write those of the column.
 
+    Attributes:
+        fits: Whether a type fits a part of any shape; the shape is None if it is not supported.
+        field: Checks a field, by its path.
+        text: Checks a type, with a path, where the schema leaves the type open.
+        leaf: Checks a type, with a path, for values without parts of another type.
+    """
+
+    fits: Callable[[pa.DataType, Shape[Any] | None], bool]
     field: Callable[[pa.Field, str], None]
+    text: Callable[[pa.DataType, str], None]
     leaf: Callable[[pa.DataType, pa.DataType, str], None]
 
 
-def _check(known: pa.DataType, wanted: pa.DataType, path: str, rules: _Rules) -> None:
-    if pa.types.is_struct(known) and pa.types.is_struct(wanted):
-        fields = {field.name: field.type for field in known}
-        for field, type_, inner in wanted_fields(fields, wanted, path):
-            _check_part(type_, field, inner, rules)
-    elif pa.types.is_list(known) and pa.types.is_list(wanted):
-        _check_part(known.value_type, wanted.value_field, path_of(path, ITEMS), rules)
-    elif _have_same_keys(known, wanted):
-        _check_part(known.item_type, wanted.item_field, path_of(path, VALUES), rules)
-    else:
-        rules.leaf(known, wanted, path)
+class _Check(NamedTuple):
+    """The check of a type against that of a schema."""
+
+    known: KnownType[Any]
+    rules: _Rules
+
+    def part(self, part: Any, given: pa.DataType, path: str) -> None:
+        try:
+            shape = self.known.shape(part, path)
+        except SchemaError:
+            if self.rules.fits(given, None):
+                return
+            raise
+        if self.rules.fits(given, shape):
+            return
+        if pa.types.is_struct(given) and shape.fields is not None:
+            for field, inner, inner_path in wanted_fields(shape.fields, given, path):
+                self._field(inner, field, inner_path)
+        elif pa.types.is_list(given) and shape.items is not None:
+            self._field(shape.items, given.value_field, path_of(path, ITEMS))
+        elif _has_string_keys(given) and shape.values is not None:
+            self._field(shape.values, given.item_field, path_of(path, VALUES))
+        elif shape.left_open:
+            self._text(shape.left_open, given, path)
+        else:
+            self.rules.leaf(self.known.type_of(part, path), given, path)
+
+    def _field(self, part: Any, given: pa.Field, path: str) -> None:
+        self.rules.field(given, path)
+        self.part(part, given.type, path)
+
+    def _text(self, kinds: frozenset[str], given: pa.DataType, path: str) -> None:
+        if not kinds & kinds_of(given):
+            listed = ", ".join(sorted(kinds))
+            raise SchemaError(f"{named(path)} has values of the kinds {listed}, and not {given}")
+        self.rules.text(given, path)
 
 
-def _check_part(known: pa.DataType, wanted: pa.Field, path: str, rules: _Rules) -> None:
-    rules.field(wanted, path)
-    _check(known, wanted.type, path, rules)
+def _has_string_keys(wanted: pa.DataType) -> bool:
+    return bool(pa.types.is_map(wanted) and pa.types.is_string(wanted.key_type))
 
 
-def _have_same_keys(known: pa.DataType, wanted: pa.DataType) -> bool:
-    are_maps = pa.types.is_map(known) and pa.types.is_map(wanted)
-    return are_maps and bool(known.key_type == wanted.key_type)
+def _fits_read(wanted: pa.DataType, shape: Shape[Any] | None) -> bool:
+    """Whether a part is wanted as its JSON text: what is more than a value of one kind."""
+    has_text = shape is None or shape.leaf is None or bool(shape.left_open)
+    return has_text and bool(pa.types.is_string(wanted))
+
+
+def _check_text_read(wanted: pa.DataType, path: str) -> None:
+    to_ddl(wanted, path)
+    refuse_not_null(path, nullable=as_nullable(wanted) == wanted)
 
 
 def _check_written(known: pa.DataType, written: pa.DataType, path: str) -> None:
-    if known == written or pa.types.is_null(written):
+    if known == written:
         return
     for matches, fits in _WRITTEN:
         if matches(written) and fits(known, written):
@@ -113,6 +167,14 @@ _WRITTEN: Final[
 
 # JSON can lack any field; a written document may well have all of them.
 _READ: Final = _Rules(
-    lambda wanted, path: refuse_not_null(path, nullable=wanted.nullable), check_type
+    fits=_fits_read,
+    field=lambda wanted, path: refuse_not_null(path, nullable=wanted.nullable),
+    text=_check_text_read,
+    leaf=check_type,
 )
-_WRITE: Final = _Rules(lambda _wanted, _path: None, _check_written)
+_WRITE: Final = _Rules(
+    fits=lambda written, _shape: bool(pa.types.is_null(written)),
+    field=lambda _written, _path: None,
+    text=lambda _written, _path: None,
+    leaf=_check_written,
+)

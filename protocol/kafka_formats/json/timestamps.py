@@ -13,13 +13,20 @@ from datetime import time as time_of_day
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-_DATE: Final = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.DOTALL)
+# As in Spark: years may have a sign and zeros before them, digits and blanks are those of ASCII.
+_DATE: Final = re.compile(
+    r"([+-]?\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.DOTALL | re.ASCII
+)
 _DAYS: Final = re.compile(r"[+-]?\d{1,3}", re.ASCII)
 _MOMENT: Final = re.compile(
-    r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})"
-    r"(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?(.*))?)?)?)?"
+    r"([+-]?\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})"
+    r"(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?(.*))?)?)?)?",
+    re.ASCII,
 )
-_OFFSET: Final = re.compile(r"([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?")
+_OFFSET: Final = re.compile(
+    r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?|:(\d))?", re.ASCII
+)
+_BLANKS: Final = "".join(map(chr, (*range(ord(" ") + 1), 0x7F)))
 _MAX_OFFSET: Final = timedelta(hours=18)
 _EPOCH: Final = datetime(1970, 1, 1)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -35,7 +42,7 @@ def to_date(text: str) -> date:
     Raises:
         ValueError: It has another form, or there is no such day in the years 1 to 9999.
     """
-    match = _DATE.fullmatch(text.strip())
+    match = _DATE.fullmatch(text.strip(_BLANKS))
     if match is None and _DAYS.fullmatch(text):
         # Days since 1970, as Spark 1.5 wrote dates; texts of more digits are years.
         return date(1970, 1, 1) + timedelta(days=int(text))
@@ -52,7 +59,7 @@ def to_timestamp(text: str) -> int:
         ValueError: It has another form or no zone, or there is no such moment.
     """
     moment, zone = _moment(text)
-    zone = zone.strip()
+    zone = zone.strip(_BLANKS)
     if not zone:
         raise ValueError(NO_ZONE)
     in_utc = moment.replace(tzinfo=timezone.utc) - _offset(zone, moment)
@@ -66,13 +73,13 @@ def to_timestamp_ntz(text: str) -> int:
         ValueError: It has another form or a zone, or there is no such moment.
     """
     moment, zone = _moment(text)
-    if zone.strip():
+    if zone.strip(_BLANKS):
         raise ValueError("has a time zone: read the field as timestamp")
     return (moment - _EPOCH) // _MICROSECOND
 
 
 def _moment(text: str) -> tuple[datetime, str]:
-    match = _MOMENT.fullmatch(text.strip())
+    match = _MOMENT.fullmatch(text.strip(_BLANKS))
     if match is None:
         raise ValueError("is not a timestamp")
     year, month, day, hour, minute, second, fraction, zone = match.groups()
@@ -85,12 +92,14 @@ def _moment(text: str) -> tuple[datetime, str]:
 def _offset(zone: str, moment: datetime) -> timedelta:
     match = _OFFSET.fullmatch(zone)
     if match:
-        hours, minutes, seconds = (int(part or 0) for part in match.groups()[1:])
+        sign, *parts = match.groups()
+        hours, long_minutes, seconds, minute = (int(part or 0) for part in parts)
+        minutes = long_minutes or minute
         offset = timedelta(hours=hours, minutes=minutes, seconds=seconds)
         if offset > _MAX_OFFSET or minutes > 59 or seconds > 59:
             raise ValueError(f"has no time zone {zone!r}")
-        return -offset if match[1] == "-" else offset
-    if zone in {"Z", "UTC", "GMT"}:
+        return -offset if sign == "-" else offset
+    if zone in {"Z", "UTC", "GMT", "UT"}:
         return timedelta(0)
     try:
         found_offset = moment.replace(tzinfo=ZoneInfo(zone)).utcoffset()

@@ -5,11 +5,14 @@ The values are compared with Spark's in tests/integration/test_json_equality.py.
 
 from __future__ import annotations
 
+import json
+
 import pyarrow as pa
 import pytest
 
 from kafka_formats.json.decoder import decoder_for
 
+TIMESTAMP, NTZ = pa.timestamp("us", tz="UTC"), pa.timestamp("us")
 LINES = pa.list_(pa.struct([("price", pa.int32())]))
 
 
@@ -44,3 +47,38 @@ def test_what_does_not_fit_is_named_with_its_path(
     assert decoder.decode(pa.array([payload], pa.binary()), 0).is_broken.tolist() == [True]
     error = decoder.explain(payload)
     assert (error.field, error.reason[: len(reason)]) == (field, reason)
+
+
+DAY = 18_263
+MOMENT = 1_577_934_245_000_000
+HOUR = 3_600_000_000
+
+
+# All of these as from_json reads them.
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("+2020-01-02", pa.date32(), DAY),
+        ("02020-01-02", pa.date32(), DAY),
+        ("\x7f2020-01-02\x1f", pa.date32(), DAY),
+        ("\u20032020-01-02", pa.date32(), None),
+        ("\u00852020-01-02", pa.date32(), None),
+        ("\uff12\uff10\uff12\uff10-01-02", pa.date32(), None),
+        ("+02020-01-02T03:04:05", NTZ, MOMENT),
+        ("2020-01-02T\u06603:04:05", NTZ, None),
+        ("2020-01-02T03:04:05Z\u2003", TIMESTAMP, None),
+        ("2020-01-02T03:04:05UT", TIMESTAMP, MOMENT),
+        ("2020-01-02T03:04:05UT+1", TIMESTAMP, MOMENT - HOUR),
+        ("2020-01-02T03:04:05UTC+2", TIMESTAMP, MOMENT - 2 * HOUR),
+        ("2020-01-02T03:04:05GMT-02:30", TIMESTAMP, MOMENT + 5 * HOUR // 2),
+        ("2020-01-02T03:04:05+2:0", TIMESTAMP, MOMENT - 2 * HOUR),
+        ("2020-01-02T03:04:05+\uff12:00", TIMESTAMP, None),
+        ("2020-01-02T03:04:05UTC+", TIMESTAMP, None),
+    ],
+)
+def test_texts_of_times(text: str, kind: pa.DataType, value: int | None) -> None:
+    payloads = pa.array([json.dumps({"a": text}).encode()])
+    values, is_broken = decoder_for(pa.struct([("a", kind)])).decode(payloads, 0)
+    assert is_broken[0] == (value is None)
+    number = pa.int32() if kind == pa.date32() else pa.int64()
+    assert is_broken[0] or values.field("a").cast(number).to_pylist() == [value]

@@ -33,7 +33,7 @@ def found(schema: Any, *dependencies: tuple[str, Any]) -> pa.DataType:
         ({"properties": {"a": {"enum": ["x", "y"]}, "b": {"const": 1}}}, "a string, b bigint"),
         ({"properties": {"a": {"items": STRING}}}, "a array<string>"),
         ({"type": "object", "additionalProperties": {"type": "number"}}, "map<string,double>"),
-        ({"type": "object"}, "struct<>"),
+        ({"type": "object"}, "string"),
         (
             {"allOf": [{"properties": {"a": STRING}}], "properties": {"b": STRING}},
             "a string, b string",
@@ -63,11 +63,23 @@ def test_references_lead_to_other_schemas() -> None:
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        ({"properties": {"a": {"oneOf": [STRING, {"type": "integer"}]}}}, "field 'a': oneOf with"),
-        ({"properties": {"a": {}}}, "field 'a': the type None has no type of Spark's"),
-        ({"properties": {"a": {"$ref": "#"}}}, "contains itself"),
-        ({"properties": {"a": {"type": "array"}}}, "field 'a': an array needs items"),
+        ({"properties": {"a": {"$ref": "#"}}}, "the field 'a': the type contains itself"),
+        ({"properties": {"a": {"$dynamicRef": "#b"}}}, "'a': \\$dynamicRef is not supported"),
+        ({"properties": {"a": {"$recursiveRef": "#"}}}, "'a': \\$recursiveRef is not supported"),
+        (
+            {"properties": {"a": {"type": "any"}}},
+            "the field 'a': the type 'any' is not one of null",
+        ),
+        ({"properties": {"a": 5}}, "the field 'a': it has a part that is not a schema"),
+        ({"properties": []}, "properties must be an object"),
+        ({"allOf": {}}, "allOf must be a list"),
+        ({"properties": {"a": {"$ref": 1}}}, "the field 'a': \\$ref must be a string"),
+        ({"$id": "http://x/", "$ref": "http://[x/#a"}, "'http://\\[x/' is not a URI"),
+        ({"$ref": "http://[x/#a"}, "there is no schema"),
         ({"$ref": "#/none"}, "there is nothing at '#/none'"),
+        ({"allOf": [{}], "$ref": "#/allOf/1"}, "there is nothing at '#/allOf/1'"),
+        ({"$ref": "#none"}, "there is nothing named '#none'"),
+        ({"$ref": "#/definitions/A", "definitions": {"A": {"$ref": "#"}}}, "contains itself"),
         ([], "not a JSON Schema|not valid|not DDL"),
     ],
 )

@@ -169,6 +169,21 @@ def test_json_is_read_as_wanted_without_a_schema() -> None:
     assert "the field 'id' can be null: leave NOT NULL out of its type" in error
 
 
+def test_json_is_read_without_the_part_that_contains_itself() -> None:
+    tree = {"properties": {"id": {"type": "integer"}, "next": {"anyOf": [{"$ref": "#"}]}}}
+    payload = PayloadOptions("value", Format.JSON, Framing.NONE, json.dumps(tree), None, None)
+    query = formats(None, payload)
+    with pytest.raises(SchemaError, match="the field 'next': the type contains itself"):
+        query.columns()
+    part = [pa.field("id", pa.int64()), pa.field("next", pa.string())]
+    column = query.decoder(wanted(*part)).formats["value"]
+    values, is_broken = column.decoder_of(None).decode(
+        pa.array([b'{"id":1,"next":{"id":2,"next":{"id":3}}}']), 0
+    )
+    assert not is_broken[0]
+    assert values[0].as_py() == {"id": 1, "next": '{"id":2,"next":{"id":3}}'}
+
+
 def test_a_schema_of_the_user_without_a_registry(tmp_path: Path) -> None:
     file = tmp_path / "order.avsc"
     file.write_text(SECOND)
