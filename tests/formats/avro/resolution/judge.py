@@ -116,8 +116,15 @@ def _verdict(pair: Pair, ours: Ours, node: Json, notes: Sequence[str]) -> Verdic
         return _not_here(ours, wanted, notes)
     if shown(ours.value) == shown(like(wanted, ours.value)):
         return _EQUAL
-    if _as_floats(ours.value) == _as_floats(wanted) and has_union(pair.reader):
+    return _another(pair, ours, wanted, notes)
+
+
+def _another(pair: Pair, ours: Ours, wanted: Any, notes: Sequence[str]) -> Verdict:
+    """The verdict on a payload that Java reads as another value."""
+    if has_union(pair.reader) and _as_floats(ours.value) == _as_floats(wanted):
         return Verdict("a double, of which Java reads the float, in a union of both")
+    if has_union(pair.reader) and "record names" in notes:
+        return Verdict("another record of a union, as Java takes one of another name")
     return Verdict("another value", is_fault=True, details=f"{ours.value!r}, Java: {wanted!r}")
 
 
