@@ -23,7 +23,7 @@ import pyruhvro
 from benchmarks import protobuf
 from kafka_formats.avro.decode import decode
 from kafka_formats.avro.encode import encode
-from kafka_formats.avro.plan import resolve
+from kafka_formats.avro.resolve import resolve
 from kafka_formats.avro.schema import parse_schema
 from kafka_formats.avro.types import arrow_type
 

@@ -17,7 +17,7 @@ from pyspark.sql.avro.functions import from_avro
 
 from kafka_formats.arrow.types import as_nullable
 from kafka_formats.avro.decode import decode
-from kafka_formats.avro.plan import resolve
+from kafka_formats.avro.resolve import resolve
 from kafka_formats.avro.schema import parse_schema
 from kafka_formats.avro.types import arrow_type
 from kafka_spark_source.arrow_types import to_spark

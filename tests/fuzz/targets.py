@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kafka_formats.avro.plan import resolve
+from kafka_formats.avro.resolve import resolve
 from kafka_formats.avro.schema import parse_schema
 from kafka_formats.errors import SchemaError
 from kafka_formats.options.settings import Framing

@@ -17,11 +17,12 @@ from kafka_formats.arrow.arrays import bounds_of, data_of, in_rows, is_valid
 from kafka_formats.arrow.bytes_cursor import Bools, Cursor, Longs
 from kafka_formats.avro.decode_one import PayloadCursor
 from kafka_formats.avro.plan import (
-    MAX_EMPTY_ITEMS,
+    Again,
     Boolean,
     Bytes,
     Choice,
     Decimal,
+    DecimalText,
     Items,
     Member,
     Null,
@@ -29,12 +30,12 @@ from kafka_formats.avro.plan import (
     Plan,
     Struct,
     Symbol,
-    min_bytes,
 )
 from kafka_formats.avro.primitives import (
     read_boolean,
     read_bytes,
     read_decimal,
+    read_decimal_text,
     read_null,
     read_number,
     read_some_bytes,
@@ -52,6 +53,9 @@ from kafka_protocol.columnar.arrow_memory import array_of
 # With fewer lists than this, and more items left than this in one, value by value is faster.
 _FEW_LISTS: Final = 16
 _MANY_ITEMS: Final = 64
+# Values of Python need much memory, and so do arrays of few values: at most as many at a time.
+_MOST_VALUES: Final = 10_000
+_MOST_PIECES: Final = 1_000
 
 
 def decode(payloads: pa.BinaryArray, plan: Plan, skipped_bytes: int = 0) -> Decoded:
@@ -102,6 +106,19 @@ def _read_struct(plan: Struct, cursor: Cursor) -> pa.Array:
     return pa.StructArray.from_arrays(ordered, fields=[*plan.type])
 
 
+def _skip_again(plan: Again, cursor: Cursor) -> None:
+    """Skip payload by payload: each has as many records within records as it likes."""
+    is_broken = cursor.at >= cursor.end
+    for slot in np.flatnonzero(~is_broken):
+        one = PayloadCursor(cursor.data.data[: cursor.end[slot]], int(cursor.at[slot]))
+        try:
+            one.skip(plan.record)
+        except PayloadError:
+            is_broken[slot] = True
+        cursor.at[slot] = one.at
+    cursor.fail(is_broken)
+
+
 def _repeated(value: Any, to: pa.DataType, count: int) -> pa.Array:
     one = pa.array([value], to)
     return one.take(pa.array(np.zeros(count, dtype=np.int64)))
@@ -148,15 +165,14 @@ def _skip_choice(plan: Choice, cursor: Cursor) -> None:
 def _choices(plan: Choice, cursor: Cursor) -> Iterator[tuple[Plan | None, Longs]]:
     """Each branch with its slots; None with the slots of broken payloads."""
     number = cursor.longs()
-    wrong = (number < 0) | (number >= len(plan.branches))
-    number[wrong] = 0
-    wrong |= np.array([branch is None for branch in plan.branches])[number]
+    none = len(plan.branches)
+    number[(number < 0) | (number >= none)] = none
+    wrong = np.array([branch is None for branch in [*plan.branches, None]])[number]
     cursor.fail(wrong)
-    number[wrong] = len(plan.branches)
-    for place, branch in enumerate([*plan.branches, None]):
-        slots = np.flatnonzero(number == place)
-        if slots.size:
-            yield branch, slots
+    number[wrong] = none
+    # Few of them are there, however many the union has.
+    for place in np.flatnonzero(np.bincount(number)).tolist():
+        yield plan.branches[place] if place < none else None, np.flatnonzero(number == place)
 
 
 def _read_member(plan: Member, cursor: Cursor) -> pa.Array:
@@ -165,10 +181,6 @@ def _read_member(plan: Member, cursor: Cursor) -> pa.Array:
         for place, each in enumerate(plan.type)
     ]
     return pa.StructArray.from_arrays(columns, fields=[*plan.type])
-
-
-def _skip_member(plan: Member, cursor: Cursor) -> None:
-    skip(plan.plan, cursor)
 
 
 # --- Lists ---------------------------------------------------------------------------------------
@@ -198,7 +210,7 @@ def _skip_items(plan: Items, cursor: Cursor) -> None:
         if count is None:
             skip(plan.item, selected)
         else:
-            _one_by_one(plan, selected, count)
+            _skip_one_by_one(plan, selected, count)
 
 
 def _one_by_one(plan: Items, selected: Cursor, count: int) -> list[Any]:
@@ -211,6 +223,18 @@ def _one_by_one(plan: Items, selected: Cursor, count: int) -> list[Any]:
         return []
     selected.at[0] = cursor.at
     return values
+
+
+def _skip_one_by_one(plan: Items, selected: Cursor, count: int) -> None:
+    """Skip the next items of the only slot."""
+    cursor = PayloadCursor(selected.data.data[: selected.end[0]], int(selected.at[0]))
+    try:
+        for _ in range(count):
+            cursor.skip(plan.item)
+    except PayloadError:
+        selected.fail(np.array([True]))
+    else:
+        selected.at[0] = cursor.at
 
 
 def _rounds(plan: Items, cursor: Cursor) -> Iterator[tuple[Longs, Cursor, int | None]]:
@@ -232,7 +256,8 @@ def _rounds(plan: Items, cursor: Cursor) -> Iterator[tuple[Longs, Cursor, int | 
             slots = slots[left[slots] > 0]
         if 0 < slots.size < _FEW_LISTS and left[slots].max() > _MANY_ITEMS:
             groups: list[tuple[Longs, int | None]] = [
-                (slots[i : i + 1], int(left[slots[i]])) for i in range(slots.size)
+                (slots[i : i + 1], min(int(left[slots[i]]), _MOST_VALUES))
+                for i in range(slots.size)
             ]
         else:
             groups = [(slots, None)] if slots.size else []
@@ -260,10 +285,9 @@ def _next_block(plan: Items, cursor: Cursor, before: Longs) -> Longs:
 
 
 def _is_too_long(plan: Items, cursor: Cursor, count: Longs, before: Longs) -> Bools:
-    smallest = min_bytes(plan.item)
-    if smallest:
-        return (count > 0) & (count > (cursor.end - cursor.at) // smallest)
-    return count > MAX_EMPTY_ITEMS - before
+    if plan.item_bytes:
+        return (count > 0) & (count > (cursor.end - cursor.at) // plan.item_bytes)
+    return count > plan.most_empty - before
 
 
 class _Piece(NamedTuple):
@@ -272,28 +296,41 @@ class _Piece(NamedTuple):
 
 
 class _Pieces:
-    """Values of slots, in pieces."""
+    """Values of slots, in pieces: `_joined` ones, and new ones, so that there are never many."""
 
     def __init__(self, to: pa.DataType) -> None:
         self._type = to
-        self._pieces: list[_Piece] = []
+        self._joined: list[_Piece] = []
+        self._new: list[_Piece] = []
 
     def add(self, values: pa.Array, slots: Longs) -> None:
         """Add a value of each of these slots, behind the values that a slot has."""
-        self._pieces.append(_Piece(values, slots))
+        self._new.append(_Piece(values, slots))
+        if len(self._new) == _MOST_PIECES:
+            self._joined.append(_concatenated(self._new))
+            self._new = []
 
     def slots(self) -> Longs:
         """The slot of each value, in the order in which they were added."""
-        return np.concatenate([np.empty(0, np.int64), *(piece.slots for piece in self._pieces)])
+        pieces = [*self._joined, *self._new]
+        return np.concatenate([np.empty(0, np.int64), *(piece.slots for piece in pieces)])
 
     def joined(self) -> pa.Array:
         """All values by slot."""
-        if not self._pieces:
+        pieces = [*self._joined, *self._new]
+        if not pieces:
             return pa.array([], self._type)
-        if len(self._pieces) == 1:
-            return self._pieces[0].values
-        order = np.argsort(self.slots(), kind="stable")
-        return pa.concat_arrays([piece.values for piece in self._pieces]).take(pa.array(order))
+        if len(pieces) == 1 and not self._joined:
+            return pieces[0].values
+        values, slots = _concatenated(pieces)
+        if (slots[1:] >= slots[:-1]).all():
+            return values
+        return values.take(pa.array(np.argsort(slots, kind="stable")))
+
+
+def _concatenated(pieces: list[_Piece]) -> _Piece:
+    values = pa.concat_arrays([piece.values for piece in pieces])
+    return _Piece(values, np.concatenate([piece.slots for piece in pieces]))
 
 
 _READ: Final[Mapping[type, Callable[[Any, Cursor], pa.Array]]] = {
@@ -303,6 +340,7 @@ _READ: Final[Mapping[type, Callable[[Any, Cursor], pa.Array]]] = {
     Bytes: read_bytes,
     Symbol: read_symbol,
     Decimal: read_decimal,
+    DecimalText: read_decimal_text,
     Struct: _read_struct,
     Items: _read_items,
     Choice: _read_choice,
@@ -314,9 +352,8 @@ _SKIP: Final[Mapping[type, Callable[[Any, Cursor], None]]] = {
     Boolean: skip_boolean,
     Bytes: skip_bytes,
     Symbol: skip_symbol,
-    Decimal: skip_bytes,
     Struct: _skip_struct,
     Items: _skip_items,
     Choice: _skip_choice,
-    Member: _skip_member,
+    Again: _skip_again,
 }

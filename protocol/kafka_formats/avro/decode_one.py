@@ -8,18 +8,28 @@ from __future__ import annotations
 import decimal
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from kafka_formats.arrow.bytes_cursor import MAX_INT_BYTES, MAX_LONG_BYTES
+from kafka_formats.avro.logical import (
+    MAX_TEXT_BYTES,
+    ONE,
+    Ratio,
+    decimal_of,
+    rescaled,
+    text_of_decimal,
+)
 from kafka_formats.avro.plan import (
-    MAX_EMPTY_ITEMS,
-    MAX_MILLIS,
+    LONG_LIMIT,
+    Again,
     Boolean,
     Bytes,
     Choice,
     Decimal,
+    DecimalText,
     Items,
     Member,
     Null,
@@ -27,7 +37,6 @@ from kafka_formats.avro.plan import (
     Plan,
     Struct,
     Symbol,
-    min_bytes,
 )
 from kafka_formats.errors import ITEMS, VALUES, PayloadError
 
@@ -42,6 +51,14 @@ def read_payload(plan: Plan, payload: bytes | memoryview) -> Any:
         PayloadError: The payload does not have the schema. Names the field.
     """
     return PayloadCursor(payload, 0).read(plan)
+
+
+class _Rest(NamedTuple):
+    """The items of a block that are left to skip, and the number of items up to its end."""
+
+    plan: Items
+    left: int
+    before: int
 
 
 class PayloadCursor:
@@ -69,10 +86,16 @@ class PayloadCursor:
             (value,) = code.unpack(self._take(code.size))
             return value
         value = self._int() if plan.written == "int" else self._long()
-        if plan.scale != 1 and abs(value) > MAX_MILLIS:
-            raise PayloadError("", f"the timestamp {value} ms does not fit Spark's microseconds")
-        value *= plan.scale
-        return float(value) if pa.types.is_floating(plan.type) else value
+        if plan.ratio is ONE:
+            return value
+        if plan.ratio is None:
+            # Rounded once: a float is not made of a double.
+            number = np.int64(value)
+            return float(number.astype(np.float32) if pa.types.is_float32(plan.type) else number)
+        shown = rescaled(value, plan.ratio, LONG_LIMIT)
+        if shown is None:
+            raise PayloadError("", _why_not(value, plan.ratio))
+        return shown
 
     def boolean(self, _plan: Boolean) -> bool:
         """A byte that is 0 or 1."""
@@ -104,21 +127,36 @@ class PayloadCursor:
     def decimal(self, plan: Decimal) -> decimal.Decimal:
         """A decimal."""
         raw = self._sized(plan.size)
-        number = int.from_bytes(raw, "big", signed=True)
-        if not raw or abs(number) >= 10**plan.type.precision:
+        number = rescaled(int.from_bytes(raw, "big", signed=True), plan.ratio, plan.limit)
+        if not raw or number is None:
             raise PayloadError(
-                "", f"a decimal of {len(raw)} bytes does not fit {plan.type.precision} digits"
+                "",
+                f"a decimal of {len(raw)} bytes does not fit {plan.type.precision} digits, "
+                f"{plan.type.scale} of them after the point",
             )
-        return decimal.Decimal(number).scaleb(-plan.type.scale, _EXACT)
+        return decimal_of(number, plan.type.scale)
+
+    def decimal_text(self, plan: DecimalText) -> str:
+        """A decimal that is wider than Arrow's."""
+        raw = self._sized(plan.size)
+        text = text_of_decimal(raw, plan.ratio, plan.scale)
+        if text is None:
+            raise PayloadError(
+                "",
+                f"a decimal of {len(raw)} bytes is not a number of up to {MAX_TEXT_BYTES} bytes "
+                f"with {plan.scale} digits after the point",
+            )
+        return text
 
     def struct(self, plan: Struct) -> dict[str, Any]:
         """A record."""
         values = {plan.type[place].name: value for place, value in plan.constants.items()}
         try:
             for step in plan.steps:
-                value = self.read(step.plan)
-                if step.place is not None:
-                    values[plan.type[step.place].name] = value
+                if step.place is None:
+                    self.skip(step.plan)
+                else:
+                    values[plan.type[step.place].name] = self.read(step.plan)
         except PayloadError as error:
             raise error.within(step.name) from error.__cause__
         return values
@@ -136,17 +174,53 @@ class PayloadCursor:
 
     def choice(self, plan: Choice) -> Any:
         """A union."""
+        return self.read(self._branch(plan))
+
+    def _branch(self, plan: Choice) -> Plan:
         number = self._long()
         if not 0 <= number < len(plan.branches):
             raise PayloadError("", f"a union of {len(plan.branches)} types has number {number}")
         branch = plan.branches[number]
         if branch is None:
             raise PayloadError("", f"type {number} of a union is unknown to the reader")
-        return self.read(branch)
+        return branch
 
     def member(self, plan: Member) -> dict[str, Any]:
         """A union that Spark shows as a struct."""
         return {plan.type[plan.member].name: self.read(plan.plan)}
+
+    def skip(self, plan: Plan) -> None:
+        """Skip the next value, without recursion: a record may be within itself very often.
+
+        Raises:
+            PayloadError: It is damaged or incomplete.
+        """
+        if not isinstance(plan, _NESTED):
+            self.read(plan)
+            return
+        waiting: list[Plan | _Rest] = [plan]
+        while waiting:
+            each = waiting.pop()
+            match each:
+                case Again():
+                    waiting.append(each.record)
+                case Struct():
+                    waiting += [step.plan for step in reversed(each.steps)]
+                case Choice():
+                    waiting.append(self._branch(each))
+                case Items():
+                    waiting += self._first_items(each, 0)
+                case _Rest(plan=items, left=0, before=before):
+                    waiting += self._first_items(items, before)
+                case _Rest(plan=items):
+                    waiting += [each._replace(left=each.left - 1), items.item]
+                case _:
+                    self.read(each)
+
+    def _first_items(self, plan: Items, before: int) -> list[_Rest]:
+        """The items of the next block, after some; empty at the end."""
+        count = self._next_block(plan, before)
+        return [_Rest(plan, count, before + count)] if count else []
 
     def _next_block(self, plan: Items, before: int) -> int:
         """The number of items of the next block, after some; 0 at the end."""
@@ -156,9 +230,9 @@ class PayloadCursor:
             if not 0 <= size <= len(self._payload) - self.at:
                 raise PayloadError("", f"a block of items has {size} bytes")
             count = -count
-        smallest = min_bytes(plan.item)
+        smallest = plan.item_bytes
         left = len(self._payload) - self.at
-        if count > left // smallest if smallest else before + count > MAX_EMPTY_ITEMS:
+        if count > left // smallest if smallest else before + count > plan.most_empty:
             raise PayloadError("", f"a block of {count} items has {left} bytes left")
         return count
 
@@ -194,7 +268,13 @@ class PayloadCursor:
         raise PayloadError("", f"a number has more than {max_bytes} bytes")
 
 
-_EXACT: Final = decimal.Context(prec=38)
+def _why_not(value: int, ratio: Ratio) -> str:
+    if ratio.per == 1:
+        return f"the time {value}, of {ratio.times:,} units of the reader, does not fit 64 bits"
+    return f"the time {value} has digits that the reader's unit, {ratio.per:,} times it, has not"
+
+
+_NESTED: Final = (Again, Choice, Items, Struct)
 _FLOATS: Final[Mapping[str, struct.Struct]] = {"float": _FLOAT, "double": _DOUBLE}
 _READ: Final[Mapping[type, Callable[[PayloadCursor, Any], Any]]] = {
     Null: PayloadCursor.null,
@@ -203,6 +283,7 @@ _READ: Final[Mapping[type, Callable[[PayloadCursor, Any], Any]]] = {
     Bytes: PayloadCursor.bytes_,
     Symbol: PayloadCursor.symbol,
     Decimal: PayloadCursor.decimal,
+    DecimalText: PayloadCursor.decimal_text,
     Struct: PayloadCursor.struct,
     Items: PayloadCursor.items,
     Choice: PayloadCursor.choice,

@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from kafka_formats.avro.decode import decode
 from kafka_formats.avro.decode_one import read_payload
-from kafka_formats.avro.plan import Plan, Struct, resolve
+from kafka_formats.avro.plan import Plan, Struct
 from kafka_formats.avro.projection import project
+from kafka_formats.avro.resolve import resolve
 from kafka_formats.avro.schema import parsed
 from kafka_formats.errors import PayloadError
 from kafka_formats.payload.format import Decoded, SchemaById

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_formats.arrow.arrays import bounds_of, is_valid
+from kafka_formats.avro.logical import Logical, unscaled
 from kafka_formats.avro.schema import (
     Array,
     Enum,
@@ -24,6 +25,7 @@ from kafka_formats.avro.schema import (
     Map,
     Primitive,
     Record,
+    Recursive,
     Schema,
     Union,
     kind_of,
@@ -122,16 +124,21 @@ def _of_size(numbers: npt.NDArray[Any]) -> pa.BinaryArray:
 
 
 def _bytes(schema: Primitive, values: pa.Array, path: str) -> pa.BinaryArray:
-    if pa.types.is_decimal(values.type):
+    if wide := _wide(schema):
+        values = _wide_decimals(wide, values, None, path)
+    elif pa.types.is_decimal(values.type):
         values = _decimals(schema, values, path)
     binary = values.cast(pa.binary())
     return _joined([varint_array(lengths(binary)), binary], len(binary))
 
 
 def _fixed(schema: Fixed, values: pa.Array, path: str) -> pa.BinaryArray:
-    is_decimal = _is_decimal(schema, values.type)
-    _refuse_unless(is_decimal or pa.types.is_binary(values.type), schema, values, path)
+    wide, is_decimal = _wide(schema), _is_decimal(schema, values.type)
+    fits = is_decimal or pa.types.is_binary(values.type) or (wide and _is_number(values.type))
+    _refuse_unless(bool(fits), schema, values, path)
     binary = _decimals(schema, values, path) if is_decimal else values
+    if wide:
+        binary = _wide_decimals(wide, values, schema.size, path)
     if (lengths(binary) != schema.size).any():
         raise PayloadError(path, f"a value of {schema.name} does not have {schema.size} bytes")
     return binary
@@ -166,6 +173,35 @@ def _decimals(schema: Primitive | Fixed, values: pa.Array, path: str) -> pa.Bina
     return _binary(np.append(0, np.cumsum(size)), np.ascontiguousarray(digits[used]))
 
 
+def _wide(schema: Primitive | Fixed) -> Logical | None:
+    """The logical type of decimals that are wider than Arrow's."""
+    return schema.logical if schema.logical is not None and schema.logical.is_text else None
+
+
+def _is_number(to: pa.DataType) -> bool:
+    return bool(pa.types.is_decimal(to) or pa.types.is_string(to))
+
+
+def _wide_decimals(
+    logical: Logical, values: pa.Array, size: int | None, path: str
+) -> pa.BinaryArray:
+    """Big-endian numbers of decimals or of their texts, one by one; binary as it is."""
+    if pa.types.is_binary(values.type):
+        return values
+    numbers = [unscaled(each, logical) for each in values.to_pylist()]
+    rows = []
+    for number in numbers:
+        needed = 0 if number is None else (number + (number < 0)).bit_length() // 8 + 1
+        if number is None or (size is not None and needed > size):
+            raise PayloadError(
+                path,
+                f"a value is not a decimal of {logical.precision} digits, {logical.scale} of them "
+                "after the point",
+            )
+        rows.append(number.to_bytes(needed if size is None else size, "big", signed=True))
+    return pa.array(rows, pa.binary())
+
+
 def _shortest(digits: npt.NDArray[np.uint8]) -> Longs:
     """The least bytes that hold each number and its sign."""
     filling = np.where(digits[:, :1] >= 0x80, 0xFF, 0)
@@ -197,6 +233,8 @@ def _fits_float(schema: Primitive, to: pa.DataType) -> bool:
 
 
 def _fits_bytes(schema: Primitive, to: pa.DataType) -> bool:
+    if _wide(schema):
+        return _is_number(to) or bool(pa.types.is_binary(to))
     is_decimal = pa.types.is_decimal(arrow_type(schema))
     return bool(pa.types.is_decimal(to) if is_decimal else pa.types.is_binary(to))
 
@@ -313,6 +351,11 @@ def _where(is_given: npt.NDArray[np.bool_], values: pa.BinaryArray) -> pa.Binary
     return _binary(bounds_of(values)[bounds], values.buffers()[2] or b"")
 
 
+def _recursive(schema: Recursive, values: pa.Array, path: str) -> pa.BinaryArray:
+    """As deep as the column is, but for a null or an empty list."""
+    return _encode(schema.record, values, path)
+
+
 _ENCODERS: Final[Mapping[type[Schema], Callable[[Any, pa.Array, str], pa.BinaryArray]]] = {
     Primitive: _primitive,
     Fixed: _fixed,
@@ -321,4 +364,5 @@ _ENCODERS: Final[Mapping[type[Schema], Callable[[Any, pa.Array, str], pa.BinaryA
     Map: _map,
     Record: _record,
     Union: _union,
+    Recursive: _recursive,
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import pyarrow as pa
 
 from kafka_formats.avro.decoder import AvroDecoders
@@ -9,9 +11,13 @@ from kafka_formats.avro.derive import derive_schema
 from kafka_formats.avro.encoder import AvroEncoder
 from kafka_formats.avro.projection import project
 from kafka_formats.avro.schema import parsed
-from kafka_formats.avro.types import arrow_type
+from kafka_formats.avro.types import arrow_type, depth_of
+from kafka_formats.errors import SchemaError
 from kafka_formats.payload.format import PayloadFormat, SchemaById
 from kafka_formats.payload.schema_text import SchemaText
+
+# Arrow has 64 for a batch.
+_MAX_DEPTH: Final = 60
 
 
 class AvroFormat(PayloadFormat):
@@ -23,7 +29,13 @@ class AvroFormat(PayloadFormat):
 
     def type_of(self, schema: SchemaText) -> pa.DataType:
         """As Spark's `from_avro` shows it."""
-        return arrow_type(parsed(schema))
+        data_type = arrow_type(parsed(schema))
+        if depth_of(data_type) > _MAX_DEPTH:
+            raise SchemaError(
+                f"the schema is nested more than {_MAX_DEPTH} times, which Arrow does not pass on: "
+                "name the fields to read with .schema(...)"
+            )
+        return data_type
 
     def check_part(self, schema: SchemaText, wanted: pa.DataType) -> None:
         """Raise SchemaError unless the schema has the wanted fields."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,17 @@ import pyarrow as pa
 
 from kafka_formats.arrow.arrays import texts_of
 from kafka_formats.arrow.bytes_cursor import MAX_INT_BYTES, Bools, Cursor, Longs
-from kafka_formats.avro.plan import MAX_MILLIS, Boolean, Bytes, Decimal, Null, Number, Symbol
+from kafka_formats.avro.logical import ONE, Ratio, rescaled, text_of_decimal
+from kafka_formats.avro.plan import (
+    LONG_LIMIT,
+    Boolean,
+    Bytes,
+    Decimal,
+    DecimalText,
+    Null,
+    Number,
+    Symbol,
+)
 from kafka_protocol.columnar.arrow_memory import array_of, buffer_of
 from kafka_protocol.columnar.slices import take_slices
 
@@ -30,10 +40,20 @@ def skip_null(_plan: Null, _cursor: Cursor) -> None:
 def read_number(plan: Number, cursor: Cursor) -> pa.Array:
     """Numbers, dates or timestamps."""
     numbers = _READ_NUMBERS[plan.written](cursor)
-    if plan.scale != 1:
-        cursor.fail((numbers > MAX_MILLIS) | (numbers < -MAX_MILLIS))
-        numbers = np.where(cursor.is_broken, 0, numbers) * plan.scale
+    if plan.ratio is not None and plan.ratio is not ONE:
+        numbers, is_broken = _rescaled(numbers, plan.ratio)
+        cursor.fail(is_broken)
     return array_of(numbers, plan.type)
+
+
+def _rescaled(numbers: Longs, ratio: Ratio) -> tuple[Longs, Bools]:
+    """Numbers in another unit, and those that do not fit it: any number is there."""
+    if ratio.per != 1:
+        whole = numbers // ratio.per
+        return whole, whole * ratio.per != numbers
+    limit = (LONG_LIMIT - 1) // ratio.times
+    is_broken: Bools = (numbers > limit) | (numbers < -limit)
+    return np.where(is_broken, 0, numbers) * ratio.times, is_broken
 
 
 def skip_number(plan: Number, cursor: Cursor) -> None:
@@ -91,7 +111,7 @@ def _taken(plan: Bytes, cursor: Cursor, start: Longs, length: Longs) -> pa.Array
     return texts
 
 
-def skip_bytes(plan: Bytes | Decimal, cursor: Cursor) -> None:
+def skip_bytes(plan: Bytes, cursor: Cursor) -> None:
     """Skip bytes."""
     _slices(cursor, plan.size)
 
@@ -118,14 +138,66 @@ def skip_symbol(_plan: Symbol, cursor: Cursor) -> None:
 def read_decimal(plan: Decimal, cursor: Cursor) -> pa.Array:
     """Decimals."""
     start, length = _slices(cursor, plan.size)
-    numbers = _signed_numbers(cursor, start, length)
-    cursor.fail(_is_beyond(numbers, 10**plan.type.precision) | (length == 0))
+    numbers, is_broken = _signed_numbers(cursor, start, length)
+    if plan.ratio != ONE:
+        rows = _Rows(cursor.data, start, start + length)
+        numbers, is_broken = _rescaled_decimals(plan, numbers, is_broken, rows)
+    cursor.fail(is_broken | _is_beyond(numbers, plan.limit) | (length == 0))
     numbers[cursor.is_broken] = 0
     return pa.Array.from_buffers(plan.type, len(cursor), [None, buffer_of(numbers)])
 
 
-def _signed_numbers(cursor: Cursor, start: Longs, length: Longs) -> npt.NDArray[np.int64]:
-    """Big-endian numbers as rows of two little-endian words of 64 bits, the low one first."""
+class _Rows(NamedTuple):
+    """The bytes of each slot."""
+
+    data: npt.NDArray[np.uint8]
+    start: Longs
+    end: Longs
+
+    def of(self, slot: int) -> bytes:
+        """The bytes of one."""
+        return self.data[self.start[slot] : self.end[slot]].tobytes()
+
+
+def _rescaled_decimals(
+    plan: Decimal, numbers: Longs, is_wide: Bools, rows: _Rows
+) -> tuple[Longs, Bools]:
+    """Decimals of an older schema with the reader's scale, and those that lose digits."""
+    low, is_broken = numbers[:, 0], np.zeros(len(numbers), dtype=np.bool_)
+    is_done = ~is_wide & (numbers[:, 1] == low >> 63)
+    if max(plan.ratio) >= LONG_LIMIT:
+        is_done[:] = False
+    else:
+        low, is_lossy = _rescaled(low, plan.ratio)
+        if plan.ratio.per == 1:
+            # It does not fit 64 bits, but maybe a decimal.
+            is_done &= ~is_lossy
+        else:
+            is_broken = is_done & is_lossy
+    words = np.stack([low, low >> 63], axis=1)
+    for slot in np.flatnonzero(~is_done).tolist():
+        written = int.from_bytes(rows.of(slot), "big", signed=True)
+        number = rescaled(written, plan.ratio, plan.limit)
+        is_broken[slot] = number is None
+        digits = (number or 0).to_bytes(_DECIMAL_BYTES, "little", signed=True)
+        words[slot] = np.frombuffer(digits, "<i8")
+    return words, is_broken
+
+
+def read_decimal_text(plan: DecimalText, cursor: Cursor) -> pa.Array:
+    """Decimals that are wider than Arrow's, one by one."""
+    start, length = _slices(cursor, plan.size)
+    rows = _Rows(cursor.data, start, start + length)
+    texts = [text_of_decimal(rows.of(slot), plan.ratio, plan.scale) for slot in range(len(cursor))]
+    cursor.fail(np.array([text is None for text in texts], dtype=np.bool_))
+    return pa.array(["" if text is None else text for text in texts], pa.string())
+
+
+def _signed_numbers(cursor: Cursor, start: Longs, length: Longs) -> tuple[Longs, Bools]:
+    """Big-endian numbers, and those that are wider than two words of 64 bits.
+
+    The numbers are rows of two little-endian words, the low one first.
+    """
     digits = np.empty((len(start), _DECIMAL_BYTES), dtype=np.uint8)
     last = start + length - 1
     is_negative = (cursor.data.take(start, mode="clip") >= 0x80) & (length > 0)
@@ -139,11 +211,10 @@ def _signed_numbers(cursor: Cursor, start: Longs, length: Longs) -> npt.NDArray[
         front = cursor.data[start[slot] : start[slot] + length[slot] - _DECIMAL_BYTES]
         sign_changes = (digits[slot, -1] >= 0x80) != is_negative[slot]
         too_wide[slot] = sign_changes or (front != filling[slot]).any()
-    cursor.fail(too_wide)
-    return digits.view("<i8")
+    return digits.view("<i8"), too_wide
 
 
-def _is_beyond(numbers: npt.NDArray[np.int64], limit: int) -> Bools:
+def _is_beyond(numbers: Longs, limit: int) -> Bools:
     """Whether the absolute value of a number of two words is this limit or more."""
     low, high = numbers[:, 0].view(np.uint64), numbers[:, 1]
     return ~_is_below(low, high, limit) | _is_below(low, high, 1 - limit)

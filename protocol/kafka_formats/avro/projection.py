@@ -10,7 +10,19 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from kafka_formats.avro.schema import Array, Field, Map, Record, Schema, Union, kind_of
+from kafka_formats.avro.logical import Logical
+from kafka_formats.avro.schema import (
+    Array,
+    Field,
+    Fixed,
+    Map,
+    Primitive,
+    Record,
+    Recursive,
+    Schema,
+    Union,
+    kind_of,
+)
 from kafka_formats.avro.types import arrow_type, is_nullable, members_of
 from kafka_formats.errors import ITEMS, VALUES, path_of
 from kafka_formats.payload.type_match import check_type, refuse_not_null, wanted_fields
@@ -20,6 +32,8 @@ def project(schema: Schema, wanted: pa.DataType) -> Schema:
     """The schema whose Arrow type is `wanted`: the fields of its structs, in their order.
 
     Parts that the schema has as not null may be nullable in `wanted`, never the other way round.
+    A decimal that is too wide for Spark may be a string, a narrower decimal, or binary. A record
+    that contains itself may be wanted as deep as `wanted` is.
 
     Raises:
         SchemaError: A field is not in the schema, or has another type. Names the field.
@@ -28,6 +42,8 @@ def project(schema: Schema, wanted: pa.DataType) -> Schema:
 
 
 def _project(schema: Schema, wanted: pa.DataType, path: str) -> Schema:
+    if isinstance(schema, Recursive):
+        schema = schema.record
     match schema:
         case Record() if pa.types.is_struct(wanted):
             return replace(schema, fields=_fields(schema, wanted, path))
@@ -37,6 +53,8 @@ def _project(schema: Schema, wanted: pa.DataType, path: str) -> Schema:
             return Map(_part(values, wanted.item_field, path_of(path, VALUES)))
         case Union(branches) if not members_of(schema):
             return _nullable(branches, wanted, path) or _whole(schema, wanted, path)
+        case Primitive() | Fixed():
+            schema = _narrowed(schema, wanted)
     return _whole(schema, wanted, path)
 
 
@@ -61,6 +79,17 @@ def _nullable(branches: Sequence[Schema], wanted: pa.DataType, path: str) -> Sch
         return None
     part = _project(others[0], wanted, path)
     return Union([part if branch is others[0] else branch for branch in branches])
+
+
+def _narrowed(schema: Primitive | Fixed, wanted: pa.DataType) -> Primitive | Fixed:
+    """The schema to read as a decimal or bytes, if it is that of a wider decimal."""
+    logical = schema.logical
+    if logical is not None and logical.is_text:
+        if pa.types.is_decimal128(wanted):
+            return replace(schema, logical=Logical(logical.name, wanted.precision, wanted.scale))
+        if pa.types.is_binary(wanted):
+            return replace(schema, logical=None)
+    return schema
 
 
 def _whole(schema: Schema, wanted: pa.DataType, path: str) -> Schema:

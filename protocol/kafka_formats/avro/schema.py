@@ -9,8 +9,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
+from kafka_formats.avro.logical import Logical, logical_of
 from kafka_formats.errors import SchemaError
 from kafka_formats.payload.schema_text import SchemaText
 
@@ -21,19 +22,10 @@ _NAMESPACE_PART: Final = re.compile(r"[^\W\d][\w$]*")
 PRIMITIVES: Final = frozenset(
     {"null", "boolean", "int", "long", "float", "double", "bytes", "string"}
 )
-# The largest schema that is read: the JSON parser recurses.
+# The largest schema that is read, with the types that it names: what walks it recurses.
 _MAX_DEPTH: Final = 100
-_MAX_DECIMAL_DIGITS: Final = 38
+_MAX_TYPES: Final = 100_000
 _NO_DEFAULT: Final = object()
-
-
-@dataclass(frozen=True, slots=True)
-class Logical:
-    """A logical type; `precision` and `scale` are for decimals."""
-
-    name: str
-    precision: int = 0
-    scale: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +101,15 @@ class Record:
     aliases: frozenset[str] = frozenset()
 
 
-Schema: TypeAlias = "Primitive | Fixed | Enum | Array | Map | Union | Record"
+@dataclass(slots=True)
+class Recursive:
+    """A record within itself: its name, by which it is compared, and the record."""
+
+    name: str
+    record: Record = field(init=False, repr=False, compare=False)
+
+
+Schema: TypeAlias = "Primitive | Fixed | Enum | Array | Map | Union | Record | Recursive"
 Named: TypeAlias = "Fixed | Enum | Record"
 
 
@@ -130,37 +130,57 @@ def parse_schema(text: str, references: Sequence[str] = ()) -> Schema:
         references: Schemas of names that it uses; each may use the schemas before it.
 
     Raises:
-        SchemaError: The text is not a valid schema, or a type contains itself.
+        SchemaError: The text is not a valid schema.
     """
-    parser = _Parser({})
-    for reference in references:
-        parser.schema(_json(reference), "")
-    return parser.schema(_json(text), "")
+    parser = _Parser()
+    try:
+        for reference in references:
+            parser.schema(_json(reference), "")
+        return parser.schema(_json(text), "")
+    except RecursionError as error:
+        raise SchemaError("an Avro schema is nested too deep") from error
 
 
 def _json(text: str) -> Any:
     try:
         return json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise SchemaError(f"an Avro schema is not valid JSON: {error}") from error
 
 
-class _Parser:
-    """Reads the types of a schema; `named` has types that were read before, by full name."""
+class _Defined(NamedTuple):
+    """A named type, and how many types it has: in all, and one in another."""
 
-    def __init__(self, named: dict[str, Named]) -> None:
-        self._named = named
-        self._open: list[str] = []  # the records that are being read
+    schema: Named
+    types: int
+    depth: int
+
+
+class _Parser:
+    """Reads the types of a schema."""
+
+    def __init__(self) -> None:
+        self._named: dict[str, _Defined] = {}  # by full name
+        self._open: dict[str, Recursive] = {}  # the records that are being read
         self._depth = 0
+        self._deepest = 0
+        self._types = 0
 
     def schema(self, value: Any, namespace: str) -> Schema:
         self._depth += 1
-        if self._depth > _MAX_DEPTH:
+        self._add(types=1, depth=0)
+        schema = self._schema(value, namespace)
+        self._depth -= 1
+        return schema
+
+    def _add(self, types: int, depth: int) -> None:
+        """Count types, nested as deep, at this place."""
+        self._types += types
+        self._deepest = max(self._deepest, self._depth + depth)
+        if self._deepest > _MAX_DEPTH:
             raise SchemaError(f"an Avro schema is nested more than {_MAX_DEPTH} times")
-        try:
-            return self._schema(value, namespace)
-        finally:
-            self._depth -= 1
+        if self._types > _MAX_TYPES:
+            raise SchemaError(f"an Avro schema has more than {_MAX_TYPES:,} types")
 
     def _schema(self, value: Any, namespace: str) -> Schema:
         if isinstance(value, list):
@@ -183,7 +203,7 @@ class _Parser:
             case "record" | "error" | "fixed" | "enum":
                 return self._definition(kind, value, namespace)
         if kind in PRIMITIVES:
-            return Primitive(kind, _logical_of(value, kind))
+            return Primitive(kind, logical_of(value, kind))
         return self._by_name(kind, namespace)
 
     def _by_name(self, name: str, namespace: str) -> Schema:
@@ -191,14 +211,12 @@ class _Parser:
             return Primitive(name)
         full = _full_name(name, namespace)
         if full in self._open:
-            raise SchemaError(
-                f"the record {full!r} contains itself, which has no type in Spark: read the "
-                "payload as raw bytes"
-            )
-        schema = self._named.get(full) or self._named.get(name)
-        if schema is None:
+            return self._open[full]
+        defined = self._named.get(full) or self._named.get(name)
+        if defined is None:
             raise SchemaError(f"the Avro type {full!r} is not defined")
-        return schema
+        self._add(defined.types, defined.depth)
+        return defined.schema
 
     def _union(self, values: Sequence[Any], namespace: str) -> Union:
         branches = [self.schema(value, namespace) for value in values]
@@ -222,18 +240,26 @@ class _Parser:
         aliases = frozenset(
             _full_name(alias, own_namespace) for alias in _strings(value, "aliases")
         )
+        types, deepest, self._deepest = self._types, self._deepest, self._depth
         if kind == "fixed":
             definition: Named = _fixed(full, value, aliases)
         elif kind == "enum":
             definition = _enum(full, value, aliases)
         else:
-            self._open.append(full)
-            definition = Record(full, [*self._fields(full, value, own_namespace)], aliases)
-            self._open.pop()
+            definition = self._record(full, value, aliases)
+        defined = _Defined(definition, self._types - types, self._deepest - self._depth)
+        self._deepest = max(deepest, self._deepest)
         # The same definition may be repeated (AVRO-3940).
-        if self._named.setdefault(full, definition) != definition:
+        if self._named.setdefault(full, defined).schema != definition:
             raise SchemaError(f"the Avro type {full!r} is defined twice")
         return definition
+
+    def _record(self, full: str, value: Mapping[str, Any], aliases: frozenset[str]) -> Record:
+        within = self._open[full] = Recursive(full)
+        record = Record(full, [*self._fields(full, value, full.rpartition(".")[0])], aliases)
+        within.record = record
+        del self._open[full]
+        return record
 
     def _fields(self, record: str, value: Mapping[str, Any], namespace: str) -> Iterator[Field]:
         names: set[str] = set()
@@ -251,6 +277,11 @@ class _Parser:
                 frozenset(_strings(each, "aliases")),
                 each.get("default", _NO_DEFAULT),
             )
+
+
+def is_text(value: str) -> bool:
+    """Whether a text of JSON has an encoding: half of a surrogate pair has none."""
+    return value.isascii() or not re.search(r"[\ud800-\udfff]", value)
 
 
 def kind_of(schema: Schema) -> str:
@@ -272,12 +303,14 @@ def _fixed(name: str, value: Mapping[str, Any], aliases: frozenset[str]) -> Fixe
     size = value.get("size")
     if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 2**31:
         raise SchemaError(f"the fixed type {name!r} has the size {_shown(size)}")
-    return Fixed(name, size, aliases, _logical_of(value, "fixed", size))
+    return Fixed(name, size, aliases, logical_of(value, "fixed", size))
 
 
 def _enum(name: str, value: Mapping[str, Any], aliases: frozenset[str]) -> Enum:
     symbols = [*_strings(value, "symbols")]
     default = value.get("default")
+    if wrong := [each for each in symbols if not is_text(each)]:
+        raise SchemaError(f"the enum {name!r} has the symbol {_shown(wrong[0])}")
     if not symbols or len(set(symbols)) < len(symbols):
         raise SchemaError(f"the enum {name!r} has no symbols, or one of them twice")
     if default is not None and default not in symbols:
@@ -285,44 +318,6 @@ def _enum(name: str, value: Mapping[str, Any], aliases: frozenset[str]) -> Enum:
             f"the default {_shown(default)} of the enum {name!r} is not one of its symbols"
         )
     return Enum(name, symbols, aliases, default)
-
-
-# The types that a logical type may annotate. Others are ignored, as the specification says.
-_LOGICAL: Final[Mapping[str, frozenset[str]]] = {
-    "decimal": frozenset({"bytes", "fixed"}),
-    "uuid": frozenset({"string", "fixed"}),
-    "date": frozenset({"int"}),
-    "time-millis": frozenset({"int"}),
-    "time-micros": frozenset({"long"}),
-    "timestamp-millis": frozenset({"long"}),
-    "timestamp-micros": frozenset({"long"}),
-    "timestamp-nanos": frozenset({"long"}),
-    "local-timestamp-millis": frozenset({"long"}),
-    "local-timestamp-micros": frozenset({"long"}),
-    "local-timestamp-nanos": frozenset({"long"}),
-    "duration": frozenset({"fixed"}),
-}
-
-
-def _logical_of(value: Mapping[str, Any], kind: str, size: int | None = None) -> Logical | None:
-    """The logical type; None if it is unknown or invalid, as the specification demands."""
-    name = value.get("logicalType")
-    if not isinstance(name, str) or kind not in _LOGICAL.get(name, ()):
-        return None
-    if name != "decimal":
-        return Logical(name)
-    precision, scale = value.get("precision"), value.get("scale", 0)
-    if not (isinstance(precision, int) and isinstance(scale, int)):
-        return None
-    fits = size is None or precision <= _digits_in(size)
-    if not (0 < precision <= _MAX_DECIMAL_DIGITS and 0 <= scale <= precision and fits):
-        return None
-    return Logical(name, precision, scale)
-
-
-def _digits_in(size: int) -> int:
-    """The digits of any signed number of this many bytes."""
-    return len(str(2 ** (8 * min(size, 20) - 1) - 1)) - 1 if size else 0
 
 
 def _full_name(name: Any, namespace: Any) -> str:

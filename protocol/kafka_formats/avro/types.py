@@ -10,18 +10,20 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from kafka_formats.avro.logical import Logical
 from kafka_formats.avro.schema import (
     Array,
     Enum,
     Fixed,
-    Logical,
     Map,
     Primitive,
     Record,
+    Recursive,
     Schema,
     Union,
     kind_of,
 )
+from kafka_formats.errors import SchemaError
 
 _PRIMITIVES: Final[Mapping[str, pa.DataType]] = {
     "null": pa.null(),
@@ -49,8 +51,18 @@ _WIDENED: Final[Mapping[frozenset[str], pa.DataType]] = {
 
 
 def arrow_type(schema: Schema) -> pa.DataType:
-    """The Arrow type of a schema; `null` alone has the type null."""
+    """The Arrow type of a schema; `null` alone has the type null.
+
+    Raises:
+        SchemaError: A record contains itself.
+    """
     return _TYPES[type(schema)](schema)
+
+
+def depth_of(data_type: pa.DataType) -> int:
+    """How many types are within each other."""
+    fields = [data_type.field(place) for place in range(data_type.num_fields)]
+    return 1 + max((depth_of(each.type) for each in fields), default=0)
 
 
 def is_nullable(schema: Schema) -> bool:
@@ -87,6 +99,8 @@ def _field(name: str, schema: Schema) -> pa.Field:
 def _annotated(logical: Logical | None, plain: pa.DataType) -> pa.DataType:
     if logical is None:
         return plain
+    if logical.is_text:
+        return pa.string()
     if logical.name == "decimal":
         return pa.decimal128(logical.precision, logical.scale)
     return _LOGICAL.get(logical.name, plain)
@@ -119,6 +133,13 @@ def _union_type(union: Union) -> pa.DataType:
     return _widened(branches) or arrow_type(branches[0])
 
 
+def _no_type(schema: Recursive) -> pa.DataType:
+    raise SchemaError(
+        f"the record {schema.name!r} contains itself, which has no type in Spark: name the fields "
+        "to read with .schema(...), without that one or as deep as you need it"
+    )
+
+
 _TYPES: Final[Mapping[type[Schema], Callable[[Any], pa.DataType]]] = {
     Primitive: _primitive_type,
     Fixed: _fixed_type,
@@ -127,4 +148,5 @@ _TYPES: Final[Mapping[type[Schema], Callable[[Any], pa.DataType]]] = {
     Map: _map_type,
     Record: _record_type,
     Union: _union_type,
+    Recursive: _no_type,
 }

@@ -5,15 +5,24 @@ Source: Apache Avro 1.12, "Complex Types", field default values.
 
 from __future__ import annotations
 
-import decimal
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from kafka_formats.avro.schema import Array, Enum, Fixed, Map, Primitive, Record, Schema, Union
+from kafka_formats.avro.logical import Logical, decimal_of, decimal_text, ratio_of
+from kafka_formats.avro.schema import (
+    Array,
+    Enum,
+    Fixed,
+    Map,
+    Primitive,
+    Record,
+    Schema,
+    Union,
+    is_text,
+)
 from kafka_formats.avro.types import members_of
 from kafka_formats.errors import SchemaError, named, path_of
 
-_MILLIS: Final = frozenset({"timestamp-millis", "local-timestamp-millis"})
 _RANGES: Final[Mapping[str, int]] = {"int": 2**31, "long": 2**63}
 
 
@@ -46,16 +55,25 @@ def _of_primitive(schema: Primitive, value: Any, path: str) -> Any:
             _check(isinstance(value, bool))
         case "int" | "long":
             _check(_is_integer(value) and _fits(value, schema.name))
-            is_ms = schema.logical is not None and schema.logical.name in _MILLIS
-            return value * 1_000 if is_ms else value
+            shown = value * ratio_of(schema.logical, schema.logical).times
+            _check(_fits(shown, "long"))
+            return shown
         case "float" | "double":
             _check(_is_integer(value) or isinstance(value, float))
-            return float(value)
+            return _float(value)
         case "string":
-            _check(isinstance(value, str))
+            _check(isinstance(value, str) and is_text(value))
         case _:
             return _of_bytes(schema, value, path)
     return value
+
+
+def _float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        # As JSON's 1e999 is.
+        return float("inf") if value > 0 else float("-inf")
 
 
 def _of_enum(schema: Enum, value: Any, _path: str) -> str:
@@ -69,7 +87,7 @@ def _of_array(schema: Array, value: Any, path: str) -> list[Any]:
 
 
 def _of_map(schema: Map, value: Any, path: str) -> list[tuple[str, Any]]:
-    _check(isinstance(value, dict))
+    _check(isinstance(value, dict) and all(map(is_text, value)))
     return [(key, default_of(schema.values, each, path)) for key, each in value.items()]
 
 
@@ -87,7 +105,13 @@ def _of_bytes(schema: Primitive | Fixed, value: Any, _path: str) -> Any:
     _check(isinstance(schema, Primitive) or len(data) == schema.size)
     if schema.logical is None or schema.logical.name != "decimal":
         return data
-    return decimal.Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-schema.logical.scale)
+    return _decimal(data, schema.logical)
+
+
+def _decimal(data: bytes, logical: Logical) -> Any:
+    number = int.from_bytes(data, "big", signed=True)
+    _check(bool(data) and abs(number) < 10**logical.precision)
+    return (decimal_text if logical.is_text else decimal_of)(number, logical.scale)
 
 
 def _of_record(schema: Record, value: Any, path: str) -> dict[str, Any]:

@@ -95,6 +95,9 @@ def _only(payload: PayloadOptions, schemas: Sequence[KnownSchema]) -> KnownSchem
     format_ = FORMATS[payload.format]
     first = schemas[0].schema
     for other in schemas[1:]:
+        if other.schema == first:
+            # It need not have a type: a query may want a part that has one.
+            continue
         is_same_name = format_.name_of(other.schema) == format_.name_of(first)
         if not is_same_name or format_.type_of(other.schema) != format_.type_of(first):
             column = payload.column

@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from kafka_formats.avro.decode import decode
 from kafka_formats.avro.decode_one import read_payload
-from kafka_formats.avro.plan import Plan, resolve
+from kafka_formats.avro.plan import Plan
+from kafka_formats.avro.resolve import resolve
 from kafka_formats.avro.schema import parse_schema
 from kafka_formats.errors import PayloadError
 from tests.formats.avro.payloads import Json

@@ -158,7 +158,8 @@ def _blocks(draw: Draw, schema: Json) -> bytes:
         count = draw(st.sampled_from([1, 1, 2, 3]))
         # Long lists repeat an item: to draw many takes long.
         item = payload(draw, schema.get("items", schema.get("values")))
-        times = draw(st.sampled_from([1, 1, 1, 1, 80]))
+        # Of items without bytes a list within a list may have ten.
+        times = draw(st.sampled_from([1, 1, 1, 1, 80])) if item else 1
         items = [
             with_length(b"key %d" % next(keys)) + item if schema["type"] == "map" else item
             for _ in range(count * times)

@@ -43,7 +43,7 @@ LINES = {
         ("bytes", varint(3) + b"ab", "3 bytes are needed, and 2 are left"),
         ("bytes", varint(-1), "the length of bytes is -1"),
         ("string", with_length(b"\xff"), "not UTF-8"),
-        (MILLIS, varint(2**62), "does not fit Spark's microseconds"),
+        (MILLIS, varint(2**62), "the time 4611686018427387904, of 1,000 units .* not fit 64 bits"),
         (DECIMAL, with_length(b"\x03\xe8"), "a decimal of 2 bytes does not fit 3 digits"),
         (DECIMAL, with_length(b"\x01" + bytes(17)), "a decimal of 18 bytes"),
         (DECIMAL, varint(0), "a decimal of 0 bytes"),

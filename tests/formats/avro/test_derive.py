@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kafka_formats.avro.decode import decode
 from kafka_formats.avro.derive import derive_schema
 from kafka_formats.avro.encode import encode
-from kafka_formats.avro.plan import resolve
+from kafka_formats.avro.resolve import resolve
 from kafka_formats.avro.schema import parse_schema
 from kafka_formats.avro.types import arrow_type
 from kafka_formats.errors import SchemaError

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kafka_formats.avro.decode import decode
 from kafka_formats.avro.encode import encode
+from kafka_formats.avro.resolve import resolve
 from kafka_formats.avro.schema import Schema, parse_schema
 from kafka_formats.errors import PayloadError, SchemaError
 from tests.formats.avro.checks import as_fastavro_reads, as_pairs, plan_of
@@ -51,6 +52,42 @@ def test_decimals_are_as_short_as_they_can_be(value: int, size: int) -> None:
     schema = schema_of({"type": "bytes", "logicalType": "decimal", "precision": 38})
     written = encode(schema, pa.array([Decimal(value)], pa.decimal128(38)))
     assert written.to_pylist() == [with_length(value.to_bytes(size, "big", signed=True))]
+
+
+@pytest.mark.parametrize("size", [None, 30])
+def test_a_decimal_wider_than_arrows_is_written_from_its_text(size: int | None) -> None:
+    wide = {"logicalType": "decimal", "precision": 64, "scale": 2}
+    kind = {"type": "bytes"} if size is None else {"type": "fixed", "name": "F", "size": size}
+    schema = schema_of(kind | wide)
+    texts = ["12.34", "-0.01", "1" + "0" * 61, "0.00", "-128.00", "1.5E2"]
+    written = encode(schema, pa.array(texts))
+    found = decode(written, resolve(schema, schema)).values
+    assert [Decimal(each) for each in found.to_pylist()] == [*map(Decimal, texts)]
+    plain = texts[:2]
+    numbers = [*map(Decimal, plain)]
+    assert encode(schema, pa.array(numbers, pa.decimal128(38, 2))).equals(
+        encode(schema, pa.array(plain))
+    )
+    if size is None:
+        assert encode(schema, pa.array([b"\x01"])).to_pylist() == [with_length(b"\x01")]
+        assert [len(each) for each in written.to_pylist()] == [3, 2, 28, 2, 3, 3]
+
+
+@pytest.mark.parametrize("text", ["x", "NaN", "Infinity", "0.001", "1" + "0" * 62, "1E999999999"])
+def test_a_text_that_is_no_such_decimal(text: str) -> None:
+    wide = {"type": "bytes", "logicalType": "decimal", "precision": 64, "scale": 2}
+    with pytest.raises(PayloadError, match=r"^a value is not a decimal of 64 digits, 2 of them"):
+        encode(schema_of(wide), pa.array([text]))
+
+
+def test_a_record_within_itself_is_written_as_deep_as_the_column() -> None:
+    children = {"type": "array", "items": "T"}
+    fields = [{"name": "id", "type": "long"}, {"name": "children", "type": children}]
+    schema = schema_of({"type": "record", "name": "T", "fields": fields})
+    leaf = pa.struct({"id": pa.int64()})
+    one = pa.struct({"id": pa.int64(), "children": pa.list_(leaf)})
+    with pytest.raises(SchemaError, match=r"no field 'children' in 'children\[\]'"):
+        encode(schema, pa.array([{"id": 1, "children": []}], one))
 
 
 def test_a_slice_of_a_column() -> None:

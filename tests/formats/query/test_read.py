@@ -29,6 +29,7 @@ def record(*fields: tuple[str, Any], name: str = "Order") -> str:
     return json.dumps({"type": "record", "name": name, "fields": listed})
 
 
+WIDE = {"type": "bytes", "logicalType": "decimal", "precision": 64, "scale": 2}
 FIRST = record(("id", "long"))
 SECOND = record(("id", "long"), ("who", ["null", "string"]))
 TWO: list[dict[str, Any]] = [{"id": 1, "schema": FIRST}, {"id": 2, "schema": SECOND}]
@@ -49,6 +50,27 @@ def formats(
 
 def wanted(*fields: pa.Field) -> pa.Schema:
     return pa.schema([pa.field("value", pa.struct(fields)), pa.field("offset", pa.int64())])
+
+
+TREE = record(("id", "long"), ("next", ["null", "Order"]), ("price", WIDE))
+
+
+def test_a_record_within_itself_is_read_without_that_field() -> None:
+    versions = [{"id": 1, "schema": TREE}]
+    with registry(subjects(a__value=versions, b__value=versions)) as fake:
+        query = formats(fake, topics=("a", "b"))
+        with pytest.raises(SchemaError, match="contains itself"):
+            query.columns()
+        (column,) = query.decoder(wanted(ID)).formats.values()
+        assert column.type == pa.struct([ID])
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.decimal128(38, 2), pa.binary()])
+def test_a_wide_decimal_is_read_as_it_is_wanted(kind: pa.DataType) -> None:
+    with registry(subjects(orders__value=[{"id": 1, "schema": TREE}])) as fake:
+        part = pa.field("price", kind)
+        (column,) = formats(fake).decoder(wanted(part)).formats.values()
+        assert column.type == pa.struct([part])
 
 
 def test_the_type_is_that_of_the_latest_version() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from kafka_formats.avro.decode import decode
 from kafka_formats.avro.decode_one import read_payload
-from kafka_formats.avro.plan import resolve
+from kafka_formats.avro.resolve import resolve
 from kafka_formats.avro.schema import parse_schema
 from kafka_formats.errors import PayloadError, SchemaError
 from tests.formats.avro.checks import check, plan_of
