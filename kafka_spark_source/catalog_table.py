@@ -32,6 +32,7 @@ _METADATA: Final = "pykafka.options"
 _STRATEGIES: Final = (Table.SUBSCRIBE, Table.SUBSCRIBE_PATTERN, Table.ASSIGN)
 _USES: Final = {row.key: row.uses for row in OPTIONS}
 # Also for names that this version does not know.
+_USER_IN_URL: Final = re.compile(r"://[^/]*@")
 _LOOKS_SECRET: Final = re.compile(r"secret|password|token|access[.]?key|jaas|user\.info")
 
 
@@ -122,5 +123,6 @@ _SECRET_NAMES: Final = _secret_names()
 
 
 def _is_secret(name: str, value: str) -> bool:
-    has_user = name.startswith(REGISTRY_PREFIX) and "@" in value
-    return has_user or name in _SECRET_NAMES or _LOOKS_SECRET.search(name) is not None
+    if name in _SECRET_NAMES or _LOOKS_SECRET.search(name):
+        return True
+    return _USER_IN_URL.search(value) is not None

@@ -93,6 +93,7 @@ def test_a_table_without_options_says_why(given: dict[str, str]) -> None:
         ("basic.auth.user.info", PASSWORD),
         ("schema.registry.bearer.auth.token", PASSWORD),
         ("schema.registry.url", f"http://u:{PASSWORD}@a"),
+        ("confluent.schema.registry.url", f"https://b,https://u:{PASSWORD}@a/path"),
     ],
 )
 def test_a_table_keeps_no_secret(name: str, value: str) -> None:
