@@ -31,8 +31,8 @@ _PREFIX: Final = "option."
 _METADATA: Final = "pykafka.options"
 _STRATEGIES: Final = (Table.SUBSCRIBE, Table.SUBSCRIBE_PATTERN, Table.ASSIGN)
 _USES: Final = {row.key: row.uses for row in OPTIONS}
-# Also for names that this version does not know.
 _USER_IN_URL: Final = re.compile(r"://[^/]*@")
+# Also for names that this version does not know.
 _LOOKS_SECRET: Final = re.compile(r"secret|password|token|access[.]?key|jaas|user\.info")
 
 
