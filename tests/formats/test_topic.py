@@ -24,11 +24,6 @@ def error(formats: dict[str, str], **given: Any) -> str:
         ({"value.formatt": "json"}, {}, "Option 'value.formatt' is not one of formats: did you"),
         ({"subscribe": "t"}, {}, "'subscribe' is not one of formats: there are value.format, "),
         ({"topic": "t", **JSON}, {}, "Option 'topic' is not one of formats"),
-        (
-            {"auto.register.schemas": "true", **JSON},
-            {},
-            "Option 'auto.register.schemas' is not one of formats",
-        ),
         (JSON, {"columns": ["valu"]}, "there is no column 'valu'; there are key, value, topic"),
         (JSON, {"columns": ["_raw"]}, "there is no column '_raw'"),
         (JSON, {"columns": ["value", "key", "value"]}, "column 'value' is wanted twice"),

@@ -128,7 +128,7 @@ def is_different(name: str, document: str) -> bool:
     overflows = seconds is not None and not -(2**63) <= int(seconds[1]) * 1_000_000 < 2**63
     if name == "timestamp" and overflows:
         return True
-    zoneless = "T" not in document and re.match(r'\{"a":"\+?0?(2020|1500)-', document) is not None
+    zoneless = "T" not in document and re.match(r'\{"a": ?"\+?0?(2020|1500)-', document) is not None
     return (name == "timestamp" and zoneless) or (name, document) in DIFFERENT
 
 

@@ -26,7 +26,7 @@ pytestmark = [
 PAGE: Final = (ROOT / "docs" / "sql.md").read_text()
 # Of these a test has its own.
 REST: Final = "## What Spark cannot do with a Python source"
-HAS_BY_NAME: Final = pyspark.__version__ >= "4.1"
+FILLS_COLUMNS: Final = pyspark.__version__ >= "4.1"
 NAMELESS: Final = "there is no option at all. If this is a table"
 
 
@@ -79,10 +79,13 @@ def test_the_statements_of_the_page(
     page = page.replace("topic 'orders'", f"topic '{topic.name}'")
     page = page.replace("subscribe 'orders'", f"subscribe '{topic.name}'")
     results = {}
-    repeated = ["first"] if HAS_BY_NAME else []
+    repeated = ["first"] if FILLS_COLUMNS else []
     for statement in statements(page):
-        if "BY NAME" in statement and not HAS_BY_NAME:
+        if "BY NAME" in statement and not FILLS_COLUMNS:
             continue
+        if "(key, value) VALUES" in statement and not FILLS_COLUMNS:
+            values = statement.partition(" VALUES ")[2]
+            statement = f"INSERT INTO orders VALUES {values[:-1]}{', NULL' * 5})"  # noqa: PLW2901
         if statement.startswith("DROP"):
             (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
             names: dict[str, object] = {"spark": session}
