@@ -14,13 +14,13 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from typing import Final
 
 from pyspark.sql.types import StructField, StructType
 
 from kafka_formats.options.option import Use
 from kafka_formats.options.table import REGISTRY_PREFIX
-from kafka_formats.registry.config import RegistryConfig
 from kafka_protocol.client.config.option import options_of
 from kafka_protocol.client.config.security_options import SecurityOptions
 from kafka_protocol.errors import KafkaConfigError
@@ -109,7 +109,11 @@ def options_for(options: Mapping[str, str], use: Use) -> dict[str, str]:
     return own
 
 
+@cache
 def _secret_names() -> frozenset[str]:
+    # Only a new table needs it, and every worker imports this module.
+    from kafka_formats.registry.config import RegistryConfig  # noqa: PLC0415
+
     return frozenset(
         prefix + name
         for prefix, config in ((CLIENT_PREFIX, SecurityOptions), (REGISTRY_PREFIX, RegistryConfig))
@@ -119,10 +123,7 @@ def _secret_names() -> frozenset[str]:
     )
 
 
-_SECRET_NAMES: Final = _secret_names()
-
-
 def _is_secret(name: str, value: str) -> bool:
-    if name in _SECRET_NAMES or _LOOKS_SECRET.search(name):
+    if name in _secret_names() or _LOOKS_SECRET.search(name):
         return True
     return _USER_IN_URL.search(value) is not None

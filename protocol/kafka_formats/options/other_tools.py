@@ -278,7 +278,7 @@ def in_own_names(given: Mapping[str, str]) -> dict[str, str]:
     own: dict[str, str] = {}
     for name, value in _short(given):
         other = _BY_KEY.get(name)
-        if other is None or other.fate is Fate.SAME:
+        if other is None:
             target = name
         elif other.fate is Fate.RENAMED:
             target = other.target
