@@ -98,7 +98,8 @@ def _witnessed(pair: Pair, ours: Ours, other: Any) -> Verdict:
 def _invalid(ours: Ours, why: str) -> Verdict:
     if ours.refused:
         return Verdict("refused by both")
-    if "Invalid default" in why:
+    # Java parses a text as the default of a float, for NaN, before it checks the default.
+    if "Invalid default" in why or why.startswith("java.lang.NumberFormatException"):
         return Verdict("an invalid default that is not needed, refused by Java")
     if "enum value" in why:
         return Verdict("a default of a union that Java takes for an enum")
