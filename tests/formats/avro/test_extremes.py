@@ -165,6 +165,7 @@ def test_a_wide_record() -> None:
     assert set(found.values[0].as_py().values()) == {7}
 
 
+@pytest.mark.no_cover
 def test_a_union_of_many_types() -> None:
     names = [{"type": "fixed", "name": f"F{number}", "size": 1} for number in range(500)]
     plan = plan_of({"type": "array", "items": ["null", *names]})
@@ -210,6 +211,7 @@ def test_any_bytes_in_place_of_a_tree(rows: list[bytes]) -> None:
     check(plan_of(*skipping()), rows)
 
 
+@pytest.mark.no_cover
 def test_a_tree_that_claims_more_than_it_has() -> None:
     claims = b"\x00" + varint(30_000)
     row = claims * 3_000 + bytes(30_000)

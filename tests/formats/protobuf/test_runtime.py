@@ -132,6 +132,7 @@ print(repr(found))
 """
 
 
+@pytest.mark.no_cover
 def test_the_runtime_in_python() -> None:
     """The choice of the runtime is one of the process."""
     own = compiled(SchemaText(HOSTILE)).own
