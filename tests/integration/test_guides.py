@@ -73,7 +73,7 @@ GUIDES = (
     Guide("clusters.md", 3, ("spark = SparkSession.builder.remote(", "@dp.table")),
     Guide("api.md", 6),
 )
-ELSEWHERE = {"arrow.md", "sail.md", "formats.md", "sql.md"}
+ELSEWHERE = {"arrow.md", "sail.md", "formats.md", "schema-evolution.md", "sql.md"}
 
 
 @pytest.fixture(scope="module")

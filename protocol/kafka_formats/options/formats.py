@@ -15,11 +15,13 @@ from kafka_formats.options.settings import (
     Format,
     Framing,
     Mode,
+    SchemaEvolution,
     SubjectNameStrategy,
 )
 from kafka_formats.options.table import (
     AUTO_REGISTER,
     KEY,
+    LATEST_VERSION,
     MODE,
     NORMALIZE,
     REGISTRY_PREFIX,
@@ -51,6 +53,7 @@ class PayloadOptions:
         strategy: How the name of the subject is made.
         descriptor: The path of Protobuf's descriptor set, in place of a schema.
         metadata: Names and values that the version of the subject must have; empty for any.
+        evolution: What a read does at a newer schema.
     """
 
     column: str
@@ -63,6 +66,7 @@ class PayloadOptions:
     strategy: SubjectNameStrategy = SubjectNameStrategy.TOPIC
     descriptor: str | None = None
     metadata: tuple[tuple[str, str], ...] = ()
+    evolution: SchemaEvolution = SchemaEvolution.NONE
 
     @property
     def has_schema(self) -> bool:
@@ -222,6 +226,7 @@ def _payload(rows: PayloadRows, given: Mapping[str, str]) -> PayloadOptions | No
         rows.strategy.value_in(given),
         rows.descriptor.value_if_in(given),
         USE_LATEST_WITH_METADATA.value_if_in(given) or (),
+        rows.evolution.value_in(given),
     )
     if payload.metadata and (payload.has_schema or rows.version.key in given):
         row = rows.schema if payload.has_schema else rows.version
@@ -238,7 +243,27 @@ def _payload(rows: PayloadRows, given: Mapping[str, str]) -> PayloadOptions | No
             "name of the schema, if it is not that of the topic."
         )
     _check(payload, rows, has_version=rows.version.key in given, has_registry=has_registry)
+    if payload.evolution is SchemaEvolution.RESTART:
+        _check_evolution(payload, rows)
     return payload
+
+
+def _check_evolution(payload: PayloadOptions, rows: PayloadRows) -> None:
+    """Refuse a restart that would read as the same schema again."""
+    option = f"Option '{rows.evolution.name}' is {payload.evolution.value}, which"
+    if payload.framing is Framing.NONE:
+        raise KafkaConfigError(f"{option} needs the ids of schemas in a registry: set {_URL}.")
+    fixing = {
+        rows.schema.name: payload.schema is not None,
+        rows.descriptor.name: payload.descriptor is not None,
+        rows.version.name: payload.version is not LATEST_VERSION,
+        USE_LATEST_WITH_METADATA.name: bool(payload.metadata),
+    }
+    for name in (name for name, is_given in fixing.items() if is_given):
+        raise KafkaConfigError(
+            f"{option} needs the latest version of a subject, and '{name}' names another schema: "
+            "remove one of the two."
+        )
 
 
 def _contradiction(first: str, second: str) -> KafkaConfigError:

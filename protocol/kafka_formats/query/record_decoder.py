@@ -18,11 +18,11 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_formats.arrow.arrays import null_where, with_type
-from kafka_formats.errors import MalformedRecordError, SchemaError
+from kafka_formats.errors import MalformedRecordError, SchemaError, SchemaEvolvedError
 from kafka_formats.options.settings import ERROR_COLUMN, RAW_COLUMNS, Framing, Mode
 from kafka_formats.payload.columns import ColumnFormat, DecodedColumn, decode_column
 from kafka_formats.payload.format import Bools, DecoderOf, PayloadDecoder
-from kafka_formats.schema_ids.frames import SchemaId
+from kafka_formats.schema_ids.frames import Frames, SchemaId
 from kafka_formats.schema_ids.framings import FRAMES, SPLITS
 
 _log = logging.getLogger(__name__)
@@ -68,6 +68,7 @@ class RecordDecoder:
         Raises:
             MalformedRecordError: A payload is broken, and the mode is FAILFAST. Names topic,
                 partition, offset, schema and field.
+            SchemaEvolvedError: A payload has a newer schema that a format refuses.
         """
         return _Run(self).decode(batches)
 
@@ -81,6 +82,7 @@ class _Run:
             name: _remembering_errors(decoder.formats[name].decoder_of)
             for name in decoder.decoded_columns
         }
+        self._accepted: set[tuple[str, SchemaId]] = set()
         self._dropped = 0
 
     def decode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -106,7 +108,23 @@ class _Run:
         payloads = batch.column(name)
         headers = batch.column("headers") if format_.framing is Framing.CONFLUENT else None
         frames = FRAMES[format_.framing](payloads, headers, _HEADER_OF[name])
+        if format_.refusal is not None:
+            self._check_schemas(batch, name, frames)
         return decode_column(payloads, frames, self._decoders[name], format_.type)
+
+    def _check_schemas(self, batch: pa.RecordBatch, name: str, frames: Frames) -> None:
+        """Stop at the first payload of a schema that is refused; each is asked about once."""
+        refusal = self._decoder.formats[name].refusal
+        for group in sorted(frames.groups, key=lambda each: int(each.rows[0])):
+            if refusal is None or (name, group.schema_id) in self._accepted:
+                continue
+            refused = refusal(group.schema_id, self._decoders[name])
+            if refused is not None:
+                place = _place(batch, int(group.rows[0]))
+                raise SchemaEvolvedError(
+                    f"{refused.condition} The {name} of {place} {refused.reason}"
+                )
+            self._accepted.add((name, group.schema_id))
 
     def fail_fast(
         self, batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], is_broken: Bools
@@ -192,8 +210,12 @@ def _first_fault(
     batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], is_broken: Bools
 ) -> str:
     row = int(np.argmax(is_broken))
+    return f"{_place(batch, row)}: {_fault_of(columns, row)}"
+
+
+def _place(batch: pa.RecordBatch, row: int) -> str:
     topic, partition, offset = (batch.column(name)[row].as_py() for name in _PLACE)
-    return f"{topic}-{partition} at offset {offset}: {_fault_of(columns, row)}"
+    return f"{topic}-{partition} at offset {offset}"
 
 
 def _fault_of(columns: Mapping[str, DecodedColumn], row: int) -> str:

@@ -13,7 +13,13 @@ from kafka_formats.options.formats import (
     parse_write_formats,
 )
 from kafka_formats.options.option import Use
-from kafka_formats.options.settings import Format, Framing, Mode, SubjectNameStrategy
+from kafka_formats.options.settings import (
+    Format,
+    Framing,
+    Mode,
+    SchemaEvolution,
+    SubjectNameStrategy,
+)
 from kafka_spark_source.options.names import by_key, check_names
 from tests.config_error import config_error
 
@@ -288,3 +294,38 @@ def test_what_does_not_fit_a_write_is_refused() -> None:
         parse_write_formats, {"auto.register.schemas": "true"}
     )
     assert "needs a schema" in config_error(parse_write_formats, {"value.format": "avro"})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, ""),
+        ({"value__framing": "glue"}, ""),
+        ({"value__schema__evolution": "sometimes"}, "must be none or restart, got 'sometimes'"),
+        ({"value__framing": "none", "value__schema": "long"}, "needs the ids of schemas"),
+        ({"value__schema": '"long"'}, "and 'value.schema' names another schema"),
+        ({"value__subject__version": "3"}, "and 'value.subject.version' names another schema"),
+        ({"use__latest__with__metadata": "a=b"}, "and 'use.latest.with.metadata' names another"),
+        ({"value__format": "raw"}, "'value.schema.evolution' needs a format"),
+    ],
+)
+def test_evolution(options: dict[str, str], message: str) -> None:
+    given = {
+        "value__format": "avro",
+        "schema__registry__url": "http://r",
+        "value__schema__evolution": "restart",
+        **options,
+    }
+    if message:
+        assert message in config_error(parse, **given)
+    else:
+        formats = parse(**given)
+        assert formats is not None
+        assert formats.payloads[0].evolution is SchemaEvolution.RESTART
+
+
+def test_evolution_by_the_names_of_functions() -> None:
+    given = {"value.format": "avro", **URL, "avroSchemaEvolutionMode": "restart"}
+    formats = parse_alone(given).formats
+    assert formats is not None
+    assert formats.payloads[0].evolution is SchemaEvolution.RESTART

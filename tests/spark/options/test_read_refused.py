@@ -127,11 +127,12 @@ END = "for batch queries on Kafka: set endingOffsets to latest (-1 for one parti
             "fetchOffset.retryIntervalMs, partition.metadata.cache.ttl.ms, groupIdPrefix, "
             "value.format, value.framing, value.schema, value.subject, "
             "value.subject.name.strategy, value.subject.version, value.protobuf.descriptor, "
-            "value.protobuf.message, "
+            "value.protobuf.message, value.schema.evolution, "
             "key.format, key.framing, key.schema, key.subject, key.subject.name.strategy, "
-            "key.subject.version, key.protobuf.descriptor, key.protobuf.message, mode, "
-            "use.latest.with.metadata, schema.registry.*, envelope, upsert.tombstones, "
-            "upsert.nullKeys; an option of the Kafka client needs 'kafka.' before its name.",
+            "key.subject.version, key.protobuf.descriptor, key.protobuf.message, "
+            "key.schema.evolution, mode, use.latest.with.metadata, schema.registry.*, envelope, "
+            "upsert.tombstones, upsert.nullKeys; an option of the Kafka client needs 'kafka.' "
+            "before its name.",
         ),
     ],
     ids=str,
