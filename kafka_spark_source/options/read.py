@@ -14,6 +14,8 @@ from typing import Any, Final
 from kafka_formats.options.envelope import EnvelopeOptions, parse_envelope
 from kafka_formats.options.formats import FormatOptions, parse_formats
 from kafka_formats.options.option import Use
+from kafka_formats.options.settings import Mode
+from kafka_formats.options.table import MODE
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.option import Option
 from kafka_spark_source.options.names import IGNORED, by_key, check_names, client_options
@@ -29,7 +31,7 @@ from kafka_spark_source.planning.positions import (
     needs_group_offsets,
 )
 from kafka_spark_source.planning.rate_limits import Limits
-from kafka_spark_source.planning.strategies import Strategy
+from kafka_spark_source.planning.strategies import Strategy, selects_topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class ReadOptions:
         fail_on_no_match: Whether a starting timestamp after all records is an error.
         partitions_ttl_ms: How long a stream uses the partitions that it found; or None.
         formats: The formats of decoded columns; None if no column is decoded.
+        dead_letter_topic: Where records that cannot be decoded are kept; None to do as `mode` says.
         envelope: What records say about the rows of a table.
         ignored: Given options without effect, by the table's names.
         kafka: The client's options without `kafka.`, names in lower case. Secrets: kept from repr.
@@ -56,6 +59,7 @@ class ReadOptions:
     planning_interval_ms: int
     partitions_ttl_ms: int | None
     formats: FormatOptions | None
+    dead_letter_topic: str | None
     envelope: EnvelopeOptions
     ignored: tuple[str, ...]
     kafka: Mapping[str, str] = field(repr=False)
@@ -162,11 +166,36 @@ def _read_options(
         planning_attempts=Table.FETCH_OFFSET_ATTEMPTS.value_in(given),
         planning_interval_ms=Table.FETCH_OFFSET_INTERVAL_MS.value_in(given),
         partitions_ttl_ms=Table.PARTITIONS_TTL_MS.value_in(given),
-        formats=parse_formats(given),
+        formats=_formats_in(given, strategy),
+        dead_letter_topic=Table.DEAD_LETTER_TOPIC.value_if_in(given),
         envelope=parse_envelope(given),
         ignored=tuple(name for name in IGNORED[use] if name.lower() in given),
         kafka=kafka,
     )
+
+
+def _formats_in(given: Mapping[str, str], strategy: Strategy) -> FormatOptions | None:
+    """The formats of decoded columns, with records that cannot be decoded put aside if asked."""
+    formats = parse_formats(given)
+    topic = Table.DEAD_LETTER_TOPIC.value_if_in(given)
+    if topic is None:
+        return formats
+    option = f"Option '{Table.DEAD_LETTER_TOPIC.name}'"
+    if not topic:
+        raise KafkaConfigError(f"{option} is empty: name a topic, or remove it.")
+    if formats is None:
+        raise KafkaConfigError(f"{option} needs a format: set value.format or key.format.")
+    if MODE.key in given and formats.mode is not Mode.DROPMALFORMED:
+        raise KafkaConfigError(
+            f"{option} leaves out records that cannot be decoded, and mode is "
+            f"{formats.mode.value}: remove one of the two."
+        )
+    if selects_topic(strategy, topic):
+        raise KafkaConfigError(
+            f"{option} names {topic!r}, which the query reads: it would read its own dead letters "
+            "for ever. Name another topic."
+        )
+    return replace(formats, mode=Mode.DROPMALFORMED, puts_aside=True)
 
 
 def _fields_of(read: ReadOptions) -> dict[str, Any]:

@@ -73,7 +73,14 @@ GUIDES = (
     Guide("clusters.md", 3, ("spark = SparkSession.builder.remote(", "@dp.table")),
     Guide("api.md", 6),
 )
-ELSEWHERE = {"arrow.md", "sail.md", "formats.md", "schema-evolution.md", "sql.md"}
+ELSEWHERE = {
+    "dead-letters.md",
+    "arrow.md",
+    "sail.md",
+    "formats.md",
+    "schema-evolution.md",
+    "sql.md",
+}
 
 
 @pytest.fixture(scope="module")

@@ -82,11 +82,13 @@ class FormatOptions:
         payloads: One or two.
         registry: The client's options without `schema.registry.`; empty without a registry.
             Secrets: kept from repr.
+        puts_aside: Whether records that DROPMALFORMED leaves out are kept elsewhere.
     """
 
     payloads: tuple[PayloadOptions, ...]
     mode: Mode
     registry: Mapping[str, str] = field(repr=False)
+    puts_aside: bool = False
 
     @property
     def decoded_columns(self) -> list[str]:

@@ -68,7 +68,7 @@ class QueryFormats:
             for each in options.payloads
             if tells_faults or each.column in wanted.names
         }
-        return RecordDecoder(wanted, formats, options.mode)
+        return RecordDecoder(wanted, formats, options.mode, options.puts_aside)
 
     def _format_of(self, payload: PayloadOptions, wanted: pa.Schema) -> ColumnFormat:
         schemas = self._schemas[payload.column]
