@@ -82,13 +82,11 @@ class FormatOptions:
         payloads: One or two.
         registry: The client's options without `schema.registry.`; empty without a registry.
             Secrets: kept from repr.
-        puts_aside: Whether records that DROPMALFORMED leaves out are kept elsewhere.
     """
 
     payloads: tuple[PayloadOptions, ...]
     mode: Mode
     registry: Mapping[str, str] = field(repr=False)
-    puts_aside: bool = False
 
     @property
     def decoded_columns(self) -> list[str]:
@@ -144,7 +142,7 @@ def parse_formats(given: Mapping[str, str]) -> FormatOptions | None:
     Raises:
         KafkaConfigError: An option has an unusable value, or needs another one.
     """
-    payloads, registry = _parsed(given, (MODE, USE_LATEST_WITH_METADATA))
+    payloads, registry = _parsed(given, (USE_LATEST_WITH_METADATA,))
     return FormatOptions(payloads, MODE.value_in(given), registry) if payloads else None
 
 

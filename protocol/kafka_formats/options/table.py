@@ -134,7 +134,8 @@ VALUE: Final = _rows_of("value")
 MODE: Final = Option("mode", _parse_mode, READ, "FAILFAST").about(
     "What to do with a record whose key or value cannot be decoded. `FAILFAST`: fail. "
     "`PERMISSIVE`: null, with the reason in the column `_error` and the payload in `_raw`. "
-    "`DROPMALFORMED`: leave the record out, and log it."
+    "`DROPMALFORMED`: leave the record out, and log it. It is for columns with a format, and for "
+    "raw ones that `.schema(...)` names as `string`: their bytes are checked if a mode is given."
 )
 AUTO_REGISTER: Final = Option("auto.register.schemas", parse_boolean, WRITE, "false").about(
     "Whether to register the schema of a column, or the given one, in its subject. Otherwise it "

@@ -13,6 +13,7 @@ from kafka_formats.errors import SchemaError
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import Framing, Mode, SchemaEvolution
 from kafka_formats.payload.columns import ColumnFormat
+from kafka_formats.payload.raw_columns import CHECKED_TEXT
 from kafka_formats.query.evolution import Evolution
 from kafka_formats.query.formats import FORMATS
 from kafka_formats.query.record_decoder import RecordDecoder
@@ -68,7 +69,7 @@ class QueryFormats:
             for each in options.payloads
             if tells_faults or each.column in wanted.names
         }
-        return RecordDecoder(wanted, formats, options.mode, options.puts_aside)
+        return RecordDecoder(wanted, formats, options.mode)
 
     def _format_of(self, payload: PayloadOptions, wanted: pa.Schema) -> ColumnFormat:
         schemas = self._schemas[payload.column]
@@ -96,6 +97,31 @@ class QueryFormats:
         known = _only(payload, self._schemas[payload.column].latest)
         type_ = FORMATS[payload.format].type_of(known.schema)
         return as_nullable(type_) if self._options.mode is Mode.PERMISSIVE else type_
+
+
+def record_decoder(
+    wanted: pa.Schema,
+    formats: QueryFormats | None,
+    *,
+    checked_text: Sequence[str],
+    mode: Mode,
+    puts_aside: bool,
+) -> RecordDecoder:
+    """The decoder of the wanted columns, with raw ones as the types that are wanted.
+
+    Args:
+        wanted: The columns.
+        formats: The formats of the query; None if no column has one.
+        checked_text: The raw columns of text whose bytes have to be UTF-8.
+        mode: How to treat broken payloads.
+        puts_aside: Whether records that are left out are given to the caller of `decode`.
+
+    Raises:
+        KafkaError: As from `QueryFormats.decoder`.
+    """
+    decoded = {} if formats is None else formats.decoder(wanted).formats
+    text = dict.fromkeys(checked_text, CHECKED_TEXT)
+    return RecordDecoder(wanted, {**decoded, **text}, mode, puts_aside)
 
 
 def _only(payload: PayloadOptions, schemas: Sequence[KnownSchema]) -> KnownSchema:

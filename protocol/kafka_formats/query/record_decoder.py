@@ -22,6 +22,7 @@ from kafka_formats.errors import MalformedRecordError, SchemaError, SchemaEvolve
 from kafka_formats.options.settings import ERROR_COLUMN, RAW_COLUMNS, Framing, Mode
 from kafka_formats.payload.columns import ColumnFormat, DecodedColumn, Fault, decode_column
 from kafka_formats.payload.format import Bools, DecoderOf, PayloadDecoder
+from kafka_formats.payload.raw_columns import raw_as
 from kafka_formats.schema_ids.frames import Frames, SchemaId
 from kafka_formats.schema_ids.framings import FRAMES, SPLITS
 from kafka_protocol.columnar.schema import TIMESTAMP_MS
@@ -83,7 +84,8 @@ class RecordDecoder:
         wanted = [RAW_COLUMNS.get(name, name) for name in self.schema.names]
         decoded = self.decoded_columns
         framed = any(self.formats[name].framing is Framing.CONFLUENT for name in decoded)
-        listed = [*wanted, *decoded, *_PLACE, *(["headers"] if framed else [])]
+        place = _PLACE if decoded else ()
+        listed = [*wanted, *decoded, *place, *(["headers"] if framed else [])]
         if self.puts_aside:
             listed += _AS_IT_CAME
         return tuple(name for name in dict.fromkeys(listed) if name != ERROR_COLUMN)
@@ -128,6 +130,9 @@ class _Run:
 
     def decode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in (piece for whole in batches for piece in self._split(whole)):
+            if not self._decoders:
+                yield self._assembled(batch, {})
+                continue
             columns = {name: self._column(batch, name) for name in self._decoders}
             is_broken = _any([column.is_broken for column in columns.values()], batch.num_rows)
             decoded = _BY_MODE[self._decoder.mode](self, batch, columns, is_broken)
@@ -220,7 +225,7 @@ class _Run:
         arrays = [
             with_type(decoded[field.name], field.type)
             if field.name in decoded
-            else batch.column(field.name)
+            else raw_as(batch.column(field.name), field.type)
             for field in schema
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)

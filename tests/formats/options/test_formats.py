@@ -120,7 +120,6 @@ def test_the_names_of_strategies(text: str) -> None:
             {"value__format": "xml"},
             "Option 'value.format' must be raw or avro or protobuf or json, got 'xml'.",
         ),
-        ({"mode": "PERMISSIVE"}, "Option 'mode' needs a format: set value.format or key.format"),
         ({"schema__registry__url": "http://r"}, "Option 'schema.registry.url' needs a format"),
         ({"key__framing": "none"}, "Option 'key.framing' needs a format: set key.format"),
         ({"value__subject": "s"}, "Option 'value.subject' needs a format: set value.format"),

@@ -46,6 +46,7 @@ def test_a_read_needs_brokers_and_topics_only() -> None:
         "planning_interval_ms": 1_000,
         "partitions_ttl_ms": None,
         "formats": None,
+        "mode": None,
         "dead_letter_topic": None,
         "envelope": EnvelopeOptions(),
         "ignored": (),
@@ -92,6 +93,7 @@ def test_all_options_of_a_read() -> None:
         "planning_interval_ms": 10,
         "partitions_ttl_ms": 30_000,
         "formats": None,
+        "mode": None,
         "dead_letter_topic": None,
         "envelope": EnvelopeOptions(),
         "kafka": {"bootstrap.servers": "b:1", "client.id": "Me"},
@@ -246,4 +248,4 @@ def test_dead_letters_are_left_out_of_the_rows(mode: dict[str, str]) -> None:
     assert found.dead_letter_topic == "letters"
     assert found.formats is not None
     assert found.formats.mode is Mode.DROPMALFORMED
-    assert found.formats.puts_aside
+    assert found.mode is Mode.DROPMALFORMED

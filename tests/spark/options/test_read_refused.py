@@ -308,7 +308,6 @@ JSON = {"value.format": "json", "value.schema": "id bigint"}
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"deadLetterTopic": "letters"}, "needs a format: set value.format or key.format"),
         ({**JSON, "deadLetterTopic": " "}, "is empty: name a topic, or remove it"),
         ({**JSON, "deadLetterTopic": "letters", "mode": "FAILFAST"}, "and mode is FAILFAST"),
         ({**JSON, "deadLetterTopic": "letters", "mode": "permissive"}, "and mode is PERMISSIVE"),
