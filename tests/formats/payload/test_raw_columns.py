@@ -23,7 +23,8 @@ HEADERS = st.none() | st.lists(
 
 def parts(array: pa.Array) -> list[Any]:
     """The bytes of text or binary, which need not be UTF-8."""
-    return array.view(pa.binary()).to_pylist()
+    listed: list[Any] = array.view(pa.binary()).to_pylist()
+    return listed
 
 
 def named(headers: list[Any] | None) -> dict[str, bytes | None] | None:

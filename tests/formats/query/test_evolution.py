@@ -39,7 +39,7 @@ def avro(*fields: tuple[str, Json], default: bool = True) -> str:
 
 TEXT = ["null", "string"]
 ITEM = {"type": "record", "name": "Item", "fields": [{"name": "sku", "type": "string"}]}
-TAXED = ITEM | {"fields": [*ITEM["fields"], {"name": "tax", "type": "double"}]}  # type: ignore[misc]
+TAXED = ITEM | {"fields": [*ITEM["fields"], {"name": "tax", "type": "double"}]}
 ID = avro(("id", "long"))
 NOTED = avro(("id", "long"), ("note", TEXT))
 
@@ -261,7 +261,8 @@ TYPES = st.recursive(
 
 @given(TYPES)
 def test_a_type_has_nothing_new_for_itself(type_: pa.DataType) -> None:
-    assert [*new_fields(type_, type_)] == [*changed_types(type_, type_)] == []
+    assert not [*new_fields(type_, type_)]
+    assert not [*changed_types(type_, type_)]
 
 
 def with_one_more(type_: pa.DataType, path: str = "") -> Iterator[tuple[str, pa.DataType]]:
@@ -285,7 +286,8 @@ def with_one_more(type_: pa.DataType, path: str = "") -> Iterator[tuple[str, pa.
 def test_each_new_field_is_found(type_: pa.DataType) -> None:
     for path, written in with_one_more(type_):
         assert [*new_fields(written, type_)] == [(path, pa.int8())]
-        assert [*new_fields(type_, written)] == [*changed_types(type_, written)] == []
+        assert not [*new_fields(type_, written)]
+        assert not [*changed_types(type_, written)]
 
 
 def test_a_schema_that_cannot_be_read_whole_is_refused() -> None:
