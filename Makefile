@@ -37,7 +37,7 @@ ALL_PARTS := test-integration test-protocol test-conformance test-spark test-old
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
 .PHONY: demo demo-stream test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
-.PHONY: bench-wide bench-claim bench-write bench-formats bench-sail chaos torture soak soak-spark-alone fuzz simulate lint-here coverage-here
+.PHONY: bench-wide bench-claim bench-write bench-formats bench-text bench-sail chaos torture soak soak-spark-alone fuzz simulate lint-here coverage-here
 .PHONY: quick quick-consumer quick-client quick-protocol quick-rest test-for test-formats
 .PHONY: format dist docs site site-check clean test-python
 .DELETE_ON_ERROR:
@@ -188,6 +188,10 @@ bench-write: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
 # Beside Sail, in a process and a venv of its own.
 bench-sail: .venv-spark-$(CONNECTOR_SPARK)/.installed .venv-sail/.installed $(VENV)/.installed-bench
 	.venv-spark-$(CONNECTOR_SPARK)/bin/python -m benchmarks.sail
+
+# Values as text, beside a CAST and Spark's own connector.
+bench-text: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
+	.venv-spark-$(CONNECTOR_SPARK)/bin/python -m benchmarks.text
 
 # Payloads of Avro: alone, and beside Spark's own connector with `from_avro`.
 bench-formats: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench

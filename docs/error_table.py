@@ -71,6 +71,15 @@ CONDITIONS: Final = {
         "The JSON of an option with offsets names a topic that is not read.",
         "Take the topic out of the option.",
     ),
+    "KAFKA_SCHEMA_EVOLVED": (
+        "A payload has a newer version of its subject, with fields that the query's columns lack, "
+        "and `value.schema.evolution` or `key.schema.evolution` is `restart`.",
+        "Start the query again: [schema evolution](schema-evolution.md).",
+    ),
+    "KAFKA_SCHEMA_INCOMPATIBLE": (
+        "As before, but the newer version cannot be read into the query's columns.",
+        "Start the query again if its sink takes the types of that version.",
+    ),
     "KAFKA_NULL_TOPIC_IN_DATA": (
         "A written row has no topic.",
         "Set the option `topic`, or fill the column `topic`.",

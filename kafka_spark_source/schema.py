@@ -12,6 +12,7 @@ from typing import Final
 from pyspark.sql import types as T
 
 from kafka_formats.options.formats import FormatOptions
+from kafka_formats.options.settings import ERROR_COLUMN, RAW_COLUMNS, Mode
 from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.nearest_name import did_you_mean
@@ -20,6 +21,15 @@ _HEADER: Final = T.StructType(
     [T.StructField("key", T.StringType()), T.StructField("value", T.BinaryType())]
 )
 _HEADERS: Final = T.StructField("headers", T.ArrayType(_HEADER))
+# Types that `.schema(...)` may name in place of the source's.
+_OTHER_TYPES: Final[Mapping[str, tuple[T.DataType, ...]]] = {
+    "key": (T.StringType(),),
+    "value": (T.StringType(),),
+    "headers": (
+        T.MapType(T.StringType(), T.BinaryType()),
+        T.MapType(T.StringType(), T.StringType()),
+    ),
+}
 _COLUMNS: Final = (
     T.StructField("key", T.BinaryType()),
     T.StructField("value", T.BinaryType()),
@@ -45,16 +55,40 @@ def source_schema(
     return T.StructType([T.StructField(name, each) for name, each in types.items()])
 
 
-def added_columns(formats: FormatOptions | None) -> dict[str, T.DataType]:
-    """The types of the columns that a mode adds."""
+def added_columns(formats: FormatOptions | None, mode: Mode | None = None) -> dict[str, T.DataType]:
+    """The types of the columns that a mode adds. Without formats it is for columns of text."""
     if formats is None:
-        return {}
-    raw: dict[str, T.DataType] = dict.fromkeys(formats.raw_columns, T.BinaryType())
-    return dict.fromkeys(formats.error_columns, T.StringType()) | raw
+        errors, raws = ([ERROR_COLUMN], [*RAW_COLUMNS]) if mode is Mode.PERMISSIVE else ([], [])
+    else:
+        errors, raws = formats.error_columns, formats.raw_columns
+    raw: dict[str, T.DataType] = dict.fromkeys(raws, T.BinaryType())
+    return dict.fromkeys(errors, T.StringType()) | raw
+
+
+def text_columns(schema: T.StructType, formats: FormatOptions | None) -> list[str]:
+    """The keys and values that are bytes, and wanted as text."""
+    decoded = [] if formats is None else formats.decoded_columns
+    return [
+        field.name
+        for field in schema
+        if field.name in ("key", "value")
+        and field.name not in decoded
+        and field.dataType == T.StringType()
+    ]
+
+
+def is_as_it_comes(schema: T.StructType) -> bool:
+    """Whether columns have the types of the source."""
+    known = {column.name: column.dataType for column in (*_COLUMNS, _HEADERS)}
+    return all(known.get(field.name) == field.dataType for field in schema)
 
 
 def check_projection(
-    schema: T.StructType, *, include_headers: bool, formats: FormatOptions | None = None
+    schema: T.StructType,
+    *,
+    include_headers: bool,
+    formats: FormatOptions | None = None,
+    mode: Mode | None = None,
 ) -> None:
     """Check a user's `.schema(...)`: any of the source's columns, in any order.
 
@@ -62,6 +96,7 @@ def check_projection(
         schema: The user's.
         include_headers: Whether there is the column `headers`.
         formats: The types of decoded columns follow from schemas, and are not checked here.
+        mode: How to treat text that is not UTF-8; None not to check it.
 
     Raises:
         KafkaConfigError: There is no column; a column is unknown, repeated, NOT NULL or of another
@@ -70,7 +105,9 @@ def check_projection(
     if not schema.fields:
         raise KafkaConfigError("The schema names no column: name at least one, or leave it out.")
     known = {column.name: column for column in (*_COLUMNS, _HEADERS)}
-    known |= {name: T.StructField(name, each) for name, each in added_columns(formats).items()}
+    known |= {
+        name: T.StructField(name, each) for name, each in added_columns(formats, mode).items()
+    }
     decoded = [] if formats is None else formats.decoded_columns
     seen: set[str] = set()
     for column in schema.fields:
@@ -85,9 +122,11 @@ def check_projection(
                 f"Column 'headers' ({expected}) needs the option includeHeaders: set it to true, "
                 "or leave the column out."
             )
-        if column.name not in decoded and column.dataType != known[column.name].dataType:
+        types = (known[column.name].dataType, *_OTHER_TYPES.get(column.name, ()))
+        if column.name not in decoded and column.dataType not in types:
+            listed = " or ".join(each.simpleString() for each in types)
             raise KafkaConfigError(
-                f"Column '{column.name}' must be of type {expected}, with all parts nullable, but "
+                f"Column '{column.name}' must be of type {listed}, with all parts nullable, but "
                 f"the schema has {column.dataType.simpleString()}: read that type, then cast it."
             )
         if not column.nullable:
@@ -112,7 +151,7 @@ _SINK_TYPES: Final[dict[str, tuple[T.DataType, ...]]] = {
     "topic": (T.StringType(),),
     "key": _TEXT_OR_BYTES,
     "value": _TEXT_OR_BYTES,
-    "headers": (_HEADERS.dataType,),
+    "headers": (_HEADERS.dataType, *_OTHER_TYPES["headers"]),
     "partition": (T.IntegerType(),),
     "timestamp": (T.TimestampType(), T.TimestampNTZType()),
 }

@@ -21,6 +21,8 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from kafka_formats.options.option import Use
+from kafka_formats.options.settings import Mode
+from kafka_formats.options.table import MODE
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError, KafkaError
@@ -45,7 +47,9 @@ from kafka_spark_source.schema import (
     added_columns,
     check_projection,
     check_sink_schema,
+    is_as_it_comes,
     source_schema,
+    text_columns,
 )
 
 if TYPE_CHECKING:
@@ -118,7 +122,8 @@ class KafkaDataSource(DataSource):
         The types of decoded keys and values come from the schemas that a registry has now.
         """
         options = self._check_read()
-        types = added_columns(options.formats)
+        _check_mode(options, StructType())
+        types = added_columns(options.formats, options.mode)
         formats = _query_formats(options)
         if formats is not None:
             from kafka_spark_source.arrow_types import to_spark  # noqa: PLC0415
@@ -234,13 +239,37 @@ def _decoder(options: ReadOptions, schema: StructType) -> RecordDecoder | None:
     Raises:
         KafkaError: The projection does not fit, or a schema cannot be found.
     """
-    check_projection(schema, include_headers=options.include_headers, formats=options.formats)
+    check_projection(
+        schema,
+        include_headers=options.include_headers,
+        formats=options.formats,
+        mode=options.mode,
+    )
+    _check_mode(options, schema)
     formats = _query_formats(options)
-    if formats is None:
+    if formats is None and is_as_it_comes(schema):
         return None
+    from kafka_formats.query.read import record_decoder  # noqa: PLC0415
     from kafka_spark_source.arrow_types import to_arrow_schema  # noqa: PLC0415
 
-    return formats.decoder(to_arrow_schema(schema))
+    return record_decoder(
+        to_arrow_schema(schema),
+        formats,
+        checked_text=[] if options.mode is None else text_columns(schema, options.formats),
+        mode=options.mode or Mode.FAILFAST,
+        puts_aside=options.dead_letter_topic is not None,
+    )
+
+
+def _check_mode(options: ReadOptions, schema: StructType) -> None:
+    """Refuse a mode, or a topic for dead letters, where no payload can be broken."""
+    if options.mode is None or options.formats or text_columns(schema, options.formats):
+        return
+    row = MODE if options.dead_letter_topic is None else Table.DEAD_LETTER_TOPIC
+    raise KafkaConfigError(
+        f"Option '{row.name}' needs a column that is decoded: set value.format or key.format, name "
+        "the column as string in .schema(...), or remove it."
+    )
 
 
 def _encoder(

@@ -18,6 +18,7 @@ from kafka_spark_source.cli.escaping import escaped
 from kafka_spark_source.cli.exit_codes import SUCCESS, Run
 from kafka_spark_source.cli.output import json_line, moment_ms
 from kafka_spark_source.planning.offsets_json import join_partitions
+from kafka_spark_source.tools.dead_letters import DeadLetter, dead_letter_of, other_headers
 from kafka_spark_source.tools.peek import Record, newest, ranges_from, records_in
 from kafka_spark_source.tools.positions import parse_position, partitions_of
 
@@ -85,10 +86,19 @@ def _new_records(
 
 def _as_text(record: Record) -> str:
     place = f"{record.topic}-{record.partition}@{record.offset}"
-    headers = ", ".join(f"{escaped(name)}={_text(value)}" for name, value in record.headers)
+    others = other_headers(record.headers)
+    headers = ", ".join(f"{escaped(name)}={_text(value)}" for name, value in others)
     time = moment_ms(record.timestamp_ms)
     shown = f"{time} {place} {_text(record.key)} {_text(record.value)}"
-    return f"{shown} [{headers}]" if headers else shown
+    shown = f"{shown} [{headers}]" if headers else shown
+    letter = dead_letter_of(record.headers)
+    return shown if letter is None else f"{shown}\n  {escaped(_why(letter))}"
+
+
+def _why(letter: DeadLetter) -> str:
+    """The line below a dead letter."""
+    place = f"{letter.topic}-{letter.partition}@{letter.offset}"
+    return f"dead letter of {place}, {letter.stage}: {letter.reason}"
 
 
 def _text(data: bytes | None) -> str:

@@ -16,7 +16,7 @@ from kafka_formats.options.formats import (
     WriteFormatOptions,
     write_options,
 )
-from kafka_formats.options.settings import Format, Framing, Mode
+from kafka_formats.options.settings import Format, Framing, Mode, SchemaEvolution
 from kafka_formats.options.table import (
     AUTO_REGISTER,
     MODE,
@@ -65,6 +65,11 @@ def parse_decoding(arguments: Arguments) -> FormatOptions:
     """
     given = by_key(arguments.options or {})
     payload, registry = _parsed(arguments, given, (MODE, USE_LATEST_WITH_METADATA))
+    if VALUE.evolution.value_in(given) is SchemaEvolution.RESTART:
+        raise KafkaConfigError(
+            f"Option '{VALUE.evolution.name}' is for reads of pykafka: a function has the type of "
+            "the schema that it was called with."
+        )
     mode = MODE.value_in(given)
     if mode is Mode.DROPMALFORMED:
         raise KafkaConfigError("Option 'mode' must be FAILFAST or PERMISSIVE for a function.")
@@ -123,7 +128,11 @@ def _parsed(
 
 
 def _check_names(given: Mapping[str, str], own: tuple[Option[object], ...]) -> None:
-    known = {each.key for each in own} | {_SCHEMA, _SUBJECT, _MESSAGE} | set(WRITE_ONLY)
+    known = (
+        {each.key for each in own}
+        | {_SCHEMA, _SUBJECT, _MESSAGE, VALUE.evolution.key}
+        | set(WRITE_ONLY)
+    )
     for name in given:
         if not name.startswith(REGISTRY_PREFIX) and name not in known:
             names = ", ".join(each.name for each in own)

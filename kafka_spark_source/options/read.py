@@ -11,8 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
+from kafka_formats.options.envelope import EnvelopeOptions, parse_envelope
 from kafka_formats.options.formats import FormatOptions, parse_formats
 from kafka_formats.options.option import Use
+from kafka_formats.options.settings import Mode
+from kafka_formats.options.table import MODE
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.option import Option
 from kafka_spark_source.options.names import IGNORED, by_key, check_names, client_options
@@ -28,7 +31,7 @@ from kafka_spark_source.planning.positions import (
     needs_group_offsets,
 )
 from kafka_spark_source.planning.rate_limits import Limits
-from kafka_spark_source.planning.strategies import Strategy
+from kafka_spark_source.planning.strategies import Strategy, selects_topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,9 @@ class ReadOptions:
         fail_on_no_match: Whether a starting timestamp after all records is an error.
         partitions_ttl_ms: How long a stream uses the partitions that it found; or None.
         formats: The formats of decoded columns; None if no column is decoded.
+        mode: How to treat payloads that cannot be decoded; None if no option says it.
+        dead_letter_topic: Where records that cannot be decoded are kept; None to do as `mode` says.
+        envelope: What records say about the rows of a table.
         ignored: Given options without effect, by the table's names.
         kafka: The client's options without `kafka.`, names in lower case. Secrets: kept from repr.
     """
@@ -54,6 +60,9 @@ class ReadOptions:
     planning_interval_ms: int
     partitions_ttl_ms: int | None
     formats: FormatOptions | None
+    mode: Mode | None
+    dead_letter_topic: str | None
+    envelope: EnvelopeOptions
     ignored: tuple[str, ...]
     kafka: Mapping[str, str] = field(repr=False)
 
@@ -146,6 +155,7 @@ def _read_options(
         Table.MAX_RECORDS_PER_PARTITION.value_if_in(given),
         Table.COALESCE_PARTITIONS.value_in(given),
     )
+    mode, formats = _mode_in(given, strategy), parse_formats(given)
     kafka = client_options(given, use)
     check_limits(starting, ending)
     return ReadOptions(
@@ -159,10 +169,35 @@ def _read_options(
         planning_attempts=Table.FETCH_OFFSET_ATTEMPTS.value_in(given),
         planning_interval_ms=Table.FETCH_OFFSET_INTERVAL_MS.value_in(given),
         partitions_ttl_ms=Table.PARTITIONS_TTL_MS.value_in(given),
-        formats=parse_formats(given),
+        formats=formats if mode is None or formats is None else replace(formats, mode=mode),
+        mode=mode,
+        dead_letter_topic=Table.DEAD_LETTER_TOPIC.value_if_in(given),
+        envelope=parse_envelope(given),
         ignored=tuple(name for name in IGNORED[use] if name.lower() in given),
         kafka=kafka,
     )
+
+
+def _mode_in(given: Mapping[str, str], strategy: Strategy) -> Mode | None:
+    """The mode that is given, or that of dead letters; None for neither."""
+    mode = MODE.value_if_in(given)
+    topic = Table.DEAD_LETTER_TOPIC.value_if_in(given)
+    if topic is None:
+        return mode
+    option = f"Option '{Table.DEAD_LETTER_TOPIC.name}'"
+    if not topic:
+        raise KafkaConfigError(f"{option} is empty: name a topic, or remove it.")
+    if mode is not None and mode is not Mode.DROPMALFORMED:
+        raise KafkaConfigError(
+            f"{option} leaves out records that cannot be decoded, and mode is {mode.value}: remove "
+            "one of the two."
+        )
+    if selects_topic(strategy, topic):
+        raise KafkaConfigError(
+            f"{option} names {topic!r}, which the query reads: it would read its own dead letters "
+            "for ever. Name another topic."
+        )
+    return Mode.DROPMALFORMED
 
 
 def _fields_of(read: ReadOptions) -> dict[str, Any]:

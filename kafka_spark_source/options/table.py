@@ -10,6 +10,7 @@ import re
 from functools import partial
 from typing import Final
 
+from kafka_formats.options.envelope import ENVELOPE_OPTIONS
 from kafka_formats.options.option import (
     ALL,
     BATCH,
@@ -175,6 +176,11 @@ class Table:
         "are read from the brokers. Use each `load()` for one query only: see "
         "[performance](performance.md)."
     )
+    DEAD_LETTER_TOPIC: Final = Option("deadLetterTopic", parse_text, READ).about(
+        "The topic for records whose key or value cannot be decoded: each is written there as it "
+        "came, with the reason in headers, and left out of the rows. In place of `mode`. See "
+        "[dead letters](dead-letters.md)."
+    )
     INCLUDE_HEADERS: Final = Option("includeHeaders", parse_boolean, ALL, "false").about(
         "Whether to read the records' headers. A write always takes them from the column `headers`."
     )
@@ -275,6 +281,7 @@ class Table:
 OPTIONS: Final[tuple[Option[object], ...]] = (
     *(row for row in vars(Table).values() if isinstance(row, Option)),
     *PAYLOAD_OPTIONS,
+    *ENVELOPE_OPTIONS,
 )
 
 # Accepted in a batch read without effect, as in Spark's connector.

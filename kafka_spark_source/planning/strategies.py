@@ -53,6 +53,13 @@ def topics_of(strategy: Strategy) -> list[str]:
     return [] if isinstance(strategy, SubscribePattern) else names_of(strategy)
 
 
+def selects_topic(strategy: Strategy, topic: str) -> bool:
+    """Whether a strategy reads a topic of this name, now or once it exists."""
+    if isinstance(strategy, SubscribePattern):
+        return strategy.matches(topic)
+    return topic in names_of(strategy)
+
+
 def names_of(strategy: Strategy) -> list[str]:
     """The topic names of a strategy, sorted; of a pattern, the pattern itself."""
     match strategy:

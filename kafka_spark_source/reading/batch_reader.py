@@ -60,7 +60,7 @@ class KafkaBatchReader(DataSourceReader):
         self._options = options
         self._config = config
         self._predicates = EVERYTHING
-        self._reader = range_reader_of(options, schema, decoder)
+        self._reader = range_reader_of(options, config, schema, decoder)
 
     @hide_traceback()
     def partitions(self) -> list[InputPartition]:

@@ -31,11 +31,21 @@ class KafkaInputPartition(InputPartition):
 
 
 def range_reader_of(
-    options: ReadOptions, schema: StructType, decoder: RecordDecoder | None
+    options: ReadOptions, config: ClientConfig, schema: StructType, decoder: RecordDecoder | None
 ) -> RangeReader:
     """The range reader that all tasks of a read share."""
-    columns = tuple(schema.names)
-    return RangeReader(columns, options.fail_on_data_loss, options.poll_timeout_ms, decoder)
+    dead_letters = None
+    if options.dead_letter_topic is not None:
+        from kafka_spark_source.reading.dead_letters import DeadLetters  # noqa: PLC0415
+
+        dead_letters = DeadLetters(options.dead_letter_topic, config)
+    return RangeReader(
+        tuple(schema.names),
+        options.fail_on_data_loss,
+        options.poll_timeout_ms,
+        decoder,
+        dead_letters,
+    )
 
 
 def read_partition(

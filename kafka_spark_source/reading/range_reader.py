@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kafka_formats.query.record_decoder import RecordDecoder
+    from kafka_spark_source.reading.dead_letters import DeadLetters
 
 _log = logging.getLogger(__name__)
 
@@ -73,12 +74,14 @@ class RangeReader:
         fail_on_data_loss: Whether lost records are an error or a warning.
         poll_timeout_ms: The longest wait for the next records, in ms.
         decoder: Decodes keys and values; None to leave them as they are.
+        dead_letters: Takes the records that cannot be decoded; None to do as the mode says.
     """
 
     columns: tuple[str, ...]
     fail_on_data_loss: bool
     poll_timeout_ms: int
     decoder: RecordDecoder | None = None
+    dead_letters: DeadLetters | None = None
 
     def read(self, cluster: Cluster, planned: Sequence[PlannedRange]) -> Iterator[pa.RecordBatch]:
         """Read the ranges of a task one after the other, as Arrow batches of about 2 MB.
@@ -150,7 +153,10 @@ class RangeReader:
         columns = self.columns if self.decoder is None else self.decoder.source_columns
         max_bytes = cluster.config.max_decompressed_bytes
         batches = decode_batches(fetched, columns, max_decompressed_bytes=max_bytes)
-        return batches if self.decoder is None else self.decoder.decode(batches)
+        if self.decoder is None:
+            return batches
+        letters = self.dead_letters
+        return self.decoder.decode(batches, None if letters is None else letters.write)
 
     def _bound_together(
         self, cluster: Cluster, planned: Sequence[PlannedRange]

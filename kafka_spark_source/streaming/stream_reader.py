@@ -57,7 +57,7 @@ class KafkaStreamReader(DataSourceStreamReader):
     ) -> None:
         self.options = options
         self._config = config
-        self._reader = range_reader_of(options, schema, decoder)
+        self._reader = range_reader_of(options, config, schema, decoder)
         self.batches = MicroBatches(options, config)
 
     def __getstate__(self) -> dict[str, Any]:

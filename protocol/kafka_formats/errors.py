@@ -71,5 +71,9 @@ class PayloadError(FormatError):
         return PayloadError(path_of(outer, self.field), self.reason)
 
 
+class SchemaEvolvedError(FormatError):
+    """A record has a newer schema than the columns of the query, which is asked to stop then."""
+
+
 class MalformedRecordError(FormatError):
     """A record has a key or a value that cannot be decoded, and the mode is FAILFAST."""

@@ -11,6 +11,7 @@ from pyspark.sql.types import (
     DataType,
     IntegerType,
     LongType,
+    MapType,
     StringType,
     StructField,
     StructType,
@@ -26,7 +27,9 @@ from kafka_spark_source.schema import (
     added_columns,
     check_projection,
     check_sink_schema,
+    is_as_it_comes,
     source_schema,
+    text_columns,
 )
 from tests.config_error import config_error
 
@@ -130,19 +133,40 @@ def test_other_schemas_are_no_projection(schema: StructType, message: str) -> No
 @pytest.mark.parametrize(
     ("name", "other"),
     [
-        ("value", StringType()),
+        ("value", LongType()),
+        ("topic", BinaryType()),
         ("timestamp", TimestampNTZType()),
         ("headers", headers_type(nullable=False)),
         ("headers", headers_type(value=StringType())),
         ("headers", StringType()),
     ],
-    ids=["text", "no time zone", "headers not null", "text values", "no array"],
+    ids=["number", "no text", "no time zone", "headers not null", "text values", "no array"],
 )
 def test_columns_are_projected_with_their_exact_type(name: str, other: DataType) -> None:
     schema, has_headers = schema_of((name, other)), name == "headers"
+    own = SOURCE_TYPES[name].simpleString()
+    also = {
+        "value": " or string",
+        "headers": " or map<string,binary> or map<string,string>",
+    }.get(name, "")
     assert config_error(check_projection, schema, include_headers=has_headers) == (
-        f"Column '{name}' must be of type {SOURCE_TYPES[name].simpleString()}, with all parts "
+        f"Column '{name}' must be of type {own}{also}, with all parts "
         f"nullable, but the schema has {other.simpleString()}: read that type, then cast it."
+    )
+
+
+def test_columns_may_be_text_and_maps() -> None:
+    by_name = MapType(StringType(), BinaryType())
+    schema = schema_of(("value", StringType()), ("key", BinaryType()), ("headers", by_name))
+    check_projection(schema, include_headers=True)
+    assert text_columns(schema, None) == ["value"]
+    assert text_columns(schema, VALUE_AND_ERRORS) == []
+    assert not is_as_it_comes(schema)
+    assert is_as_it_comes(picked("key", "headers"))
+    raw = schema_of(("value", StringType()), ("_error", StringType()), ("_raw_key", BinaryType()))
+    check_projection(raw, include_headers=False, mode=Mode.PERMISSIVE)
+    assert "'_error' is not a column" in config_error(
+        check_projection, raw, include_headers=False, mode=Mode.FAILFAST
     )
 
 
@@ -235,7 +259,7 @@ def test_other_schemas_cannot_be_written(
     assert config_error(check_sink_schema, schema_of(*columns), topic) == message
 
 
-HEADERS = "array<struct<key:string,value:binary>>"
+HEADERS = "array<struct<key:string,value:binary>> or map<string,binary> or map<string,string>"
 
 
 @pytest.mark.parametrize(

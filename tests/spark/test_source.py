@@ -191,3 +191,13 @@ def test_a_batch_is_told_once_that_a_group_has_no_effect(caplog: pytest.LogCaptu
     source = KafkaDataSource(dict(GROUP))
     source.reader(source.schema())
     assert caplog.messages == ["The option kafka.group.id has no effect in pykafka."]
+
+
+@pytest.mark.parametrize("option", ["mode", "deadLetterTopic"])
+def test_what_is_for_broken_payloads_needs_a_column_that_can_be_broken(option: str) -> None:
+    source = KafkaDataSource(READ | {option: "DROPMALFORMED"})
+    with pytest.raises(KafkaConfigError, match=f"Option '{option}' needs a column that is decoded"):
+        source.schema()
+    with pytest.raises(KafkaConfigError, match=f"Option '{option}' needs a column that is decoded"):
+        source.reader(StructType().add("value", "binary"))
+    assert isinstance(source.reader(VALUE), KafkaBatchReader)

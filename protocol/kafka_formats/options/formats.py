@@ -9,31 +9,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from kafka_formats.options.option import Use
-from kafka_formats.options.other_tools import in_own_names
 from kafka_formats.options.settings import (
     ERROR_COLUMN,
     RAW_COLUMNS,
     Format,
     Framing,
     Mode,
+    SchemaEvolution,
     SubjectNameStrategy,
 )
 from kafka_formats.options.table import (
     AUTO_REGISTER,
     KEY,
+    LATEST_VERSION,
     MODE,
     NORMALIZE,
-    PAYLOAD_OPTIONS,
     REGISTRY_PREFIX,
     USE_LATEST,
     USE_LATEST_WITH_METADATA,
     VALUE,
-    WRITE_ONLY,
     PayloadRows,
 )
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.nearest_name import did_you_mean
 from kafka_protocol.option import Option
 
 # Their payloads name their fields, so that a type says all.
@@ -56,6 +53,7 @@ class PayloadOptions:
         strategy: How the name of the subject is made.
         descriptor: The path of Protobuf's descriptor set, in place of a schema.
         metadata: Names and values that the version of the subject must have; empty for any.
+        evolution: What a read does at a newer schema.
     """
 
     column: str
@@ -68,6 +66,7 @@ class PayloadOptions:
     strategy: SubjectNameStrategy = SubjectNameStrategy.TOPIC
     descriptor: str | None = None
     metadata: tuple[tuple[str, str], ...] = ()
+    evolution: SchemaEvolution = SchemaEvolution.NONE
 
     @property
     def has_schema(self) -> bool:
@@ -143,27 +142,8 @@ def parse_formats(given: Mapping[str, str]) -> FormatOptions | None:
     Raises:
         KafkaConfigError: An option has an unusable value, or needs another one.
     """
-    payloads, registry = _parsed(given, (MODE, USE_LATEST_WITH_METADATA))
+    payloads, registry = _parsed(given, (USE_LATEST_WITH_METADATA,))
     return FormatOptions(payloads, MODE.value_in(given), registry) if payloads else None
-
-
-def parse_formats_alone(options: Mapping[str, str]) -> FormatOptions:
-    """Check the options of a read that has options of formats only, with names in any case.
-
-    Raises:
-        KafkaConfigError: A name is not known, there is no format, or as from `parse_formats`.
-    """
-    given = in_own_names({name.lower(): value for name, value in options.items()})
-    known = {row.key: row.name for row in PAYLOAD_OPTIONS if Use.BATCH_READ in row.uses}
-    for name in sorted(given.keys() - known.keys() - set(WRITE_ONLY)):
-        if not name.startswith(REGISTRY_PREFIX):
-            listed = f"there are {', '.join(known.values())}."
-            advice = did_you_mean(name, known, cutoff=0.75, otherwise=listed)
-            raise KafkaConfigError(f"Option '{name}' is not one of formats: {advice}")
-    formats = parse_formats(given)
-    if formats is None:
-        raise KafkaConfigError("No column has a format: set value.format or key.format.")
-    return formats
 
 
 def parse_write_formats(given: Mapping[str, str]) -> WriteFormatOptions | None:
@@ -246,6 +226,7 @@ def _payload(rows: PayloadRows, given: Mapping[str, str]) -> PayloadOptions | No
         rows.strategy.value_in(given),
         rows.descriptor.value_if_in(given),
         USE_LATEST_WITH_METADATA.value_if_in(given) or (),
+        rows.evolution.value_in(given),
     )
     if payload.metadata and (payload.has_schema or rows.version.key in given):
         row = rows.schema if payload.has_schema else rows.version
@@ -262,7 +243,27 @@ def _payload(rows: PayloadRows, given: Mapping[str, str]) -> PayloadOptions | No
             "name of the schema, if it is not that of the topic."
         )
     _check(payload, rows, has_version=rows.version.key in given, has_registry=has_registry)
+    if payload.evolution is SchemaEvolution.RESTART:
+        _check_evolution(payload, rows)
     return payload
+
+
+def _check_evolution(payload: PayloadOptions, rows: PayloadRows) -> None:
+    """Refuse a restart that would read as the same schema again."""
+    option = f"Option '{rows.evolution.name}' is {payload.evolution.value}, which"
+    if payload.framing is Framing.NONE:
+        raise KafkaConfigError(f"{option} needs the ids of schemas in a registry: set {_URL}.")
+    fixing = {
+        rows.schema.name: payload.schema is not None,
+        rows.descriptor.name: payload.descriptor is not None,
+        rows.version.name: payload.version is not LATEST_VERSION,
+        USE_LATEST_WITH_METADATA.name: bool(payload.metadata),
+    }
+    for name in (name for name, is_given in fixing.items() if is_given):
+        raise KafkaConfigError(
+            f"{option} needs the latest version of a subject, and '{name}' names another schema: "
+            "remove one of the two."
+        )
 
 
 def _contradiction(first: str, second: str) -> KafkaConfigError:

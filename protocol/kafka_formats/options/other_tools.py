@@ -224,7 +224,6 @@ def _prefixed(option: OtherOption) -> OtherOption:
 
 CONFLUENT: Final[tuple[OtherOption, ...]] = (*_SERIALIZERS, *_CLIENT)
 
-_RESTART: Final = "columns stay as load() found them: start the query again to see new fields"
 _NOT_RECURSIVE: Final = "leave a field that contains itself out, by .schema(...)"
 
 FUNCTIONS: Final[tuple[OtherOption, ...]] = (
@@ -235,9 +234,9 @@ FUNCTIONS: Final[tuple[OtherOption, ...]] = (
     _renamed("schema.registry.address", "schema.registry.url"),
     _renamed("schema.registry.subject", VALUE.subject.name),
     _renamed("schema.registry.protobuf.name", VALUE.message.name),
-    _refused("schemaEvolutionMode", _RESTART, "none"),
-    _refused("avroSchemaEvolutionMode", _RESTART, "none"),
-    _refused("schema.registry.schema.evolution.mode", _RESTART, "none"),
+    _renamed("schemaEvolutionMode", VALUE.evolution.name),
+    _renamed("avroSchemaEvolutionMode", VALUE.evolution.name),
+    _renamed("schema.registry.schema.evolution.mode", VALUE.evolution.name),
     _refused("recursiveFieldMaxDepth", _NOT_RECURSIVE, "-1", "0"),
     _refused("recursive.fields.max.depth", _NOT_RECURSIVE, "-1", "0"),
     _refused("datetimeRebaseMode", "dates have the Gregorian calendar", "corrected", "exception"),

@@ -50,6 +50,17 @@ class Mode(Enum):
     DROPMALFORMED = "DROPMALFORMED"
 
 
+class SchemaEvolution(Enum):
+    """What a read does at a newer schema with fields that its columns lack.
+
+    NONE: it leaves those fields out. RESTART: it fails, as its columns are those of the newer
+    schema once it is started again.
+    """
+
+    NONE = "none"
+    RESTART = "restart"
+
+
 # The columns that PERMISSIVE adds: the reason, and the payload of each column.
 ERROR_COLUMN: Final = "_error"
 RAW_COLUMNS: Final[Mapping[str, str]] = {"_raw": "value", "_raw_key": "key"}

@@ -16,7 +16,13 @@ from kafka_formats.options.option import (
     parse_metadata,
     parse_text,
 )
-from kafka_formats.options.settings import Format, Framing, Mode, SubjectNameStrategy
+from kafka_formats.options.settings import (
+    Format,
+    Framing,
+    Mode,
+    SchemaEvolution,
+    SubjectNameStrategy,
+)
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.option import Option
 
@@ -32,6 +38,7 @@ def _by_value(kind: type[E]) -> dict[str, E]:
 
 _parse_format: Final = partial(parse_choice, choices=_by_value(Format))
 _parse_framing: Final = partial(parse_choice, choices=_by_value(Framing))
+_parse_evolution: Final = partial(parse_choice, choices=_by_value(SchemaEvolution))
 _parse_mode: Final = partial(parse_choice, choices=_by_value(Mode))
 
 
@@ -63,12 +70,14 @@ class PayloadRows:
     version: Option[int | None]
     descriptor: Option[str]
     message: Option[str]
+    evolution: Option[SchemaEvolution]
 
     @property
     def rows(self) -> tuple[Option[object], ...]:
         """All of them, that of the format first."""
         named = (self.subject, self.strategy, self.version)
-        return (self.format, self.framing, self.schema, *named, self.descriptor, self.message)
+        protobuf = (self.descriptor, self.message)
+        return (self.format, self.framing, self.schema, *named, *protobuf, self.evolution)
 
 
 def _rows_of(column: str) -> PayloadRows:
@@ -111,6 +120,11 @@ def _rows_of(column: str) -> PayloadRows:
             f"The full name of the Protobuf message of {what}, or the end of it after a dot. "
             "Default: the first one of the schema's file."
         ),
+        Option(f"{column}.schema.evolution", _parse_evolution, READ, "none").about(
+            f"What to do with {what} of a newer version of the subject, with fields that the "
+            "columns lack. `none`: leave those fields out. `restart`: fail, so that a query that "
+            "is started again has them. See [schema evolution](schema-evolution.md)."
+        ),
     )
 
 
@@ -120,7 +134,8 @@ VALUE: Final = _rows_of("value")
 MODE: Final = Option("mode", _parse_mode, READ, "FAILFAST").about(
     "What to do with a record whose key or value cannot be decoded. `FAILFAST`: fail. "
     "`PERMISSIVE`: null, with the reason in the column `_error` and the payload in `_raw`. "
-    "`DROPMALFORMED`: leave the record out, and log it."
+    "`DROPMALFORMED`: leave the record out, and log it. It is for columns with a format, and for "
+    "raw ones that `.schema(...)` names as `string`: their bytes are checked if a mode is given."
 )
 AUTO_REGISTER: Final = Option("auto.register.schemas", parse_boolean, WRITE, "false").about(
     "Whether to register the schema of a column, or the given one, in its subject. Otherwise it "

@@ -19,6 +19,13 @@ from kafka_formats.payload.format import Decoded, DecoderOf, PayloadDecoder
 from kafka_formats.schema_ids.frames import Frames, Group, SchemaId
 
 
+class Refusal(NamedTuple):
+    """Why a read has to stop: the error condition in brackets, and the end of a sentence."""
+
+    condition: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnFormat:
     """How to decode a column of payloads. It is pickled with tasks.
@@ -28,11 +35,13 @@ class ColumnFormat:
         type: The type of the values.
         decoder_of: The decoder of a schema, by its id. Its values have the type, but for
             the parts that can be null.
+        refusal: Why a read has to stop at payloads of a schema, or None; None if it never has.
     """
 
     framing: Framing
     type: pa.DataType
     decoder_of: DecoderOf
+    refusal: Callable[[SchemaId, DecoderOf], Refusal | None] | None = None
 
 
 class Fault(NamedTuple):

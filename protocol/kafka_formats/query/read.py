@@ -11,8 +11,10 @@ import pyarrow as pa
 from kafka_formats.arrow.types import as_nullable
 from kafka_formats.errors import SchemaError
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
-from kafka_formats.options.settings import Framing, Mode
+from kafka_formats.options.settings import Framing, Mode, SchemaEvolution
 from kafka_formats.payload.columns import ColumnFormat
+from kafka_formats.payload.raw_columns import CHECKED_TEXT
+from kafka_formats.query.evolution import Evolution
 from kafka_formats.query.formats import FORMATS
 from kafka_formats.query.record_decoder import RecordDecoder
 from kafka_formats.query.registries import Registries
@@ -80,14 +82,46 @@ class QueryFormats:
         schema_by_id = None
         config = self._registries.config(payload.framing)
         is_framed = payload.framing is not Framing.NONE
-        if is_framed and config is not None and format_.needs_written_schema:
+        stops = payload.evolution is SchemaEvolution.RESTART
+        if is_framed and config is not None and (format_.needs_written_schema or stops):
             schema_by_id = SchemasById(schemas.written(), payload.format, config)
-        return ColumnFormat(payload.framing, to, format_.decoders(known.schema, to, schema_by_id))
+        decoders = format_.decoders(
+            known.schema, to, schema_by_id if format_.needs_written_schema else None
+        )
+        if not stops or schema_by_id is None:
+            return ColumnFormat(payload.framing, to, decoders)
+        evolution = _evolution(payload, known, schemas.latest, schema_by_id)
+        return ColumnFormat(payload.framing, to, decoders, evolution.refusal)
 
     def _type_of(self, payload: PayloadOptions) -> pa.DataType:
         known = _only(payload, self._schemas[payload.column].latest)
         type_ = FORMATS[payload.format].type_of(known.schema)
         return as_nullable(type_) if self._options.mode is Mode.PERMISSIVE else type_
+
+
+def record_decoder(
+    wanted: pa.Schema,
+    formats: QueryFormats | None,
+    *,
+    checked_text: Sequence[str],
+    mode: Mode,
+    puts_aside: bool,
+) -> RecordDecoder:
+    """The decoder of the wanted columns, with raw ones as the types that are wanted.
+
+    Args:
+        wanted: The columns.
+        formats: The formats of the query; None if no column has one.
+        checked_text: The raw columns of text whose bytes have to be UTF-8.
+        mode: How to treat broken payloads.
+        puts_aside: Whether records that are left out are given to the caller of `decode`.
+
+    Raises:
+        KafkaError: As from `QueryFormats.decoder`.
+    """
+    decoded = {} if formats is None else formats.decoder(wanted).formats
+    text = dict.fromkeys(checked_text, CHECKED_TEXT)
+    return RecordDecoder(wanted, {**decoded, **text}, mode, puts_aside)
 
 
 def _only(payload: PayloadOptions, schemas: Sequence[KnownSchema]) -> KnownSchema:
@@ -107,6 +141,24 @@ def _only(payload: PayloadOptions, schemas: Sequence[KnownSchema]) -> KnownSchem
                 f"{column}.subject or {column}.schema to the schema to read all of them as."
             )
     return schemas[0]
+
+
+def _evolution(
+    payload: PayloadOptions,
+    known: KnownSchema,
+    latest: Sequence[KnownSchema],
+    schema_by_id: SchemasById,
+) -> Evolution:
+    """How the schemas of payloads are compared with that of the query."""
+    try:
+        read_as = FORMATS[payload.format].type_of(known.schema)
+    except SchemaError as error:
+        column = payload.column
+        raise KafkaConfigError(
+            f"Option '{column}.schema.evolution' needs a schema that can be read whole: {error}"
+        ) from error
+    versions = {each.subject: each.version for each in [*latest, known]}
+    return Evolution(payload.column, read_as, versions, schema_by_id, payload.message)
 
 
 def _schema_to_read(

@@ -12,24 +12,54 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from kafka_formats.arrow.arrays import null_where, with_type
-from kafka_formats.errors import MalformedRecordError, SchemaError
+from kafka_formats.errors import MalformedRecordError, SchemaError, SchemaEvolvedError
 from kafka_formats.options.settings import ERROR_COLUMN, RAW_COLUMNS, Framing, Mode
-from kafka_formats.payload.columns import ColumnFormat, DecodedColumn, decode_column
+from kafka_formats.payload.columns import ColumnFormat, DecodedColumn, Fault, decode_column
 from kafka_formats.payload.format import Bools, DecoderOf, PayloadDecoder
-from kafka_formats.schema_ids.frames import SchemaId
+from kafka_formats.payload.raw_columns import raw_as
+from kafka_formats.schema_ids.frames import Frames, SchemaId
 from kafka_formats.schema_ids.framings import FRAMES, SPLITS
+from kafka_protocol.columnar.schema import TIMESTAMP_MS
 
 _log = logging.getLogger(__name__)
 
 _PLACE: Final = ("topic", "partition", "offset")
+_AS_IT_CAME: Final = ("key", "value", "headers", TIMESTAMP_MS.name)
 # Confluent's serializers name the schema there.
 _HEADER_OF: Final = {"key": "__key_schema_id", "value": "__value_schema_id"}
+
+
+class BrokenRecord(NamedTuple):
+    """A record with a key or a value that cannot be decoded.
+
+    Attributes:
+        topic: Where it is, with partition and offset.
+        faults: The columns, `key` or `value`, and their faults; at least one.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    faults: Sequence[tuple[str, Fault]]
+
+    @property
+    def reason(self) -> str:
+        """The key or the value, the schema, the field and the reason."""
+        return "; ".join(f"the {name}{fault}" for name, fault in self.faults)
+
+    def __str__(self) -> str:
+        """Where it is, and the reason."""
+        return f"{self.topic}-{self.partition} at offset {self.offset}: {self.reason}"
+
+
+# Takes records that are left out, as they came, and their faults.
+PutAside: TypeAlias = Callable[[pa.RecordBatch, Iterator[BrokenRecord]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +70,13 @@ class RecordDecoder:
         schema: The columns that are wanted, decoded.
         formats: Column, `key` or `value`, -> its format. Others stay as they are.
         mode: How to treat broken payloads.
+        puts_aside: Whether records that are left out are given to the caller of `decode`.
     """
 
     schema: pa.Schema
     formats: Mapping[str, ColumnFormat]
     mode: Mode
+    puts_aside: bool = False
 
     @property
     def source_columns(self) -> tuple[str, ...]:
@@ -52,7 +84,10 @@ class RecordDecoder:
         wanted = [RAW_COLUMNS.get(name, name) for name in self.schema.names]
         decoded = self.decoded_columns
         framed = any(self.formats[name].framing is Framing.CONFLUENT for name in decoded)
-        listed = [*wanted, *decoded, *_PLACE, *(["headers"] if framed else [])]
+        place = _PLACE if decoded else ()
+        listed = [*wanted, *decoded, *place, *(["headers"] if framed else [])]
+        if self.puts_aside:
+            listed += _AS_IT_CAME
         return tuple(name for name in dict.fromkeys(listed) if name != ERROR_COLUMN)
 
     @property
@@ -62,29 +97,42 @@ class RecordDecoder:
         tells_faults = not wanted.isdisjoint({ERROR_COLUMN, *RAW_COLUMNS})
         return [name for name in self.formats if tells_faults or name in wanted]
 
-    def decode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def decode(
+        self, batches: Iterable[pa.RecordBatch], put_aside: PutAside | None = None
+    ) -> Iterator[pa.RecordBatch]:
         """Decode record batches with `source_columns` to batches with `schema`, without empty ones.
+
+        Args:
+            batches: The records.
+            put_aside: Takes the records that DROPMALFORMED leaves out, before the rows beside them
+                are given out. It needs `puts_aside`.
 
         Raises:
             MalformedRecordError: A payload is broken, and the mode is FAILFAST. Names topic,
                 partition, offset, schema and field.
+            SchemaEvolvedError: A payload has a newer schema that a format refuses.
         """
-        return _Run(self).decode(batches)
+        return _Run(self, put_aside).decode(batches)
 
 
 class _Run:
     """The decoding of the records of one task."""
 
-    def __init__(self, decoder: RecordDecoder) -> None:
+    def __init__(self, decoder: RecordDecoder, put_aside: PutAside | None) -> None:
         self._decoder = decoder
+        self._put_aside = put_aside or self._log_dropped
         self._decoders = {
             name: _remembering_errors(decoder.formats[name].decoder_of)
             for name in decoder.decoded_columns
         }
+        self._accepted: set[tuple[str, SchemaId]] = set()
         self._dropped = 0
 
     def decode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in (piece for whole in batches for piece in self._split(whole)):
+            if not self._decoders:
+                yield self._assembled(batch, {})
+                continue
             columns = {name: self._column(batch, name) for name in self._decoders}
             is_broken = _any([column.is_broken for column in columns.values()], batch.num_rows)
             decoded = _BY_MODE[self._decoder.mode](self, batch, columns, is_broken)
@@ -106,16 +154,34 @@ class _Run:
         payloads = batch.column(name)
         headers = batch.column("headers") if format_.framing is Framing.CONFLUENT else None
         frames = FRAMES[format_.framing](payloads, headers, _HEADER_OF[name])
+        if format_.refusal is not None:
+            self._check_schemas(batch, name, frames)
         return decode_column(payloads, frames, self._decoders[name], format_.type)
+
+    def _check_schemas(self, batch: pa.RecordBatch, name: str, frames: Frames) -> None:
+        """Stop at the first payload of a schema that is refused; each is asked about once."""
+        refusal = self._decoder.formats[name].refusal
+        for group in sorted(frames.groups, key=lambda each: int(each.rows[0])):
+            if refusal is None or (name, group.schema_id) in self._accepted:
+                continue
+            refused = refusal(group.schema_id, self._decoders[name])
+            if refused is not None:
+                topic, partition, offset = _place(batch, int(group.rows[0]))
+                raise SchemaEvolvedError(
+                    f"{refused.condition} The {name} of {topic}-{partition} at offset {offset} "
+                    f"{refused.reason}"
+                )
+            self._accepted.add((name, group.schema_id))
 
     def fail_fast(
         self, batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], is_broken: Bools
     ) -> pa.RecordBatch:
         if is_broken.any():
+            first = _broken(batch, columns, int(np.argmax(is_broken)))
             raise MalformedRecordError(
-                f"[MALFORMED_MESSAGE] {_first_fault(batch, columns, is_broken)}. To get nulls "
-                "instead, set the option mode to PERMISSIVE; to leave such records out, to "
-                "DROPMALFORMED."
+                f"[MALFORMED_MESSAGE] {first}. To get nulls instead, set the option "
+                "mode to PERMISSIVE; to leave such records out, to DROPMALFORMED; to keep them "
+                "elsewhere, set deadLetterTopic."
             )
         return self._assembled(batch, {name: each.values for name, each in columns.items()})
 
@@ -124,14 +190,19 @@ class _Run:
     ) -> pa.RecordBatch:
         values: dict[str, pa.Array] = {name: each.values for name, each in columns.items()}
         if is_broken.any():
-            if not self._dropped:
-                fault = _first_fault(batch, columns, is_broken)
-                _log.warning("A record is dropped, as others may be: %s.", fault)
-            self._dropped += int(is_broken.sum())
+            rows = np.flatnonzero(is_broken)
+            # Each explanation costs: a log needs one only.
+            broken = (_broken(batch, columns, row) for row in rows.tolist())
+            self._put_aside(batch.take(pa.array(rows)), broken)
             kept = pa.array(~is_broken)
             batch = batch.filter(kept)
             values = {name: each.filter(kept) for name, each in values.items()}
         return self._assembled(batch, values)
+
+    def _log_dropped(self, records: pa.RecordBatch, broken: Iterator[BrokenRecord]) -> None:
+        if not self._dropped:
+            _log.warning("A record is dropped, as others may be: %s.", next(broken))
+        self._dropped += records.num_rows
 
     def permit(
         self, batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], is_broken: Bools
@@ -143,7 +214,7 @@ class _Run:
         if ERROR_COLUMN in wanted:
             rows = np.flatnonzero(is_broken)
             errors = np.full(batch.num_rows, None, dtype=object)
-            errors[rows] = [_fault_of(columns, row) for row in rows.tolist()]
+            errors[rows] = [_broken(batch, columns, row).reason for row in rows.tolist()]
             decoded[ERROR_COLUMN] = pa.array(errors, pa.string())
         for raw in RAW_COLUMNS.keys() & {*wanted}:
             decoded[raw] = null_where(~is_broken, batch.column(RAW_COLUMNS[raw]))
@@ -154,7 +225,7 @@ class _Run:
         arrays = [
             with_type(decoded[field.name], field.type)
             if field.name in decoded
-            else batch.column(field.name)
+            else raw_as(batch.column(field.name), field.type)
             for field in schema
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -188,18 +259,11 @@ def _remembering_errors(decoder_of: DecoderOf) -> DecoderOf:
     return remembering
 
 
-def _first_fault(
-    batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], is_broken: Bools
-) -> str:
-    row = int(np.argmax(is_broken))
+def _place(batch: pa.RecordBatch, row: int) -> tuple[str, int, int]:
     topic, partition, offset = (batch.column(name)[row].as_py() for name in _PLACE)
-    return f"{topic}-{partition} at offset {offset}: {_fault_of(columns, row)}"
+    return topic, partition, offset
 
 
-def _fault_of(columns: Mapping[str, DecodedColumn], row: int) -> str:
-    """Whether the key or the value is broken, the schema, the field and the reason."""
-    return "; ".join(
-        f"the {name}{column.fault(row)}"
-        for name, column in columns.items()
-        if column.is_broken[row]
-    )
+def _broken(batch: pa.RecordBatch, columns: Mapping[str, DecodedColumn], row: int) -> BrokenRecord:
+    faults = [(name, each.fault(row)) for name, each in columns.items() if each.is_broken[row]]
+    return BrokenRecord(*_place(batch, row), faults)

@@ -38,11 +38,15 @@ class KnownSchema(NamedTuple):
         origin: Where it is from, for messages.
         schema: Its text.
         id: In the registry; None if it may not be there.
+        subject: The registry's subject; empty without one.
+        version: The version of the subject.
     """
 
     origin: str
     schema: SchemaText
     id: int | uuid.UUID | None = None
+    subject: str = ""
+    version: int = 0
 
 
 class ColumnSchemas:
@@ -172,7 +176,8 @@ class ColumnSchemas:
             f"version {registered.version} of the subject {registered.subject!r} (id {schema.id})"
         )
         text = schema_text_of(schema, self._payload.format, origin)
-        return KnownSchema(origin, self._named(text), schema.id)
+        named = self._named(text)
+        return KnownSchema(origin, named, schema.id, registered.subject, registered.version)
 
     def _named(self, schema: SchemaText) -> SchemaText:
         return replace(schema, message=self._payload.message)

@@ -117,11 +117,13 @@ def _text(keys: pa.Array) -> pa.Array:
 def encode_headers(headers: pa.Array) -> pa.Array:
     """The bytes after the value of each record: the header count, then the headers.
 
-    A binary array from a list array of (key, value) structs; a null list has no headers.
+    A binary array from a list array of (key, value) structs, or from a map; null has no headers.
 
     Raises:
         EncodeError: A header has no key.
     """
+    if pa.types.is_map(headers.type):
+        headers = headers.cast(HEADERS_TYPE)
     entries = headers.flatten()
     keys = entries.field("key").cast(pa.binary())
     values = entries.field("value").cast(pa.binary())

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import pytest
 
+from kafka_formats.options.alone import parse_alone
 from kafka_formats.options.formats import (
     FormatOptions,
     PayloadOptions,
     WriteFormatOptions,
     parse_formats,
-    parse_formats_alone,
     parse_write_formats,
 )
 from kafka_formats.options.option import Use
-from kafka_formats.options.settings import Format, Framing, Mode, SubjectNameStrategy
+from kafka_formats.options.settings import (
+    Format,
+    Framing,
+    Mode,
+    SchemaEvolution,
+    SubjectNameStrategy,
+)
 from kafka_spark_source.options.names import by_key, check_names
 from tests.config_error import config_error
 
@@ -114,7 +120,6 @@ def test_the_names_of_strategies(text: str) -> None:
             {"value__format": "xml"},
             "Option 'value.format' must be raw or avro or protobuf or json, got 'xml'.",
         ),
-        ({"mode": "PERMISSIVE"}, "Option 'mode' needs a format: set value.format or key.format"),
         ({"schema__registry__url": "http://r"}, "Option 'schema.registry.url' needs a format"),
         ({"key__framing": "none"}, "Option 'key.framing' needs a format: set key.format"),
         ({"value__subject": "s"}, "Option 'value.subject' needs a format: set value.format"),
@@ -225,7 +230,8 @@ def test_options_of_serializers() -> None:
     assert found is not None
     assert (found.use_latest, found.normalize, found.auto_register) == (False, True, False)
     read = {"value.format": "avro", **URL, "use.latest.with.metadata": " env=a , v = 2"}
-    formats = parse_formats_alone({**read, "auto.register.schemas": "true"})
+    formats = parse_alone({**read, "auto.register.schemas": "true"}).formats
+    assert formats is not None
     assert formats.payloads[0].metadata == (("env", "a"), ("v", "2"))
 
 
@@ -287,3 +293,38 @@ def test_what_does_not_fit_a_write_is_refused() -> None:
         parse_write_formats, {"auto.register.schemas": "true"}
     )
     assert "needs a schema" in config_error(parse_write_formats, {"value.format": "avro"})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, ""),
+        ({"value__framing": "glue"}, ""),
+        ({"value__schema__evolution": "sometimes"}, "must be none or restart, got 'sometimes'"),
+        ({"value__framing": "none", "value__schema": "long"}, "needs the ids of schemas"),
+        ({"value__schema": '"long"'}, "and 'value.schema' names another schema"),
+        ({"value__subject__version": "3"}, "and 'value.subject.version' names another schema"),
+        ({"use__latest__with__metadata": "a=b"}, "and 'use.latest.with.metadata' names another"),
+        ({"value__format": "raw"}, "'value.schema.evolution' needs a format"),
+    ],
+)
+def test_evolution(options: dict[str, str], message: str) -> None:
+    given = {
+        "value__format": "avro",
+        "schema__registry__url": "http://r",
+        "value__schema__evolution": "restart",
+        **options,
+    }
+    if message:
+        assert message in config_error(parse, **given)
+    else:
+        formats = parse(**given)
+        assert formats is not None
+        assert formats.payloads[0].evolution is SchemaEvolution.RESTART
+
+
+def test_evolution_by_the_names_of_functions() -> None:
+    given = {"value.format": "avro", **URL, "avroSchemaEvolutionMode": "restart"}
+    formats = parse_alone(given).formats
+    assert formats is not None
+    assert formats.payloads[0].evolution is SchemaEvolution.RESTART

@@ -16,9 +16,9 @@ from kafka_formats.errors import MalformedRecordError, SchemaError
 from kafka_formats.options.settings import Framing, Mode
 from kafka_formats.payload.columns import ColumnFormat
 from kafka_formats.payload.schema_text import SchemaText
-from kafka_formats.query.record_decoder import RecordDecoder
+from kafka_formats.query.record_decoder import BrokenRecord, RecordDecoder
 from kafka_formats.schema_ids.frames import SchemaId
-from kafka_protocol.columnar.schema import HEADERS_TYPE, RECORD_SCHEMA
+from kafka_protocol.columnar.schema import HEADERS_TYPE, RECORD_SCHEMA, TIMESTAMP_MS
 from tests.formats.avro.payloads import varint, with_length
 
 FIRST = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
@@ -208,3 +208,29 @@ def test_records_without_payloads() -> None:
         {"value": None, "offset": 40},
         {"value": None, "offset": 41},
     ]
+
+
+def test_broken_records_are_put_aside_as_they_came_before_the_rows_beside_them() -> None:
+    formats = {"key": KEY, "value": VALUE}
+    schema = pa.schema({"value": TYPE, "key": pa.string()})
+    aside: list[tuple[list[dict[str, Any]], list[BrokenRecord]]] = []
+    with_ = RecordDecoder(schema, formats, Mode.DROPMALFORMED, puts_aside=True)
+    batch = records([NEW, CUT, b"{}"], [with_length(b"a"), b"\x09", with_length(b"c")])
+    batch = batch.append_column(TIMESTAMP_MS, pa.array([7, 8, 9], pa.int64()))
+    rows = with_.decode(
+        [batch.select(with_.source_columns)],
+        lambda records, broken: aside.append((records.to_pylist(), [*broken])),
+    )
+    assert next(rows).column("key").to_pylist() == ["a"]
+    ((came, broken),) = aside
+    assert [(each["key"], each["value"], each[TIMESTAMP_MS.name]) for each in came] == [
+        (b"\x09", CUT, 8),
+        (with_length(b"c"), b"{}", 9),
+    ]
+    both, one = broken
+    assert [name for name, _ in both.faults] == ["key", "value"]
+    assert str(both).startswith("orders-3 at offset 41: the key: ")
+    assert "; the value (schema id 2): field customer: " in str(both)
+    assert (one.topic, one.partition, one.offset) == ("orders", 3, 42)
+    assert one.reason.startswith("the value: it has no schema id")
+    assert list(rows) == []

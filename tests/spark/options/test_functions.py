@@ -103,3 +103,12 @@ def test_what_cannot_be_used(given: Arguments, said: str) -> None:
 def test_encoding_has_no_mode() -> None:
     text = config_error(parse_encoding, arguments("a", mode="PERMISSIVE"))
     assert "this function takes auto.register.schemas, normalize.schemas, use." in text
+
+
+def test_a_function_has_the_type_that_it_was_called_with() -> None:
+    by_databricks = arguments("a.desc", schemaEvolutionMode="none")
+    assert parse_decoding(by_databricks).payloads[0].schema == "a.desc"
+    restart = arguments("a.desc", schemaEvolutionMode="restart")
+    assert "'value.schema.evolution' is for reads of pykafka" in config_error(
+        parse_decoding, restart
+    )

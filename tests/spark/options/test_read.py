@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from kafka_formats.options.envelope import EnvelopeOptions
+from kafka_formats.options.settings import Mode
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.options.read import (
     BatchReadOptions,
@@ -44,6 +46,9 @@ def test_a_read_needs_brokers_and_topics_only() -> None:
         "planning_interval_ms": 1_000,
         "partitions_ttl_ms": None,
         "formats": None,
+        "mode": None,
+        "dead_letter_topic": None,
+        "envelope": EnvelopeOptions(),
         "ignored": (),
         "kafka": {"bootstrap.servers": "b:1"},
     }
@@ -88,6 +93,9 @@ def test_all_options_of_a_read() -> None:
         "planning_interval_ms": 10,
         "partitions_ttl_ms": 30_000,
         "formats": None,
+        "mode": None,
+        "dead_letter_topic": None,
+        "envelope": EnvelopeOptions(),
         "kafka": {"bootstrap.servers": "b:1", "client.id": "Me"},
     }
     of_batch = {
@@ -229,3 +237,15 @@ def test_an_unused_group_id_stays_a_client_option() -> None:
     parsed = parse_stream_options(options)
     assert parsed.group_id is None
     assert parsed.kafka["group.id"] == "g"
+
+
+JSON = {"value.format": "json", "value.schema": "id bigint"}
+
+
+@pytest.mark.parametrize("mode", [{}, {"mode": "DROPMALFORMED"}])
+def test_dead_letters_are_left_out_of_the_rows(mode: dict[str, str]) -> None:
+    found = parse_batch_options(READ | JSON | mode | {"deadLetterTopic": " letters "})
+    assert found.dead_letter_topic == "letters"
+    assert found.formats is not None
+    assert found.formats.mode is Mode.DROPMALFORMED
+    assert found.mode is Mode.DROPMALFORMED

@@ -122,16 +122,17 @@ END = "for batch queries on Kafka: set endingOffsets to latest (-1 for one parti
             "startingTimestamp, startingOffsetsByTimestamp, startingOffsets, "
             "startingOffsetsByTimestampStrategy, endingTimestamp, endingOffsetsByTimestamp, "
             "endingOffsets, minPartitions, maxRecordsPerPartition, coalescePartitions, "
-            "pushDownPredicate, "
+            "pushDownPredicate, deadLetterTopic, "
             "includeHeaders, failOnDataLoss, kafkaConsumer.pollTimeoutMs, fetchOffset.numRetries, "
             "fetchOffset.retryIntervalMs, partition.metadata.cache.ttl.ms, groupIdPrefix, "
             "value.format, value.framing, value.schema, value.subject, "
             "value.subject.name.strategy, value.subject.version, value.protobuf.descriptor, "
-            "value.protobuf.message, "
+            "value.protobuf.message, value.schema.evolution, "
             "key.format, key.framing, key.schema, key.subject, key.subject.name.strategy, "
-            "key.subject.version, key.protobuf.descriptor, key.protobuf.message, mode, "
-            "use.latest.with.metadata, schema.registry.*; an option "
-            "of the Kafka client needs 'kafka.' before its name.",
+            "key.subject.version, key.protobuf.descriptor, key.protobuf.message, "
+            "key.schema.evolution, mode, use.latest.with.metadata, schema.registry.*, envelope, "
+            "upsert.tombstones, upsert.nullKeys; an option of the Kafka client needs 'kafka.' "
+            "before its name.",
         ),
     ],
     ids=str,
@@ -299,3 +300,25 @@ def test_errors_come_in_the_order_of_sparks_connector(
         assert config_error(parse, options).startswith(message)
         options = {k: v for k, v in {**options, **correction}.items() if v is not None}
     parse(options)
+
+
+JSON = {"value.format": "json", "value.schema": "id bigint"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({**JSON, "deadLetterTopic": " "}, "is empty: name a topic, or remove it"),
+        ({**JSON, "deadLetterTopic": "letters", "mode": "FAILFAST"}, "and mode is FAILFAST"),
+        ({**JSON, "deadLetterTopic": "letters", "mode": "permissive"}, "and mode is PERMISSIVE"),
+        ({**JSON, "deadLetterTopic": "t"}, "names 't', which the query reads"),
+    ],
+)
+def test_dead_letters_are_refused(options: dict[str, str], message: str) -> None:
+    assert message in config_error(parse_batch_options, READ | options)
+
+
+def test_dead_letters_in_a_topic_of_the_pattern_are_refused() -> None:
+    given = {key: value for key, value in READ.items() if key != "subscribe"}
+    pattern = given | JSON | {"subscribePattern": "order.*", "deadLetterTopic": "orders-dead"}
+    assert "its own dead letters" in config_error(parse_batch_options, pattern)

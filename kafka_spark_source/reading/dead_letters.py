@@ -1,0 +1,126 @@
+"""Records that a read cannot decode, written to a topic as they came, with the reason in headers.
+
+Decides nothing: `kafka_formats` finds them, and a task writes them before it gives out the rows
+beside them. So a task that ends has lost none, and one that Spark runs again writes them again.
+
+Source: the headers are those of `DeadLetterQueueReporter` of Kafka Connect (KIP-298).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kafka_protocol.arrow_io.row_writer import RowWriter
+from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.client.pool import shared_producer
+from kafka_protocol.columnar.sink_columns import SinkColumns
+from kafka_protocol.errors import KafkaError
+from kafka_protocol.partitioners import DEFAULT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from kafka_formats.query.record_decoder import BrokenRecord
+
+_log = logging.getLogger(__name__)
+
+# Connect has no name for it.
+_SCHEMA_ID: Final = "__pykafka.errors.schema.id"
+_PREFIX: Final = "__connect.errors."
+_STAGES: Final = {"key": "KEY_CONVERTER", "value": "VALUE_CONVERTER"}
+_MAX_MS: Final = (2**63 - 1) // 1_000
+_COLUMNS: Final = SinkColumns(value=0, key=1, topic=None, partition=None, headers=2, timestamp=3)
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetters:
+    """The topic of the dead letters of a read, and how to write there."""
+
+    topic: str
+    config: ClientConfig
+
+    def write(self, records: pa.RecordBatch, faults: Iterator[BrokenRecord]) -> None:
+        """Write records, and return when brokers have acknowledged them.
+
+        Args:
+            records: The records as they came, with the columns that the decoder asks for.
+            faults: Those of each record.
+
+        Raises:
+            KafkaError: The topic cannot be written. Names it, and the first of the records.
+        """
+        broken = list(faults)
+        rows = rows_of(records, broken)
+        writer = RowWriter(_COLUMNS, self.topic, DEFAULT, self.config)
+        try:
+            with shared_producer(self.config) as producer:
+                writer.add([rows], producer)
+        except KafkaError as error:
+            raise KafkaError(
+                f"{broken[0]}. It is not left out, as the topic {self.topic!r} of the option "
+                f"deadLetterTopic cannot be written: {error}"
+            ) from error
+        _log.warning(
+            "%d records that cannot be decoded are in the topic %s now. The first: %s.",
+            len(broken),
+            self.topic,
+            broken[0],
+        )
+
+
+def rows_of(records: pa.RecordBatch, broken: Sequence[BrokenRecord]) -> pa.RecordBatch:
+    """The rows to write: payloads and times as they came, and headers with the reasons.
+
+    Args:
+        records: The records as they came.
+        broken: The faults of each of them.
+
+    Returns:
+        The columns value, key, headers and timestamp; a timestamp that microseconds cannot hold is
+        null.
+    """
+    import pyarrow as pa  # noqa: PLC0415
+
+    from kafka_protocol.columnar.schema import HEADERS_TYPE, TIMESTAMP_MS  # noqa: PLC0415
+
+    came = records.column("headers").to_pylist()
+    headers = [[*(own or ()), *_reasons(each)] for own, each in zip(came, broken, strict=True)]
+    return pa.RecordBatch.from_arrays(
+        [
+            records.column("value"),
+            records.column("key"),
+            pa.array(headers, HEADERS_TYPE),
+            _times(records.column(TIMESTAMP_MS.name)),
+        ],
+        ["value", "key", "headers", "timestamp"],
+    )
+
+
+def _times(milliseconds: pa.Int64Array) -> pa.TimestampArray:
+    """Timestamps; null where there is none, or one that microseconds cannot hold."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    fits = pc.and_(pc.greater_equal(milliseconds, 0), pc.less_equal(milliseconds, _MAX_MS))
+    kept = pc.if_else(fits, milliseconds, pa.scalar(None, pa.int64()))
+    return kept.cast(pa.timestamp("ms", tz="UTC")).cast(pa.timestamp("us", tz="UTC"))
+
+
+def _reasons(broken: BrokenRecord) -> Iterator[dict[str, str | bytes]]:
+    """The headers that tell why a record is here."""
+    column, fault = broken.faults[0]
+    texts = {
+        f"{_PREFIX}topic": broken.topic,
+        f"{_PREFIX}partition": str(broken.partition),
+        f"{_PREFIX}offset": str(broken.offset),
+        f"{_PREFIX}stage": _STAGES[column],
+        f"{_PREFIX}exception.class.name": "kafka_formats.errors.PayloadError",
+        f"{_PREFIX}exception.message": broken.reason,
+    }
+    if fault.schema_id is not None:
+        texts[_SCHEMA_ID] = str(fault.schema_id)
+    for name, text in texts.items():
+        yield {"key": name, "value": text.encode("utf-8", "backslashreplace")}

@@ -1,0 +1,81 @@
+"""Columns of raw records in other types: bytes as text, and headers as a map.
+
+Text has the bytes of the payload, as Spark's `CAST(value AS STRING)`, which does not check them
+either. Where a mode is given, bytes that are not UTF-8 are a broken payload.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_formats.arrow.arrays import texts_of, with_type
+from kafka_formats.errors import PayloadError
+from kafka_formats.options.settings import Framing
+from kafka_formats.payload.columns import ColumnFormat, decode_present
+from kafka_formats.payload.format import Decoded, PayloadDecoder
+from kafka_formats.schema_ids.frames import Longs, SchemaId
+
+# The types that `headers` may have beside that of the source.
+HEADER_MAPS: Final = (pa.map_(pa.string(), pa.binary()), pa.map_(pa.string(), pa.string()))
+
+
+def raw_as(column: pa.Array, to: pa.DataType) -> pa.Array:
+    """A column of raw records in a type that it may be read as."""
+    if pa.types.is_map(to):
+        return _map_of(column, to)
+    return with_type(column, to)
+
+
+def _map_of(headers: pa.ListArray, to: pa.MapType) -> pa.MapArray:
+    """Headers by their names; of several with one name the last."""
+    count = pc.fill_null(pc.list_value_length(headers), 0).to_numpy(zero_copy_only=False)
+    entries = headers.flatten()
+    if len(entries) and count.max() > 1:
+        rows = np.repeat(np.arange(len(headers)), count)
+        kept = _last_of_each(rows, entries.field("key"))
+        entries = entries.take(pa.array(kept))
+        count = np.bincount(rows[kept], minlength=len(headers))
+    bounds = np.zeros(len(headers) + 1, dtype=np.int32)
+    np.cumsum(count, out=bounds[1:])
+    # A null at the start of a list is a null list.
+    is_null = headers.is_null().to_numpy(zero_copy_only=False)
+    offsets = pa.array(bounds, mask=np.append(is_null, False))
+    values = with_type(entries.field("value"), to.item_type)
+    return pa.MapArray.from_arrays(offsets, entries.field("key"), values, to)
+
+
+def _last_of_each(rows: Longs, names: pa.StringArray) -> Longs:
+    """The places of the last entry of each name in each row, in order."""
+    encoded = names.dictionary_encode()
+    pairs = rows * len(encoded.dictionary) + encoded.indices.to_numpy()
+    _, from_end = np.unique(pairs[::-1], return_index=True)
+    places: Longs = np.sort(len(pairs) - 1 - from_end)
+    return places
+
+
+@dataclass(frozen=True, slots=True)
+class _TextDecoder:
+    """Decodes UTF-8."""
+
+    def decode(self, payloads: pa.BinaryArray, _skipped_bytes: int) -> Decoded:
+        return decode_present(payloads, lambda present: Decoded(*texts_of(present)))
+
+    def explain(self, payload: bytes) -> PayloadError:
+        try:
+            payload.decode()
+        except UnicodeDecodeError as error:
+            return PayloadError("", f"it is not UTF-8: {error.reason} at byte {error.start}")
+        raise AssertionError("the payload is UTF-8")
+
+
+def _text_decoder(_schema_id: SchemaId) -> PayloadDecoder:
+    return _TextDecoder()
+
+
+CHECKED_TEXT: Final = ColumnFormat(Framing.NONE, pa.string(), _text_decoder)
+"""The format of a column of text whose bytes have to be UTF-8."""
