@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
+from kafka_formats.options.envelope import EnvelopeOptions, parse_envelope
 from kafka_formats.options.formats import FormatOptions, parse_formats
 from kafka_formats.options.option import Use
 from kafka_protocol.errors import KafkaConfigError
@@ -39,6 +40,7 @@ class ReadOptions:
         fail_on_no_match: Whether a starting timestamp after all records is an error.
         partitions_ttl_ms: How long a stream uses the partitions that it found; or None.
         formats: The formats of decoded columns; None if no column is decoded.
+        envelope: What records say about the rows of a table.
         ignored: Given options without effect, by the table's names.
         kafka: The client's options without `kafka.`, names in lower case. Secrets: kept from repr.
     """
@@ -54,6 +56,7 @@ class ReadOptions:
     planning_interval_ms: int
     partitions_ttl_ms: int | None
     formats: FormatOptions | None
+    envelope: EnvelopeOptions
     ignored: tuple[str, ...]
     kafka: Mapping[str, str] = field(repr=False)
 
@@ -160,6 +163,7 @@ def _read_options(
         planning_interval_ms=Table.FETCH_OFFSET_INTERVAL_MS.value_in(given),
         partitions_ttl_ms=Table.PARTITIONS_TTL_MS.value_in(given),
         formats=parse_formats(given),
+        envelope=parse_envelope(given),
         ignored=tuple(name for name in IGNORED[use] if name.lower() in given),
         kafka=kafka,
     )

@@ -10,6 +10,7 @@ import re
 from functools import partial
 from typing import Final
 
+from kafka_formats.options.envelope import ENVELOPE_OPTIONS
 from kafka_formats.options.option import (
     ALL,
     BATCH,
@@ -275,6 +276,7 @@ class Table:
 OPTIONS: Final[tuple[Option[object], ...]] = (
     *(row for row in vars(Table).values() if isinstance(row, Option)),
     *PAYLOAD_OPTIONS,
+    *ENVELOPE_OPTIONS,
 )
 
 # Accepted in a batch read without effect, as in Spark's connector.

@@ -17,7 +17,8 @@ from collections.abc import Collection, Mapping, Sequence
 import pyarrow as pa
 
 from kafka_formats.arrow.types import as_nullable
-from kafka_formats.options.formats import FormatOptions, parse_formats_alone
+from kafka_formats.options.alone import parse_alone
+from kafka_formats.options.formats import FormatOptions
 from kafka_formats.options.settings import Mode
 from kafka_formats.query.read import QueryFormats
 from kafka_protocol.columnar import topic as raw
@@ -66,7 +67,9 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
         KafkaError: No broker is reachable; from the reader: records are damaged or deleted.
         MalformedRecordError: From the reader: a payload is broken, and the mode is FAILFAST.
     """
-    options = parse_formats_alone(formats)
+    options = parse_alone(formats).formats
+    if options is None:
+        raise KafkaConfigError("No column has a format: set value.format or key.format.")
     query = QueryFormats(options, [topic])
     decoder = query.decoder(_wanted(options, query, columns, types or {}))
     records = raw.read_topic(

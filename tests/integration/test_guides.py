@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from kafka_formats.options.formats import parse_formats_alone
+from kafka_formats.options.alone import parse_alone
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.schemas import NewSchema
@@ -202,7 +202,7 @@ def test_the_guide_of_formats(
     )
     for part in ('"protobuf", "value', "protobuf.descriptor", "glue.region"):
         run_that_with(part)
-        assert parse_formats_alone({**names["registry"], **names["read"]}).payloads
+        assert parse_alone({**names["registry"], **names["read"]}).formats
     assert len(blocks) == 1
     assert blocks[0].startswith('.schema("value struct<')
 

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from kafka_formats.options.option import Use
-from kafka_formats.options.other_tools import in_own_names
 from kafka_formats.options.settings import (
     ERROR_COLUMN,
     RAW_COLUMNS,
@@ -24,16 +22,13 @@ from kafka_formats.options.table import (
     KEY,
     MODE,
     NORMALIZE,
-    PAYLOAD_OPTIONS,
     REGISTRY_PREFIX,
     USE_LATEST,
     USE_LATEST_WITH_METADATA,
     VALUE,
-    WRITE_ONLY,
     PayloadRows,
 )
 from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.nearest_name import did_you_mean
 from kafka_protocol.option import Option
 
 # Their payloads name their fields, so that a type says all.
@@ -145,25 +140,6 @@ def parse_formats(given: Mapping[str, str]) -> FormatOptions | None:
     """
     payloads, registry = _parsed(given, (MODE, USE_LATEST_WITH_METADATA))
     return FormatOptions(payloads, MODE.value_in(given), registry) if payloads else None
-
-
-def parse_formats_alone(options: Mapping[str, str]) -> FormatOptions:
-    """Check the options of a read that has options of formats only, with names in any case.
-
-    Raises:
-        KafkaConfigError: A name is not known, there is no format, or as from `parse_formats`.
-    """
-    given = in_own_names({name.lower(): value for name, value in options.items()})
-    known = {row.key: row.name for row in PAYLOAD_OPTIONS if Use.BATCH_READ in row.uses}
-    for name in sorted(given.keys() - known.keys() - set(WRITE_ONLY)):
-        if not name.startswith(REGISTRY_PREFIX):
-            listed = f"there are {', '.join(known.values())}."
-            advice = did_you_mean(name, known, cutoff=0.75, otherwise=listed)
-            raise KafkaConfigError(f"Option '{name}' is not one of formats: {advice}")
-    formats = parse_formats(given)
-    if formats is None:
-        raise KafkaConfigError("No column has a format: set value.format or key.format.")
-    return formats
 
 
 def parse_write_formats(given: Mapping[str, str]) -> WriteFormatOptions | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kafka_formats.options.alone import parse_alone
 from kafka_formats.options.formats import (
     FormatOptions,
     PayloadOptions,
     WriteFormatOptions,
     parse_formats,
-    parse_formats_alone,
     parse_write_formats,
 )
 from kafka_formats.options.option import Use
@@ -225,7 +225,8 @@ def test_options_of_serializers() -> None:
     assert found is not None
     assert (found.use_latest, found.normalize, found.auto_register) == (False, True, False)
     read = {"value.format": "avro", **URL, "use.latest.with.metadata": " env=a , v = 2"}
-    formats = parse_formats_alone({**read, "auto.register.schemas": "true"})
+    formats = parse_alone({**read, "auto.register.schemas": "true"}).formats
+    assert formats is not None
     assert formats.payloads[0].metadata == (("env", "a"), ("v", "2"))
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kafka_formats.options.envelope import EnvelopeOptions
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.options.read import (
     BatchReadOptions,
@@ -44,6 +45,7 @@ def test_a_read_needs_brokers_and_topics_only() -> None:
         "planning_interval_ms": 1_000,
         "partitions_ttl_ms": None,
         "formats": None,
+        "envelope": EnvelopeOptions(),
         "ignored": (),
         "kafka": {"bootstrap.servers": "b:1"},
     }
@@ -88,6 +90,7 @@ def test_all_options_of_a_read() -> None:
         "planning_interval_ms": 10,
         "partitions_ttl_ms": 30_000,
         "formats": None,
+        "envelope": EnvelopeOptions(),
         "kafka": {"bootstrap.servers": "b:1", "client.id": "Me"},
     }
     of_batch = {

@@ -130,8 +130,8 @@ END = "for batch queries on Kafka: set endingOffsets to latest (-1 for one parti
             "value.protobuf.message, "
             "key.format, key.framing, key.schema, key.subject, key.subject.name.strategy, "
             "key.subject.version, key.protobuf.descriptor, key.protobuf.message, mode, "
-            "use.latest.with.metadata, schema.registry.*; an option "
-            "of the Kafka client needs 'kafka.' before its name.",
+            "use.latest.with.metadata, schema.registry.*, envelope, upsert.tombstones, "
+            "upsert.nullKeys; an option of the Kafka client needs 'kafka.' before its name.",
         ),
     ],
     ids=str,

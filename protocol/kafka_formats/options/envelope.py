@@ -1,0 +1,103 @@
+"""The options of envelopes: what the records of a topic say about the rows of a table. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from typing import Final
+
+from kafka_formats.options.option import BATCH, READ, parse_choice
+from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.option import Option
+
+
+class Envelope(Enum):
+    """What a record says.
+
+    NONE: something of its own. UPSERT: the row of its key, or with a null value that there is none.
+    DEBEZIUM: a change of a row of a database, in its value.
+    """
+
+    NONE = "none"
+    UPSERT = "upsert"
+    DEBEZIUM = "debezium"
+
+
+class Tombstones(Enum):
+    """Whether a batch with UPSERT has rows for keys whose newest record has a null value."""
+
+    DROP = "drop"
+    KEEP = "keep"
+
+
+class NullKeys(Enum):
+    """Whether records with a null key fail a read with UPSERT, or are rows of one key."""
+
+    FAIL = "fail"
+    KEEP = "keep"
+
+
+ENVELOPE: Final = Option(
+    "envelope", partial(parse_choice, choices={each.value: each for each in Envelope}), READ, "none"
+).about(
+    "What records say. `none`: each record is a row. `upsert`: a record is the row of its key, and "
+    "a null value deletes it, so that a read has the newest record of each key in each partition: "
+    "see [tables](tables.md). `debezium`: a value is a change of a row of a database."
+)
+UPSERT_TOMBSTONES: Final = Option(
+    "upsert.tombstones",
+    partial(parse_choice, choices={each.value: each for each in Tombstones}),
+    BATCH,
+    "drop",
+).about(
+    "For `envelope=upsert`: whether a key whose newest record has a null value is left out "
+    "(`drop`), or is a row with a null value and `d` in the column `op` (`keep`). A stream always "
+    "has such rows."
+)
+UPSERT_NULL_KEYS: Final = Option(
+    "upsert.nullKeys",
+    partial(parse_choice, choices={each.value: each for each in NullKeys}),
+    READ,
+    "fail",
+).about(
+    "For `envelope=upsert`: whether a record without a key is an error (`fail`), or null is a key "
+    "like others (`keep`)."
+)
+
+ENVELOPE_OPTIONS: Final[tuple[Option[object], ...]] = (
+    ENVELOPE,
+    UPSERT_TOMBSTONES,
+    UPSERT_NULL_KEYS,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EnvelopeOptions:
+    """The envelope of a read, and the options of it."""
+
+    kind: Envelope = Envelope.NONE
+    tombstones: Tombstones = Tombstones.DROP
+    null_keys: NullKeys = NullKeys.FAIL
+
+
+def parse_envelope(given: Mapping[str, str]) -> EnvelopeOptions:
+    """Check the options of the envelope of a read.
+
+    Args:
+        given: All options of a read, by names in lower case.
+
+    Raises:
+        KafkaConfigError: An option has an unusable value, or needs another envelope.
+    """
+    kind = ENVELOPE.value_in(given)
+    for row in (UPSERT_TOMBSTONES, UPSERT_NULL_KEYS):
+        if row.key in given and kind is not Envelope.UPSERT:
+            raise KafkaConfigError(
+                f"Option '{row.name}' needs the option {ENVELOPE.name}: set it to "
+                f"{Envelope.UPSERT.value}, or remove {row.name}."
+            )
+    return EnvelopeOptions(
+        kind, UPSERT_TOMBSTONES.value_in(given), UPSERT_NULL_KEYS.value_in(given)
+    )
