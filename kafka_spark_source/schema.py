@@ -11,11 +11,13 @@ from typing import Final
 
 from pyspark.sql import types as T
 
+from kafka_formats.options.envelope import OP_COLUMN, EnvelopeOptions
 from kafka_formats.options.formats import FormatOptions
 from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.nearest_name import did_you_mean
 
+_NO_ENVELOPE: Final = EnvelopeOptions()
 _HEADER: Final = T.StructType(
     [T.StructField("key", T.StringType()), T.StructField("value", T.BinaryType())]
 )
@@ -45,16 +47,23 @@ def source_schema(
     return T.StructType([T.StructField(name, each) for name, each in types.items()])
 
 
-def added_columns(formats: FormatOptions | None) -> dict[str, T.DataType]:
-    """The types of the columns that a mode adds."""
-    if formats is None:
-        return {}
-    raw: dict[str, T.DataType] = dict.fromkeys(formats.raw_columns, T.BinaryType())
-    return dict.fromkeys(formats.error_columns, T.StringType()) | raw
+def added_columns(
+    formats: FormatOptions | None, envelope: EnvelopeOptions = _NO_ENVELOPE
+) -> dict[str, T.DataType]:
+    """The types of the columns that an envelope and a mode add."""
+    added: dict[str, T.DataType] = {OP_COLUMN: T.StringType()} if envelope.is_upsert else {}
+    if formats is not None:
+        added |= dict.fromkeys(formats.error_columns, T.StringType())
+        added |= dict.fromkeys(formats.raw_columns, T.BinaryType())
+    return added
 
 
 def check_projection(
-    schema: T.StructType, *, include_headers: bool, formats: FormatOptions | None = None
+    schema: T.StructType,
+    *,
+    include_headers: bool,
+    formats: FormatOptions | None = None,
+    envelope: EnvelopeOptions = _NO_ENVELOPE,
 ) -> None:
     """Check a user's `.schema(...)`: any of the source's columns, in any order.
 
@@ -62,6 +71,7 @@ def check_projection(
         schema: The user's.
         include_headers: Whether there is the column `headers`.
         formats: The types of decoded columns follow from schemas, and are not checked here.
+        envelope: May add columns.
 
     Raises:
         KafkaConfigError: There is no column; a column is unknown, repeated, NOT NULL or of another
@@ -70,7 +80,8 @@ def check_projection(
     if not schema.fields:
         raise KafkaConfigError("The schema names no column: name at least one, or leave it out.")
     known = {column.name: column for column in (*_COLUMNS, _HEADERS)}
-    known |= {name: T.StructField(name, each) for name, each in added_columns(formats).items()}
+    added = added_columns(formats, envelope)
+    known |= {name: T.StructField(name, each) for name, each in added.items()}
     decoded = [] if formats is None else formats.decoded_columns
     seen: set[str] = set()
     for column in schema.fields:

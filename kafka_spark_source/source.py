@@ -118,7 +118,7 @@ class KafkaDataSource(DataSource):
         The types of decoded keys and values come from the schemas that a registry has now.
         """
         options = self._check_read()
-        types = added_columns(options.formats)
+        types = added_columns(options.formats, options.envelope)
         formats = _query_formats(options)
         if formats is not None:
             from kafka_spark_source.arrow_types import to_spark  # noqa: PLC0415
@@ -234,7 +234,12 @@ def _decoder(options: ReadOptions, schema: StructType) -> RecordDecoder | None:
     Raises:
         KafkaError: The projection does not fit, or a schema cannot be found.
     """
-    check_projection(schema, include_headers=options.include_headers, formats=options.formats)
+    check_projection(
+        schema,
+        include_headers=options.include_headers,
+        formats=options.formats,
+        envelope=options.envelope,
+    )
     formats = _query_formats(options)
     if formats is None:
         return None

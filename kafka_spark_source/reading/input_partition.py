@@ -35,7 +35,9 @@ def range_reader_of(
 ) -> RangeReader:
     """The range reader that all tasks of a read share."""
     columns = tuple(schema.names)
-    return RangeReader(columns, options.fail_on_data_loss, options.poll_timeout_ms, decoder)
+    return RangeReader(
+        columns, options.fail_on_data_loss, options.poll_timeout_ms, decoder, options.envelope
+    )
 
 
 def read_partition(
