@@ -52,9 +52,8 @@ def spill_folder() -> str | None:
 
     Source: `get_spill_dirs` of `pyspark.shuffle`.
     """
-    folders = [
-        each for each in os.environ.get(_LOCAL_FOLDERS, "").split(",") if Path(each).is_dir()
-    ]
+    named = os.environ.get(_LOCAL_FOLDERS, "").split(",")
+    folders = [each for each in named if each and Path(each).is_dir()]
     return folders[os.getpid() % len(folders)] if folders else None
 
 
