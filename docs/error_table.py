@@ -75,7 +75,7 @@ CONDITIONS: Final = {
         "A written row has no topic.",
         "Set the option `topic`, or fill the column `topic`.",
     ),
-    "UPSERT_NULL_KEY": (
+    "KAFKA_UPSERT_NULL_KEY": (
         "A record has no key, and `envelope=upsert` has one row for each key.",
         "Set `upsert.nullKeys=keep` to read null as a key like others, or read the topic without "
         "the envelope.",

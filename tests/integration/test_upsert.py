@@ -127,7 +127,9 @@ def test_a_null_key_names_its_place(
     for key in (b"a", None, b"a"):
         producer.produce(topic, b"v", key)
     assert producer.flush(30) == 0
-    with pytest.raises(PySparkException, match=rf"\[UPSERT_NULL_KEY\] {topic}-0 at offset 1: "):
+    with pytest.raises(
+        PySparkException, match=rf"\[KAFKA_UPSERT_NULL_KEY\] {topic}-0 at offset 1: "
+    ):
         read(subscribe=topic, **UPSERT).collect()
     kept = read(subscribe=topic, **UPSERT, **{"upsert.nullKeys": "keep"})
     assert [row[1:3] for row in rows_of(kept)] == [(1, None), (2, bytearray(b"a"))]

@@ -184,7 +184,9 @@ def test_decoded_keys_are_compared_as_bytes() -> None:
 
 def test_a_null_key_is_refused_by_name_or_kept() -> None:
     with filled({T1: [[(b"a", b"1"), (None, b"2"), (None, b"3")]]}) as cluster:
-        with pytest.raises(NullKeyError, match=r"UPSERT_NULL_KEY\] t-1 at offset 1: .*nullKeys"):
+        with pytest.raises(
+            NullKeyError, match=r"KAFKA_UPSERT_NULL_KEY\] t-1 at offset 1: .*nullKeys"
+        ):
             read(cluster)
         assert [row[2:5] for row in read(cluster, upsert_nullKeys="keep")] == [
             *((0, b"a", b"1"), (2, None, b"3"))
