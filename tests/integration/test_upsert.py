@@ -182,11 +182,9 @@ def test_micro_batches_merge_into_the_table_of_a_batch(
         stream = spark.readStream.format("pykafka").options(**servers, **UPSERT, subscribe=topic)
         stream = stream.options(startingOffsets="earliest", maxOffsetsPerTrigger="150")
         rows = stream.option("kafka.isolation.level", "read_committed").load()
-        writer = rows.writeStream.foreachBatch(merge)
-        writer.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
-        (query,) = spark.streams.active or [None]
-        if query is not None:
-            assert query.awaitTermination(120)
+        writer = rows.writeStream.foreachBatch(merge).trigger(availableNow=True)
+        query = writer.option("checkpointLocation", str(tmp_path)).start()
+        assert query.awaitTermination(120)
 
     run()
     Changes(kafka_cluster.bootstrap_servers, topic).write(50)

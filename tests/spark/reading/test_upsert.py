@@ -211,7 +211,7 @@ def test_lost_records_fail_the_read_or_are_skipped() -> None:
         assert rows_of(readers[1], planned[1][0]) == OF_T0[1:]
 
 
-def micro_batches_of(cluster: ScriptedCluster, **options: object) -> Iterator[list[Any]]:
+def micro_batches_of(cluster: ScriptedCluster, **options: Any) -> Iterator[list[Any]]:
     """The rows of each micro-batch of a stream, until there is nothing new."""
     query = Query(cluster.bootstrap_servers, subscribe="t,u", envelope="upsert", **options)
     with closing(query):
