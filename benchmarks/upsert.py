@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -36,7 +36,7 @@ from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
-from tests.endurance.soak.sampling import parse_status
+from tests.own_process import status_of
 
 RECORDS_OF_A_KEY: Final = 10
 TOMBSTONES: Final = 20
@@ -223,10 +223,9 @@ def measure_memory(spark: SparkSession, servers: str, records: int) -> Result:
 
 
 def _peaks(jvm: int) -> Iterator[float]:
-    for pid in descendants(jvm):
-        with suppress(OSError, KeyError):
-            if pid != jvm:
-                yield parse_status(Path(f"/proc/{pid}/status").read_text())["VmHWM"] / MIB
+    """The most that each worker of a session had."""
+    statuses = [status_of(pid) for pid in descendants(jvm) if pid != jvm]
+    return (status["VmHWM"] / MIB for status in statuses if status)
 
 
 def show(results: list[Result], memory: Result) -> None:
