@@ -81,9 +81,14 @@ def newest_by_query(rows: DataFrame, tombstones: bool) -> list[tuple[Any, ...]]:
     return rows_of(numbered.withColumn("op", op).where(f"{tombstones} or value is not null"))
 
 
-@pytest.mark.core
-@pytest.mark.parametrize("level", ["read_committed", "read_uncommitted"])
-@pytest.mark.parametrize("options", [UPSERT, KEPT], ids=["drop", "keep"])
+@pytest.mark.parametrize(
+    ("level", "options"),
+    [
+        pytest.param("read_committed", KEPT, marks=pytest.mark.core),
+        pytest.param("read_committed", UPSERT, marks=pytest.mark.slow),
+        pytest.param("read_uncommitted", UPSERT, marks=pytest.mark.slow),
+    ],
+)
 def test_a_batch_has_what_row_number_has(
     read: Read, topic: str, level: str, options: dict[str, str]
 ) -> None:
@@ -94,6 +99,7 @@ def test_a_batch_has_what_row_number_has(
         assert rows_of(read(**given, **options, **more)) == expected
 
 
+@pytest.mark.slow
 def test_a_range(read: Read, topic: str) -> None:
     ends = '{"%s":{"0":50,"1":70,"2":-1}}' % topic  # noqa: UP031 -- braces
     bounded = {"subscribe": topic, "endingOffsets": ends, "startingOffsets": "latest-160"}
@@ -111,6 +117,7 @@ def test_filters_choose_among_the_newest(read: Read, topic: str) -> None:
     assert rows_of(filtered) == [row for row in newest if row[0] < 2 and row[1] < 150]
 
 
+@pytest.mark.slow
 def test_a_projection_and_a_limit(read: Read, topic: str) -> None:
     df = read("op string, key binary", subscribe=topic, **KEPT)
     newest = rows_of(read(subscribe=topic, **KEPT))

@@ -71,7 +71,9 @@ class FullDisk(io.BytesIO):
         raise OSError(28, "No space left on device")
 
 
-def test_a_full_disk_is_an_error_that_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fault_66_a_full_disk_is_an_error_that_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: FullDisk())
     with pytest.raises(SpillError) as caught:
         Spill(SCHEMA, [GROUP, KEY], None, 6).add([rows([b"a"])])

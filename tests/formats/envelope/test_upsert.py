@@ -145,7 +145,7 @@ def open_files(folder: Path) -> list[str]:
     return [name for link in links if (name := str(link.readlink())).startswith(str(folder))]
 
 
-def test_files_are_gone_after_an_error(tmp_path: Path) -> None:
+def test_fault_66_files_are_gone_after_an_error(tmp_path: Path) -> None:
     def broken() -> Iterator[pa.RecordBatch]:
         yield from batches_of([Record(b"%d" % row, b"v" * 50) for row in range(100)], [50])
         raise ConnectionError
@@ -156,7 +156,7 @@ def test_files_are_gone_after_an_error(tmp_path: Path) -> None:
     assert open_files(tmp_path) == []
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_fault_66_a_folder_that_is_not_there(tmp_path: Path) -> None:
     upsert = Upsert(NAMES, KEEP, str(tmp_path / "none"), TINY)
     with pytest.raises(SpillError, match=r"in .*none: .*No such file.* set spark\.local\.dir"):
         [*upsert.rows(batches_of([Record(b"%d" % row, b"v" * 50) for row in range(100)], [50]))]
