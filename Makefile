@@ -37,7 +37,7 @@ ALL_PARTS := test-integration test-protocol test-conformance test-spark test-old
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
 .PHONY: demo demo-stream test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
-.PHONY: bench-wide bench-claim bench-write bench-formats bench-text bench-sail chaos torture soak soak-spark-alone fuzz simulate lint-here coverage-here
+.PHONY: bench-wide bench-upsert bench-claim bench-write bench-formats bench-text bench-sail chaos torture soak soak-spark-alone fuzz simulate lint-here coverage-here
 .PHONY: quick quick-consumer quick-client quick-protocol quick-rest test-for test-formats
 .PHONY: format dist docs site site-check clean test-python
 .DELETE_ON_ERROR:
@@ -177,6 +177,10 @@ bench-stream: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
 # Topics with many partitions and a few rows in each.
 bench-wide: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
 	.venv-spark-$(CONNECTOR_SPARK)/bin/python benchmarks/wide.py
+
+# The newest record of each key, beside queries on Spark's own connector.
+bench-upsert: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
+	.venv-spark-$(CONNECTOR_SPARK)/bin/python -m benchmarks.upsert
 
 # The cost of an exactly-once claim, by the length of the commit log.
 bench-claim: $(VENV)/.installed-bench

@@ -23,8 +23,7 @@ from benchmarks.processes import descendants, jvm_of
 from benchmarks.report import broker, console
 from benchmarks.session import start
 from benchmarks.topics import filled_topic, new_topic, rows_of
-from tests.endurance.soak.sampling import parse_status
-from tests.own_process import is_executor
+from tests.own_process import is_executor, parse_status
 
 CORES: Final = 4
 PARTITIONS: Final = 4

@@ -34,6 +34,12 @@ _SECTIONS: Final = {
         "in each. Spark's connector is tuned with `fetch.max.wait.ms=1`: without, it takes half a "
         "second for each partition that a task reads to its end.",
     ),
+    "upsert": (
+        "Tables",
+        "`make bench-upsert`: the newest record of each key, ten records for each, in four "
+        "partitions into the `noop` sink: by `envelope=upsert`, and by queries on Spark's own "
+        "connector.",
+    ),
     "stream": (
         "Streams",
         "`make bench-stream`: a backlog in ten micro-batches; then one row in each of three "
@@ -188,6 +194,27 @@ def _stream_tables(results: Row) -> Iterator[Table]:
         )
 
 
+def _upsert_tables(results: Row) -> Iterator[Table]:
+    yield (
+        ["records, rows", "", "s", "times as long", "CPU of a record"],
+        [
+            [
+                f"{row['records']:,}, {row['rows']:,}",
+                row["contender"],
+                f"{row['seconds']:.1f}",
+                f"**{row['times']:.1f}**",
+                _cpu(row),
+            ]
+            for row in results["results"]
+        ],
+    )
+    memory = results["memory"]
+    yield (
+        ["keys of 36 bytes in one task", "s", "memory of the worker, MiB"],
+        [[f"{memory['keys']:,}", f"{memory['seconds']:.1f}", f"{memory['mib']:,}"]],
+    )
+
+
 def _write_tables(results: Row) -> Iterator[Table]:
     exactly_once, ceiling = "pykafka, exactly once", "a Python sink that drops rows"
     head = ["values", "kafka, rows/s", "pykafka", "times", "exactly once: times"]
@@ -292,6 +319,7 @@ def _cpu(row: Row) -> str:
 _TABLES: Final = {
     "read": _read_tables,
     "wide": _wide_tables,
+    "upsert": _upsert_tables,
     "stream": _stream_tables,
     "stream-unix-sockets": _stream_tables,
     "formats": _formats_tables,

@@ -84,6 +84,11 @@ CONDITIONS: Final = {
         "A written row has no topic.",
         "Set the option `topic`, or fill the column `topic`.",
     ),
+    "KAFKA_UPSERT_NULL_KEY": (
+        "A record has no key, and `envelope=upsert` has one row for each key.",
+        "Set `upsert.nullKeys=keep` to read null as a key like others, or read the topic without "
+        "the envelope.",
+    ),
     "KAFKA_MALFORMED_RECORD_TIMESTAMP": (
         "A record has a timestamp that Spark's microseconds cannot hold.",
         "Leave the column `timestamp` out with `.schema(...)`, or start behind the record.",

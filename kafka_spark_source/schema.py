@@ -11,12 +11,14 @@ from typing import Final
 
 from pyspark.sql import types as T
 
+from kafka_formats.options.envelope import OP_COLUMN, EnvelopeOptions
 from kafka_formats.options.formats import FormatOptions
 from kafka_formats.options.settings import ERROR_COLUMN, RAW_COLUMNS, Mode
 from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.nearest_name import did_you_mean
 
+_NO_ENVELOPE: Final = EnvelopeOptions()
 _HEADER: Final = T.StructType(
     [T.StructField("key", T.StringType()), T.StructField("value", T.BinaryType())]
 )
@@ -55,14 +57,23 @@ def source_schema(
     return T.StructType([T.StructField(name, each) for name, each in types.items()])
 
 
-def added_columns(formats: FormatOptions | None, mode: Mode | None = None) -> dict[str, T.DataType]:
-    """The types of the columns that a mode adds. Without formats it is for columns of text."""
-    if formats is None:
-        errors, raws = ([ERROR_COLUMN], [*RAW_COLUMNS]) if mode is Mode.PERMISSIVE else ([], [])
-    else:
+def added_columns(
+    formats: FormatOptions | None,
+    envelope: EnvelopeOptions = _NO_ENVELOPE,
+    mode: Mode | None = None,
+) -> dict[str, T.DataType]:
+    """The types of the columns that an envelope and a mode add.
+
+    Without formats, a mode is for columns of text.
+    """
+    added: dict[str, T.DataType] = {OP_COLUMN: T.StringType()} if envelope.is_upsert else {}
+    if formats is not None:
         errors, raws = formats.error_columns, formats.raw_columns
-    raw: dict[str, T.DataType] = dict.fromkeys(raws, T.BinaryType())
-    return dict.fromkeys(errors, T.StringType()) | raw
+    else:
+        errors, raws = ([ERROR_COLUMN], [*RAW_COLUMNS]) if mode is Mode.PERMISSIVE else ([], [])
+    added |= dict.fromkeys(errors, T.StringType())
+    added |= dict.fromkeys(raws, T.BinaryType())
+    return added
 
 
 def text_columns(schema: T.StructType, formats: FormatOptions | None) -> list[str]:
@@ -78,9 +89,9 @@ def text_columns(schema: T.StructType, formats: FormatOptions | None) -> list[st
 
 
 def is_as_it_comes(schema: T.StructType) -> bool:
-    """Whether columns have the types of the source."""
+    """Whether the columns of the source have its types."""
     known = {column.name: column.dataType for column in (*_COLUMNS, _HEADERS)}
-    return all(known.get(field.name) == field.dataType for field in schema)
+    return all(known.get(field.name, field.dataType) == field.dataType for field in schema)
 
 
 def check_projection(
@@ -88,6 +99,7 @@ def check_projection(
     *,
     include_headers: bool,
     formats: FormatOptions | None = None,
+    envelope: EnvelopeOptions = _NO_ENVELOPE,
     mode: Mode | None = None,
 ) -> None:
     """Check a user's `.schema(...)`: any of the source's columns, in any order.
@@ -96,6 +108,7 @@ def check_projection(
         schema: The user's.
         include_headers: Whether there is the column `headers`.
         formats: The types of decoded columns follow from schemas, and are not checked here.
+        envelope: May add columns.
         mode: How to treat text that is not UTF-8; None not to check it.
 
     Raises:
@@ -105,9 +118,8 @@ def check_projection(
     if not schema.fields:
         raise KafkaConfigError("The schema names no column: name at least one, or leave it out.")
     known = {column.name: column for column in (*_COLUMNS, _HEADERS)}
-    known |= {
-        name: T.StructField(name, each) for name, each in added_columns(formats, mode).items()
-    }
+    added = added_columns(formats, envelope, mode)
+    known |= {name: T.StructField(name, each) for name, each in added.items()}
     decoded = [] if formats is None else formats.decoded_columns
     seen: set[str] = set()
     for column in schema.fields:

@@ -123,7 +123,7 @@ class KafkaDataSource(DataSource):
         """
         options = self._check_read()
         _check_mode(options, StructType())
-        types = added_columns(options.formats, options.mode)
+        types = added_columns(options.formats, options.envelope, options.mode)
         formats = _query_formats(options)
         if formats is not None:
             from kafka_spark_source.arrow_types import to_spark  # noqa: PLC0415
@@ -243,6 +243,7 @@ def _decoder(options: ReadOptions, schema: StructType) -> RecordDecoder | None:
         schema,
         include_headers=options.include_headers,
         formats=options.formats,
+        envelope=options.envelope,
         mode=options.mode,
     )
     _check_mode(options, schema)

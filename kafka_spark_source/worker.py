@@ -6,6 +6,7 @@ import gc
 import logging
 import os
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 _log = logging.getLogger(__name__)
@@ -13,6 +14,9 @@ _log = logging.getLogger(__name__)
 # The setting of a session by which Spark reaches its workers by Unix sockets, not by TCP.
 UNIX_SOCKETS: Final = "spark.python.unix.domain.socket.enabled"
 _FIRST_WITH_UNIX_SOCKETS: Final = (4, 1)
+
+# Spark sets this for its workers to the folders of spark.local.dir.
+_LOCAL_FOLDERS: Final = "SPARK_LOCAL_DIRS"
 
 # Below the highest value of the threshold, 32 MiB, with the header of the block.
 _LARGEST_KEPT_BYTES: Final = 31 * 1024 * 1024
@@ -41,6 +45,16 @@ def keep_freed_memory() -> None:
     Source: mallopt(3), M_MMAP_THRESHOLD.
     """
     bytes(_LARGEST_KEPT_BYTES)
+
+
+def spill_folder() -> str | None:
+    """A folder for temporary files of a task: of Spark's, by turns; None for the system's.
+
+    Source: `get_spill_dirs` of `pyspark.shuffle`.
+    """
+    named = os.environ.get(_LOCAL_FOLDERS, "").split(",")
+    folders = [each for each in named if each and Path(each).is_dir()]
+    return folders[os.getpid() % len(folders)] if folders else None
 
 
 @cache

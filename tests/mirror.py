@@ -68,6 +68,7 @@ TESTED_BY: Final = {
     f"{_FORMATS}/avro/primitives.py": "tests/formats/avro/test_decode.py",
     f"{_FORMATS}/avro/types.py": "tests/formats/avro/test_schema.py",
     f"{_FORMATS}/avro/values.py": "tests/formats/avro/test_defaults.py",
+    f"{_FORMATS}/envelope/newest.py": "tests/formats/envelope/test_upsert.py",
     f"{_FORMATS}/json/decoder.py": "tests/formats/json/test_decode.py",
     f"{_FORMATS}/json/encoder.py": "tests/formats/json/test_encode.py",
     f"{_FORMATS}/json/java_text.py": "tests/formats/json/test_encode.py",

@@ -11,7 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
-from kafka_formats.options.envelope import EnvelopeOptions, parse_envelope
+from kafka_formats.options.envelope import (
+    ENVELOPE,
+    Envelope,
+    EnvelopeOptions,
+    parse_envelope,
+)
 from kafka_formats.options.formats import FormatOptions, parse_formats
 from kafka_formats.options.option import Use
 from kafka_formats.options.settings import Mode
@@ -132,7 +137,7 @@ def parse_stream_options(options: Mapping[str, str]) -> StreamReadOptions:
             f"Option '{option.name}' needs a consumer group: set kafka.group.id to its name."
         )
     return StreamReadOptions(
-        **_fields_of(replace(read, kafka=kafka)),
+        **_fields_of(replace(read, kafka=kafka, envelope=read.envelope.in_a_stream())),
         limits=limits,
         group_id=group_id,
         commit_to_group=commit_to_group,
@@ -158,6 +163,9 @@ def _read_options(
     mode, formats = _mode_in(given, strategy), parse_formats(given)
     kafka = client_options(given, use)
     check_limits(starting, ending)
+    envelope = parse_envelope(given)
+    if envelope.is_upsert:
+        parts = _whole(parts)
     return ReadOptions(
         strategy=strategy,
         starting=starting,
@@ -169,10 +177,10 @@ def _read_options(
         planning_attempts=Table.FETCH_OFFSET_ATTEMPTS.value_in(given),
         planning_interval_ms=Table.FETCH_OFFSET_INTERVAL_MS.value_in(given),
         partitions_ttl_ms=Table.PARTITIONS_TTL_MS.value_in(given),
-        formats=formats if mode is None or formats is None else replace(formats, mode=mode),
+        formats=formats if formats is None or mode is None else replace(formats, mode=mode),
         mode=mode,
         dead_letter_topic=Table.DEAD_LETTER_TOPIC.value_if_in(given),
-        envelope=parse_envelope(given),
+        envelope=envelope,
         ignored=tuple(name for name in IGNORED[use] if name.lower() in given),
         kafka=kafka,
     )
@@ -198,6 +206,16 @@ def _mode_in(given: Mapping[str, str], strategy: Strategy) -> Mode | None:
             "for ever. Name another topic."
         )
     return Mode.DROPMALFORMED
+
+
+def _whole(parts: Parts) -> Parts:
+    """The parts of a read in which the newest record of each key is looked for in one task."""
+    if parts.max_records is not None:
+        raise KafkaConfigError(
+            f"Option '{Table.MAX_RECORDS_PER_PARTITION.name}' splits partitions, each of which one "
+            f"task reads with {ENVELOPE.name}={Envelope.UPSERT.value}: remove it."
+        )
+    return replace(parts, are_whole=True)
 
 
 def _fields_of(read: ReadOptions) -> dict[str, Any]:

@@ -159,7 +159,8 @@ class Table:
     )
     MIN_PARTITIONS: Final = Option("minPartitions", partial(_parse_positive, bits=32), READ).about(
         "The least number of input partitions, roughly: large offset ranges are split. Without it "
-        "there is one for each large range, and small ones share one: `coalescePartitions`."
+        "there is one for each large range, and small ones share one: `coalescePartitions`. With "
+        "`envelope=upsert` no range is split."
     )
     MAX_RECORDS_PER_PARTITION: Final = Option(
         "maxRecordsPerPartition", _parse_positive, READ

@@ -83,15 +83,18 @@ class Parts:
         at_least: minPartitions.
         max_records: maxRecordsPerPartition.
         are_coalesced: coalescePartitions.
+        are_whole: Whether a task must read all of a partition's range.
     """
 
     at_least: int | None = None
     max_records: int | None = None
     are_coalesced: bool = False
+    are_whole: bool = False
 
     def must_split(self, count: int) -> bool:
         """Whether the ranges of `count` partitions may have to be split."""
-        return self.max_records is not None or (self.at_least or 0) > count
+        is_asked_for = self.max_records is not None or (self.at_least or 0) > count
+        return is_asked_for and not self.are_whole
 
     def tasks_of(self, ranges: Sequence[OffsetRange], hints_for: HintsFor) -> list[Task]:
         """The ranges of each task, of ranges that are split already."""

@@ -61,6 +61,10 @@ class Predicates:
         """Whether offset ranges may become smaller."""
         return (self.from_offset, self.until_offset, self.since_ms) != (0, _NO_LIMIT, None)
 
+    def of_whole_partitions(self) -> Predicates:
+        """The limits that leave out whole partitions only."""
+        return Predicates(self.of_partitions)
+
     @property
     def positions(self) -> set[int]:
         """The timestamps to send in ListOffsets."""

@@ -123,5 +123,8 @@ class FilteringBatchReader(KafkaBatchReader):
         Returns:
             All filters, for Spark to apply to the rows, because the limits are only approximate.
         """
-        self._predicates = predicates_of(filters)
+        predicates = predicates_of(filters)
+        # A record that a filter rejects may be the newest of its key: then the key has no row.
+        is_upsert = self._options.envelope.is_upsert
+        self._predicates = predicates.of_whole_partitions() if is_upsert else predicates
         return filters

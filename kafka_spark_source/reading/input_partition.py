@@ -44,6 +44,7 @@ def range_reader_of(
         options.fail_on_data_loss,
         options.poll_timeout_ms,
         decoder,
+        options.envelope,
         dead_letters,
     )
 

@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from kafka_formats.options.envelope import EnvelopeOptions
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.errors import (
     LogTruncatedError,
@@ -33,10 +34,12 @@ from kafka_protocol.topic_partition import LogBounds, OffsetRange
 from kafka_spark_source.planning.coalescing import Task
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.reading.data_loss import forward_range, range_after_loss
+from kafka_spark_source.worker import spill_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kafka_formats.envelope.upsert import Upsert
     from kafka_formats.query.record_decoder import RecordDecoder
     from kafka_spark_source.reading.dead_letters import DeadLetters
 
@@ -74,6 +77,8 @@ class RangeReader:
         fail_on_data_loss: Whether lost records are an error or a warning.
         poll_timeout_ms: The longest wait for the next records, in ms.
         decoder: Decodes keys and values; None to leave them as they are.
+        envelope: Which of the records are rows. With `upsert` a task reads all of a partition's
+            range.
         dead_letters: Takes the records that cannot be decoded; None to do as the mode says.
     """
 
@@ -81,6 +86,7 @@ class RangeReader:
     fail_on_data_loss: bool
     poll_timeout_ms: int
     decoder: RecordDecoder | None = None
+    envelope: EnvelopeOptions = EnvelopeOptions()
     dead_letters: DeadLetters | None = None
 
     def read(self, cluster: Cluster, planned: Sequence[PlannedRange]) -> Iterator[pa.RecordBatch]:
@@ -151,12 +157,26 @@ class RangeReader:
         from kafka_protocol.columnar.decode import decode_batches  # noqa: PLC0415
 
         columns = self.columns if self.decoder is None else self.decoder.source_columns
+        upsert = self._upsert(columns)
         max_bytes = cluster.config.max_decompressed_bytes
-        batches = decode_batches(fetched, columns, max_decompressed_bytes=max_bytes)
+        batches = decode_batches(
+            fetched,
+            columns if upsert is None else upsert.source_columns,
+            max_decompressed_bytes=max_bytes,
+        )
+        if upsert is not None:
+            batches = upsert.rows(batches)
         if self.decoder is None:
             return batches
         letters = self.dead_letters
         return self.decoder.decode(batches, None if letters is None else letters.write)
+
+    def _upsert(self, columns: tuple[str, ...]) -> Upsert | None:
+        if not self.envelope.is_upsert:
+            return None
+        from kafka_formats.envelope.upsert import Upsert  # noqa: PLC0415
+
+        return Upsert(columns, self.envelope, spill_folder())
 
     def _bound_together(
         self, cluster: Cluster, planned: Sequence[PlannedRange]

@@ -77,3 +77,11 @@ class SchemaEvolvedError(FormatError):
 
 class MalformedRecordError(FormatError):
     """A record has a key or a value that cannot be decoded, and the mode is FAILFAST."""
+
+
+class NullKeyError(FormatError):
+    """A record has no key, and `envelope=upsert` needs one."""
+
+
+class SpillError(FormatError):
+    """Rows that do not fit in memory cannot be kept in a temporary file."""

@@ -12,15 +12,17 @@ payloads decoded.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
 from kafka_formats.arrow.types import as_nullable
-from kafka_formats.options.alone import parse_alone
-from kafka_formats.options.formats import FormatOptions
+from kafka_formats.envelope.upsert import Upsert
+from kafka_formats.options.alone import AloneOptions, parse_alone
+from kafka_formats.options.envelope import OP_COLUMN, EnvelopeOptions
 from kafka_formats.options.settings import Mode
 from kafka_formats.query.read import QueryFormats
+from kafka_formats.query.record_decoder import RecordDecoder
 from kafka_protocol.columnar import topic as raw
 from kafka_protocol.columnar.schema import RECORD_SCHEMA
 from kafka_protocol.errors import KafkaConfigError
@@ -47,12 +49,14 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
         topic: The topic's name.
         kafka: Kafka's options, for example `bootstrap.servers`; see `ClientConfig`.
         formats: The options of formats of the Spark source: `value.format`, `key.format`,
-            `value.schema`, `schema.registry.url`, `mode` and so on, in any case.
+            `value.schema`, `schema.registry.url`, `mode` and so on, in any case; and of envelopes:
+            with `envelope` as `upsert` the read has the newest record of each key.
         start: The first record to read.
         end: The record to stop before.
         partitions: The partitions to read; by default all.
-        columns: Names of `RECORD_SCHEMA`, and with `mode=PERMISSIVE` `_error`, `_raw` and
-            `_raw_key`, in the wanted order; by default all. Other columns are not decoded.
+        columns: Names of `RECORD_SCHEMA`, with `envelope` `op`, and with `mode=PERMISSIVE`
+            `_error`, `_raw` and `_raw_key`, in the wanted order; by default all. Other columns are
+            not decoded.
         types: Column -> the type to read it as: a struct with some of the fields, of which no
             others are decoded. By default the type of the schema. JSON without a schema needs it.
         progress: Is called after each Fetch with the offsets that are read, and all of the range.
@@ -67,32 +71,39 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
         KafkaError: No broker is reachable; from the reader: records are damaged or deleted.
         MalformedRecordError: From the reader: a payload is broken, and the mode is FAILFAST.
     """
-    options = parse_alone(formats).formats
-    if options is None:
-        raise KafkaConfigError("No column has a format: set value.format or key.format.")
-    query = QueryFormats(options, [topic])
+    options = parse_alone(formats)
+    query = QueryFormats(options.formats, [topic])
     decoder = query.decoder(_wanted(options, query, columns, types or {}))
-    records = raw.read_topic(
+    upsert = _upsert(options.envelope, decoder)
+    records: Iterable[pa.RecordBatch] = raw.read_topic(
         topic,
         kafka,
         start=start,
         end=end,
         partitions=partitions,
-        columns=decoder.source_columns,
+        columns=decoder.source_columns if upsert is None else upsert.source_columns,
         progress=progress,
     )
+    if upsert is not None:
+        records = upsert.rows(records)
     return pa.RecordBatchReader.from_batches(decoder.schema, decoder.decode(records))
 
 
+def _upsert(envelope: EnvelopeOptions, decoder: RecordDecoder) -> Upsert | None:
+    return Upsert(decoder.source_columns, envelope) if envelope.is_upsert else None
+
+
 def _wanted(
-    options: FormatOptions,
+    options: AloneOptions,
     query: QueryFormats,
     columns: Sequence[str] | None,
     types: Mapping[str, pa.DataType],
 ) -> pa.Schema:
     """The columns of the result."""
-    added = dict.fromkeys(options.error_columns, pa.string())
-    added |= dict.fromkeys(options.raw_columns, pa.binary())
+    formats = options.formats
+    added = {OP_COLUMN: pa.string()} if options.envelope.is_upsert else {}
+    added |= dict.fromkeys(formats.error_columns, pa.string())
+    added |= dict.fromkeys(formats.raw_columns, pa.binary())
     known = dict(zip(RECORD_SCHEMA.names, RECORD_SCHEMA.types, strict=True)) | added
     names = [*known] if columns is None else [*columns]
     for name in names:
@@ -101,10 +112,10 @@ def _wanted(
         if names.count(name) > 1:
             raise KafkaConfigError(f"column {name!r} is wanted twice: name it once")
     for name in types:
-        if name not in options.decoded_columns:
+        if name not in formats.decoded_columns:
             raise KafkaConfigError(f"the type of {name!r} needs a format: set {name}.format")
-    decoded = [name for name in options.decoded_columns if name in names]
+    decoded = [name for name in formats.decoded_columns if name in names]
     known |= query.columns([name for name in decoded if name not in types])
-    is_permissive = options.mode is Mode.PERMISSIVE
+    is_permissive = formats.mode is Mode.PERMISSIVE
     known |= {name: as_nullable(each) if is_permissive else each for name, each in types.items()}
     return pa.schema([pa.field(name, known[name]) for name in names])

@@ -34,6 +34,12 @@ def batch_of(*values: bytes, timestamp: int = START_MS, producer: Producer = NO_
     return _built(records, timestamp, producer)
 
 
+def keyed_batch_of(*pairs: tuple[bytes | None, bytes | None]) -> bytes:
+    """A batch with these keys and values; a value of None is a tombstone."""
+    records = [Record(number, START_MS, *pair) for number, pair in enumerate(pairs)]
+    return _built(records, START_MS, NO_PRODUCER)
+
+
 def in_transaction(producer_id: int, *values: bytes) -> bytes:
     """A batch of a transaction."""
     return batch_of(*values, producer=Producer(producer_id, 0, 0, is_transactional=True))

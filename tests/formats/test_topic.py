@@ -20,12 +20,14 @@ def error(formats: dict[str, str], **given: Any) -> str:
 @pytest.mark.parametrize(
     ("formats", "given", "message"),
     [
-        ({}, {}, "No column has a format: set value.format or key.format."),
+        ({}, {}, "No column has a format: set value.format or key.format, or envelope."),
         ({"value.formatt": "json"}, {}, "Option 'value.formatt' is not one of formats: did you"),
         ({"subscribe": "t"}, {}, "'subscribe' is not one of formats: there are value.format, "),
         ({"topic": "t", **JSON}, {}, "Option 'topic' is not one of formats"),
         (JSON, {"columns": ["valu"]}, "there is no column 'valu'; there are key, value, topic"),
         (JSON, {"columns": ["_raw"]}, "there is no column '_raw'"),
+        (JSON, {"columns": ["op"]}, "there is no column 'op'"),
+        ({"upsert.tombstones": "keep"}, {}, "Option 'upsert.tombstones' needs the option envelope"),
         (JSON, {"columns": ["value", "key", "value"]}, "column 'value' is wanted twice"),
         (JSON, {"types": {"key": pa.string()}}, "the type of 'key' needs a format: set key.format"),
         (

@@ -65,6 +65,7 @@ GUIDES = (
     Guide("get-started.md", 2),
     Guide("reading.md", 1),
     Guide("streaming.md", 4),
+    Guide("tables.md", 5),
     Guide("writing.md", 2),
     Guide("exactly-once.md", 1),
     Guide("performance.md", 2),
@@ -209,7 +210,7 @@ def test_the_guide_of_formats(
     )
     for part in ('"protobuf", "value', "protobuf.descriptor", "glue.region"):
         run_that_with(part)
-        assert parse_alone({**names["registry"], **names["read"]}).formats
+        assert parse_alone({**names["registry"], **names["read"]}).formats.payloads
     assert len(blocks) == 1
     assert blocks[0].startswith('.schema("value struct<')
 

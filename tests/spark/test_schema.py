@@ -19,6 +19,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from kafka_formats.options.envelope import Envelope, EnvelopeOptions
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import Format, Framing, Mode
 from kafka_protocol.columnar.sink_columns import SinkColumns
@@ -332,6 +333,17 @@ def test_a_projection_may_have_any_type_for_a_decoded_column_and_those_that_a_mo
     raw = schema_of(("_raw", StringType()))
     assert "Column '_raw' must be of type binary" in config_error(
         check_projection, raw, include_headers=False, formats=VALUE_AND_ERRORS
+    )
+
+
+def test_an_envelope_adds_a_column_before_those_of_a_mode() -> None:
+    upsert = EnvelopeOptions(Envelope.UPSERT)
+    assert [*added_columns(VALUE_AND_ERRORS, upsert)] == ["op", "_error", "_raw"]
+    assert added_columns(None, upsert) == {"op": StringType()}
+    own = schema_of(("op", StringType()), ("offset", LongType()))
+    check_projection(own, include_headers=False, envelope=upsert)
+    assert "Column 'op' is not a column of the source" in config_error(
+        check_projection, own, include_headers=False
     )
 
 

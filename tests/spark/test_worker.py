@@ -6,6 +6,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql.datasource import InputPartition
@@ -13,7 +14,7 @@ from pyspark.sql.datasource import InputPartition
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_spark_source.reading.input_partition import read_partition
 from kafka_spark_source.reading.range_reader import RangeReader
-from kafka_spark_source.worker import exclude_modules_from_gc, warn_of_tcp_sockets
+from kafka_spark_source.worker import exclude_modules_from_gc, spill_folder, warn_of_tcp_sockets
 
 pytestmark = pytest.mark.core
 
@@ -97,3 +98,17 @@ def page_faults_with(call: str) -> int:
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators have other rules")
 def test_freed_memory_is_used_again() -> None:
     assert page_faults_with("keep_freed_memory()") < page_faults_with("pass") / 4
+
+
+def test_temporary_files_are_in_a_folder_of_sparks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [tmp_path / "a", tmp_path / "b", tmp_path / "removed"]
+    for folder in folders[:2]:
+        folder.mkdir()
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", ",".join(map(str, folders)))
+    assert spill_folder() in [str(each) for each in folders[:2]]
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(folders[2]))
+    assert spill_folder() is None
+    monkeypatch.delenv("SPARK_LOCAL_DIRS")
+    assert spill_folder() is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from typing import Final
@@ -23,6 +23,12 @@ class Envelope(Enum):
     NONE = "none"
     UPSERT = "upsert"
     DEBEZIUM = "debezium"
+
+
+# The column that envelopes add, and its values of UPSERT.
+OP_COLUMN: Final = "op"
+UPSERTED: Final = "u"
+DELETED: Final = "d"
 
 
 class Tombstones(Enum):
@@ -80,6 +86,15 @@ class EnvelopeOptions:
     kind: Envelope = Envelope.NONE
     tombstones: Tombstones = Tombstones.DROP
     null_keys: NullKeys = NullKeys.FAIL
+
+    @property
+    def is_upsert(self) -> bool:
+        """Whether the records of a key replace each other."""
+        return self.kind is Envelope.UPSERT
+
+    def in_a_stream(self) -> EnvelopeOptions:
+        """The same for a stream, which always has deleted keys: older micro-batches had them."""
+        return replace(self, tombstones=Tombstones.KEEP) if self.is_upsert else self
 
 
 def parse_envelope(given: Mapping[str, str]) -> EnvelopeOptions:

@@ -25,6 +25,7 @@ from tests.endurance.torture.written import FORMATTED, Gave, Written, answer_of
 Way = Callable[[Place, Query], Gave]
 WAYS: Final[Mapping[str, Way]] = {
     "spark batch": spark_batch,
+    "upsert": spark_batch,
     "spark stream": spark_stream,
     "foreachBatch": for_each_batch,
     "spark write": spark_write,

@@ -22,6 +22,7 @@ _SOURCE: Final[Mapping[str, Sequence[str]]] = {
     "coalescePartitions": ("false", "true"),
     "failOnDataLoss": ("false", "true"),
 }
+_SPLITTING: Final = "maxRecordsPerPartition"
 _MOST_TASKS: Final = 20
 _DRAWN: Final = 0.2
 
@@ -37,13 +38,23 @@ def source_options(chance: random.Random, total: int) -> dict[str, str]:
     options |= _some(_SOURCE, chance) | {"fetchOffset.numRetries": "3"}
     if chance.random() < _DRAWN:
         least = max(1, total // _MOST_TASKS)
-        options["maxRecordsPerPartition"] = f"{chance.randint(least, max(least, total))}"
+        options[_SPLITTING] = f"{chance.randint(least, max(least, total))}"
     return options
 
 
 def push_down(chance: random.Random) -> dict[str, str]:
     """Whether filters limit what is read."""
     return {"pushDownPredicate": "true"} if chance.random() < 0.5 else {}
+
+
+def of_table(
+    chance: random.Random, options: Mapping[str, str], *, may_keep: bool
+) -> dict[str, str]:
+    """The same options with the envelope. Brokers remove tombstones of compacted topics."""
+    tombstones = chance.choice(("drop", "keep")) if may_keep else "drop"
+    envelope = {"envelope": "upsert", "upsert.nullKeys": "keep", "upsert.tombstones": tombstones}
+    # No partition can be split.
+    return {name: each for name, each in options.items() if name != _SPLITTING} | envelope
 
 
 def _some(table: Mapping[str, Sequence[str]], chance: random.Random) -> dict[str, str]:

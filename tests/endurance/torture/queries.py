@@ -15,6 +15,7 @@ from tests.endurance.torture.filters import Filter
 from tests.endurance.torture.options import (
     client_options,
     how_of,
+    of_table,
     push_down,
     source_options,
     stream_limits,
@@ -42,6 +43,7 @@ IDENTITY: Final = ("topic", "partition", "offset")
 # How often a way is drawn, of all.
 WAYS: Final[Mapping[str, int]] = {
     "spark batch": 40,
+    "upsert": 6,
     "spark stream": 12,
     "foreachBatch": 6,
     "spark write": 7,
@@ -134,13 +136,17 @@ def draw(chance: random.Random, truth: Truth, begun_ms: int, way: str | None = N
         tuple(places),
         Position(Form.OMITTED),
         Position(Form.OMITTED),
-        chance.random() < 0.5,
+        chance.random() < 0.5 or (chosen == "upsert" and _is_compacted(topics, truth)),
     )
     query = _with_positions(query, chance, truth, begun_ms)
     query = _with_columns(query, chance, truth)
     if chosen != "threads":
         query = query._replace(filters=_filters(chance, query, truth))
     return query._replace(options=_options(query, chance, truth), how=how_of(chosen, chance))
+
+
+def _is_compacted(topics: Sequence[str], truth: Truth) -> bool:
+    return any(truth[topic].plan.is_compacted for topic in topics)
 
 
 _FEW: Final = (6, 3, 1)
@@ -162,6 +168,9 @@ def _with_positions(query: Query, chance: random.Random, truth: Truth, begun_ms:
     ends = [Form.LATEST if form is Form.EARLIEST else form for form in forms]
     start = _position(query, chance, truth, chance.choice(forms), times)
     end = _position(query, chance, truth, chance.choice(ends), times, is_end=True)
+    if query.way == "upsert" and _is_compacted(query.topics, truth):
+        # A newer record behind the end may have removed the newest one before it.
+        end = Position(Form.LATEST)
     drawn = query._replace(start=start, end=end)
     return drawn if _is_possible(drawn, truth) else drawn._replace(end=Position(Form.LATEST))
 
@@ -172,7 +181,7 @@ def _times(query: Query, truth: Truth, begun_ms: int) -> list[int]:
     None where records were deleted: a broker looks for a time in one segment only, the first whose
     largest timestamp is late enough, which may be that of a deleted record.
     """
-    if any(truth[topic].plan.is_compacted for topic in query.topics):
+    if _is_compacted(query.topics, truth):
         return []
     partitions = [truth[topic].partitions[p] for topic, p in query.places]
     if any(each.start for each in partitions):
@@ -255,7 +264,7 @@ def _with_columns(query: Query, chance: random.Random, truth: Truth) -> Query:
         return query
     columns = chance.sample(COLUMNS, chance.randint(1, len(COLUMNS)))
     # What may be missing is told by the place of a row.
-    if chance.random() < 0.7 or any(truth[each].plan.is_compacted for each in query.topics):
+    if chance.random() < 0.7 or _is_compacted(query.topics, truth):
         columns += [name for name in IDENTITY if name not in columns]
     if chance.random() < 0.3:
         columns = [*COLUMNS]
@@ -346,6 +355,8 @@ def _options(query: Query, chance: random.Random, truth: Truth) -> dict[str, str
     total = sum(last - first for first, last in ranges_of(query, truth).values())
     options = source_options(chance, total)
     options |= stream_limits(chance, total) if query.way in STREAMS else push_down(chance)
+    if query.way == "upsert":
+        options = of_table(chance, options, may_keep=not _is_compacted(query.topics, truth))
     if query.start.form in {Form.TIME, Form.TIMES}:
         options["startingOffsetsByTimestampStrategy"] = _strategy(query, chance, truth)
     return options

@@ -40,6 +40,19 @@ def test_aborted_rows_are_seen_by_uncommitted_reads_only() -> None:
     assert expected_rows(query._replace(committed=True), truth) == [*rows[:2]]
 
 
+def test_a_table_has_the_newest_row_of_each_key() -> None:
+    rows = [row("t", 0, n)._replace(key=b"k" if n % 2 else None) for n in range(6)]
+    rows[5] = rows[5]._replace(value=None)
+    truth = {"t": topic_of("t", 1)._replace(partitions={0: partition_of(rows, 0, 6)})}
+    options = {"envelope": "upsert", "upsert.tombstones": "keep"}
+    query = EVERYTHING._replace(topics=("t",), places=(("t", 0),), options=options)
+    assert expected_rows(query, truth) == rows[4:]
+    dropping = query._replace(options={**options, "upsert.tombstones": "drop"})
+    assert expected_rows(dropping, truth) == [rows[4]]
+    # The filter is applied to the newest rows.
+    assert expected_rows(query._replace(filters=(Filter("offset", "<", 4),)), truth) == []
+
+
 def test_columns_that_are_not_read_are_blank() -> None:
     query = EVERYTHING._replace(columns=("value", "timestampType"))
     first = expected_rows(query, TRUTH)[0]

@@ -80,6 +80,16 @@ def test_rows_of_compacted_topics_tell_their_place_and_are_not_sought_by_time(se
     assert {query.start.form, query.end.form}.isdisjoint({Form.TIME, Form.TIMES})
 
 
+@given(seeds)
+def test_a_table_of_a_compacted_topic_is_the_same_for_each_reader(seed: int) -> None:
+    plain = topic_of("a")
+    truth = {"a": plain._replace(plan=plain.plan._replace(cleanup="compact"))}
+    query = drawn(seed, "upsert", truth)
+    assert query.committed
+    assert query.end.form is Form.LATEST
+    assert query.options["upsert.tombstones"] == "drop"
+
+
 def test_times_of_the_run_are_not_asked_for_if_there_are_markers() -> None:
     rows = [row("a", 0, n)._replace(timestamp=BEGUN_MS + n) for n in range(4)]
     plain = topic_of("a")

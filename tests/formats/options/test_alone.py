@@ -10,15 +10,20 @@ from tests.config_error import config_error
 
 def test_formats_and_an_envelope_in_any_case() -> None:
     read = parse_alone({"Value.Format": "json", "value.schema": "a INT", "Envelope": "upsert"})
-    assert read.formats is not None
     assert [each.format for each in read.formats.payloads] == [Format.JSON]
     assert read.envelope == EnvelopeOptions(Envelope.UPSERT)
 
 
 def test_an_envelope_without_formats() -> None:
     read = parse_alone({"envelope": "upsert"})
-    assert read.formats is None
+    assert not read.formats.payloads
     assert read.envelope.kind is Envelope.UPSERT
+
+
+def test_neither_is_refused() -> None:
+    assert config_error(parse_alone, {"envelope": "none"}) == (
+        "No column has a format: set value.format or key.format, or envelope."
+    )
 
 
 def test_a_typo_is_refused() -> None:

@@ -28,6 +28,12 @@ def test_all_options() -> None:
     assert parse_envelope({"envelope": "debezium"}) == EnvelopeOptions(Envelope.DEBEZIUM)
 
 
+def test_a_stream_always_has_deleted_keys() -> None:
+    of_batch = parse_envelope({"envelope": "upsert"})
+    assert of_batch.in_a_stream() == EnvelopeOptions(Envelope.UPSERT, Tombstones.KEEP)
+    assert EnvelopeOptions().in_a_stream() == EnvelopeOptions()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

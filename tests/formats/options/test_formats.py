@@ -231,7 +231,6 @@ def test_options_of_serializers() -> None:
     assert (found.use_latest, found.normalize, found.auto_register) == (False, True, False)
     read = {"value.format": "avro", **URL, "use.latest.with.metadata": " env=a , v = 2"}
     formats = parse_alone({**read, "auto.register.schemas": "true"}).formats
-    assert formats is not None
     assert formats.payloads[0].metadata == (("env", "a"), ("v", "2"))
 
 

@@ -104,6 +104,18 @@ def test_offsets(read: Read, topic: str) -> None:
 
 
 @pytest.mark.core
+def test_the_newest_record_of_each_key(read: Read, topic: str) -> None:
+    table = read(subscribe=topic, envelope="upsert", **{"upsert.nullKeys": "keep"})
+    newest = {key_of(number): number for number in range(COUNT)}
+    assert rows_of(table, "key", "value", "op") == [
+        (partition, number, key, value_of(number), "u")
+        for partition in range(2)
+        for key, number in sorted(newest.items(), key=lambda each: each[1])
+        if value_of(number) is not None
+    ]
+
+
+@pytest.mark.core
 def test_a_write_is_read_back(
     write: Write, topic: str, read: Read, make_topic: MakeTopic, consume: Consume
 ) -> None:

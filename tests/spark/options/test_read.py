@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kafka_formats.options.envelope import EnvelopeOptions
+from kafka_formats.options.envelope import Envelope, EnvelopeOptions, NullKeys, Tombstones
 from kafka_formats.options.settings import Mode
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.options.read import (
@@ -126,6 +126,17 @@ def test_all_options_of_a_read() -> None:
         commit_to_group=True,
         ignored=("endingTimestamp",),
     )
+
+
+def test_a_table_is_read_by_whole_partitions() -> None:
+    upsert = {**READ, "envelope": "upsert", "minPartitions": "9"}
+    whole = Parts(9, are_coalesced=True, are_whole=True)
+    batch = parse_batch_options({**upsert, "upsert.nullKeys": "keep"})
+    assert batch.parts == whole
+    assert batch.envelope == EnvelopeOptions(Envelope.UPSERT, null_keys=NullKeys.KEEP)
+    stream = parse_stream_options(upsert)
+    assert stream.parts == whole
+    assert stream.envelope == EnvelopeOptions(Envelope.UPSERT, Tombstones.KEEP)
 
 
 @pytest.mark.parametrize(

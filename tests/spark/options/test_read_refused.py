@@ -238,6 +238,22 @@ def test_a_group_must_be_named(options: dict[str, str], name: str) -> None:
     )
 
 
+@BATCH_AND_STREAM
+def test_a_table_splits_no_partition(parse: Any) -> None:
+    options = {**READ, "envelope": "upsert", "maxRecordsPerPartition": "5"}
+    assert config_error(parse, options) == (
+        "Option 'maxRecordsPerPartition' splits partitions, each of which one task reads with "
+        "envelope=upsert: remove it."
+    )
+
+
+def test_a_stream_has_no_choice_of_tombstones() -> None:
+    options = {**READ, "envelope": "upsert", "upsert.tombstones": "keep"}
+    assert config_error(parse_stream_options, options) == (
+        "Option 'upsert.tombstones' is for a batch read, not for a streaming read: remove it."
+    )
+
+
 @pytest.mark.parametrize("name", ["startingOffsets", "endingOffsets"])
 @pytest.mark.parametrize("text", ["group", '{"t":{"0":"group"}}'])
 def test_a_batch_cannot_start_or_end_at_a_group(name: str, text: str) -> None:

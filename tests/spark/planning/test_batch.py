@@ -221,6 +221,15 @@ def test_a_single_partition_needs_no_offsets_to_be_alone() -> None:
     assert request.needed_positions() == {}
 
 
+def test_whole_ranges_are_not_split_but_may_share_tasks() -> None:
+    listed = {tp: {EARLIEST: 0, LATEST: 4} for tp in (T0, T1, U0)}
+    for at_least, tasks in ((9, 3), (2, 2), (None, 1)):
+        parts = Parts(at_least, are_coalesced=True, are_whole=True)
+        planned = plan_of(FROM_EARLIEST, TO_LATEST, listed, parts=parts)
+        assert len(planned.tasks) == tasks
+        assert sorted(ranges_of(planned)) == [OffsetRange(tp, EARLIEST, LATEST) for tp in listed]
+
+
 def test_a_default_read_is_split_by_records_too() -> None:
     planned = plan_of(FROM_EARLIEST, TO_LATEST, parts=Parts(max_records=2))
     assert ranges_of(planned) == (

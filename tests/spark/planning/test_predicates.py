@@ -32,6 +32,17 @@ def test_no_filter_keeps_everything() -> None:
     assert EVERYTHING.positions == set()
 
 
+def test_limits_of_whole_partitions() -> None:
+    filters = [
+        spark_filter("EqualTo", "partition", 2),
+        spark_filter("GreaterThan", "offset", 5),
+        spark_filter("GreaterThan", "timestamp", EPOCH),
+    ]
+    whole = predicates_of(filters).of_whole_partitions()
+    assert whole == Predicates((Predicate("partition", "EqualTo", 2),))
+    assert not whole.narrow
+
+
 @pytest.mark.parametrize(
     ("name", "value", "kept"),
     [

@@ -1,0 +1,1 @@
+"""What the records of a topic say about the rows of a table."""
