@@ -151,7 +151,7 @@ MEASURED = $(filter quick,$(TIER))
 COVERED = $(if $(and $(IN_PARTS),$(MEASURED)),--cov --cov-report=)
 COVERED_WHOLE := protocol/kafka_protocol/*
 ARROW_IO := protocol/kafka_protocol/arrow_io
-SOCKETS := protocol/kafka_protocol/client/*,$(ARROW_IO)/topic.py,$(ARROW_IO)/table.py
+SOCKETS := protocol/kafka_protocol/client/*,$(ARROW_IO)/topic.py,$(ARROW_IO)/topic_reader.py,$(ARROW_IO)/table.py
 FLOOR := 90
 
 coverage: export COVERAGE_FILE := build/test/.coverage

@@ -12,7 +12,8 @@ payloads decoded.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Literal, overload
 
 import pyarrow as pa
 
@@ -28,8 +29,42 @@ from kafka_protocol.columnar.schema import RECORD_SCHEMA
 from kafka_protocol.errors import KafkaConfigError
 
 
+@overload
+def read_topic(
+    topic: str | Sequence[str],
+    kafka: Mapping[str, str],
+    formats: Mapping[str, str],
+    *,
+    start: raw.Position = ...,
+    end: raw.Position = ...,
+    partitions: Collection[int] | None = ...,
+    columns: Sequence[str] | None = ...,
+    types: Mapping[str, pa.DataType] | None = ...,
+    progress: raw.Progress | None = ...,
+    group_id: None = ...,
+    follow: Literal[False] = ...,
+) -> pa.RecordBatchReader: ...
+
+
+@overload
+def read_topic(
+    topic: str | Sequence[str],
+    kafka: Mapping[str, str],
+    formats: Mapping[str, str],
+    *,
+    start: raw.Position = ...,
+    end: raw.Position = ...,
+    partitions: Collection[int] | None = ...,
+    columns: Sequence[str] | None = ...,
+    types: Mapping[str, pa.DataType] | None = ...,
+    progress: raw.Progress | None = ...,
+    group_id: str | None = ...,
+    follow: bool = ...,
+) -> pa.RecordBatchReader | raw.TopicReader: ...
+
+
 def read_topic(  # noqa: PLR0913 - each is an option of the user
-    topic: str,
+    topic: str | Sequence[str],
     kafka: Mapping[str, str],
     formats: Mapping[str, str],
     *,
@@ -39,14 +74,16 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
     columns: Sequence[str] | None = None,
     types: Mapping[str, pa.DataType] | None = None,
     progress: raw.Progress | None = None,
-) -> pa.RecordBatchReader:
+    group_id: str | None = None,
+    follow: bool = False,
+) -> pa.RecordBatchReader | raw.TopicReader:
     """Read a range of a topic, partition by partition, each in offset order, and decode it.
 
     Schemas are found now. The reader asks the registry only for schemas of payloads that it
     does not know.
 
     Args:
-        topic: The topic's name.
+        topic: The topic's name, or those of several.
         kafka: Kafka's options, for example `bootstrap.servers`; see `ClientConfig`.
         formats: The options of formats of the Spark source: `value.format`, `key.format`,
             `value.schema`, `schema.registry.url`, `mode` and so on, in any case; and of envelopes:
@@ -60,9 +97,12 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
         types: Column -> the type to read it as: a struct with some of the fields, of which no
             others are decoded. By default the type of the schema. JSON without a schema needs it.
         progress: Is called after each Fetch with the offsets that are read, and all of the range.
+        group_id: A consumer group, as for `kafka_protocol.columnar.topic.read_topic`.
+        follow: Whether to go on with records that are written later.
 
     Returns:
-        A reader of Arrow batches, for one pass, without empty ones.
+        A reader of Arrow batches, for one pass, without empty ones; a `TopicReader` with a group or
+        with `follow`.
 
     Raises:
         KafkaConfigError: An option, a column, a type or a position is wrong.
@@ -72,10 +112,12 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
         MalformedRecordError: From the reader: a payload is broken, and the mode is FAILFAST.
     """
     options = parse_alone(formats)
-    query = QueryFormats(options.formats, [topic])
+    if follow and options.envelope.is_upsert:
+        raise KafkaConfigError("envelope=upsert needs an end: leave out follow.")
+    query = QueryFormats(options.formats, [topic] if isinstance(topic, str) else [*topic])
     decoder = query.decoder(_wanted(options, query, columns, types or {}))
     upsert = _upsert(options.envelope, decoder)
-    records: Iterable[pa.RecordBatch] = raw.read_topic(
+    records = raw.read_topic(
         topic,
         kafka,
         start=start,
@@ -83,10 +125,13 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
         partitions=partitions,
         columns=decoder.source_columns if upsert is None else upsert.source_columns,
         progress=progress,
+        group_id=group_id,
+        follow=follow,
     )
-    if upsert is not None:
-        records = upsert.rows(records)
-    return pa.RecordBatchReader.from_batches(decoder.schema, decoder.decode(records))
+    rows = decoder.decode(records if upsert is None else upsert.rows(records))
+    if isinstance(records, raw.TopicReader):
+        return records.with_rows(decoder.schema, rows, is_whole=upsert is not None)
+    return pa.RecordBatchReader.from_batches(decoder.schema, rows)
 
 
 def _upsert(envelope: EnvelopeOptions, decoder: RecordDecoder) -> Upsert | None:

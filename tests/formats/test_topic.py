@@ -14,7 +14,8 @@ JSON = {"value.format": "json", "value.schema": "id bigint"}
 
 
 def error(formats: dict[str, str], **given: Any) -> str:
-    return config_error(read_topic, "t", {"bootstrap.servers": "localhost:1"}, formats, **given)
+    servers = {"bootstrap.servers": "localhost:1"}
+    return config_error(lambda: read_topic("t", servers, formats, **given))
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,7 @@ def error(formats: dict[str, str], **given: Any) -> str:
             {"types": {"value": pa.struct({"x": pa.int64()})}},
             "Column 'value' cannot be read as the option value.schema: ",
         ),
+        ({"envelope": "upsert"}, {"follow": True}, "envelope=upsert needs an end"),
         ({"value.format": "json"}, {}, "The type of the values is not known: set value.schema"),
         ({"value.format": "json", "value.schema": "id:7"}, {}, "needs a schema"),
     ],

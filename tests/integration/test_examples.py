@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from confluent_kafka import Consumer, Producer
 
@@ -85,14 +87,22 @@ def test_docs_show_the_arrow_example() -> None:
 
 
 def test_the_code_of_the_page_without_spark(
-    make_topic: MakeTopic, kafka_cluster: KafkaCluster, capsys: pytest.CaptureFixture[str]
+    make_topic: MakeTopic,
+    kafka_cluster: KafkaCluster,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     topic = make_topic(partitions=3)
     # What needs a registry is in test_topic_formats.
     page = (ROOT / "docs" / "arrow.md").read_text().partition("## Decoded")[0]
     code = "\n".join(python_in(page))
     code = code.replace("localhost:9092", kafka_cluster.bootstrap_servers)
+    code = code.replace("/tmp/", f"{tmp_path}/")
     names: dict[str, Any] = {}
     exec(code.replace('"orders"', repr(topic)), names)
     assert names["read_topic"](topic, names["kafka"]).read_all().num_rows == 2
-    assert capsys.readouterr().out.endswith("100%\n")
+    with duckdb.connect(f"{tmp_path}/orders.duckdb") as database:
+        assert database.sql("SELECT count(*), count(DISTINCT topic) FROM records").fetchall() == [
+            (2, 1)
+        ]
+    assert "100%\n" in capsys.readouterr().out

@@ -200,7 +200,7 @@ def test_invalid_arguments(
     topic: str, options: dict[str, str], arguments: dict[str, object], message: str
 ) -> None:
     with pytest.raises(KafkaConfigError, match=message):
-        read_topic(topic, options, **arguments)  # type: ignore[arg-type]
+        read_topic(topic, options, **arguments)  # type: ignore[call-overload]
 
 
 MEASURE = """

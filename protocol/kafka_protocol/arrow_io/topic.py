@@ -11,23 +11,23 @@ write.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
-from typing import Final, Literal, TypeAlias
+from functools import partial
+from typing import Final, Literal, TypeAlias, overload
 
 import pyarrow as pa
 
+from kafka_protocol.arrow_io.topic_reader import Progress, Reading, TopicReader
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster import admin
 from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.cluster.groups import committed_offsets
 from kafka_protocol.client.config.client import ClientConfig
-from kafka_protocol.client.consumer.fetch import fetch_range
 from kafka_protocol.client.consumer.list_offsets import list_offsets
-from kafka_protocol.columnar.batch_columns import take_batch_columns
-from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.columnar.schema import RECORD_SCHEMA, record_schema
-from kafka_protocol.errors import BrokerError, ErrorCode, KafkaConfigError
+from kafka_protocol.errors import BrokerError, DataLossError, ErrorCode, KafkaConfigError
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 
@@ -35,14 +35,42 @@ from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 # offset for each partition.
 Position: TypeAlias = "Literal['earliest', 'latest'] | datetime | Mapping[int, int]"
 
-Progress: TypeAlias = Callable[[int, int], None]
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _TIMESTAMPS: Final = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}
 
 
+@overload
+def read_topic(
+    topic: str | Sequence[str],
+    options: Mapping[str, str],
+    *,
+    start: Position = ...,
+    end: Position = ...,
+    partitions: Collection[int] | None = ...,
+    columns: Sequence[str] = ...,
+    progress: Progress | None = ...,
+    group_id: None = ...,
+    follow: Literal[False] = ...,
+) -> pa.RecordBatchReader: ...
+
+
+@overload
+def read_topic(
+    topic: str | Sequence[str],
+    options: Mapping[str, str],
+    *,
+    start: Position = ...,
+    end: Position = ...,
+    partitions: Collection[int] | None = ...,
+    columns: Sequence[str] = ...,
+    progress: Progress | None = ...,
+    group_id: str | None = ...,
+    follow: bool = ...,
+) -> pa.RecordBatchReader | TopicReader: ...
+
+
 def read_topic(  # noqa: PLR0913 - each is an option of the user, with a default
-    topic: str,
+    topic: str | Sequence[str],
     options: Mapping[str, str],
     *,
     start: Position = "earliest",
@@ -50,24 +78,29 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user, with a default
     partitions: Collection[int] | None = None,
     columns: Sequence[str] = tuple(RECORD_SCHEMA.names),
     progress: Progress | None = None,
-) -> pa.RecordBatchReader:
-    """Read a range of a topic, partition by partition, each in offset order.
+    group_id: str | None = None,
+    follow: bool = False,
+) -> pa.RecordBatchReader | TopicReader:
+    """Read a range of one topic or of several, partition by partition, each in offset order.
 
     The first call of the reader fetches the first records. It keeps a few Fetch responses of
     `max.partition.fetch.bytes` in memory, for a range of any length.
 
     Args:
-        topic: The topic's name.
+        topic: The topic's name, or those of several.
         options: Kafka's names, for example `bootstrap.servers`; see `ClientConfig`.
         start: The first record to read.
         end: The record to stop before.
         partitions: The partitions to read; by default all.
         columns: Names of `RECORD_SCHEMA`, in the wanted order. Other columns are not decoded.
         progress: Is called after a Fetch with the number of offsets that are read, and of all.
+        group_id: A consumer group. Partitions for which it has offsets start there, and the others
+            at `start`. `commit()` of the result moves the group on.
+        follow: Whether to go on with records that are written later, until `stop()` of the result.
 
     Returns:
-        A reader of Arrow batches of about 2 MB, for one pass. `timestamp` is in UTC, and
-        `headers` is null for a record without headers.
+        A reader of Arrow batches of about 2 MB, for one pass: a `TopicReader` with a group or with
+        `follow`. `timestamp` is in UTC, and `headers` is null for a record without headers.
 
     Raises:
         KafkaConfigError: An option, a column or a position is wrong.
@@ -79,15 +112,41 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user, with a default
         raise KafkaConfigError(
             f"there is no column {unknown[0]!r}; there are {', '.join(RECORD_SCHEMA.names)}"
         )
+    names = [topic] if isinstance(topic, str) else [*dict.fromkeys(topic)]
+    _check_range(names, start, end, partitions, follow=follow)
     cluster = Cluster(ClientConfig.from_options(options))
     try:
-        ranges = _plan(cluster, topic, partitions, start, end)
+        ranges = _plan(cluster, names, partitions, start, end, group_id)
     except BaseException:
         cluster.close()
         raise
-    return pa.RecordBatchReader.from_batches(
-        record_schema(columns), _read(cluster, ranges, columns, progress or _unseen)
-    )
+    next_ranges = partial(_new_ranges, names, partitions) if follow else None
+    reading = Reading(cluster, ranges, columns, progress, next_ranges)
+    schema = record_schema(columns)
+    if group_id is None and not follow:
+        return pa.RecordBatchReader.from_batches(schema, reading.batches())
+    return TopicReader(schema, reading.batches(), reading, group_id)
+
+
+def _check_range(
+    names: Sequence[str],
+    start: Position,
+    end: Position,
+    partitions: Collection[int] | None,
+    *,
+    follow: bool,
+) -> None:
+    """Refuse what several topics, or a read without an end, cannot have."""
+    if not names:
+        raise KafkaConfigError("there is no topic to read: name one")
+    if follow and end != "latest":
+        raise KafkaConfigError("a read that follows has no end: leave out end, or follow")
+    numbered = [each for each in (start, end) if isinstance(each, Mapping)]
+    if len(names) > 1 and (partitions is not None or numbered):
+        raise KafkaConfigError(
+            "numbers of partitions are for one topic: read each topic by itself, or leave out "
+            "partitions and offsets"
+        )
 
 
 def topics(options: Mapping[str, str], *, internal: bool = False) -> dict[str, int]:
@@ -161,47 +220,55 @@ def offsets_for_times(
     return {each.partition: offset for each, offset in offsets.items()}
 
 
-def _unseen(_done: int, _total: int) -> None:
-    """A progress callback that does nothing."""
-
-
-def _read(
-    cluster: Cluster, ranges: Sequence[OffsetRange], columns: Sequence[str], progress: Progress
-) -> Iterator[pa.RecordBatch]:
-    config = cluster.config
-    done, total = 0, sum(each.size for each in ranges)
-    seen = -1
-
-    def report(read: int) -> None:
-        nonlocal seen
-        if read > seen:
-            seen = read
-            progress(read, total)
-
-    try:
-        for each in ranges:
-            for fetched in fetch_range(
-                cluster, each, config.api_timeout_ms, take=take_batch_columns
-            ):
-                yield from decode_batches(
-                    [fetched], columns, max_decompressed_bytes=config.max_decompressed_bytes
-                )
-                position = min(fetched.batches[-1].header.next_offset, each.until_offset)
-                report(done + position - each.from_offset)
-            done += each.size
-            report(done)  # a range may end in offsets without records
-    finally:
-        cluster.close()
-
-
-def _plan(
-    cluster: Cluster, topic: str, partitions: Collection[int] | None, start: Position, end: Position
+def _plan(  # noqa: PLR0913, PLR0917 - the range of a user
+    cluster: Cluster,
+    names: Sequence[str],
+    partitions: Collection[int] | None,
+    start: Position,
+    end: Position,
+    group_id: str | None,
 ) -> list[OffsetRange]:
+    """The range of each partition, also those without records, which have a position."""
     deadline = Deadline.after(cluster.config.api_timeout_ms)
-    chosen = _partitions(cluster, topic, partitions, deadline)
+    chosen = [tp for name in names for tp in _partitions(cluster, name, partitions, deadline)]
     first = _offsets(cluster, chosen, start, deadline)
     until = _offsets(cluster, chosen, end, deadline)
-    ranges = [OffsetRange(tp, first[tp], max(first[tp], until[tp])) for tp in chosen]
+    if group_id is not None:
+        committed = committed_offsets(cluster, group_id, chosen, deadline)
+        _check_committed(cluster, group_id, committed, deadline)
+        first |= committed
+    return [OffsetRange(tp, first[tp], max(first[tp], until[tp])) for tp in chosen]
+
+
+def _check_committed(
+    cluster: Cluster, group_id: str, committed: Mapping[TopicPartition, int], deadline: Deadline
+) -> None:
+    """Refuse offsets that a log does not have yet: its topic was probably created again."""
+    latest = list_offsets(cluster, dict.fromkeys(committed, LATEST_TIMESTAMP), deadline)
+    for tp, offset in committed.items():
+        if offset > latest[tp]:
+            raise DataLossError(
+                "PARTITION_OFFSET_CHANGED",
+                f"The group {group_id!r} has committed offset {offset} of {tp}, which ends at "
+                f"{latest[tp]}.",
+                "The topic was created again, or lost records. Read with another group, or delete "
+                "the offsets of this one.",
+            )
+
+
+def _new_ranges(
+    names: Sequence[str],
+    partitions: Collection[int] | None,
+    cluster: Cluster,
+    positions: Mapping[TopicPartition, int],
+) -> list[OffsetRange]:
+    """What was written after some positions, in new partitions from their beginning."""
+    deadline = Deadline.after(cluster.config.api_timeout_ms)
+    chosen = [tp for name in names for tp in _partitions(cluster, name, partitions, deadline)]
+    added = [tp for tp in chosen if tp not in positions]
+    first = {**positions, **_offsets(cluster, added, "earliest", deadline)}
+    until = _offsets(cluster, chosen, "latest", deadline)
+    ranges = [OffsetRange(tp, first[tp], until[tp]) for tp in chosen]
     return [each for each in ranges if each.from_offset < each.until_offset]
 
 
