@@ -31,6 +31,16 @@ from kafka_protocol.errors import BrokerError, DataLossError, ErrorCode, KafkaCo
 from kafka_protocol.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 
+__all__ = [
+    "Position",
+    "Progress",
+    "TopicReader",
+    "create_topic",
+    "offsets_for_times",
+    "read_topic",
+    "topics",
+]
+
 # The start or the end in each partition: a name, the first record at or after a time, or an
 # offset for each partition.
 Position: TypeAlias = "Literal['earliest', 'latest'] | datetime | Mapping[int, int]"

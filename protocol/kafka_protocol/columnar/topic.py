@@ -2,12 +2,13 @@
 
 from kafka_protocol.arrow_io.topic import (
     Position,
+    Progress,
+    TopicReader,
     create_topic,
     offsets_for_times,
     read_topic,
     topics,
 )
-from kafka_protocol.arrow_io.topic_reader import Progress, TopicReader
 
 __all__ = [
     "Position",
