@@ -187,7 +187,10 @@ def measure(spark: SparkSession, kafka: KafkaCluster, options: argparse.Namespac
                 for name, done in runs.items():
                     progress.update(bar, description=f"{name}, round {number}")
                     query = partial(into_noop, CONTENDERS[name](spark, topic))
-                    done.append(processes.timed(query))
+                    run = processes.timed(query)
+                    # Idle workers end meanwhile, and take their CPU time with them.
+                    used = {kind: max(0.0, seconds) for kind, seconds in run.cpu.items()}
+                    done.append(run._replace(cpu=used))
     return summary(topic.rows, rows, {name: each[WARM_UP:] for name, each in runs.items()})
 
 

@@ -99,11 +99,33 @@ class RangeReader:
             DataLossError: Records of a range are lost, and `fail_on_data_loss` is set.
             KafkaError: Names topic, partition, offset and broker.
         """
+        columns = self.columns if self.decoder is None else self.decoder.source_columns
+        upsert = self._upsert(columns)
+        fetched_columns = columns if upsert is None else upsert.source_columns
+        batches = self._records(cluster, planned, fetched_columns)
+        if upsert is not None:
+            batches = upsert.rows(batches)
+        if self.decoder is None:
+            return batches
+        letters = self.dead_letters
+        return self.decoder.decode(batches, None if letters is None else letters.write)
+
+    def _upsert(self, columns: tuple[str, ...]) -> Upsert | None:
+        if not self.envelope.is_upsert:
+            return None
+        from kafka_formats.envelope.upsert import Upsert  # noqa: PLC0415
+
+        return Upsert(columns, self.envelope, spill_folder())
+
+    def _records(
+        self, cluster: Cluster, planned: Sequence[PlannedRange], columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """All records of the ranges; those of one range as soon as a response has come."""
         if len(planned) == 1:
             for fetched in self._fetched_alone(cluster, PartlyRead(*planned[0])):
-                yield from self._decode(cluster, [fetched])
+                yield from _decoded(cluster, [fetched], columns)
         else:
-            yield from self._decode(cluster, self._fetched_together(cluster, planned))
+            yield from _decoded(cluster, self._fetched_together(cluster, planned), columns)
 
     def _fetched_together(
         self, cluster: Cluster, planned: Sequence[PlannedRange]
@@ -152,32 +174,6 @@ class RangeReader:
             else:
                 return gone
 
-    def _decode(self, cluster: Cluster, fetched: Iterable[Fetched]) -> Iterator[pa.RecordBatch]:
-        # Only tasks need Arrow; the driver's planning would take twice as long with this import.
-        from kafka_protocol.columnar.decode import decode_batches  # noqa: PLC0415
-
-        columns = self.columns if self.decoder is None else self.decoder.source_columns
-        upsert = self._upsert(columns)
-        max_bytes = cluster.config.max_decompressed_bytes
-        batches = decode_batches(
-            fetched,
-            columns if upsert is None else upsert.source_columns,
-            max_decompressed_bytes=max_bytes,
-        )
-        if upsert is not None:
-            batches = upsert.rows(batches)
-        if self.decoder is None:
-            return batches
-        letters = self.dead_letters
-        return self.decoder.decode(batches, None if letters is None else letters.write)
-
-    def _upsert(self, columns: tuple[str, ...]) -> Upsert | None:
-        if not self.envelope.is_upsert:
-            return None
-        from kafka_formats.envelope.upsert import Upsert  # noqa: PLC0415
-
-        return Upsert(columns, self.envelope, spill_folder())
-
     def _bound_together(
         self, cluster: Cluster, planned: Sequence[PlannedRange]
     ) -> list[PartlyRead]:
@@ -220,6 +216,16 @@ class RangeReader:
         return forward_range(
             OffsetRange(tp, start, until), fail_on_data_loss=self.fail_on_data_loss
         )
+
+
+def _decoded(
+    cluster: Cluster, fetched: Iterable[Fetched], columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    # Only tasks need Arrow; the driver's planning would take twice as long with this import.
+    from kafka_protocol.columnar.decode import decode_batches  # noqa: PLC0415
+
+    max_bytes = cluster.config.max_decompressed_bytes
+    return decode_batches(fetched, columns, max_decompressed_bytes=max_bytes)
 
 
 def _is_late(wanted: OffsetRange) -> bool:

@@ -97,7 +97,8 @@ def test_a_batch_has_what_row_number_has(
     given = {"subscribe": topic, "kafka.isolation.level": level}
     expected = newest_by_query(read(**given), tombstones=options is KEPT)
     assert len(expected) > 20
-    for more in ({}, {"coalescePartitions": "false"}, {"minPartitions": "9"}):
+    alone = {"coalescePartitions": "false", "kafka.max.partition.fetch.bytes": "1000"}
+    for more in ({}, alone, {"minPartitions": "9"}):
         assert rows_of(read(**given, **options, **more)) == expected
 
 

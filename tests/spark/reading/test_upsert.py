@@ -108,6 +108,24 @@ def test_the_newest_record_of_each_key_of_each_partition() -> None:
         assert sorted(read(cluster, **KEPT)) == sorted([*NEWEST, *DELETED])
 
 
+def test_a_key_in_several_responses_is_one_row() -> None:
+    """A range that a task reads alone, and ranges that it reads together."""
+    pairs: list[list[Pair]] = [[(b"a", b"%d" % number)] for number in range(9)]
+    with filled({T0: pairs, T1: pairs}) as cluster:
+        for whole in (True, False):
+            tasks = tasks_of(
+                reader_of(
+                    cluster,
+                    subscribe="t",
+                    coalescePartitions=whole,
+                    kafka_max_partition_fetch_bytes=1,
+                )
+            )
+            rows = [row for task in tasks for row in task]
+            assert rows == [("t", part, 8, b"a", b"8", "u") for part in (0, 1)]
+            assert len(tasks) == (1 if whole else 2)
+
+
 @pytest.mark.parametrize(
     ("options", "tasks"),
     [
