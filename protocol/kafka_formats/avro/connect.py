@@ -81,8 +81,6 @@ class _Walk:
             yield from self._by_name(kind, namespace, path)
 
     def _fields(self, full: str, path: Path) -> Iterator[_Named]:
-        if full in self._open:
-            return
         node, namespace = self._named[full]
         self._open.add(full)
         for field in node.get("fields", ()):

@@ -144,7 +144,7 @@ TYPES: Final[Mapping[str, Mapped]] = {
     f"{_CONNECT}Timestamp": _connect_moment(),
     f"{_CONNECT}Time": _as_it_is(),
     DECIMAL: Mapped(_decimal_type, _convert_decimal),
-    VARIABLE_DECIMAL: Mapped(lambda _raw, _semantic: TEXT, _convert_parts),
+    VARIABLE_DECIMAL: Mapped(lambda raw, _: TEXT if has_parts(raw) else raw, _convert_parts),
 }
 """Semantic types whose numbers mean something else than those of a plain type. Others, such as
 `io.debezium.data.Json`, are what their type is."""

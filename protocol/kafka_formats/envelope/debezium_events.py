@@ -161,10 +161,10 @@ class _Event:
         self, conversion: Conversion | None, values: pa.Array, path: Path, misfits: list[Misfit]
     ) -> pa.Array:
         outcome = converted(conversion, values)
-        for each in outcome.misfits:
-            is_broken = each.is_broken & self._is_event
-            if is_broken.any():
-                misfits.append(Misfit((*path, *each.path), is_broken, each.reason))
+        misfits += [
+            Misfit((*path, *each.path), each.is_broken & self._is_event, each.reason)
+            for each in outcome.misfits
+        ]
         return outcome.values
 
 

@@ -62,11 +62,12 @@ def test_items_values_and_nested_types() -> None:
         ("two", [AT, "string"]),
         ("color", {"type": "enum", "name": "E", "symbols": ["A"], "connect.name": "c"}),
         ("again", "E"),
+        ("named", {"type": "E"}),
     )
     semantics = found(schema)
     assert semantics["list", "[]"] == semantics["map", "{}"] == MICROS
     assert ("two",) not in semantics
-    assert semantics["color",] == semantics["again",] == Semantic("c", {})
+    assert semantics["color",] == semantics["again",] == semantics["named",] == Semantic("c", {})
 
 
 def test_references_and_a_record_within_itself() -> None:

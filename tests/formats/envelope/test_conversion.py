@@ -42,6 +42,13 @@ def test_lists_of_sliced_columns() -> None:
     assert broken(outcome) == [(("[]",), [False, False, False, True], "too late")]
 
 
+def test_items_of_rows_that_are_cut_off_do_not_count() -> None:
+    values = pa.array([[LATE], [1]], NUMBERS).slice(1)
+    outcome = converted(Items(MILLIS), values)
+    assert micros(outcome, NUMBERS) == [[1_000]]
+    assert broken(outcome) == []
+
+
 def test_the_values_of_maps() -> None:
     kind = pa.map_(pa.string(), pa.field("value", pa.int64()))
     values = pa.array([[("a", 1), ("b", None)], None, [("a", LATE)]], kind)

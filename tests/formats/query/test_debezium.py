@@ -250,6 +250,12 @@ TOLD: dict[str, tuple[Any, Any, pa.DataType, Any]] = {
         pa.string(),
         "0.125",
     ),
+    "odd": (
+        {**connect_struct({"x": "int8"}), "name": "io.debezium.data.VariableScaleDecimal"},
+        {"x": 1},
+        pa.struct([("x", pa.int8())]),
+        {"x": 1},
+    ),
     "days": (
         {"type": "array", "items": {"type": "int32", "name": f"{TIME}Date"}},
         [0, None],
@@ -329,6 +335,8 @@ def test_the_type_of_the_payload_may_be_wanted() -> None:
     [
         ("us", pa.timestamp("us", tz="UTC"), "the field 'after.us' is io.debezium.time.MicroTimes"),
         ("us", pa.date32(), "int64 in the payload, which cannot be read as date32"),
+        ("c_ms", pa.date32(), "the field 'after.c_ms' is org.apache.kafka.connect.data.Timestamp"),
+        ("odd", pa.string(), "the field 'after.odd' is io.debezium.data.VariableScaleDecimal"),
         ("small", pa.int8(), "the field 'after.small' has the type int16, not int8"),
         ("small", pa.timestamp("us"), "the field 'after.small' has the type int16, not timestamp"),
         ("flag", pa.string(), "the field 'after.flag' has the type bool, not string"),
@@ -341,6 +349,50 @@ def test_a_type_that_a_payload_does_not_have(name: str, wanted: pa.DataType, rea
     with pytest.raises(MalformedRecordError) as raised:
         read(JSON, told_records(), types={name: wanted}, columns=[name])
     assert reason in str(raised.value)
+
+
+def test_a_key_that_does_not_have_the_type_of_its_schema() -> None:
+    schema = connect_struct({"price": TOLD["price"][0]})
+    options = {**JSON, "value.schema": "price decimal(10, 2)", "key.schema": json.dumps(schema)}
+    given = [(wrapped(schema, {"price": "AAAAAAAAAAAAAAAAAAA="}), dumped(event("d")))]
+    assert short(read(options, given), "price", "key") == [
+        (Decimal("0.00"), {"price": Decimal("0.00")})
+    ]
+    given = [(wrapped(schema, {"price": "fwAAAAAAAAAAAAA="}), dumped(event("d")))]
+    with pytest.raises(MalformedRecordError) as raised:
+        read(options, given)
+    assert "the key (schema id in the payload): field price: the value of org.apache" in str(
+        raised.value
+    )
+
+
+def test_documents_whose_schemas_have_no_row() -> None:
+    message = connect_struct({"op": "string", "ts_ms": "int64"})
+    given = [(None, wrapped(message, {"op": "m", "ts_ms": 1}))]
+    options = {**DDL, "debezium.otherEvents": "keep"}
+    assert short(read(options, given), "op", "id", "source") == [("m", None, None)]
+    heartbeat = connect_struct({"ts_ms": "int64"}, "io.debezium.connector.common.Heartbeat")
+    with pytest.raises(MalformedRecordError, match="as it has no field 'op': heartbeats, schema"):
+        read(DDL, [(None, wrapped(heartbeat, {"ts_ms": 1}))])
+
+
+def test_rows_of_an_envelope_have_one_type() -> None:
+    schema = connect_envelope({"id": "int64"})
+    schema["fields"][0] = {**connect_struct({"id": TOLD["us"][0]}), "field": "before"}
+    given = [(None, wrapped(schema, event("c", after={"id": 1})))]
+    types = {"id": pa.int64()}
+    with pytest.raises(MalformedRecordError) as raised:
+        read(JSON, given, types={"id": pa.timestamp("us")}, columns=["id"])
+    assert "wanted as timestamp_ntz" in str(raised.value)
+    iso = connect_envelope({"id": TOLD["iso"][0]})
+    iso["fields"][0] = schema["fields"][0]
+    at = [(None, wrapped(iso, event("c", after={"id": "2026-01-01T00:00:00Z"})))]
+    with pytest.raises(MalformedRecordError, match="before and after of the envelope differ"):
+        read(JSON, at, types={"id": pa.timestamp("us")}, columns=["id"])
+    assert read(JSON, given, types=types, columns=["id"]) == [{"id": 1}]
+    schema["fields"][0] = {**connect_struct({"id": "string"}), "field": "before"}
+    with pytest.raises(MalformedRecordError, match=r"'before\.id' has the type string, not int64"):
+        read(JSON, [(None, wrapped(schema, event("c", after={"id": 1})))], types=types)
 
 
 def test_wider_numbers_and_columns_that_are_new() -> None:
@@ -365,6 +417,16 @@ def test_the_unit_of_moments_is_an_option(mode: str, value: Any, expected: datet
     options = {**JSON, "value.schema": "at timestamp_ntz", "debezium.time.precision.mode": mode}
     given = [(None, dumped(event("c", after={"at": value})))]
     assert short(read(options, given), "at") == [(expected,)]
+
+
+def test_dates_may_be_texts() -> None:
+    options = {
+        **JSON,
+        "value.schema": "day date",
+        "debezium.time.precision.mode": "isostring",
+    }
+    given = [(None, dumped(event("c", after={"day": "2026-01-02Z"})))]
+    assert short(read(options, given), "day") == [(date(2026, 1, 2),)]
 
 
 def test_the_unit_of_moments_is_not_guessed() -> None:
@@ -505,6 +567,16 @@ def test_the_columns_of_a_table_must_be_known() -> None:
     assert "The columns of the table are not known: set value.schema to them" in error
     single = {**JSON, "value.schema": "bigint"}
     assert "must be the columns of the table" in config_error(query_with(single).schema)
+
+
+def test_types_that_json_does_not_have() -> None:
+    error = config_error(decoder_with, JSON, {"x": pa.duration("us")}, ["x"])
+    assert "The values cannot be read: the field 'before.x' has the type duration[us]" in error
+
+
+def test_keys_are_structs() -> None:
+    error = config_error(query_with({**DDL, "key.schema": "bigint"}).schema)
+    assert error == "The keys are int64, and no struct as Debezium's: set key.format to raw."
 
 
 def test_headers() -> None:
@@ -762,6 +834,24 @@ def test_a_column_that_is_new_in_a_topic_is_read_after_a_new_load() -> None:
         assert short(read(options, both), "id", "name") == [(2, None), (1, "x")]
         # The tasks of a query of before ask for the schema that they do not know.
         assert "name" not in decoder.schema.names
+
+
+def test_avro_without_names_and_without_before() -> None:
+    schema = avro_schema(at="long")
+    del schema["fields"][0]
+    schema["fields"][0]["type"][1] = {
+        "type": "record",
+        "name": "Value",
+        "fields": [{"name": "at", "type": "long"}],
+    }
+    options = {"value.format": "avro", "value.schema": json.dumps(schema), "key.format": "raw"}
+    types = {"at": pa.timestamp("us")}
+    error = config_error(decoder_with, options, types, ["at"])
+    assert "the field 'after.at': it is wanted as timestamp_ntz, and no schema tells" in error
+    micros = {**options, "debezium.time.precision.mode": "microseconds"}
+    row = {"after": {"at": 5}, "source": {"lsn": 1}, "op": "c", "ts_ms": 1}
+    given: list[Record] = [(None, each[5:]) for each in avro(schema, 1, row)]
+    assert read(micros, given, types, ["at"]) == [{"at": datetime(1970, 1, 1, 0, 0, 0, 5)}]
 
 
 def test_a_subject_that_is_no_envelope() -> None:
