@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import pickle
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from typing import Any
@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 from kafka_formats.avro.format import AvroFormat
-from kafka_formats.errors import MalformedRecordError
+from kafka_formats.errors import MalformedRecordError, SchemaEvolvedError
 from kafka_formats.payload.schema_text import SchemaText
+from kafka_formats.query.record_decoder import BrokenRecord
 from tests.config_error import config_error
 from tests.fakes.registry import registry, subjects
 from tests.formats.envelope.events import (
@@ -922,3 +923,49 @@ def test_batches_without_rows_are_not_there() -> None:
     decoder = decoder_with(DDL)
     batch = records([TOMBSTONE, TRUNCATE]).select([*decoder.source_columns])
     assert list(decoder.decode([batch])) == []
+
+
+# Beside other options.
+
+
+def test_records_that_are_left_out_are_given_to_the_caller() -> None:
+    query = query_with({**DDL, "mode": "DROPMALFORMED"})
+    decoder = query.decoder(query.wanted(["id"], {}), puts_aside=True)
+    assert {"key", "value", "headers"} <= {*decoder.source_columns}
+    aside: list[tuple[list[Any], list[str]]] = []
+
+    def put_aside(left_out: pa.RecordBatch, faults: Iterator[BrokenRecord]) -> None:
+        aside.append((left_out.column("value").to_pylist(), [str(each) for each in faults]))
+
+    given = [INSERT, (None, dumped(event("d"))), TOMBSTONE, (KEY_1, b"{}")]
+    batch = records(given)
+    times = batch.column("timestamp").cast(pa.int64())
+    with_times = pa.RecordBatch.from_arrays(
+        [*batch.columns, times], names=[*batch.schema.names, "timestampMs"]
+    )
+    rows = decoder.decode([with_times.select([*decoder.source_columns])], put_aside)
+    assert [row for each in rows for row in each.to_pylist()] == [{"id": 1}]
+    ((values, faults),) = aside
+    assert values == [given[1][1], b"{}"]
+    assert "at offset 1: the value: the delete has neither before nor a key" in faults[0]
+    assert "at offset 3: the value: it is not a change event of Debezium" in faults[1]
+
+
+def test_a_stream_may_stop_at_a_column_that_is_added() -> None:
+    first, second = avro_schema(id="long"), avro_schema(id="long", name="string")
+    with avro_registry(first) as fake:
+        options = {**avro_options(fake.url), "value.schema.evolution": "restart"}
+        decoder = decoder_with(options)
+        both = [
+            (None, payload)
+            for number, schema in enumerate((first, second), start=1)
+            for payload in avro_events(schema, number, {"id": number, "name": "x"})[:1]
+        ]
+        assert short(rows_of(decoder, both[:1]), "id") == [(1,)]
+        listed = [{"id": 1, "schema": json.dumps(first)}, {"id": 2, "schema": json.dumps(second)}]
+        fake.respond = subjects(**{"shop.public.items__value": listed})
+        with pytest.raises(SchemaEvolvedError) as raised:
+            rows_of(decoder, both)
+    assert "the query's columns lack: value.before.name string, value.after.name string" in str(
+        raised.value
+    )
