@@ -85,7 +85,7 @@ PEAR: dict[str, Any] = {
     "prices": [Decimal("1.25"), None],
 }
 # What other modes make of the row.
-MODES: Mapping[str, Mapping[str, Any]] = {
+MODES: dict[str, dict[str, Any]] = {
     "told": {},
     "avro": {},
     "connect": {
@@ -113,8 +113,10 @@ LOST = {"connect": ["days"], "iso": ["days"]}
 
 
 def recorded(topic: str) -> list[Record]:
-    pairs = RECORDED["topics"][topic]
-    return [tuple(each and base64.b64decode(each) for each in pair) for pair in pairs]
+    def bytes_of(text: str | None) -> bytes | None:
+        return None if text is None else base64.b64decode(text)
+
+    return [(bytes_of(key), bytes_of(value)) for key, value in RECORDED["topics"][topic]]
 
 
 def schema_in(payloads: list[bytes | None]) -> str:
