@@ -66,6 +66,11 @@ def to_arrow_schema(schema: T.StructType) -> pa.Schema:
     return pa.schema([_arrow_field(field) for field in schema])
 
 
+def to_spark_schema(schema: pa.Schema) -> T.StructType:
+    """The columns of an Arrow schema, all nullable."""
+    return T.StructType([T.StructField(field.name, to_spark(field.type)) for field in schema])
+
+
 def to_spark(data_type: pa.DataType) -> T.DataType:
     """The type of Spark's for an Arrow type of payloads."""
     if pa.types.is_struct(data_type):

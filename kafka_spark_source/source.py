@@ -20,6 +20,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from kafka_formats.options.envelope import Envelope
 from kafka_formats.options.option import Use
 from kafka_formats.options.settings import Mode
 from kafka_formats.options.table import MODE
@@ -53,8 +54,9 @@ from kafka_spark_source.schema import (
 )
 
 if TYPE_CHECKING:
+    from kafka_formats.query.debezium import DebeziumQuery
     from kafka_formats.query.read import QueryFormats
-    from kafka_formats.query.record_decoder import RecordDecoder
+    from kafka_formats.query.record_decoder import Decoder
     from kafka_formats.query.record_encoder import RecordEncoder
     from kafka_spark_source.streaming.stream_reader import KafkaStreamReader
     from kafka_spark_source.writing.delivery import Delivery
@@ -122,6 +124,12 @@ class KafkaDataSource(DataSource):
         The types of decoded keys and values come from the schemas that a registry has now.
         """
         options = self._check_read()
+        changes = _debezium_query(options)
+        if changes is not None:
+            from kafka_spark_source.arrow_types import to_spark_schema  # noqa: PLC0415
+
+            columns = to_spark_schema(changes.schema())
+            return with_options(columns, self._created) if self._created else columns
         _check_mode(options, StructType())
         types = added_columns(options.formats, options.envelope, options.mode)
         formats = _query_formats(options)
@@ -145,6 +153,11 @@ class KafkaDataSource(DataSource):
         decoder = _decoder(options, schema)
         if not options.push_down_predicate:
             return KafkaBatchReader(options, config, schema, decoder)
+        if options.envelope.debezium.prefix:
+            # A table may have a column `offset`, which a filter then means.
+            raise KafkaConfigError(
+                "Options 'pushDownPredicate' and 'debezium.prefix' contradict each other: keep one."
+            )
         if not hasattr(DataSourceReader, "pushFilters"):
             raise KafkaConfigError(
                 "Option 'pushDownPredicate' needs PySpark 4.1 or newer: remove it."
@@ -233,12 +246,32 @@ def _query_formats(options: ReadOptions) -> QueryFormats | None:
     return QueryFormats(options.formats, topics_of(options.strategy))
 
 
-def _decoder(options: ReadOptions, schema: StructType) -> RecordDecoder | None:
+def _debezium_query(options: ReadOptions) -> DebeziumQuery | None:
+    """The changes of a read; None if records are what they are."""
+    if options.envelope.kind is not Envelope.DEBEZIUM or options.formats is None:
+        return None
+    from kafka_formats.query.debezium import DebeziumQuery  # noqa: PLC0415
+
+    return DebeziumQuery(
+        options.formats,
+        options.envelope.debezium,
+        topics_of(options.strategy),
+        has_headers=options.include_headers,
+    )
+
+
+def _decoder(options: ReadOptions, schema: StructType) -> Decoder | None:
     """Check a projection, and return how to decode keys and values to it; None if they stay bytes.
 
     Raises:
         KafkaError: The projection does not fit, or a schema cannot be found.
     """
+    changes = _debezium_query(options)
+    if changes is not None:
+        from kafka_spark_source.arrow_types import to_arrow_schema  # noqa: PLC0415
+
+        puts_aside = options.dead_letter_topic is not None
+        return changes.decoder(to_arrow_schema(schema), puts_aside=puts_aside)
     check_projection(
         schema,
         include_headers=options.include_headers,

@@ -31,7 +31,7 @@ FORBIDDEN = {
 }
 FORBIDDEN_IN_PROSE = (OF, IS_NO)
 # The beginnings of texts that keep such a form.
-EXCEPTIONS = ("Option '{}.framing' is glue",)  # one of its values is called none
+EXCEPTIONS = ("Option '{}.framing' is {}, which is for reads",)  # one of its values is called none
 
 
 def texts_of(path: Path) -> Iterator[tuple[int, str]]:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.datasource import Filter
 
-    from kafka_formats.query.record_decoder import RecordDecoder
+    from kafka_formats.query.record_decoder import Decoder
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class KafkaBatchReader(DataSourceReader):
         options: BatchReadOptions,
         config: ClientConfig,
         schema: StructType,
-        decoder: RecordDecoder | None = None,
+        decoder: Decoder | None = None,
     ) -> None:
         self._options = options
         self._config = config

@@ -21,7 +21,7 @@ from kafka_spark_source.worker import exclude_modules_from_gc, keep_freed_memory
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kafka_formats.query.record_decoder import RecordDecoder
+    from kafka_formats.query.record_decoder import Decoder
 
 
 class KafkaInputPartition(InputPartition):
@@ -31,7 +31,7 @@ class KafkaInputPartition(InputPartition):
 
 
 def range_reader_of(
-    options: ReadOptions, config: ClientConfig, schema: StructType, decoder: RecordDecoder | None
+    options: ReadOptions, config: ClientConfig, schema: StructType, decoder: Decoder | None
 ) -> RangeReader:
     """The range reader that all tasks of a read share."""
     dead_letters = None

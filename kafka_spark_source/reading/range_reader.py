@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kafka_formats.envelope.upsert import Upsert
-    from kafka_formats.query.record_decoder import RecordDecoder
+    from kafka_formats.query.record_decoder import Decoder
     from kafka_spark_source.reading.dead_letters import DeadLetters
 
 _log = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ class RangeReader:
     columns: tuple[str, ...]
     fail_on_data_loss: bool
     poll_timeout_ms: int
-    decoder: RecordDecoder | None = None
+    decoder: Decoder | None = None
     envelope: EnvelopeOptions = EnvelopeOptions()
     dead_letters: DeadLetters | None = None
 

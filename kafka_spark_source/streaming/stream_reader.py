@@ -32,7 +32,7 @@ from kafka_spark_source.worker import warn_of_tcp_sockets
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kafka_formats.query.record_decoder import RecordDecoder
+    from kafka_formats.query.record_decoder import Decoder
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class KafkaStreamReader(DataSourceStreamReader):
         options: StreamReadOptions,
         config: ClientConfig,
         schema: StructType,
-        decoder: RecordDecoder | None = None,
+        decoder: Decoder | None = None,
     ) -> None:
         self.options = options
         self._config = config

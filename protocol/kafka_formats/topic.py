@@ -20,10 +20,11 @@ import pyarrow as pa
 from kafka_formats.arrow.types import as_nullable
 from kafka_formats.envelope.upsert import Upsert
 from kafka_formats.options.alone import AloneOptions, parse_alone
-from kafka_formats.options.envelope import OP_COLUMN, EnvelopeOptions
+from kafka_formats.options.envelope import OP_COLUMN, Envelope, EnvelopeOptions
 from kafka_formats.options.settings import Mode
+from kafka_formats.query.debezium import DebeziumQuery
 from kafka_formats.query.read import QueryFormats
-from kafka_formats.query.record_decoder import RecordDecoder
+from kafka_formats.query.record_decoder import Decoder
 from kafka_protocol.columnar import topic as raw
 from kafka_protocol.columnar.schema import RECORD_SCHEMA
 from kafka_protocol.errors import KafkaConfigError
@@ -87,15 +88,17 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
         kafka: Kafka's options, for example `bootstrap.servers`; see `ClientConfig`.
         formats: The options of formats of the Spark source: `value.format`, `key.format`,
             `value.schema`, `schema.registry.url`, `mode` and so on, in any case; and of envelopes:
-            with `envelope` as `upsert` the read has the newest record of each key.
+            with `envelope` as `upsert` the read has the newest record of each key, as `debezium`
+            the rows of a table that changed.
         start: The first record to read.
         end: The record to stop before.
         partitions: The partitions to read; by default all.
         columns: Names of `RECORD_SCHEMA`, with `envelope` `op`, and with `mode=PERMISSIVE`
             `_error`, `_raw` and `_raw_key`, in the wanted order; by default all. Other columns are
-            not decoded.
+            not decoded. With `envelope=debezium` also those of the table, and of changes.
         types: Column -> the type to read it as: a struct with some of the fields, of which no
-            others are decoded. By default the type of the schema. JSON without a schema needs it.
+            others are decoded. By default the type of the schema. JSON without a schema needs it,
+            with `envelope=debezium` for the columns of the table.
         progress: Is called after each Fetch with the offsets that are read, and all of the range.
         group_id: A consumer group, as for `kafka_protocol.columnar.topic.read_topic`.
         follow: Whether to go on with records that are written later.
@@ -114,8 +117,8 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
     options = parse_alone(formats)
     if follow and options.envelope.is_upsert:
         raise KafkaConfigError("envelope=upsert needs an end: leave out follow.")
-    query = QueryFormats(options.formats, [topic] if isinstance(topic, str) else [*topic])
-    decoder = query.decoder(_wanted(options, query, columns, types or {}))
+    topics = [topic] if isinstance(topic, str) else [*topic]
+    decoder = _decoder(options, topics, columns, types or {})
     upsert = _upsert(options.envelope, decoder)
     records = raw.read_topic(
         topic,
@@ -134,8 +137,22 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
     return pa.RecordBatchReader.from_batches(decoder.schema, rows)
 
 
-def _upsert(envelope: EnvelopeOptions, decoder: RecordDecoder) -> Upsert | None:
+def _upsert(envelope: EnvelopeOptions, decoder: Decoder) -> Upsert | None:
     return Upsert(decoder.source_columns, envelope) if envelope.is_upsert else None
+
+
+def _decoder(
+    read: AloneOptions,
+    topics: Sequence[str],
+    columns: Sequence[str] | None,
+    types: Mapping[str, pa.DataType],
+) -> Decoder:
+    """The decoder of the columns of the result."""
+    if read.envelope.kind is Envelope.DEBEZIUM:
+        changes = DebeziumQuery(read.formats, read.envelope.debezium, topics, has_headers=True)
+        return changes.decoder(changes.wanted(columns, types))
+    query = QueryFormats(read.formats, topics)
+    return query.decoder(_wanted(read, query, columns, types))
 
 
 def _wanted(

@@ -39,6 +39,13 @@ def error(formats: dict[str, str], **given: Any) -> str:
         ({"envelope": "upsert"}, {"follow": True}, "envelope=upsert needs an end"),
         ({"value.format": "json"}, {}, "The type of the values is not known: set value.schema"),
         ({"value.format": "json", "value.schema": "id:7"}, {}, "needs a schema"),
+        ({"envelope": "debezium"}, {}, "is debezium, which needs a format"),
+        ({"envelope": "debezium", **JSON}, {"columns": ["x"]}, "there is no column 'x'; there are"),
+        (
+            {"envelope": "debezium", "value.format": "json"},
+            {"types": {"op": pa.string()}},
+            "The columns of the table are not known",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(

@@ -11,6 +11,7 @@ from kafka_protocol.records.compression import CompressionCodec, compress
 from kafka_protocol.records.message import Message, encode_messages
 from kafka_protocol.records.record import Header, Record, encode_records
 from tests.fakes.frames import encode_response
+from tests.formats.envelope.events import connect_envelope, dumped, event, wrapped
 from tests.formats.protobuf.test_decoder import All
 from tests.formats.schema_ids.test_glue import HEADER, OF_AWS, framed
 from tests.fuzz.targets import RESPONSES, SENT, TARGETS
@@ -132,8 +133,18 @@ def _protobuf_payloads() -> Iterator[bytes]:
 def _frames() -> Iterator[bytes]:
     confluent = [id_frame(7) + b"\x02", id_frame(8), b"\x01" + bytes(range(20)), b"\x00", b""]
     glue = [*OF_AWS.values(), framed(b"more", packed=True), HEADER, HEADER + b"x"]
-    for number, payloads in enumerate((confluent, glue)):
+    schema = {"type": "struct", "fields": [{"type": "int8", "field": "a"}]}
+    connect = [wrapped(schema, {"a": 1}), wrapped(schema, None), wrapped(None, 1), b'{"schema":']
+    for number, payloads in enumerate((confluent, glue, connect)):
         yield bytes([number]) + b"".join(bytes([len(each)]) + each for each in payloads)
+
+
+def _changes() -> Iterator[bytes]:
+    row = {"id": 1, "name": "x", "price": "fQ==", "day": 1, "at": "2026-01-02T03:04:05Z"}
+    events = [event("c", after=row), event("d", row), event("d"), event("t"), {"ts_ms": 1}]
+    schema = connect_envelope({"id": "int32", "name": "string"})
+    yield b"\n".join(map(dumped, events))
+    yield wrapped(schema, event("u", row, row))
 
 
 _SEEDS = {
@@ -147,4 +158,5 @@ _SEEDS = {
     "avro_schema": _avro_schemas,
     "protobuf_payloads": _protobuf_payloads,
     "frames": _frames,
+    "changes": _changes,
 }

@@ -36,6 +36,7 @@ from kafka_protocol.records.transactions import AbortedTransaction, AbortedTrans
 from kafka_protocol.schema import Message, Request, Response
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from tests.formats.avro.checks import check, plan_of
+from tests.formats.envelope.events import decoder_with, rows_of
 from tests.formats.protobuf.test_decoder import check_values, decode
 from tests.protocol.catalogue import EVERY_VERSION
 
@@ -172,7 +173,7 @@ def protobuf_payloads(data: bytes) -> None:
     check_values(payloads, decode(payloads, many=0))
 
 
-FRAMINGS = (Framing.CONFLUENT, Framing.GLUE)
+FRAMINGS = (Framing.CONFLUENT, Framing.GLUE, Framing.CONNECT)
 
 
 def _pieces(data: bytes) -> list[bytes]:
@@ -195,7 +196,9 @@ def _framed(framing: Framing, payloads: list[bytes]) -> dict[int, tuple[str, byt
     found = {
         row: (str(group.schema_id), unpacked[row][group.frame_bytes :]) for row, group in framed
     }
-    assert sorted([*found, *frames.unframed.tolist()]) == [*range(len(payloads))]
+    # A document of Connect's with null is a null payload.
+    present = [row for row, payload in enumerate(unpacked) if payload is not None]
+    assert sorted([*found, *frames.unframed.tolist()]) == present
     assert len(found) == len(framed)
     return found
 
@@ -207,6 +210,23 @@ def frames(data: bytes) -> None:
     together = _framed(framing, payloads)
     for row, payload in enumerate(payloads):
         assert _framed(framing, [payload]).get(0) == together.get(row)
+
+
+CHANGES = decoder_with(
+    {
+        "value.format": "json",
+        "value.schema": "id bigint, name string, price decimal(6, 2), day date, at timestamp",
+        "mode": "DROPMALFORMED",
+    }
+)
+
+
+def changes(data: bytes) -> None:
+    """Events of Debezium, one per line, which are the keys, too: read together and one by one."""
+    payloads = data.split(b"\n")
+    alone = [row for each in payloads for row in rows_of(CHANGES, [(each, each)])]
+    together = rows_of(CHANGES, [(each, each) for each in payloads])
+    assert [{**row, "offset": 0} for row in together] == alone
 
 
 Target = Callable[[bytes], object]
@@ -224,6 +244,7 @@ TARGETS: dict[str, Target] = {
         avro_schema,
         protobuf_payloads,
         frames,
+        changes,
     )
 }
 

@@ -70,6 +70,7 @@ GUIDES = (
     Guide("exactly-once.md", 1),
     Guide("performance.md", 2),
     Guide("operations.md", 1),
+    Guide("debezium.md", 1),
     # test_thin_client.py and test_pipelines.py
     Guide("clusters.md", 3, ("spark = SparkSession.builder.remote(", "@dp.table")),
     Guide("api.md", 6),

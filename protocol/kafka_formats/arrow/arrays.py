@@ -46,18 +46,19 @@ def is_valid(array: pa.Array) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def without_first(count: int, array: pa.BinaryArray) -> pa.BinaryArray:
-    """Values of bytes without nulls, each without its first bytes; it must have as many.
+def without_first(count: int, array: pa.BinaryArray, last: int = 0) -> pa.BinaryArray:
+    """Values of bytes without nulls, each without its first bytes and its last; it must have them.
 
     Arrow's own `binary_slice` fails for some arrays ("Negative buffer resize").
     """
-    if not count or not len(array):
+    if not (count or last) or not len(array):
         return array
     bounds = bounds_of(array)
     data = np.frombuffer(array.buffers()[2], dtype=np.uint8)[bounds[0] : bounds[-1]]
     is_kept = np.ones(len(data), dtype=np.bool_)
     is_kept[((bounds[:-1] - bounds[0])[:, None] + np.arange(count)).ravel()] = False
-    offsets = (bounds - bounds[0] - count * np.arange(len(bounds))).astype(np.int32)
+    is_kept[((bounds[1:] - bounds[0])[:, None] - np.arange(1, last + 1)).ravel()] = False
+    offsets = (bounds - bounds[0] - (count + last) * np.arange(len(bounds))).astype(np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data[is_kept])]
     return pa.Array.from_buffers(array.type, len(array), buffers)
 

@@ -6,6 +6,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from kafka_formats.avro.connect import semantics_of
 from kafka_formats.avro.decoder import AvroDecoders
 from kafka_formats.avro.derive import derive_schema
 from kafka_formats.avro.encoder import AvroEncoder
@@ -13,6 +14,7 @@ from kafka_formats.avro.projection import project
 from kafka_formats.avro.schema import parsed
 from kafka_formats.avro.types import arrow_type, depth_of
 from kafka_formats.errors import SchemaError
+from kafka_formats.payload.connect import Semantics
 from kafka_formats.payload.format import PayloadFormat, SchemaById
 from kafka_formats.payload.schema_text import SchemaText
 
@@ -46,6 +48,11 @@ class AvroFormat(PayloadFormat):
     ) -> AvroDecoders:
         """With the schema as that of the reader."""
         return AvroDecoders(schema, wanted, schema_by_id)
+
+    @staticmethod
+    def semantics_of(schema: SchemaText) -> Semantics:
+        """The names that Connect's converters leave in schemas."""
+        return semantics_of(schema)
 
     def encoder(self, schema: SchemaText) -> AvroEncoder:
         """With the schema as that of the writer."""

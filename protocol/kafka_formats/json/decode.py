@@ -9,6 +9,7 @@ Where Arrow refuses a block, its halves are tried.
 from __future__ import annotations
 
 import secrets
+from base64 import b64decode
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -36,6 +37,7 @@ _READ_IN_TWO_WAYS: Final = r"[\n\r]|NaN|Inf|-0[,}\] \t]|\A\z"
 _DATE: Final = r"\A[12]\d{3}-\d\d-\d\d\z"
 _SECOND: Final = r"\A[12]\d{3}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?"
 _NTZ: Final = _SECOND + r"\z"
+_BASE64: Final = r"\A([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\z"
 _ZONED: Final = _SECOND + r"(Z|[+-](0\d|1[0-7]):[0-5]\d)\z"
 
 
@@ -45,7 +47,7 @@ def has_arrow_form(data_type: pa.DataType) -> bool:
         return data_type.num_fields > 0 and all(has_arrow_form(each.type) for each in data_type)
     if pa.types.is_list(data_type):
         return has_arrow_form(data_type.value_type)
-    return not (pa.types.is_map(data_type) or pa.types.is_binary(data_type))
+    return not pa.types.is_map(data_type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,24 @@ def _finished(values: pa.Array, to: pa.DataType) -> pa.Array:
     if values.type == to:
         return values
     _check_texts(values, to)
-    return values.cast(to)
+    return _with_bytes(values, to).cast(to)
+
+
+def _with_bytes(values: pa.Array, to: pa.DataType) -> pa.Array:
+    """The values with bytes for the texts of base64 among them."""
+    if pa.types.is_struct(to):
+        parts = [_with_bytes(values.field(number), each.type) for number, each in enumerate(to)]
+        return pa.StructArray.from_arrays(parts, [each.name for each in to], mask=values.is_null())
+    if pa.types.is_list(to):
+        items = _with_bytes(values.values, to.value_type)
+        buffers = values.buffers()[:2]
+        return pa.Array.from_buffers(
+            pa.list_(items.type), len(values), buffers, offset=values.offset, children=[items]
+        )
+    if not pa.types.is_binary(to):
+        return values
+    texts = values.to_pylist()
+    return pa.array([None if each is None else b64decode(each) for each in texts], pa.binary())
 
 
 def _check_texts(values: pa.Array, to: pa.DataType) -> None:
@@ -196,6 +215,7 @@ def _pattern_of(data_type: pa.DataType) -> str | None:
 
 _PATTERNS: Final[tuple[tuple[Callable[[pa.DataType], bool], str], ...]] = (
     (pa.types.is_date32, _DATE),
+    (pa.types.is_binary, _BASE64),
     (lambda each: pa.types.is_timestamp(each) and each.tz is not None, _ZONED),
     (pa.types.is_timestamp, _NTZ),
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
 from typing import Final
 
+from kafka_formats.options.debezium import DEBEZIUM_OPTIONS, DebeziumOptions, parse_debezium
 from kafka_formats.options.option import BATCH, READ, parse_choice
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.option import Option
@@ -50,7 +51,9 @@ ENVELOPE: Final = Option(
 ).about(
     "What records say. `none`: each record is a row. `upsert`: a record is the row of its key, and "
     "a null value deletes it, so that a read has the newest record of each key in each partition: "
-    "see [tables](tables.md). `debezium`: a value is a change of a row of a database."
+    "see [tables](tables.md). `debezium`: a value is a change of a row of a database, as Debezium "
+    "writes it, and a read has the row and its change: see "
+    "[Debezium's events](debezium.md)."
 )
 UPSERT_TOMBSTONES: Final = Option(
     "upsert.tombstones",
@@ -76,7 +79,12 @@ ENVELOPE_OPTIONS: Final[tuple[Option[object], ...]] = (
     ENVELOPE,
     UPSERT_TOMBSTONES,
     UPSERT_NULL_KEYS,
+    *DEBEZIUM_OPTIONS,
 )
+_ONLY_WITH: Final[Mapping[Envelope, tuple[Option[object], ...]]] = {
+    Envelope.UPSERT: (UPSERT_TOMBSTONES, UPSERT_NULL_KEYS),
+    Envelope.DEBEZIUM: DEBEZIUM_OPTIONS,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +94,7 @@ class EnvelopeOptions:
     kind: Envelope = Envelope.NONE
     tombstones: Tombstones = Tombstones.DROP
     null_keys: NullKeys = NullKeys.FAIL
+    debezium: DebeziumOptions = field(default_factory=DebeziumOptions)
 
     @property
     def is_upsert(self) -> bool:
@@ -107,12 +116,16 @@ def parse_envelope(given: Mapping[str, str]) -> EnvelopeOptions:
         KafkaConfigError: An option has an unusable value, or needs another envelope.
     """
     kind = ENVELOPE.value_in(given)
-    for row in (UPSERT_TOMBSTONES, UPSERT_NULL_KEYS):
-        if row.key in given and kind is not Envelope.UPSERT:
-            raise KafkaConfigError(
-                f"Option '{row.name}' needs the option {ENVELOPE.name}: set it to "
-                f"{Envelope.UPSERT.value}, or remove {row.name}."
-            )
+    for needed, rows in _ONLY_WITH.items():
+        for row in rows:
+            if row.key in given and kind is not needed:
+                raise KafkaConfigError(
+                    f"Option '{row.name}' needs the option {ENVELOPE.name}: set it to "
+                    f"{needed.value}, or remove {row.name}."
+                )
     return EnvelopeOptions(
-        kind, UPSERT_TOMBSTONES.value_in(given), UPSERT_NULL_KEYS.value_in(given)
+        kind,
+        UPSERT_TOMBSTONES.value_in(given),
+        UPSERT_NULL_KEYS.value_in(given),
+        parse_debezium(given),
     )

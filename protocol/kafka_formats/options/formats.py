@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from kafka_formats.options.debezium import with_formats_of_events
+from kafka_formats.options.envelope import ENVELOPE, Envelope
 from kafka_formats.options.settings import (
     ERROR_COLUMN,
     RAW_COLUMNS,
@@ -35,6 +37,7 @@ from kafka_protocol.option import Option
 
 # Their payloads name their fields, so that a type says all.
 _NEED_NO_SCHEMA: Final = frozenset({Format.JSON})
+_ONLY_READ: Final = frozenset({Framing.GLUE, Framing.CONNECT})
 _URL: Final = f"{REGISTRY_PREFIX}url"
 _GLUE: Final = "glue."
 ID_PREFIX: Final = "id:"
@@ -142,6 +145,8 @@ def parse_formats(given: Mapping[str, str]) -> FormatOptions | None:
     Raises:
         KafkaConfigError: An option has an unusable value, or needs another one.
     """
+    if ENVELOPE.value_in(given) is Envelope.DEBEZIUM:
+        given = with_formats_of_events(given)
     payloads, registry = _parsed(given, (USE_LATEST_WITH_METADATA,))
     return FormatOptions(payloads, MODE.value_in(given), registry) if payloads else None
 
@@ -153,10 +158,10 @@ def parse_write_formats(given: Mapping[str, str]) -> WriteFormatOptions | None:
     if not payloads:
         return None
     for each in payloads:
-        if each.framing is Framing.GLUE:
+        if each.framing in _ONLY_READ:
             raise KafkaConfigError(
-                f"Option '{each.column}.framing' is glue, which is for reads: payloads are written "
-                "with the framing confluent or none."
+                f"Option '{each.column}.framing' is {each.framing.value}, which is for reads: "
+                "payloads are written with the framing confluent or none."
             )
     return write_options(payloads, given, registry)
 
@@ -277,9 +282,14 @@ def _check(
         row = rows.descriptor if payload.schema is None else rows.schema
         raise _contradiction(row.name, rows.version.name)
     _check_protobuf(payload, rows)
+    if payload.framing is Framing.CONNECT and payload.format is not Format.JSON:
+        raise KafkaConfigError(
+            f"Option '{rows.framing.name}' is connect, which is for JSON: set {rows.format.name} "
+            "to json, or the framing to another one."
+        )
     if has_registry or payload.framing is Framing.GLUE:
         return
-    if payload.framing is not Framing.NONE:
+    if payload.framing is Framing.CONFLUENT:
         raise KafkaConfigError(
             f"Option '{rows.framing.name}' is {payload.framing.value}, which needs "
             f"'{_URL}': set it to the registry's address."

@@ -23,12 +23,14 @@ class Framing(Enum):
     """Where the id of a payload's schema is.
 
     CONFLUENT: before the payload, or in a header. GLUE: in the header of AWS Glue's serializers,
-    before a payload that may be compressed. NONE: all payloads have one schema.
+    before a payload that may be compressed. CONNECT: in the document of JSON itself, as Kafka
+    Connect's converter writes it. NONE: all payloads have one schema.
     """
 
     NONE = "none"
     CONFLUENT = "confluent"
     GLUE = "glue"
+    CONNECT = "connect"
 
 
 class SubjectNameStrategy(Enum):

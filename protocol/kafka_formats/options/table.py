@@ -91,7 +91,9 @@ def _rows_of(column: str) -> PayloadRows:
         Option(f"{column}.framing", _parse_framing, ALL).about(
             f"What is before encoded {what}: `confluent`, the id of a schema in the registry "
             "(a read also finds it in a header); `glue`, the header of AWS Glue's serializers, for "
-            "reads; or `none`. Default: `confluent` if `schema.registry.url` is given, else `none`."
+            "reads; `connect`, the schema that Kafka Connect's converter of JSON writes around "
+            "payloads, for reads; or `none`. Default: `confluent` if `schema.registry.url` is "
+            "given, else `none`."
         ),
         Option(f"{column}.schema", parse_text, ALL).about(
             f"The schema of {what}: its text, the path of a file on the driver, or `id:7` for one "

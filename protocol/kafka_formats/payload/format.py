@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kafka_formats.errors import PayloadError
+from kafka_formats.payload.connect import Semantics
 from kafka_formats.payload.schema_text import SchemaFile, SchemaText
 from kafka_formats.schema_ids.frames import SchemaId
 
@@ -114,6 +115,11 @@ class PayloadFormat(ABC):
     @abstractmethod
     def derive(self, data_type: pa.DataType) -> SchemaText:
         """The schema to write a column with that has no schema."""
+
+    @staticmethod
+    def semantics_of(schema: SchemaText) -> Semantics:  # noqa: ARG004
+        """Kafka Connect's semantic types in a schema. Tasks call it, too."""
+        return {}
 
     def schema_to_read(self, wanted: pa.DataType) -> SchemaText | None:  # noqa: ARG002
         """The schema to read as a type, where payloads name their fields.

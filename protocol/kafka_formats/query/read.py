@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from itertools import chain
 
 import pyarrow as pa
@@ -13,7 +14,9 @@ from kafka_formats.errors import SchemaError
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import Framing, Mode, SchemaEvolution
 from kafka_formats.payload.columns import ColumnFormat
+from kafka_formats.payload.format import DecoderOf, SchemaById
 from kafka_formats.payload.raw_columns import CHECKED_TEXT
+from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.query.evolution import Evolution
 from kafka_formats.query.formats import FORMATS
 from kafka_formats.query.record_decoder import RecordDecoder
@@ -78,23 +81,45 @@ class QueryFormats:
         else:
             to = self._type_of(payload)
         known = _schema_to_read(payload, schemas, to)
+        decoders = FORMATS[payload.format].decoders
+        return self.format_with(payload, known, to, partial(decoders, known.schema, to))
+
+    def schemas_of(self, payload: PayloadOptions) -> ColumnSchemas:
+        """The schemas of a column."""
+        return self._schemas[payload.column]
+
+    def format_with(
+        self,
+        payload: PayloadOptions,
+        known: KnownSchema,
+        to: pa.DataType,
+        decoders: Callable[[SchemaById | None], DecoderOf],
+    ) -> ColumnFormat:
+        """How to decode a column to a type.
+
+        Args:
+            payload: The column's options.
+            known: The schema to read as.
+            to: The type of the values.
+            decoders: Makes the decoders of payloads of several schemas. It gets what finds the
+                schemas that payloads were written with; None if they need not be found.
+        """
         format_ = FORMATS[payload.format]
+        schemas = self._schemas[payload.column]
         schema_by_id = None
         config = self._registries.config(payload.framing)
         is_framed = payload.framing is not Framing.NONE
         stops = payload.evolution is SchemaEvolution.RESTART
         if is_framed and config is not None and (format_.needs_written_schema or stops):
             schema_by_id = SchemasById(schemas.written(), payload.format, config)
-        decoders = format_.decoders(
-            known.schema, to, schema_by_id if format_.needs_written_schema else None
-        )
+        decoder_of = decoders(schema_by_id if format_.needs_written_schema else None)
         if not stops or schema_by_id is None:
-            return ColumnFormat(payload.framing, to, decoders)
+            return ColumnFormat(payload.framing, to, decoder_of)
         evolution = _evolution(payload, known, schemas.latest, schema_by_id)
-        return ColumnFormat(payload.framing, to, decoders, evolution.refusal)
+        return ColumnFormat(payload.framing, to, decoder_of, evolution.refusal)
 
     def _type_of(self, payload: PayloadOptions) -> pa.DataType:
-        known = _only(payload, self._schemas[payload.column].latest)
+        known = only_schema(payload, self._schemas[payload.column].latest)
         type_ = FORMATS[payload.format].type_of(known.schema)
         return as_nullable(type_) if self._options.mode is Mode.PERMISSIVE else type_
 
@@ -124,7 +149,7 @@ def record_decoder(
     return RecordDecoder(wanted, {**decoded, **text}, mode, puts_aside)
 
 
-def _only(payload: PayloadOptions, schemas: Sequence[KnownSchema]) -> KnownSchema:
+def only_schema(payload: PayloadOptions, schemas: Sequence[KnownSchema]) -> KnownSchema:
     """The schema of all topics: one name and one type."""
     format_ = FORMATS[payload.format]
     first = schemas[0].schema
@@ -170,11 +195,23 @@ def _schema_to_read(
     """
     if not schemas.are_known and (known := _type_as_schema(payload, wanted)) is not None:
         return known
-    latest = _only(payload, schemas.latest)
+    format_ = FORMATS[payload.format]
+    return newest_schema(payload, schemas, lambda schema: format_.check_part(schema, wanted))
+
+
+def newest_schema(
+    payload: PayloadOptions, schemas: ColumnSchemas, check: Callable[[SchemaText], object]
+) -> KnownSchema:
+    """The newest schema that a check does not refuse by SchemaError.
+
+    Raises:
+        KafkaConfigError: All are refused. Names the reason why the latest is.
+    """
+    latest = only_schema(payload, schemas.latest)
     refusal = None
     for known in chain([latest], schemas.older()):
         try:
-            FORMATS[payload.format].check_part(known.schema, wanted)
+            check(known.schema)
         except SchemaError as error:
             refusal = refusal or error
             continue

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +28,8 @@ from kafka_formats.schema_ids.framings import FRAMES, SPLITS
 from kafka_protocol.columnar.schema import TIMESTAMP_MS
 
 _log = logging.getLogger(__name__)
+
+DecodedColumns: TypeAlias = Mapping[str, DecodedColumn]
 
 _PLACE: Final = ("topic", "partition", "offset")
 _AS_IT_CAME: Final = ("key", "value", "headers", TIMESTAMP_MS.name)
@@ -62,6 +64,23 @@ class BrokenRecord(NamedTuple):
 PutAside: TypeAlias = Callable[[pa.RecordBatch, Iterator[BrokenRecord]], None]
 
 
+class Decoder(Protocol):
+    """Decodes records to the rows of a query. It is pickled with tasks."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the rows."""
+
+    @property
+    def source_columns(self) -> tuple[str, ...]:
+        """The columns of the records to decode."""
+
+    def decode(
+        self, batches: Iterable[pa.RecordBatch], put_aside: PutAside | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Decode record batches with `source_columns` to batches with `schema`."""
+
+
 @dataclass(frozen=True, slots=True)
 class RecordDecoder:
     """Decodes the keys and values of records.
@@ -71,12 +90,15 @@ class RecordDecoder:
         formats: Column, `key` or `value`, -> its format. Others stay as they are.
         mode: How to treat broken payloads.
         puts_aside: Whether records that are left out are given to the caller of `decode`.
+        completed: Completes decoded columns by each other, and marks what is broken then; None if
+            each stands for itself.
     """
 
     schema: pa.Schema
     formats: Mapping[str, ColumnFormat]
     mode: Mode
     puts_aside: bool = False
+    completed: Callable[[DecodedColumns], DecodedColumns] | None = None
 
     @property
     def source_columns(self) -> tuple[str, ...]:
@@ -133,7 +155,9 @@ class _Run:
             if not self._decoders:
                 yield self._assembled(batch, {})
                 continue
-            columns = {name: self._column(batch, name) for name in self._decoders}
+            columns: DecodedColumns = {name: self._column(batch, name) for name in self._decoders}
+            if self._decoder.completed is not None:
+                columns = self._decoder.completed(columns)
             is_broken = _any([column.is_broken for column in columns.values()], batch.num_rows)
             decoded = _BY_MODE[self._decoder.mode](self, batch, columns, is_broken)
             if decoded.num_rows:

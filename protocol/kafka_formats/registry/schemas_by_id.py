@@ -12,7 +12,7 @@ from kafka_formats.options.settings import Format
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.registry.schemas import Kind, RegisteredSchema
 from kafka_formats.registry.sources import SourceConfig, source_with
-from kafka_formats.schema_ids.frames import GlueVersion, InHeader, SchemaId
+from kafka_formats.schema_ids.frames import GlueVersion, InHeader, InPayload, SchemaId
 
 # The names of formats in a registry.
 KINDS: Final[Mapping[Format, Kind]] = {
@@ -55,7 +55,7 @@ class SchemasById:
         """
         if isinstance(schema_id, InHeader):
             raise SchemaError(f"the header has {len(schema_id.suffix)} bytes after the schema id")
-        if schema_id is None:
+        if schema_id is None or isinstance(schema_id, InPayload):
             raise SchemaError("the payload names no schema")
         if isinstance(schema_id, GlueVersion):
             schema_id = schema_id.version_id

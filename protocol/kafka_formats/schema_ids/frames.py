@@ -14,7 +14,7 @@ from kafka_formats.arrow.arrays import is_valid
 
 Longs: TypeAlias = npt.NDArray[np.int64]
 # None: payloads without frames have one schema.
-SchemaId: TypeAlias = "int | uuid.UUID | InHeader | GlueVersion | None"
+SchemaId: TypeAlias = "int | uuid.UUID | InHeader | GlueVersion | InPayload | None"
 
 NO_FRAME: Final = b""
 
@@ -43,6 +43,20 @@ class GlueVersion(NamedTuple):
     def __str__(self) -> str:
         """The id alone."""
         return str(self.version_id)
+
+
+class InPayload(NamedTuple):
+    """A schema that is within its payload, as Kafka Connect's converter of JSON writes it.
+
+    Attributes:
+        text: The schema.
+    """
+
+    text: bytes
+
+    def __str__(self) -> str:
+        """Where it is: it may be long."""
+        return "in the payload"
 
 
 class Group(NamedTuple):

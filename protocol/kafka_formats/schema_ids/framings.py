@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from kafka_formats.options.settings import Framing
 from kafka_formats.schema_ids.confluent import confluent_frames
+from kafka_formats.schema_ids.connect import connect_frames
 from kafka_formats.schema_ids.frames import Frames, no_frames
 from kafka_formats.schema_ids.glue import glue_frames, glue_splits
 
@@ -17,10 +18,12 @@ FRAMES: Final[Mapping[Framing, Callable[[pa.BinaryArray, pa.ListArray | None, st
     Framing.NONE: no_frames,
     Framing.CONFLUENT: confluent_frames,
     Framing.GLUE: glue_frames,
+    Framing.CONNECT: connect_frames,
 }
 # Where to split payloads, so that the payloads of a piece unpack to a limited size.
 SPLITS: Final[Mapping[Framing, Callable[[pa.BinaryArray], Sequence[int]]]] = {
     Framing.NONE: lambda _: (),
     Framing.CONFLUENT: lambda _: (),
     Framing.GLUE: glue_splits,
+    Framing.CONNECT: lambda _: (),
 }

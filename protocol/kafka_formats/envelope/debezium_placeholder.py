@@ -1,0 +1,132 @@
+"""Values that a database did not give to Debezium, for which it wrote a placeholder.
+
+PostgreSQL does not log large (TOAST) values that an update leaves as they are; Oracle does not log
+LOBs. The placeholder has the type of the column: a text, its bytes, an array with it, and so on.
+
+Source: `UnchangedToastedPlaceholder` of Debezium's connector for PostgreSQL.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_formats.arrow.arrays import is_valid, null_where
+from kafka_protocol.columnar.arrow_memory import array_of, buffer_of
+
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Placeholder:
+    """Finds a placeholder.
+
+    Attributes:
+        value: Its bytes, at least one.
+    """
+
+    value: bytes
+
+    @cached_property
+    def _text(self) -> str:
+        return self.value.decode("utf-8", "replace")
+
+    @cached_property
+    def _texts(self) -> pa.Array:
+        """The texts that stand for it: bytes may be written as base64, maps as JSON."""
+        as_base64 = base64.b64encode(self.value).decode("ascii")
+        as_map = json.dumps({self._text: self._text}, separators=(",", ":"))
+        return pa.array([self._text, as_base64, as_map], pa.string())
+
+    @cached_property
+    def _items(self) -> dict[pa.DataType, Sequence[object]]:
+        """The items of an array that stands for it."""
+        as_uuid = uuid.UUID(
+            bytes=hashlib.md5(self.value, usedforsecurity=False).digest(), version=3
+        )
+        return {
+            pa.string(): (self._text, str(as_uuid)),
+            pa.binary(): (self.value,),
+            # Java's bytes have a sign.
+            **dict.fromkeys(
+                (pa.int32(), pa.int64()), np.frombuffer(self.value, dtype=np.int8).tolist()
+            ),
+        }
+
+    def is_in(self, column: pa.Array) -> Bools:
+        """Where a column, as payloads have it, has the placeholder."""
+        data_type = column.type
+        if pa.types.is_string(data_type):
+            return _mask(pc.is_in(column, self._texts))
+        if pa.types.is_binary(data_type):
+            return _mask(pc.equal(column, pa.scalar(self.value, pa.binary())))
+        if pa.types.is_map(data_type):
+            return self._in_map(column)
+        if pa.types.is_list(data_type) and data_type.value_type in self._items:
+            return self._in_list(column)
+        return np.zeros(len(column), dtype=np.bool_)
+
+    def _in_list(self, column: pa.ListArray) -> Bools:
+        items = self._items[column.type.value_type]
+        is_number = pa.types.is_integer(column.type.value_type)
+        length = len(items) if is_number else 1
+        found: Bools = _lengths(column) == length
+        rows = np.flatnonzero(found)
+        if not len(rows):
+            return found
+        flat = pc.list_flatten(column.take(pa.array(rows)))
+        if is_number:
+            numbers = flat.fill_null(0).to_numpy(zero_copy_only=False).reshape(-1, length)
+            found[rows] = (numbers == np.array(items)).all(axis=1)
+        else:
+            known = pa.array(items, column.type.value_type)
+            found[rows] = _mask(pc.is_in(flat, known)) & _mask(flat.is_valid())
+        return found
+
+    def _in_map(self, column: pa.MapArray) -> Bools:
+        found: Bools = _lengths(column) == 1
+        for row in np.flatnonzero(found).tolist():
+            found[row] = column[row].as_py() == [(self._text, self._text)]
+        return found
+
+
+def without(columns: Sequence[pa.Array], masks: Sequence[Bools]) -> list[pa.Array]:
+    """The columns with null where a value is not available."""
+    return [null_where(mask, column) for column, mask in zip(columns, masks, strict=True)]
+
+
+def names_of(names: Sequence[str], masks: Sequence[Bools], count: int) -> pa.ListArray:
+    """In each row the names of the columns whose values are not available."""
+    table = np.stack(masks, axis=1) if masks else np.zeros((count, 0), dtype=np.bool_)
+    rows, places = np.nonzero(table)
+    counts = np.bincount(rows, minlength=count) if len(rows) else np.zeros(count, dtype=np.int64)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    items = pa.array(names, pa.string()).take(array_of(places, pa.int64()))
+    return pa.Array.from_buffers(
+        pa.list_(pa.field("element", pa.string())),
+        count,
+        [None, buffer_of(offsets)],
+        children=[items],
+    )
+
+
+def _lengths(column: pa.ListArray | pa.MapArray) -> npt.NDArray[np.int64]:
+    """How many items each list or map has; -1 for null."""
+    counts = np.diff(column.offsets.to_numpy(zero_copy_only=False))
+    return np.where(is_valid(column), counts, -1).astype(np.int64)
+
+
+def _mask(values: pa.Array) -> Bools:
+    # A copy: Arrow's own memory is not writable.
+    return np.array(values.fill_null(False).to_numpy(zero_copy_only=False), dtype=np.bool_)
