@@ -46,7 +46,7 @@ def apply_changes(  # noqa: PLR0913 - each is an option of the user, with a defa
     changes nothing. The target keeps the sequence of each row in `_sequence`, and of a deleted row
     the keys, with `_tombstone` true: query `WHERE _tombstone IS NOT TRUE`, or a view of that.
 
-    Rows are those of the option `envelope`, or any with a column `op` (c, u, r: a row, d: a
+    The rows are as the option `envelope` gives them, or any rows with a column `op` (c, u, r: a row, d: a
     delete). A column that the database did not send (`_unavailable`) keeps its value.
 
     Args:
@@ -58,7 +58,7 @@ def apply_changes(  # noqa: PLR0913 - each is an option of the user, with a defa
             them until partitions are added.
         delete: A condition of SQL that is true for a delete, by default `op = 'd'`.
         columns: The columns of the rows that the table gets, with the keys. By default all but
-            those of the envelope and of Kafka.
+            the columns of the envelope and of Kafka.
         evolve: Add columns that the table lacks (ALTER TABLE, before the MERGE).
         history: Keep all versions of a row (slowly changing dimension, type 2), with `valid_from`,
             `valid_to` and `current`. An expression of SQL gives the time of a change; with True it

@@ -111,7 +111,7 @@ def table_columns(arguments: Arguments, rows: Sequence[str]) -> tuple[str, ...]:
     """The columns of rows that the table gets, keys first.
 
     Args:
-        arguments: Of `apply_changes`.
+        arguments: The arguments of `apply_changes`.
         rows: The names of the columns of the rows.
 
     Raises:

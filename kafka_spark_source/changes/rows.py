@@ -41,7 +41,7 @@ def changes_of(rows: DataFrame, arguments: Arguments, columns: Sequence[str]) ->
 
     Args:
         rows: A micro-batch.
-        arguments: Of `apply_changes`.
+        arguments: The arguments of `apply_changes`.
         columns: The columns of the table, keys first.
 
     Raises:
@@ -192,7 +192,9 @@ def _delete_condition(rows: DataFrame, arguments: Arguments) -> str:
 def _no_operation(arguments: Arguments) -> str:
     if arguments.delete is not None:
         return "`delete` is null, neither true nor false"
-    return f"op is none of {', '.join(_OPERATIONS)}: leave such events out before, e.g. truncates"
+    return (
+        f"op is not one of {', '.join(_OPERATIONS)}: leave such events out before, e.g. truncates"
+    )
 
 
 def _sequence(rows: DataFrame, arguments: Arguments) -> Column:

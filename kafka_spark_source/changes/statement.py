@@ -86,7 +86,7 @@ def latest_rows(merge: Merge) -> str:
 def versions(merge: Merge, history: Iterable[str]) -> str:
     """The statement for a table with all versions of each key.
 
-    The source has all versions of the keys of the micro-batch, those of the table, too. `history`
+    The source has all versions of the keys of the micro-batch, also the versions in the table. `history`
     are the columns of the target that tell when a version is valid.
     """
     ends = (VALID_TO, CURRENT)

@@ -33,7 +33,7 @@ def sql_name(spark: SparkSession, target: str) -> str:
     """The target as statements name it.
 
     Raises:
-        ChangeError: There is no such table, or it is neither of Delta nor of Iceberg.
+        ChangeError: The table does not exist, or it is neither of Delta nor of Iceberg.
     """
     if "/" in target and "`" not in target:
         return _at_path(spark, target.rstrip("/"))
@@ -61,7 +61,7 @@ def missing_columns(
         target: The columns of the target.
         rows: The columns of the changes that the table gets, with SEQUENCE, and with VALID_FROM
             if there is a history.
-        arguments: Of `apply_changes`.
+        arguments: The arguments of `apply_changes`.
 
     Raises:
         ChangeError: The target lacks a key, or any column without `evolve`; a column that a
@@ -95,7 +95,7 @@ def add_columns(spark: SparkSession, table: str, fields: Sequence[T.StructField]
 
 
 def _own_fields(rows: T.StructType, arguments: Arguments) -> list[T.StructField]:
-    """The columns that `apply_changes` writes, beside those of `rows`."""
+    """The columns that `apply_changes` writes, beside the columns in `rows`."""
     types: dict[str, T.DataType] = {TOMBSTONE: T.BooleanType()}
     if arguments.history:
         types |= {VALID_TO: rows[VALID_FROM].dataType, CURRENT: T.BooleanType()}
@@ -110,7 +110,7 @@ def _check_sequence(
     there, ours = (each.dataType.simpleString() for each in (present, given))
     if there != ours:
         raise ChangeError(
-            f"the sequences in {arguments.target} are {there}, and those of these changes {ours}: "
+            f"the sequences in {arguments.target} are {there}, and the new ones {ours}: "
             "they cannot be compared. Use the `sequence_by` that the table was filled with, or a "
             "new table"
         )
@@ -150,7 +150,7 @@ def _iceberg_at(spark: SparkSession, path: str, not_delta: PySparkException) -> 
         spark.read.format("iceberg").load(path).schema  # noqa: B018 - it is loaded then
     except PySparkException as error:
         raise ChangeError(
-            f"the target {path} is no table of Delta ({_first_line(not_delta)}), and none of "
+            f"the target {path} is not a table of Delta ({_first_line(not_delta)}), and not one of "
             f"Iceberg ({_first_line(error)})"
         ) from error
     folder, _, name = path.rpartition("/")

@@ -43,7 +43,7 @@ def all_versions(
     """The versions of the keys that changed, with the time in which each is valid.
 
     Args:
-        changes: Of a micro-batch, with VALID_FROM.
+        changes: The changes of a micro-batch, with VALID_FROM.
         target: The rows of the target.
         keys: The columns of the key.
         columns: The columns of the table, keys first.

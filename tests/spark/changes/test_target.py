@@ -44,7 +44,9 @@ def test_columns_are_added_if_wanted_but_for_keys() -> None:
     added = missing_columns(table(), ROWS, arguments(evolve=True))
     assert [each.name for each in added] == ["name", "_sequence", "_tombstone"]
     with pytest.raises(ChangeError, match="no column id, which is a key; its columns are name"):
-        missing_columns(T.StructType([*ROWS[1:], TOMBSTONE]), ROWS, arguments(evolve=True))
+        missing_columns(
+            T.StructType([ROWS["name"], ROWS["_sequence"], TOMBSTONE]), ROWS, arguments(evolve=True)
+        )
 
 
 def test_history_has_more_columns() -> None:
@@ -60,14 +62,16 @@ def test_without_tombstones_there_is_no_column_of_them() -> None:
 
 
 def test_sequences_of_other_types_are_not_compared() -> None:
-    target = T.StructType([*ROWS[:2], T.StructField("_sequence", T.LongType()), TOMBSTONE])
-    with pytest.raises(ChangeError, match="the sequences in shop.orders are bigint, and those"):
+    target = T.StructType(
+        [*table(ROWS["name"]), T.StructField("_sequence", T.LongType()), TOMBSTONE]
+    )
+    with pytest.raises(ChangeError, match=r"the sequences in shop.orders are bigint, and the new"):
         missing_columns(target, ROWS, arguments())
 
 
 def test_a_deleted_row_needs_columns_that_can_be_null() -> None:
     strict = T.StructField("name", T.StringType(), nullable=False)
     target = table(strict, ROWS["_sequence"], TOMBSTONE)
-    with pytest.raises(ChangeError, match="NOT NULL: name. A deleted row keeps only its keys"):
+    with pytest.raises(ChangeError, match=r"NOT NULL: name. A deleted row keeps only its keys"):
         missing_columns(target, ROWS, arguments())
     assert missing_columns(target, ROWS, arguments(tombstones=False)) == []
