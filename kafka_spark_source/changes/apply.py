@@ -46,8 +46,8 @@ def apply_changes(  # noqa: PLR0913 - each is an option of the user, with a defa
     changes nothing. The target keeps the sequence of each row in `_sequence`, and of a deleted row
     the keys, with `_tombstone` true: query `WHERE _tombstone IS NOT TRUE`, or a view of that.
 
-    The rows are as the option `envelope` gives them, or any rows with a column `op` (c, u, r: a row, d: a
-    delete). A column that the database did not send (`_unavailable`) keeps its value.
+    The rows are as the option `envelope` gives them, or any rows with a column `op` (c, u, r: a
+    row, d: a delete). A column that the database did not send (`_unavailable`) keeps its value.
 
     Args:
         target: The name of the table, or its path, which has a slash. It must be there, with the
