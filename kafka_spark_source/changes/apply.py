@@ -38,6 +38,7 @@ def apply_changes(  # noqa: PLR0913 - each is an option of the user, with a defa
     evolve: bool = False,
     history: bool | str = False,
     tombstones: bool = True,
+    prefix: str = "",
 ) -> Callable[[DataFrame, int], None]:
     """The function for `foreachBatch` that applies changes to a table of Delta or Iceberg.
 
@@ -65,6 +66,8 @@ def apply_changes(  # noqa: PLR0913 - each is an option of the user, with a defa
             is the database's (`source.ts_ms`), else Debezium's (`ts_ms`), else the record's.
         tombstones: Keep the keys of deleted rows. Without them a delete removes the row, and an
             older change that comes again brings it back until its delete comes again, too.
+        prefix: What the read puts before the names of columns that are not the table's: the value
+            of its option `debezium.prefix`.
 
     Raises:
         KafkaConfigError: An argument is wrong.
@@ -85,6 +88,7 @@ def apply_changes(  # noqa: PLR0913 - each is an option of the user, with a defa
         evolve=evolve,
         history=history,
         tombstones=tombstones,
+        prefix=prefix,
     )
     return partial(_apply, arguments)
 

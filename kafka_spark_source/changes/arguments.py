@@ -25,13 +25,12 @@ PLACE: Final = "_pykafka_place"
 POSITION: Final = ("topic", "partition", "offset")
 """The columns of a record's position, which is the sequence by default."""
 
-# What rows have beside the table's columns.
-_NO_COLUMNS_OF_THE_TABLE: Final = frozenset(
-    {
-        *("op", "ts_ms", "source", "transaction", "key", UNAVAILABLE),
-        *("topic", "partition", "offset", "timestamp", "timestamptype", "headers"),
-    }
+# What rows have beside the table's columns: of the envelope and of records, and of broken payloads.
+_OF_CHANGES: Final = (
+    *("op", "ts_ms", "source", "key"),
+    *(*POSITION, "timestamp", "timestampType", "headers"),
 )
+_OF_READS: Final = (UNAVAILABLE, "_error", "_raw", "_raw_key")
 
 
 class ChangeError(KafkaError, ValueError):
@@ -48,6 +47,7 @@ class Arguments:
         columns: None for all.
         history: Whether each version of a row is kept.
         time: An expression of SQL for the time of a change; None for that of the rows.
+        prefix: Before the names of columns that are not the table's.
     """
 
     target: str
@@ -59,6 +59,7 @@ class Arguments:
     history: bool
     time: str | None
     tombstones: bool
+    prefix: str
 
     @property
     def own_columns(self) -> tuple[str, ...]:
@@ -77,12 +78,15 @@ def parse(  # noqa: PLR0913 - each is an argument of apply_changes
     evolve: bool,
     history: bool | str,
     tombstones: bool,
+    prefix: str,
 ) -> Arguments:
     """Check the arguments.
 
     Raises:
         KafkaConfigError: An argument is wrong; the text names it.
     """
+    if not isinstance(prefix, str):
+        raise KafkaConfigError(f"prefix must be a text, not {prefix!r}")
     for name, value in {"evolve": evolve, "tombstones": tombstones}.items():
         if not isinstance(value, bool):
             raise KafkaConfigError(f"{name} must be True or False, not {value!r}")
@@ -102,6 +106,7 @@ def parse(  # noqa: PLR0913 - each is an argument of apply_changes
         history=bool(history),
         time=_texts("history", history)[0] if isinstance(history, str) else None,
         tombstones=tombstones,
+        prefix=prefix,
     )
     _refuse_own_columns(parsed, [*parsed.keys, *(parsed.columns or ())])
     return parsed
@@ -132,7 +137,8 @@ def table_columns(arguments: Arguments, rows: Sequence[str]) -> tuple[str, ...]:
     keys = [by_name[each.lower()] for each in arguments.keys]
     others = arguments.columns
     if others is None:
-        others = tuple(each for each in rows if each.lower() not in _NO_COLUMNS_OF_THE_TABLE)
+        left_out = {f"{arguments.prefix}{each}".lower() for each in _OF_CHANGES} | {*_OF_READS}
+        others = tuple(each for each in rows if each.lower() not in left_out)
     chosen = tuple(dict.fromkeys([*keys, *(by_name[each.lower()] for each in others)]))
     _refuse_own_columns(arguments, chosen)
     return chosen

@@ -59,7 +59,7 @@ def changes_of(rows: DataFrame, arguments: Arguments, columns: Sequence[str]) ->
         *values,
         _sequence(rows, arguments).alias(SEQUENCE),
         deleted.alias(TOMBSTONE),
-        _place(rows).alias(PLACE),
+        _place(rows, arguments).alias(PLACE),
         *unavailable,
         *time,
     )
@@ -180,13 +180,15 @@ def _contents(changes: DataFrame) -> list[str]:
 def _delete_condition(rows: DataFrame, arguments: Arguments) -> str:
     if arguments.delete is not None:
         return arguments.delete
-    if _OP not in rows.columns:
+    op = arguments.prefix + _OP
+    if op not in rows.columns:
         raise ChangeError(
-            "the rows have no column op, which tells deletes: read the topic with the option "
+            f"the rows have no column {op}, which tells deletes: read the topic with the option "
             "envelope, or give `delete`, a condition such as \"kind = 'deleted'\""
         )
     others = ", ".join(text(each) for each in _OPERATIONS if each != _DELETE)
-    return f"CASE WHEN {_OP} = {text(_DELETE)} THEN true WHEN {_OP} IN ({others}) THEN false END"
+    op = quoted(op)
+    return f"CASE WHEN {op} = {text(_DELETE)} THEN true WHEN {op} IN ({others}) THEN false END"
 
 
 def _no_operation(arguments: Arguments) -> str:
@@ -207,13 +209,19 @@ def _sequence(rows: DataFrame, arguments: Arguments) -> Column:
                 for number, each in enumerate(arguments.sequence_by)
             )
         )
-    missing = [each for each in POSITION if each not in rows.columns]
+    position = _position(arguments)
+    missing = [each for each in position.values() if each not in rows.columns]
     if missing:
         raise ChangeError(
             f"the rows have no column {', '.join(missing)}, which tells the order of changes: keep "
             "topic, partition and offset, or give `sequence_by`"
         )
-    return F.struct(*POSITION)
+    return F.struct(*(_column(given).alias(name) for name, given in position.items()))
+
+
+def _position(arguments: Arguments) -> dict[str, str]:
+    """The columns of a record's position: their names in the sequence, and in the rows."""
+    return {each: arguments.prefix + each for each in POSITION}
 
 
 def _sequence_parts(changes: DataFrame) -> list[Column]:
@@ -232,26 +240,30 @@ def _time(rows: DataFrame, arguments: Arguments) -> Column:
     if arguments.time is not None:
         return F.expr(arguments.time)
     for name in _TIMES:
-        type_ = _type_of(rows, name)
+        path = f"{arguments.prefix}{name}".split(".")
+        type_ = _type_of(rows, path)
         if type_ is not None:
-            return F.timestamp_millis(name) if type_ == "bigint" else F.col(name)
+            column = F.col(".".join(map(quoted, path)))
+            return F.timestamp_millis(column) if type_ == "bigint" else column
     raise ChangeError(
         f"the rows have no time of changes: neither of {', '.join(_TIMES)}; give an expression, "
         'e.g. history="changed_at"'
     )
 
 
-def _place(rows: DataFrame) -> Column:
-    if not all(each in rows.columns for each in POSITION):
+def _place(rows: DataFrame, arguments: Arguments) -> Column:
+    position = [*_position(arguments).values()]
+    if not all(each in rows.columns for each in position):
         return F.lit("a row without topic, partition and offset")
-    place = F.concat("topic", F.lit("-"), "partition", F.lit(" at offset "), "offset")
+    topic, partition, offset = map(_column, position)
+    place = F.concat(topic, F.lit("-"), partition, F.lit(" at offset "), offset)
     return F.coalesce(place, F.lit("a row with a null position"))
 
 
-def _type_of(rows: DataFrame, path: str) -> str | None:
+def _type_of(rows: DataFrame, path: Sequence[str]) -> str | None:
     """The type of a column or of a field in one; None if rows have no such."""
     type_: T.DataType = rows.schema
-    for name in path.split("."):
+    for name in path:
         if not isinstance(type_, T.StructType) or name not in type_.names:
             return None
         type_ = type_[name].dataType

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
 from kafka_spark_source.changes import apply_changes
 from kafka_spark_source.changes.arguments import ChangeError
 from tests.change_data.tables import CHANGES, MakeTarget, change
+from tests.spark_session import SPARK_ERRORS
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -85,7 +85,7 @@ def test_a_value_that_nobody_has_is_an_error(new_target: MakeTarget, before: lis
     target = new_target()
     target.apply([change("c", 9, "before", 0), *before])
     unknown = change("u", 1, "Ann", 2, _unavailable=["size"])
-    with pytest.raises(PySparkException, match=r"column size of the change of t-0 at offset 2: th"):
+    with pytest.raises(SPARK_ERRORS, match=r"column size of the change of t-0 at offset 2: th"):
         target.apply([unknown, change("u", 9, "after", 3)])
     assert target.rows() == [(9, "before")]
 
@@ -94,7 +94,7 @@ def test_changes_of_a_key_in_two_partitions_are_in_no_order(new_target: MakeTarg
     target = new_target()
     target.apply(FIRST)
     moved = change("u", 1, "Ann", 0, partition=1)
-    with pytest.raises(PySparkException, match="change of t-1 at offset 0: the key has changes in"):
+    with pytest.raises(SPARK_ERRORS, match="change of t-1 at offset 0: the key has changes in"):
         target.apply([moved, change("u", 2, "Bob", 9)])
     with pytest.raises(ChangeError, match="at offset 0: the key has changes in another partition"):
         target.apply([moved, change("u", 1, "Ann", 9)])

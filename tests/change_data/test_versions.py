@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from pyspark.errors import PySparkException
 
 from tests.change_data.tables import MakeTarget, change
+from tests.spark_session import SPARK_ERRORS
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -53,7 +53,7 @@ def test_a_value_that_was_not_sent_is_that_of_the_version_before(new_target: Mak
     target.apply(later, history=True)
     target.apply(later, history=True)
     assert target.rows("name", "size") == [("Ann", 7), ("Anna", 8), ("ann", 7)]
-    with pytest.raises(PySparkException, match="column size of the change of t-0 at offset 9"):
+    with pytest.raises(SPARK_ERRORS, match="column size of the change of t-0 at offset 9"):
         target.apply([change("u", 5, "x", 9, _unavailable=["size"])], history=True)
 
 
@@ -66,5 +66,5 @@ def test_the_time_can_be_an_expression(new_target: MakeTarget) -> None:
 def test_offsets_of_two_partitions_are_in_no_order(new_target: MakeTarget) -> None:
     target = new_target()
     target.apply(CHANGES[:1], history=True)
-    with pytest.raises(PySparkException, match="the key has changes in another partition"):
+    with pytest.raises(SPARK_ERRORS, match="the key has changes in another partition"):
         target.apply([change("u", 1, "Ann", 0, partition=1)], history=True)

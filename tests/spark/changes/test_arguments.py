@@ -11,7 +11,7 @@ from kafka_spark_source.changes.arguments import Arguments, ChangeError, parse, 
 
 _DEFAULTS: dict[str, Any] = {
     **{"sequence_by": None, "delete": None, "columns": None},
-    **{"evolve": False, "history": False, "tombstones": True},
+    **{"evolve": False, "history": False, "tombstones": True, "prefix": ""},
 }
 ENVELOPE = ["op", "ts_ms", "source", "key", "topic", "partition", "offset", "_unavailable"]
 
@@ -33,6 +33,7 @@ def arguments(**given: Any) -> Arguments:
         ({"columns": "name"}, "columns must be a list of names, not the text 'name'"),
         ({"columns": [1]}, "columns must be"),
         ({"evolve": "yes"}, "evolve must be True or False"),
+        ({"prefix": None}, "prefix must be a text"),
         ({"tombstones": None}, "tombstones must be True or False"),
         ({"history": True, "tombstones": False}, "tombstones=False is not possible with history"),
         ({"keys": ["_sequence"]}, "writes a column _sequence of its own"),
@@ -58,6 +59,11 @@ def test_one_key_may_be_a_text() -> None:
 def test_the_envelope_has_no_columns_of_the_table() -> None:
     rows = ["name", "id", *ENVELOPE]
     assert table_columns(arguments(), rows) == ("id", "name")
+
+
+def test_with_a_prefix_the_table_may_have_such_columns() -> None:
+    rows = ["id", "op", "offset", "__op", "__offset", "__timestampType", "_unavailable", "_error"]
+    assert table_columns(arguments(prefix="__"), rows) == ("id", "op", "offset")
 
 
 def test_a_key_is_a_column_whatever_its_name() -> None:

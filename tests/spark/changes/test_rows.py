@@ -126,6 +126,15 @@ def test_the_time_of_a_change_is_the_databases_if_rows_have_it(spark: SparkSessi
     assert changes_of(frame, given, COLUMNS).selectExpr("unix_seconds(valid_from)").first() == (3,)
 
 
+def test_names_may_have_a_prefix(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([row("d", 1, "ann", 7)], SCHEMA)
+    names = {each: f"__{each}" for each in ("op", "topic", "partition", "offset", "ts_ms")}
+    given = arguments(prefix="__", history=True)
+    (found,) = changes_of(frame.withColumnsRenamed(names), given, COLUMNS).collect()
+    assert tuple(found["_sequence"]) == ("t", 0, 7)
+    assert found["_tombstone"]
+
+
 def test_a_value_that_was_not_sent_is_that_of_the_change_before(spark: SparkSession) -> None:
     rows = (
         row("u", 1, "a", 0, _unavailable=["size"]),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from kafka_spark_source.changes.versions import all_versions
 from tests.spark.changes.test_rows import COLUMNS, KEYS, changes, row
+from tests.spark_session import SPARK_ERRORS
 
 pytestmark = pytest.mark.spark
 
@@ -67,5 +67,5 @@ def test_a_version_that_cannot_be_is_an_error(
     spark: SparkSession, change: Row, reason: str
 ) -> None:
     table = versions(spark, None, row("c", 1, "a", 1))
-    with pytest.raises(PySparkException, match=reason):
+    with pytest.raises(SPARK_ERRORS, match=reason):
         versions(spark, table, change).collect()
