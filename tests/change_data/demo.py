@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -198,6 +199,13 @@ def _end(sessions: Iterator[SparkSession]) -> None:
         pass
 
 
+def _as_in_spark(value: object) -> object:
+    """Spark gives times of the machine's zone, without it."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.astimezone().replace(tzinfo=None)
+    return value
+
+
 def _compared(connection: Connection, spark: SparkSession, folder: Path) -> Iterator[Comparison]:
     for name, table in TABLES.items():
         columns, rows = workload.rows_of(connection, name)
@@ -205,7 +213,7 @@ def _compared(connection: Connection, spark: SparkSession, folder: Path) -> Iter
         present = [each for each in columns if each in frame.columns]
         found = frame.select(present).collect()
         keys = [columns.index(each) for each in table.keys]
-        ours = {tuple(row[each] for each in keys): row for row in rows}
+        ours = {tuple(row[each] for each in keys): tuple(map(_as_in_spark, row)) for row in rows}
         theirs: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         for row in found:
             values = row.asDict()

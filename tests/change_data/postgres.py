@@ -23,7 +23,7 @@ from tests.change_data.server import Server
 
 USER: Final = "postgres"
 _SYSTEM_USER: Final = "nobody"
-_START_SECONDS: Final = 60
+_START_SECONDS: Final = 120
 _SETTINGS: Final = {
     "wal_level": "logical",
     # No power is lost here, and the folder is removed at the end.

@@ -35,7 +35,7 @@ def test_a_database_ends_with_its_block() -> None:
         with closing(database.connect()) as connection:
             workload.create(connection)
             columns, rows = workload.rows_of(connection, "orders")
-    assert columns == ["customer", "number", "amount", "note"]
+    assert columns == ["customer", "number", "amount", "placed", "due"]
     assert len(rows) == 200
     assert not accepts(database)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import psycopg
@@ -40,8 +41,12 @@ TABLES: Final = {
     ),
     "orders": Table(
         ("customer", "number"),
-        "customer bigint, number int, amount bigint, note text, PRIMARY KEY (customer, number)",
-        {"customer": "bigint", "number": "int", "amount": "bigint", "note": "string"},
+        "customer bigint, number int, amount numeric(10,2), placed timestamptz, due date, "
+        "PRIMARY KEY (customer, number)",
+        {
+            **{"customer": "bigint", "number": "int", "amount": "decimal(10,2)"},
+            **{"placed": "timestamp", "due": "date"},
+        },
     ),
 }
 ADDED: Final = ("customers", "phone", "text", "string")
@@ -128,8 +133,8 @@ class Workload:
         number = self._new()
         self._run(
             "inserts",
-            "INSERT INTO orders VALUES (%s, %s, %s, %s)",
-            (number % 50, number, self._random.randrange(10_000), self._word()),
+            "INSERT INTO orders VALUES (%s, %s, %s, now(), current_date)",
+            (number % 50, number, self._amount()),
         )
 
     def update_customer(self) -> None:
@@ -149,7 +154,7 @@ class Workload:
             self.done["updates without the TOAST column"] += 1
 
     def update_order(self) -> None:
-        self._update("orders", "amount = amount + %s", self._random.randrange(100))
+        self._update("orders", "amount = amount + %s, due = due + 1", self._amount())
 
     def change_key_of_customer(self) -> None:
         self._update("customers", "id = %s", self._new(), kind="updates of keys")
@@ -191,6 +196,9 @@ class Workload:
     def _new(self) -> int:
         self._next += 1
         return self._next
+
+    def _amount(self) -> Decimal:
+        return Decimal(self._random.randrange(-10_000, 10_000)) / 100
 
     def _word(self) -> str:
         return f"{self._random.choice(['Äpfel', 'pears', '林檎', ''])} {self._random.random()}"
