@@ -102,6 +102,7 @@ class _Stream:
         self.kills = 0
         self._columns = {name: dict(table.types) for name, table in TABLES.items()}
         self._folder = folder
+        self._commits: list[int] = []
         self._command = [sys.executable, "-u", str(EXAMPLE), bootstrap_servers, str(folder)]
 
     def add_column(self) -> None:
@@ -111,6 +112,7 @@ class _Stream:
 
     def start(self) -> None:
         """Start it, with the schemas that the tables have now."""
+        self._commits = self._count()
         schemas = self._folder / "schemas.json"
         columns = {
             table: ", ".join(f"{name} {type_}" for name, type_ in types.items())
@@ -118,6 +120,15 @@ class _Stream:
         }
         schemas.write_text(json.dumps(columns))
         self.server.start([*self._command, str(schemas), str(find(FORMATS["delta"]))])
+
+    def has_applied_changes(self) -> bool:
+        """Whether it has changed each table since its last start."""
+        self.server.check()
+        return all(now > before for now, before in zip(self._count(), self._commits, strict=True))
+
+    def _count(self) -> list[int]:
+        """How many commits each table has."""
+        return [len([*(self._folder / each / "_delta_log").glob("*.json")]) for each in TABLES]
 
     def kill(self) -> None:
         """Kill the driver and its JVM."""
@@ -129,12 +140,19 @@ class _Stream:
 def _change(
     connection: Connection, stream: _Stream, seconds: float, seed: int, report: Report
 ) -> dict[str, int]:
-    """Change rows, and kill the stream after a third and after two thirds of the time."""
+    """Change rows, and kill the stream after a third and after two thirds of the time.
+
+    On a slow machine each part takes until the stream has changed all tables.
+    """
     work = Workload(connection, seed)
 
     def change_for(part: float) -> None:
-        end = time.monotonic() + part
-        while time.monotonic() < end:
+        begin = time.monotonic()
+        while (past := time.monotonic() - begin) < part or not stream.has_applied_changes():
+            if past > part + _CATCH_UP_SECONDS:
+                raise TimeoutError(
+                    f"the stream does not apply changes: {stream.server.log[-2000:]}"
+                )
             work.change()
             time.sleep(_PAUSE_SECONDS)
 
