@@ -8,6 +8,8 @@ BIN := $(VENV)/bin
 OLDEST_SPARK := 4.0.0
 OTHER_SPARKS := 4.1.0 4.2.0
 CONNECTOR_SPARK := 4.2.0
+# Those that there are jars of Delta and of Iceberg for.
+LAKE_SPARKS := 4.1.0 4.2.0
 # What `make dist` builds and checks with.
 DIST_TOOLS := build==1.6.1 uv==0.13.9 twine==7.0.0 check-wheel-contents==0.6.3 cyclonedx-bom==7.5.0
 # Spark Connect without a JVM: the server, and the client that it is made for.
@@ -29,14 +31,15 @@ SPARK_TESTS := tests/spark tests/integration --ignore=tests/spark/testing \
 	--ignore=tests/spark/cli --ignore-glob='tests/spark/*/test_*faults*.py'
 
 # Two parts run at a time, the longest first and the shortest last, so that both lanes end together.
-PARTS := test-integration test-protocol test-conformance test-spark test-oldest test-sail lint
+PARTS := test-integration test-protocol test-conformance test-spark test-oldest test-sail \
+	test-change-data-$(CONNECTOR_SPARK) lint
 ALL_PARTS := test-integration test-protocol test-conformance test-spark test-oldest \
-	$(OTHER_SPARKS:%=test-spark-%) test-sail lint
+	$(OTHER_SPARKS:%=test-spark-%) $(LAKE_SPARKS:%=test-change-data-%) test-sail lint
 
 # Within `make test` a part runs through tests/parts.py; alone it shows its own output.
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
-.PHONY: demo demo-stream test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
+.PHONY: demo demo-stream demo-cdc test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
 .PHONY: bench-wide bench-upsert bench-claim bench-write bench-formats bench-text bench-sail chaos torture soak soak-spark-alone fuzz simulate lint-here coverage-here
 .PHONY: quick quick-consumer quick-client quick-protocol quick-rest test-for test-formats
 .PHONY: format dist docs site site-check clean test-python
@@ -48,6 +51,10 @@ demo: $(VENV)/.installed-demo
 # Two minutes of a stream, live: its rows, and its lag in each partition.
 demo-stream: $(VENV)/.installed-demo
 	$(BIN)/python examples/live_progress.py
+
+# A minute of changes in a real database, a stream that is killed twice, tables that must be equal.
+demo-cdc: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-dev
+	.venv-spark-$(CONNECTOR_SPARK)/bin/python -m tests.change_data
 
 test:
 	rm -rf build/test
@@ -139,6 +146,10 @@ test-oldest: .venv-spark-$(OLDEST_SPARK)/.installed $(VENV)/.installed-dev
 # 4.1 has the interfaces of 4.0, and 4.2, where conformance runs, those of the newest.
 $(OTHER_SPARKS:%=test-spark-%): test-spark-%: .venv-spark-%/.installed $(VENV)/.installed-dev
 	@$(call PART,$@) .venv-spark-$*/bin/python -m pytest $(SPARK_TESTS) -m "core and not newest and not slow"
+
+# `apply_changes` on real tables, and the demo: in processes of their own, for the jars.
+$(LAKE_SPARKS:%=test-change-data-%): test-change-data-%: .venv-spark-%/.installed $(VENV)/.installed-dev
+	@$(call PART,$@) .venv-spark-$*/bin/python -m pytest tests/change_data $(call SELECT,core and not slow)
 
 test-sail: .venv-sail/.installed
 	@$(call PART,$@) .venv-sail/bin/python -m pytest tests/integration/sail \

@@ -33,6 +33,7 @@ TESTED_BY: Final = {
     f"{_CLI}/doctor.py": "tests/integration/test_doctor.py",
     f"{_CLI}/[clopt]*.py": "tests/spark/cli/test_operators.py",
     f"{_CLI}/rewind.py": "tests/integration/test_rewind.py",
+    "kafka_spark_source/changes/apply.py": "tests/change_data/test_apply.py",
     "kafka_spark_source/options/names.py": "tests/spark/options/test_read.py",
     "kafka_spark_source/prometheus.py": "tests/test_public_paths.py",
     "kafka_spark_source/reading/batch_reader.py": "tests/spark/test_source.py",

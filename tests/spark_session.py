@@ -23,7 +23,7 @@ def run_session(name: str, **config: str) -> Iterator[SparkSession]:
 
     A process can have only one at a time: a second one would be the first, and stop it.
 
-    Names in `config`, further configuration of Spark, have underscores for dots.
+    Names in `config`, further configuration of Spark, have underscores for dots, or dots.
     """
     assert SparkSession.getActiveSession() is None, "run it in a process of its own"
     # The default is the `python3` on the PATH.
@@ -43,7 +43,7 @@ def run_session(name: str, **config: str) -> Iterator[SparkSession]:
         .config("spark.python.authenticate.socketTimeout", f"{_PATIENCE_S}s")
     )
     for key, value in config.items():
-        builder = builder.config(key.replace("_", "."), value)
+        builder = builder.config(key if "." in key else key.replace("_", "."), value)
     with TemporaryDirectory() as warehouse:
         session = builder.config("spark.sql.warehouse.dir", warehouse).getOrCreate()
         session.sparkContext.setLogLevel("OFF")

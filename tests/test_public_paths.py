@@ -16,6 +16,7 @@ PUBLIC = {
     "kafka_protocol.columnar.topic": [
         *("create_topic", "offsets_for_times", "read_topic", "topics"),
     ],
+    "kafka_spark_source.changes": ["apply_changes"],
     "kafka_spark_source.cli": ["main"],
     "kafka_spark_source.doctor": ["Report", "check"],
     "kafka_spark_source.errors": [],

@@ -67,9 +67,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def lock_release(release: Release) -> dict[str, str]:
     """The coordinates and checksums of all jars of a release."""
+    return lock_artifacts([release.artifact, *release.extra_artifacts])
+
+
+def lock_artifacts(artifacts: Sequence[str]) -> dict[str, str]:
+    """The coordinates and checksums of artifacts and of all that they depend on."""
     with tempfile.TemporaryDirectory() as work:
         pom, repository = Path(work) / "pom.xml", Path(work) / "jars"
-        pom.write_text(pom_text(release), encoding="utf-8")
+        pom.write_text(pom_text(artifacts), encoding="utf-8")
         goal = f"{MAVEN_DEPENDENCY_PLUGIN}:copy-dependencies"
         options = ("-DincludeScope=runtime", "-Dmdep.useRepositoryLayout=true")
         subprocess.run(
@@ -91,9 +96,9 @@ def lock_registry() -> dict[str, str]:
         return {str(REGISTRY_ARTIFACT): sha256(folder / REGISTRY_ARTIFACT.file_name)}
 
 
-def pom_text(release: Release) -> str:
-    """A Maven project that depends on the release and its extra artifacts."""
-    wanted = map(Coordinates.parse, (release.artifact, *release.extra_artifacts))
+def pom_text(artifacts: Sequence[str]) -> str:
+    """A Maven project that depends on the artifacts."""
+    wanted = map(Coordinates.parse, artifacts)
     return _POM.format(
         dependencies="\n".join(_DEPENDENCY.format(each, _EXCLUSIONS) for each in wanted)
     )

@@ -86,6 +86,11 @@ def test_docs_show_the_arrow_example() -> None:
     assert code in (ROOT / "docs" / "arrow.md").read_text()
 
 
+def test_docs_show_the_example_of_change_data() -> None:
+    code = (ROOT / "examples" / "change_data.py").read_text().split("# --- docs ---\n")[1]
+    assert code.strip() in (ROOT / "docs" / "change-data.md").read_text()
+
+
 def test_the_code_of_the_page_without_spark(
     make_topic: MakeTopic,
     kafka_cluster: KafkaCluster,

@@ -1,7 +1,7 @@
 """The Python of the guides runs as it stands, but for addresses, folders and names from before.
 
 `tests/integration/test_examples.py` runs the README and the page about Arrow, `sail/test_sail.py`
-that about Sail. A page whose code no test runs says so.
+that about Sail, `tests/change_data` that about change data. A page whose code no test runs says so.
 """
 
 from __future__ import annotations
@@ -73,11 +73,12 @@ GUIDES = (
     Guide("debezium.md", 1),
     # test_thin_client.py and test_pipelines.py
     Guide("clusters.md", 3, ("spark = SparkSession.builder.remote(", "@dp.table")),
-    Guide("api.md", 6),
+    Guide("api.md", 7),
 )
 ELSEWHERE = {
     "dead-letters.md",
     "arrow.md",
+    "change-data.md",
     "sail.md",
     "formats.md",
     "schema-evolution.md",

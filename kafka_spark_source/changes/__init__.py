@@ -1,0 +1,15 @@
+"""Changes of rows into a Delta or Iceberg table: the function for `foreachBatch`.
+
+    from kafka_spark_source.changes import apply_changes
+
+    changes.writeStream.foreachBatch(apply_changes("shop.orders", keys=["id"])).start()
+
+`arguments` and `statement` are pure; `rows` and `versions` make the source of the MERGE, `target`
+knows the table. Nothing here reads Kafka.
+"""
+
+from __future__ import annotations
+
+from kafka_spark_source.changes.apply import apply_changes
+
+__all__ = ["apply_changes"]

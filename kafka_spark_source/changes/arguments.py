@@ -1,0 +1,164 @@
+"""Checks the arguments of `apply_changes`, and chooses the columns of the table. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kafka_protocol.errors import KafkaConfigError, KafkaError
+from kafka_protocol.nearest_name import did_you_mean
+
+SEQUENCE: Final = "_sequence"
+"""The column of the target with the position of the change that a row has."""
+TOMBSTONE: Final = "_tombstone"
+"""The column of the target that is true for a deleted row, of which only the keys are left."""
+VALID_FROM: Final = "valid_from"
+VALID_TO: Final = "valid_to"
+CURRENT: Final = "current"
+HISTORY: Final = (VALID_FROM, VALID_TO, CURRENT)
+"""The columns of a target with history."""
+UNAVAILABLE: Final = "_unavailable"
+"""The column of rows with the names of the columns whose values the database did not send."""
+PLACE: Final = "_pykafka_place"
+"""A column of the MERGE's source: where a change is in Kafka, as errors show it."""
+POSITION: Final = ("topic", "partition", "offset")
+"""The columns of a record's position, which is the sequence by default."""
+
+# What rows have beside the table's columns: of the envelope and of records, and of broken payloads.
+_OF_CHANGES: Final = (
+    *("op", "ts_ms", "source", "key"),
+    *(*POSITION, "timestamp", "timestampType", "headers"),
+)
+_OF_READS: Final = (UNAVAILABLE, "_error", "_raw", "_raw_key")
+
+
+class ChangeError(KafkaError, ValueError):
+    """A change that cannot be applied, or a target that cannot take it. Nothing was applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The checked arguments of `apply_changes`, which describes them.
+
+    Attributes:
+        sequence_by: Expressions of SQL; none for the record's position.
+        delete: An expression of SQL; None for `op = 'd'`.
+        columns: None for all.
+        history: Whether each version of a row is kept.
+        time: An expression of SQL for the time of a change; None for that of the rows.
+        prefix: Before the names of columns that are not the table's.
+    """
+
+    target: str
+    keys: tuple[str, ...]
+    sequence_by: tuple[str, ...]
+    delete: str | None
+    columns: tuple[str, ...] | None
+    evolve: bool
+    history: bool
+    time: str | None
+    tombstones: bool
+    prefix: str
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        """The columns of the target that are not the rows'."""
+        kept = (SEQUENCE, TOMBSTONE) if self.tombstones else (SEQUENCE,)
+        return (*kept, *HISTORY) if self.history else kept
+
+
+def parse(  # noqa: PLR0913 - each is an argument of apply_changes
+    target: str,
+    keys: str | Sequence[str],
+    sequence_by: str | Sequence[str] | None,
+    delete: str | None,
+    columns: Sequence[str] | None,
+    *,
+    evolve: bool,
+    history: bool | str,
+    tombstones: bool,
+    prefix: str,
+) -> Arguments:
+    """Check the arguments.
+
+    Raises:
+        KafkaConfigError: An argument is wrong; the text names it.
+    """
+    if not isinstance(prefix, str):
+        raise KafkaConfigError(f"prefix must be a text, not {prefix!r}")
+    for name, value in {"evolve": evolve, "tombstones": tombstones}.items():
+        if not isinstance(value, bool):
+            raise KafkaConfigError(f"{name} must be True or False, not {value!r}")
+    if isinstance(columns, str):
+        raise KafkaConfigError(f"columns must be a list of names, not the text {columns!r}")
+    if history and not tombstones:
+        raise KafkaConfigError(
+            "tombstones=False is not possible with history: a deleted row is a version, too"
+        )
+    parsed = Arguments(
+        target=_texts("target", target)[0],
+        keys=_texts("keys", keys),
+        sequence_by=() if sequence_by is None else _texts("sequence_by", sequence_by),
+        delete=None if delete is None else _texts("delete", delete)[0],
+        columns=None if columns is None else _texts("columns", columns),
+        evolve=evolve,
+        history=bool(history),
+        time=_texts("history", history)[0] if isinstance(history, str) else None,
+        tombstones=tombstones,
+        prefix=prefix,
+    )
+    _refuse_own_columns(parsed, [*parsed.keys, *(parsed.columns or ())])
+    return parsed
+
+
+def table_columns(arguments: Arguments, rows: Sequence[str]) -> tuple[str, ...]:
+    """The columns of rows that the table gets, keys first.
+
+    Args:
+        arguments: The arguments of `apply_changes`.
+        rows: The names of the columns of the rows.
+
+    Raises:
+        ChangeError: The rows lack a key or a column of the arguments, or have a column that
+            `apply_changes` itself writes.
+    """
+    by_name = {each.lower(): each for each in rows}
+    missing = [
+        each
+        for each in (*arguments.keys, *(arguments.columns or ()))
+        if each.lower() not in by_name
+    ]
+    if missing:
+        meant = did_you_mean(missing[0], by_name, before="; ")
+        raise ChangeError(
+            f"the rows have no column {', '.join(missing)}, only {', '.join(rows)}{meant}"
+        )
+    keys = [by_name[each.lower()] for each in arguments.keys]
+    others = arguments.columns
+    if others is None:
+        left_out = {f"{arguments.prefix}{each}".lower() for each in _OF_CHANGES} | {*_OF_READS}
+        others = tuple(each for each in rows if each.lower() not in left_out)
+    chosen = tuple(dict.fromkeys([*keys, *(by_name[each.lower()] for each in others)]))
+    _refuse_own_columns(arguments, chosen)
+    return chosen
+
+
+def _refuse_own_columns(arguments: Arguments, names: Iterable[str]) -> None:
+    own = {*arguments.own_columns, UNAVAILABLE, PLACE}
+    clash = [each for each in names if each.lower() in own]
+    if clash:
+        raise KafkaConfigError(
+            f"apply_changes writes a column {clash[0]} of its own: give the column of the rows "
+            "another name, with withColumnRenamed, or leave it out of `columns`"
+        )
+
+
+def _texts(name: str, given: object) -> tuple[str, ...]:
+    """A text or a list of them; callers need not have a type checker."""
+    texts = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    if not texts or not all(isinstance(each, str) and each.strip() for each in texts):
+        raise KafkaConfigError(f"{name} must be a text or texts that are not empty, not {given!r}")
+    if len({each.lower() for each in texts}) < len(texts):
+        raise KafkaConfigError(f"{name} has a name twice: {', '.join(texts)}")
+    return texts

@@ -1,0 +1,50 @@
+"""The jars of Debezium, Delta and Iceberg: locked, and downloaded once into the user's cache.
+
+`python -m tests.change_data.lock` writes the lock file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from kafka_spark_source.testing.jars import find_locked_jars, read_lock
+from kafka_spark_source.testing.java import find_java
+
+LOCK_FILE: Final = Path(__file__).with_name("jars.lock.json")
+
+DEBEZIUM: Final = "debezium-3.6.1.Final"
+ARTIFACTS: Final[Mapping[str, tuple[str, ...]]] = {
+    DEBEZIUM: (
+        "org.apache.kafka:connect-runtime:4.3.1",
+        "org.apache.kafka:connect-json:4.3.1",
+        "io.debezium:debezium-connector-postgres:3.6.1.Final",
+        # Of the version of slf4j-api that these need: with another one nothing is logged.
+        "org.slf4j:slf4j-simple:1.7.36",
+    ),
+    "delta-spark_4.2_2.13-4.4.0": ("io.delta:delta-spark_4.2_2.13:4.4.0",),
+    "delta-spark_4.1_2.13-4.3.0": ("io.delta:delta-spark_4.1_2.13:4.3.0",),
+    "iceberg-spark-runtime-4.1_2.13-1.12.0": (
+        "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
+    ),
+}
+"""The name of each set of jars, and the artifacts that it has with their dependencies."""
+
+LAKES: Final[Mapping[str, Mapping[str, str]]] = {
+    "4.2": {"delta": "delta-spark_4.2_2.13-4.4.0"},
+    "4.1": {
+        "delta": "delta-spark_4.1_2.13-4.3.0",
+        "iceberg": "iceberg-spark-runtime-4.1_2.13-1.12.0",
+    },
+}
+"""The formats of tables that a release of PySpark has jars for: the name of a set for each."""
+
+
+def find(name: str, on_progress: Callable[[str], None] = lambda _what: None) -> Path:
+    """The folder with a set of jars.
+
+    Raises:
+        JarError: A jar cannot be downloaded, or its checksum is wrong.
+    """
+    return find_locked_jars(name, read_lock(LOCK_FILE, name), find_java(), on_progress)

@@ -1,0 +1,77 @@
+"""What a target must have. `tests/change_data` finds and alters real tables."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import types as T
+
+from kafka_spark_source.changes.arguments import ChangeError
+from kafka_spark_source.changes.target import missing_columns
+from tests.spark.changes.test_arguments import arguments
+
+POSITION = T.StructType(
+    [
+        T.StructField("topic", T.StringType()),
+        T.StructField("partition", T.IntegerType()),
+        T.StructField("offset", T.LongType()),
+    ]
+)
+ROWS = T.StructType(
+    [
+        T.StructField("id", T.LongType()),
+        T.StructField("name", T.StringType()),
+        T.StructField("_sequence", POSITION),
+    ]
+)
+WITH_TIME = T.StructType([*ROWS, T.StructField("valid_from", T.TimestampType())])
+
+
+def table(*fields: T.StructField) -> T.StructType:
+    return T.StructType([T.StructField("id", T.LongType()), *fields])
+
+
+TOMBSTONE = T.StructField("_tombstone", T.BooleanType())
+
+
+def test_a_target_with_all_columns_lacks_none() -> None:
+    target = T.StructType([*ROWS, TOMBSTONE, T.StructField("more", T.DateType())])
+    assert missing_columns(target, ROWS, arguments()) == []
+
+
+def test_columns_are_added_if_wanted_but_for_keys() -> None:
+    with pytest.raises(ChangeError, match=r"lacks columns: name string, _sequence struct<topic"):
+        missing_columns(table(), ROWS, arguments())
+    added = missing_columns(table(), ROWS, arguments(evolve=True))
+    assert [each.name for each in added] == ["name", "_sequence", "_tombstone"]
+    with pytest.raises(ChangeError, match="no column id, which is a key; its columns are name"):
+        missing_columns(
+            T.StructType([ROWS["name"], ROWS["_sequence"], TOMBSTONE]), ROWS, arguments(evolve=True)
+        )
+
+
+def test_history_has_more_columns() -> None:
+    given = arguments(evolve=True, history=True)
+    added = {each.name: each.dataType for each in missing_columns(table(), WITH_TIME, given)}
+    assert [*added][-4:] == ["valid_from", "_tombstone", "valid_to", "current"]
+    assert added["valid_to"] == T.TimestampType()
+
+
+def test_without_tombstones_there_is_no_column_of_them() -> None:
+    given = arguments(evolve=True, tombstones=False)
+    assert [each.name for each in missing_columns(table(), ROWS, given)] == ["name", "_sequence"]
+
+
+def test_sequences_of_other_types_are_not_compared() -> None:
+    target = T.StructType(
+        [*table(ROWS["name"]), T.StructField("_sequence", T.LongType()), TOMBSTONE]
+    )
+    with pytest.raises(ChangeError, match=r"the sequences in shop.orders are bigint, and the new"):
+        missing_columns(target, ROWS, arguments())
+
+
+def test_a_deleted_row_needs_columns_that_can_be_null() -> None:
+    strict = T.StructField("name", T.StringType(), nullable=False)
+    target = table(strict, ROWS["_sequence"], TOMBSTONE)
+    with pytest.raises(ChangeError, match=r"NOT NULL: name. A deleted row keeps only its keys"):
+        missing_columns(target, ROWS, arguments())
+    assert missing_columns(target, ROWS, arguments(tombstones=False)) == []
