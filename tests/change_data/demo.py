@@ -190,7 +190,7 @@ def _wait_for_debezium(connection: Connection) -> None:
 
 
 def _one(connection: Connection, query: str, *values: object) -> tuple[Any, ...]:
-    row = connection.execute(query.encode(), values).fetchone()
+    row: tuple[Any, ...] | None = connection.execute(query.encode(), values).fetchone()
     assert row is not None
     return row
 
