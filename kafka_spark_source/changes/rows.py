@@ -105,7 +105,8 @@ def latest(changes: DataFrame, keys: Sequence[str]) -> DataFrame:
 def with_known_values(changes: DataFrame, keys: Sequence[str], columns: Sequence[str]) -> DataFrame:
     """Values that the database did not send, from the change of the key before, if it has them.
 
-    UNAVAILABLE then names the values that no change has; it is null if all are known. A deleted row has no values to keep.
+    UNAVAILABLE then names the values that no change has; it is null if all are known. A deleted
+    row has no values to keep.
     """
     before = (
         Window.partitionBy(*map(_column, keys))
