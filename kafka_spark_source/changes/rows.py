@@ -105,7 +105,8 @@ def latest(changes: DataFrame, keys: Sequence[str]) -> DataFrame:
 def with_known_values(changes: DataFrame, keys: Sequence[str], columns: Sequence[str]) -> DataFrame:
     """Values that the database did not send, from the change of the key before, if it has them.
 
-    UNAVAILABLE then names those that no change has. A deleted row has no values to keep.
+    UNAVAILABLE then names the values that no change has; it is null if all are known. A deleted
+    row has no values to keep.
     """
     before = (
         Window.partitionBy(*map(_column, keys))
@@ -131,7 +132,9 @@ def with_known_values(changes: DataFrame, keys: Sequence[str], columns: Sequence
         )
     )
     kept = [_column(each) for each in changes.columns if each not in values and each != UNAVAILABLE]
-    return held.select(*kept, *values.values(), unknown.alias(UNAVAILABLE))
+    # Null for most: a column that can be null is one for Spark in an outer join, too.
+    some = F.when(F.size(unknown) > 0, unknown)
+    return held.select(*kept, *values.values(), some.alias(UNAVAILABLE))
 
 
 def _known(column: str) -> Column:

@@ -133,11 +133,12 @@ def _newer(merge: Merge) -> str:
     if not merge.by_position:
         return f"{theirs} IS NULL OR {ours} > {theirs}"
     same = " AND ".join(f"{ours}.{each} = {theirs}.{each}" for each in ("topic", "partition"))
-    # Delta computes conditions for rows without a change, too, and those have no place.
+    other = " OR ".join(f"{ours}.{each} <> {theirs}.{each}" for each in ("topic", "partition"))
+    # Delta computes conditions for rows without a change, too: all comparisons with them are null.
+    # Not `s._sequence IS NULL`: the source's column is never null, so Spark takes it for false.
     return (
-        f"CASE WHEN {_of_source(PLACE)} IS NULL THEN false WHEN {theirs} IS NULL THEN true "
-        f"WHEN {same} THEN {ours}.offset > {theirs}.offset "
-        f"ELSE {failure('the change of ', MOVED)} END"
+        f"CASE WHEN {theirs} IS NULL THEN true WHEN {same} THEN {ours}.offset > {theirs}.offset "
+        f"WHEN {other} THEN {failure('the change of ', MOVED)} ELSE false END"
     )
 
 

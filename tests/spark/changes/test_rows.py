@@ -145,5 +145,5 @@ def test_a_value_that_was_not_sent_is_that_of_the_change_before(spark: SparkSess
     )
     found = with_known_values(changes(spark, *rows), KEYS, COLUMNS).orderBy("_sequence")
     shown = [tuple(each) for each in found.select("name", "size", "_unavailable").collect()]
-    assert shown[1:] == [("b", 7, []), ("b", 7, []), ("d", None, []), ("e", None, [])]
+    assert shown[1:] == [("b", 7, None), ("b", 7, None), ("d", None, None), ("e", None, None)]
     assert shown[0][::2] == ("a", ["size"])

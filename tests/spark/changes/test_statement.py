@@ -42,7 +42,9 @@ def test_offsets_of_different_partitions_are_not_compared() -> None:
     assert (
         "s.`_sequence`.topic = t.`_sequence`.topic AND "
         "s.`_sequence`.partition = t.`_sequence`.partition "
-        "THEN s.`_sequence`.offset > t.`_sequence`.offset ELSE raise_error("
+        "THEN s.`_sequence`.offset > t.`_sequence`.offset WHEN "
+        "s.`_sequence`.topic <> t.`_sequence`.topic OR "
+        "s.`_sequence`.partition <> t.`_sequence`.partition THEN raise_error("
     ) in condition
 
 
