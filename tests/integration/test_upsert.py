@@ -183,7 +183,7 @@ def test_micro_batches_merge_into_the_table_of_a_batch(
 
     def merge(rows: DataFrame, _number: int) -> None:
         found = rows.select("partition", "key", "value", "op").collect()
-        assert len({(row["partition"], row["key"]) for row in found}) == len(found)
+        assert len({(row["partition"], bytes(row["key"])) for row in found}) == len(found)
         batches.append(len(found))
         for row in found:
             if row["op"] == "d":
@@ -195,9 +195,10 @@ def test_micro_batches_merge_into_the_table_of_a_batch(
         stream = spark.readStream.format("pykafka").options(**servers, **UPSERT, subscribe=topic)
         stream = stream.options(startingOffsets="earliest", maxOffsetsPerTrigger="150")
         rows = stream.option("kafka.isolation.level", "read_committed").load()
-        writer = rows.writeStream.foreachBatch(merge).trigger(availableNow=True)
+        writer = rows.writeStream.foreachBatch(merge)
         query = writer.option("checkpointLocation", str(tmp_path)).start()
-        assert query.awaitTermination(120)
+        query.processAllAvailable()
+        query.stop()
 
     run()
     Changes(kafka_cluster.bootstrap_servers, topic).write(50)
