@@ -96,7 +96,7 @@ def test_changes_of_a_key_in_two_partitions_are_in_no_order(new_target: MakeTarg
     moved = change("u", 1, "Ann", 0, partition=1)
     with pytest.raises(SPARK_ERRORS, match="change of t-1 at offset 0: the key has changes in"):
         target.apply([moved, change("u", 2, "Bob", 9)])
-    with pytest.raises(ChangeError, match="at offset 0: the key has changes in another partition"):
+    with pytest.raises(ChangeError, match="the key has changes in another partition"):
         target.apply([moved, change("u", 1, "Ann", 9)])
     assert target.rows() == [(1, "ann"), (2, "bob"), (3, "eve")]
 
