@@ -123,9 +123,10 @@ def _merge(arguments: Arguments, changes: DataFrame, columns: tuple[str, ...]) -
         tombstones=arguments.tombstones,
     )
     if arguments.history:
+        # Spark 4.1 cannot plan a MERGE whose source, a view, reads its target of Iceberg.
         source = all_versions(
             changes, spark.table(table), keys, columns, by_position=merge.by_position
-        )
+        ).localCheckpoint()
         text = statement.versions(merge, HISTORY)
     else:
         known = with_known_values(changes, keys, columns) if merge.with_unavailable else changes
