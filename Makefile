@@ -164,6 +164,7 @@ COVERED_WHOLE := protocol/kafka_protocol/*
 ARROW_IO := protocol/kafka_protocol/arrow_io
 SOCKETS := protocol/kafka_protocol/client/*,$(ARROW_IO)/topic.py,$(ARROW_IO)/topic_reader.py,$(ARROW_IO)/table.py
 FLOOR := 90
+FORMATS_FLOOR := 98
 
 coverage: export COVERAGE_FILE := build/test/.coverage
 coverage:
@@ -174,6 +175,8 @@ coverage-here:
 	$(BIN)/coverage report --include='$(COVERED_WHOLE)' --omit='$(SOCKETS)' \
 		--skip-covered --show-missing --fail-under=100
 	$(BIN)/coverage report --include='$(SOCKETS),kafka_spark_source/*' --fail-under=$(FLOOR)
+	$(BIN)/coverage report --include='protocol/kafka_formats/*' --skip-covered --show-missing \
+		--fail-under=$(FORMATS_FLOOR)
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/clients.py

@@ -91,10 +91,13 @@ def test_a_batch_a_stream_and_a_read_without_spark_have_the_same_rows(
         .load()
         .writeStream.format("memory")
         .queryName("debezium_changes")
-        .trigger(availableNow=True)
         .start()
     )
-    assert query.awaitTermination(120)
+    try:
+        # Not availableNow: with it, Spark 4.0 and 4.1 run one micro-batch, and this needs three.
+        query.processAllAvailable()
+    finally:
+        query.stop()
     streamed = spark.table("debezium_changes").select(*names).orderBy("offset").collect()
     assert [tuple(row) for row in streamed] == rows
     alone = read_topic(
