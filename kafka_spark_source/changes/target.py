@@ -89,9 +89,18 @@ def missing_columns(
 
 
 def add_columns(spark: SparkSession, table: str, fields: Sequence[T.StructField]) -> None:
-    """Add columns to the table, all at once, with nulls in its rows."""
+    """Add columns to the table, all at once, with nulls in its rows.
+
+    Raises:
+        ChangeError: The table does not take them, as Delta names with blanks.
+    """
     nullable = [T.StructField(each.name, each.dataType) for each in fields]
-    spark.sql(f"ALTER TABLE {table} ADD COLUMNS ({T.StructType(nullable).toDDL()})")
+    try:
+        spark.sql(f"ALTER TABLE {table} ADD COLUMNS ({T.StructType(nullable).toDDL()})")
+    except PySparkException as error:
+        raise ChangeError(
+            f"the target {table} does not take the columns {_listed(fields)}: {_first_line(error)}"
+        ) from error
 
 
 def _own_fields(rows: T.StructType, arguments: Arguments) -> list[T.StructField]:
@@ -148,7 +157,7 @@ def _iceberg_at(spark: SparkSession, path: str, not_delta: PySparkException) -> 
     """A table of Iceberg at a path, in a catalog of the folder: SQL has no other name for it."""
     try:
         spark.read.format("iceberg").load(path).schema  # noqa: B018 - it is loaded then
-    except PySparkException as error:
+    except Exception as error:  # without Iceberg's jars it is an error of Py4J
         raise ChangeError(
             f"the target {path} is not a table of Delta ({_first_line(not_delta)}), and not one of "
             f"Iceberg ({_first_line(error)})"
@@ -165,5 +174,7 @@ def _listed(fields: Sequence[T.StructField]) -> str:
     return ", ".join(f"{each.name} {each.dataType.simpleString()}" for each in fields)
 
 
-def _first_line(error: PySparkException) -> str:
-    return str(error).strip().partition("\n")[0]
+def _first_line(error: Exception) -> str:
+    """The first line that says what is wrong; Py4J has one about itself before it."""
+    lines = str(error).strip().split("\n")
+    return next((each[2:] for each in lines if each.startswith(": ")), lines[0])

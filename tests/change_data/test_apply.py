@@ -52,10 +52,10 @@ def test_without_tombstones_deleted_rows_are_gone(new_target: MakeTarget) -> Non
 def test_columns_that_appear_are_added(new_target: MakeTarget) -> None:
     target = new_target("id bigint, name string")
     target.apply(FIRST)
-    wider = f"{CHANGES}, `a ``b` struct<x: int, `y.z`: array<string>>"
+    wider = f"{CHANGES}, `a``b` struct<x: int, `y.z`: array<string>>"
     more = Row(x=1, **{"y.z": ["p"]})
-    target.apply([change("u", 1, "ann", 9, **{"a `b": more})], wider)
-    assert target.rows("id", "`a ``b`.`y.z`") == [(1, ["p"]), (2, None), (3, None)]
+    target.apply([change("u", 1, "ann", 9, **{"a`b": more})], wider)
+    assert target.rows("id", "`a``b`.`y.z`") == [(1, ["p"]), (2, None), (3, None)]
 
 
 def test_without_evolve_they_are_refused(new_target: MakeTarget) -> None:
