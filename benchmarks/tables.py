@@ -40,6 +40,11 @@ _SECTIONS: Final = {
         "partitions into the `noop` sink: by `envelope=upsert`, and by queries on Spark's own "
         "connector.",
     ),
+    "text": (
+        "Text",
+        "`make bench-text`: values as text into the `noop` sink, by a CAST and by "
+        '`.schema("value string")`.',
+    ),
     "stream": (
         "Streams",
         "`make bench-stream`: a backlog in ten micro-batches; then one row in each of three "
@@ -215,6 +220,21 @@ def _upsert_tables(results: Row) -> Iterator[Table]:
     )
 
 
+def _text_tables(results: Row) -> Iterator[Table]:
+    yield (
+        ["values, bytes", "", "s", "times kafka"],
+        [
+            [
+                f"{row['value_bytes']:,}",
+                row["contender"],
+                f"{row['seconds']:.2f}",
+                f"**{row['to_kafka']:.2f}**",
+            ]
+            for row in results["results"]
+        ],
+    )
+
+
 def _write_tables(results: Row) -> Iterator[Table]:
     exactly_once, ceiling = "pykafka, exactly once", "a Python sink that drops rows"
     head = ["values", "kafka, rows/s", "pykafka", "times", "exactly once: times"]
@@ -320,6 +340,7 @@ _TABLES: Final = {
     "read": _read_tables,
     "wide": _wide_tables,
     "upsert": _upsert_tables,
+    "text": _text_tables,
     "stream": _stream_tables,
     "stream-unix-sockets": _stream_tables,
     "formats": _formats_tables,
