@@ -40,6 +40,12 @@ def _is_utf8(value: pa.BinaryScalar) -> bool:
     return True
 
 
+def fields_of(structs: pa.StructArray) -> dict[str, pa.Array]:
+    """The fields of structs by their names, null where a struct is."""
+    names = [field.name for field in structs.type]
+    return dict(zip(names, structs.flatten(), strict=True))
+
+
 def is_valid(array: pa.Array) -> npt.NDArray[np.bool_]:
     """Whether each value is not null."""
     mask: npt.NDArray[np.bool_] = array.is_valid().to_numpy(zero_copy_only=False)

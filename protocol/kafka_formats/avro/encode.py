@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_formats.arrow.arrays import bounds_of, is_valid
+from kafka_formats.arrow.arrays import bounds_of, fields_of, is_valid
 from kafka_formats.avro.logical import Logical, unscaled
 from kafka_formats.avro.schema import (
     Array,
@@ -265,7 +265,7 @@ def _record(schema: Record, values: pa.Array, path: str) -> pa.BinaryArray:
         raise SchemaError(f"the schema has no field {unknown[0]!r}{where}")
     if missing := [name for name in wanted if name not in names]:
         raise SchemaError(f"the column has no field {missing[0]!r}{where}")
-    columns = dict(zip(names, values.flatten(), strict=True))
+    columns = fields_of(values)
     pieces = [
         _encode(field.schema, columns[field.name], path_of(path, field.name))
         for field in schema.fields

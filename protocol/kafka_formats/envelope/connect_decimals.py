@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_formats.arrow.arrays import bounds_of, data_of, is_valid
+from kafka_formats.arrow.arrays import bounds_of, data_of, fields_of, is_valid
 from kafka_formats.envelope.connect_times import Convert, Converted
 from kafka_protocol.columnar.arrow_memory import buffer_of
 
@@ -105,8 +105,7 @@ def _numbers(unscaled: pa.BinaryArray) -> Iterator[int | None]:
 
 
 def _scaled(parts: pa.StructArray) -> Iterator[tuple[int | None, int]]:
-    names = [field.name for field in parts.type]
-    columns = dict(zip(names, parts.flatten(), strict=True))
+    columns = fields_of(parts)
     scales = columns["scale"].to_pylist()
     for number, scale in zip(_numbers(columns["value"]), scales, strict=True):
         yield (None, 0) if scale is None else (number, scale)

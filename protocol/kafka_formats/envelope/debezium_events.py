@@ -9,14 +9,13 @@ Source: `io.debezium.data.Envelope` and `ExtractNewRecordState`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_formats.arrow.arrays import is_valid, with_type
+from kafka_formats.arrow.arrays import fields_of, is_valid, with_type
 from kafka_formats.envelope.connect_plan import Plan
 from kafka_formats.envelope.conversion import Conversion, Misfit, Outcome, converted
 from kafka_formats.envelope.debezium_placeholder import Placeholder, names_of, without
@@ -98,12 +97,8 @@ class _Event:
 
     def __init__(self, values: pa.StructArray, is_event: Bools) -> None:
         self._is_event = is_event
-        parts = values.flatten()
-        self._parts = {field.name: part for field, part in zip(values.type, parts, strict=True)}
-
-    @cached_property
-    def _op(self) -> pa.StringArray:
-        return self._parts[OP]
+        self._parts = fields_of(values)
+        self._op: pa.StringArray = self._parts[OP]
 
     def _has_op(self, *ops: str) -> Bools:
         mask: Bools = pc.is_in(self._op, pa.array(ops)).to_numpy(zero_copy_only=False)

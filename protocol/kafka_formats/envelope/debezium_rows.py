@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_formats.arrow.arrays import is_valid, with_type
+from kafka_formats.arrow.arrays import fields_of, is_valid, with_type
 from kafka_formats.envelope.debezium_events import DELETE, OP, OTHERS, ROW
 from kafka_formats.options.settings import ERROR_COLUMN
 from kafka_formats.payload.columns import DecodedColumn, Fault
@@ -59,7 +59,7 @@ class EventRows:
         events = columns[VALUE]
         if ROW not in {field.name for field in events.values.type}:
             return columns
-        parts = _parts_of(events.values)
+        parts = fields_of(events.values)
         is_delete = _equal(parts[OP], [DELETE])
         if not is_delete.any():
             return columns
@@ -80,7 +80,7 @@ class EventRows:
     def _filled(
         self, row: pa.StructArray, keys: pa.StructArray, is_filled: Bools
     ) -> pa.StructArray:
-        own, given = _parts_of(row), _parts_of(keys)
+        own, given = fields_of(row), fields_of(keys)
         mask = pa.array(is_filled)
         for name in self.shared:
             key = with_type(given[name], own[name].type)
@@ -116,11 +116,11 @@ class EventRows:
             _log.info("%d tombstones were left out.", tombstones)
 
     def _spread(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        value = _parts_of(batch.column(VALUE))
+        value = fields_of(batch.column(VALUE))
         parts: dict[str, dict[str, pa.Array]] = {
             "": dict(zip(batch.schema.names, batch.columns, strict=True)),
             VALUE: value,
-            ROW: _parts_of(value[ROW]) if ROW in value else {},
+            ROW: fields_of(value[ROW]) if ROW in value else {},
         }
         arrays = []
         for field in self.schema:
@@ -144,15 +144,9 @@ class _Completed(DecodedColumn):
         return Fault(None, "", _NO_KEY) if self._lacks[row] else self._column.fault(row)
 
 
-def _parts_of(values: pa.StructArray) -> dict[str, pa.Array]:
-    """The fields of structs, null where a struct is."""
-    names = [field.name for field in values.type]
-    return dict(zip(names, values.flatten(), strict=True))
-
-
 def _part_of(keys: pa.StructArray, to: pa.StructType) -> pa.StructArray:
     """Keys with the wanted fields."""
-    parts = _parts_of(keys)
+    parts = fields_of(keys)
     arrays = [with_type(parts[field.name], field.type) for field in to]
     return pa.StructArray.from_arrays(arrays, fields=[*to], mask=pa.array(~is_valid(keys)))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,10 @@ class Refusal(NamedTuple):
     reason: str
 
 
+# Says whether a read has to stop at payloads of a schema, and why; None if it has not.
+RefusalOf: TypeAlias = "Callable[[SchemaId, DecoderOf], Refusal | None]"
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnFormat:
     """How to decode a column of payloads. It is pickled with tasks.
@@ -41,7 +45,7 @@ class ColumnFormat:
     framing: Framing
     type: pa.DataType
     decoder_of: DecoderOf
-    refusal: Callable[[SchemaId, DecoderOf], Refusal | None] | None = None
+    refusal: RefusalOf | None = None
 
 
 class Fault(NamedTuple):

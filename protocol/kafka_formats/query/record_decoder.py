@@ -20,7 +20,13 @@ import pyarrow as pa
 from kafka_formats.arrow.arrays import null_where, with_type
 from kafka_formats.errors import MalformedRecordError, SchemaError, SchemaEvolvedError
 from kafka_formats.options.settings import ERROR_COLUMN, RAW_COLUMNS, Framing, Mode
-from kafka_formats.payload.columns import ColumnFormat, DecodedColumn, Fault, decode_column
+from kafka_formats.payload.columns import (
+    ColumnFormat,
+    DecodedColumn,
+    Fault,
+    RefusalOf,
+    decode_column,
+)
 from kafka_formats.payload.format import Bools, DecoderOf, PayloadDecoder
 from kafka_formats.payload.raw_columns import raw_as
 from kafka_formats.schema_ids.frames import Frames, SchemaId
@@ -179,14 +185,15 @@ class _Run:
         headers = batch.column("headers") if format_.framing is Framing.CONFLUENT else None
         frames = FRAMES[format_.framing](payloads, headers, _HEADER_OF[name])
         if format_.refusal is not None:
-            self._check_schemas(batch, name, frames)
+            self._check_schemas(batch, name, frames, format_.refusal)
         return decode_column(payloads, frames, self._decoders[name], format_.type)
 
-    def _check_schemas(self, batch: pa.RecordBatch, name: str, frames: Frames) -> None:
+    def _check_schemas(
+        self, batch: pa.RecordBatch, name: str, frames: Frames, refusal: RefusalOf
+    ) -> None:
         """Stop at the first payload of a schema that is refused; each is asked about once."""
-        refusal = self._decoder.formats[name].refusal
         for group in sorted(frames.groups, key=lambda each: int(each.rows[0])):
-            if refusal is None or (name, group.schema_id) in self._accepted:
+            if (name, group.schema_id) in self._accepted:
                 continue
             refused = refusal(group.schema_id, self._decoders[name])
             if refused is not None:
