@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kafka_protocol.arrow_io.row_writer import RowWriter
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.pool import shared_producer
 from kafka_protocol.columnar.sink_columns import SinkColumns
@@ -29,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 # Connect has no name for it.
 _SCHEMA_ID: Final = "__pykafka.errors.schema.id"
-_PREFIX: Final = "__connect.errors."
+HEADER_PREFIX: Final = "__connect.errors."
 _STAGES: Final = {"key": "KEY_CONVERTER", "value": "VALUE_CONVERTER"}
 _MAX_MS: Final = (2**63 - 1) // 1_000
 _COLUMNS: Final = SinkColumns(value=0, key=1, topic=None, partition=None, headers=2, timestamp=3)
@@ -52,6 +51,9 @@ class DeadLetters:
         Raises:
             KafkaError: The topic cannot be written. Names it, and the first of the records.
         """
+        # Most reads have none.
+        from kafka_protocol.arrow_io.row_writer import RowWriter  # noqa: PLC0415
+
         broken = list(faults)
         rows = rows_of(records, broken)
         writer = RowWriter(_COLUMNS, self.topic, DEFAULT, self.config)
@@ -113,12 +115,12 @@ def _reasons(broken: BrokenRecord) -> Iterator[dict[str, str | bytes]]:
     """The headers that tell why a record is here."""
     column, fault = broken.faults[0]
     texts = {
-        f"{_PREFIX}topic": broken.topic,
-        f"{_PREFIX}partition": str(broken.partition),
-        f"{_PREFIX}offset": str(broken.offset),
-        f"{_PREFIX}stage": _STAGES[column],
-        f"{_PREFIX}exception.class.name": "kafka_formats.errors.PayloadError",
-        f"{_PREFIX}exception.message": broken.reason,
+        f"{HEADER_PREFIX}topic": broken.topic,
+        f"{HEADER_PREFIX}partition": str(broken.partition),
+        f"{HEADER_PREFIX}offset": str(broken.offset),
+        f"{HEADER_PREFIX}stage": _STAGES[column],
+        f"{HEADER_PREFIX}exception.class.name": "kafka_formats.errors.PayloadError",
+        f"{HEADER_PREFIX}exception.message": broken.reason,
     }
     if fault.schema_id is not None:
         texts[_SCHEMA_ID] = str(fault.schema_id)

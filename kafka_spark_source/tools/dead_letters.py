@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-_PREFIX: Final = "__connect.errors."
+from kafka_spark_source.reading.dead_letters import HEADER_PREFIX
 
 
 class DeadLetter(NamedTuple):
@@ -26,7 +26,7 @@ def dead_letter_of(headers: Sequence[tuple[str, bytes | None]]) -> DeadLetter | 
 
     The last of several headers with a name counts: a record may become one more than once.
     """
-    said = {name.removeprefix(_PREFIX): value for name, value in headers if _is_own(name)}
+    said = {name.removeprefix(HEADER_PREFIX): value for name, value in headers if _is_own(name)}
     if not said:
         return None
     names = ("topic", "partition", "offset", "stage", "exception.message")
@@ -41,4 +41,4 @@ def other_headers(
 
 
 def _is_own(name: str) -> bool:
-    return name.startswith(_PREFIX)
+    return name.startswith(HEADER_PREFIX)
