@@ -17,7 +17,7 @@ from kafka_protocol.columnar.arrow_memory import array_of, new_numbers
 from kafka_protocol.columnar.batch_headers import BatchHeaders
 from kafka_protocol.columnar.headers import decode_headers
 from kafka_protocol.columnar.message_rows import locate_messages
-from kafka_protocol.columnar.payloads import (
+from kafka_protocol.columnar.parts import (
     HeaderPart,
     Limits,
     MessagePart,

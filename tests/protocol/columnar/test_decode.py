@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kafka_protocol.columnar import decode
 from kafka_protocol.columnar.decode import decode_batches
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
-from kafka_protocol.columnar.payloads import RecordPart
+from kafka_protocol.columnar.parts import RecordPart
 from kafka_protocol.columnar.schema import HEADERS_TYPE, RECORD_SCHEMA, record_schema
 from kafka_protocol.errors import CorruptRecordError, DecodeError
 from kafka_protocol.records.batch import RecordBatch, check_crc, read_batches

@@ -1,6 +1,6 @@
-"""Fetched batches -> parts to decode: decompressed batches of one partition and one format.
+"""Fetched batches -> parts of about the size of an Arrow batch: where each of them ends.
 
-A part has about the size of an Arrow batch, or less. No records are read here.
+A part is of one partition and one format, and decompressed. No records are read here.
 """
 
 from __future__ import annotations
