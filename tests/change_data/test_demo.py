@@ -45,7 +45,7 @@ def test_debezium_writes_changes(spark: SparkSession, kafka_cluster: KafkaCluste
     with postgres() as database, closing(database.connect()) as connection:
         workload.create(connection)
         with debezium(servers, [connector(database, ["orders"])]):
-            connection.execute("UPDATE orders SET customer = 99 WHERE number = 1")
+            connection.execute("UPDATE orders SET customer = 99 WHERE number = 3")
             options = {"kafka.bootstrap.servers": servers, "subscribe": topic_of("orders")}
             topic = spark.read.format("pykafka").options(**options)
 
