@@ -20,10 +20,12 @@ import pyarrow as pa
 from kafka_formats.arrow.types import as_nullable
 from kafka_formats.envelope.upsert import Upsert
 from kafka_formats.options.alone import AloneOptions, parse_alone
-from kafka_formats.options.envelope import OP_COLUMN, Envelope, EnvelopeOptions
-from kafka_formats.options.settings import Mode
+from kafka_formats.options.envelope import ENVELOPE, OP_COLUMN, Envelope, EnvelopeOptions
+from kafka_formats.options.settings import RAW_COLUMNS, Mode
+from kafka_formats.options.table import KEY, MODE, VALUE
+from kafka_formats.payload.raw_columns import RAW_TYPES
 from kafka_formats.query.debezium import DebeziumQuery
-from kafka_formats.query.read import QueryFormats
+from kafka_formats.query.read import QueryFormats, record_decoder
 from kafka_formats.query.record_decoder import Decoder
 from kafka_protocol.columnar import topic as raw
 from kafka_protocol.columnar.schema import RECORD_SCHEMA
@@ -96,9 +98,12 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
         columns: Names of `RECORD_SCHEMA`, with `envelope` `op`, and with `mode=PERMISSIVE`
             `_error`, `_raw` and `_raw_key`, in the wanted order; by default all. Other columns are
             not decoded. With `envelope=debezium` also those of the table, and of changes.
-        types: Column -> the type to read it as: a struct with some of the fields, of which no
-            others are decoded. By default the type of the schema. JSON without a schema needs it,
-            with `envelope=debezium` for the columns of the table.
+        types: Column -> the type to read it as. A column with a format may be a struct with some
+            of the fields, of which no others are decoded; by default it has the type of the schema.
+            JSON without a schema needs it, with `envelope=debezium` for the columns of the table. A
+            column without a format may have one of `RAW_TYPES` of
+            `kafka_formats.payload.raw_columns`: text has the bytes of the payload, and with the
+            option `mode` those that are not UTF-8 are broken.
         progress: Is called after each Fetch with the offsets that are read, and all of the range.
         group_id: A consumer group, as for `kafka_protocol.columnar.topic.read_topic`.
         follow: Whether to go on with records that are written later.
@@ -152,7 +157,60 @@ def _decoder(
         changes = DebeziumQuery(read.formats, read.envelope.debezium, topics, has_headers=True)
         return changes.decoder(changes.wanted(columns, types))
     query = QueryFormats(read.formats, topics)
-    return query.decoder(_wanted(read, query, columns, types))
+    _check_types(read, types)
+    return record_decoder(
+        _wanted(read, query, columns, types),
+        query,
+        checked_text=[] if read.mode is None else _text_columns(read, types),
+        mode=read.formats.mode,
+        puts_aside=False,
+    )
+
+
+def _text_columns(read: AloneOptions, types: Mapping[str, pa.DataType]) -> list[str]:
+    """The keys and values that are bytes, and wanted as text."""
+    decoded = read.formats.decoded_columns
+    return [
+        name
+        for name in RAW_COLUMNS.values()
+        if name not in decoded and types.get(name) == pa.string()
+    ]
+
+
+def _check_types(read: AloneOptions, types: Mapping[str, pa.DataType]) -> None:
+    """Refuse types of raw columns that do not exist, and options that nothing uses."""
+    decoded = read.formats.decoded_columns
+    for name, to in types.items():
+        if name in decoded:
+            continue
+        if name not in RAW_TYPES:
+            raise KafkaConfigError(
+                f"the type of {name!r} cannot be chosen: types are for {', '.join(RAW_TYPES)}"
+            )
+        if to not in RAW_TYPES[name]:
+            listed = " or ".join(map(str, RAW_TYPES[name]))
+            other = f", or set {name}.format" if name in RAW_COLUMNS.values() else ""
+            raise KafkaConfigError(f"{name!r} cannot be read as {to}: name {listed}{other}")
+    if decoded:
+        return
+    if read.mode is not None and not _text_columns(read, types):
+        raise KafkaConfigError(
+            f"Option '{MODE.name}' needs a column that is decoded: set value.format or key.format, "
+            "name the column as string in types, or remove it."
+        )
+    if read.envelope.kind is Envelope.NONE and not types:
+        raise KafkaConfigError(
+            f"No column has a format: set {VALUE.format.name} or {KEY.format.name}, or "
+            f"{ENVELOPE.name}, or name other types of columns in types."
+        )
+
+
+def _raw_columns(read: AloneOptions, types: Mapping[str, pa.DataType]) -> list[str]:
+    """The columns that the mode adds for payloads as they are."""
+    if read.formats.mode is not Mode.PERMISSIVE:
+        return []
+    checked = {"value", *read.formats.decoded_columns, *_text_columns(read, types)}
+    return [name for name, column in RAW_COLUMNS.items() if column in checked]
 
 
 def _wanted(
@@ -165,7 +223,7 @@ def _wanted(
     formats = options.formats
     added = {OP_COLUMN: pa.string()} if options.envelope.is_upsert else {}
     added |= dict.fromkeys(formats.error_columns, pa.string())
-    added |= dict.fromkeys(formats.raw_columns, pa.binary())
+    added |= dict.fromkeys(_raw_columns(options, types), pa.binary())
     known = dict(zip(RECORD_SCHEMA.names, RECORD_SCHEMA.types, strict=True)) | added
     names = [*known] if columns is None else [*columns]
     for name in names:
@@ -173,9 +231,6 @@ def _wanted(
             raise KafkaConfigError(f"there is no column {name!r}; there are {', '.join(known)}")
         if names.count(name) > 1:
             raise KafkaConfigError(f"column {name!r} is wanted twice: name it once")
-    for name in types:
-        if name not in formats.decoded_columns:
-            raise KafkaConfigError(f"the type of {name!r} needs a format: set {name}.format")
     decoded = [name for name in formats.decoded_columns if name in names]
     known |= query.columns([name for name in decoded if name not in types])
     is_permissive = formats.mode is Mode.PERMISSIVE

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeAlias
 
-from kafka_spark_source.testing.commands import DEFAULT_HEAP, FAST_START_FLAGS
+from kafka_spark_source.testing.commands import FAST_START_FLAGS
 from kafka_spark_source.testing.java import find_java
 from kafka_spark_source.testing.ports import HOST, HeldPorts
 from kafka_spark_source.testing.properties import render
@@ -17,7 +17,11 @@ from tests.change_data.server import Server
 PREFIX: Final = "shop"
 """The first part of the names of topics: `shop.public.orders`."""
 _READY: Final = "Starting streaming"
-_START_SECONDS: Final = 120
+_START_SECONDS: Final = 240
+# The most: several connectors share it.
+_HEAP: Final = "1g"
+
+Properties: TypeAlias = Mapping[str, str]
 
 
 def topic_of(table: str) -> str:
@@ -25,59 +29,66 @@ def topic_of(table: str) -> str:
     return f"{PREFIX}.public.{table}"
 
 
-@contextmanager
-def debezium(database: Database, bootstrap_servers: str, tables: Sequence[str]) -> Iterator[Server]:
-    """Starts Connect with a connector that reads these tables, and waits until it follows the log.
-
-    Raises:
-        StartError: It does not start.
-        JarError: Its jars cannot be downloaded.
-    """
-    jars = find(DEBEZIUM)
-    ports = HeldPorts()
-    try:
-        with Server("Debezium") as server:
-            worker, connector = (server.folder / f"{name}.properties" for name in ("worker", "c"))
-            offsets = str(server.folder / "offsets")
-            worker.write_text(render(_worker(bootstrap_servers, ports.take(), offsets)))
-            connector.write_text(render(_connector(database, tables)))
-            server.start(
-                [
-                    *(str(find_java()), f"-Xmx{DEFAULT_HEAP}", *FAST_START_FLAGS),
-                    *("-XX:-UsePerfData", f"-Djava.io.tmpdir={server.folder}"),
-                    *("-cp", f"{jars}/*", "org.apache.kafka.connect.cli.ConnectStandalone"),
-                    *(str(worker), str(connector)),
-                ]
-            )
-            server.wait(lambda: _READY in server.log, _START_SECONDS)
-            yield server
-    finally:
-        ports.close()
-
-
-def _worker(bootstrap_servers: str, port: int, offsets: str) -> dict[str, str]:
-    converter = "org.apache.kafka.connect.json.JsonConverter"
+def _converters(converter: str, settings: Properties) -> dict[str, str]:
+    """The properties of a converter, of keys and of values."""
+    named = {"": converter} | {f".{name}": value for name, value in settings.items()}
     return {
-        "bootstrap.servers": bootstrap_servers,
-        "key.converter": converter,
-        "key.converter.schemas.enable": "false",
-        "value.converter": converter,
-        "value.converter.schemas.enable": "false",
-        "offset.storage.file.filename": offsets,
-        "offset.flush.interval.ms": "1000",
-        # No plugin.path: with the class path beside it, classes would be loaded twice.
-        "listeners": f"http://{HOST}:{port}",
+        f"{side}.converter{name}": value
+        for side in ("key", "value")
+        for name, value in named.items()
     }
 
 
-def _connector(database: Database, tables: Sequence[str]) -> dict[str, str]:
+_JSON: Final = "org.apache.kafka.connect.json.JsonConverter"
+JSON: Final[Properties] = _converters(_JSON, {"schemas.enable": "false"})
+JSON_WITH_SCHEMAS: Final[Properties] = _converters(_JSON, {"schemas.enable": "true"})
+
+
+def avro(registry_url: str) -> Properties:
+    """Avro in Confluent's framing, by Apicurio's converter, which the jars of DEBEZIUM_AVRO have.
+
+    Args:
+        registry_url: The URL of a `SchemaRegistry`.
+    """
+    root, _, _ = registry_url.partition("/apis/")
+    settings = {
+        "url": f"{root}/apis/registry/v2",
+        "auto-register": "true",
+        "find-latest": "true",
+        "as-confluent": "true",
+        "headers.enabled": "false",
+        "use-id": "contentId",
+    }
     return {
-        "name": PREFIX,
+        **_converters(
+            "io.apicurio.registry.utils.converter.AvroConverter",
+            {f"apicurio.registry.{name}": value for name, value in settings.items()},
+        ),
+        # Names that Avro may have.
+        "schema.name.adjustment.mode": "avro",
+        "field.name.adjustment.mode": "avro",
+    }
+
+
+def connector(
+    database: Database, tables: Sequence[str], settings: Properties = JSON, prefix: str = PREFIX
+) -> Properties:
+    """The properties of a connector that reads tables.
+
+    Args:
+        database: The database.
+        tables: Tables of the schema `public`.
+        settings: The converters, and what is other than by default.
+        prefix: The first part of the names of its topics, and its own name.
+    """
+    return {
+        "name": prefix,
         "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
         "plugin.name": "pgoutput",
-        "slot.name": PREFIX,
+        "slot.name": prefix,
+        "publication.name": prefix,
         "publication.autocreate.mode": "filtered",
-        "topic.prefix": PREFIX,
+        "topic.prefix": prefix,
         "database.hostname": HOST,
         "database.port": str(database.port),
         "database.user": USER,
@@ -87,4 +98,55 @@ def _connector(database: Database, tables: Sequence[str]) -> dict[str, str]:
         "poll.interval.ms": "100",
         "topic.creation.default.replication.factor": "1",
         "topic.creation.default.partitions": "3",
+        **settings,
+    }
+
+
+@contextmanager
+def debezium(
+    bootstrap_servers: str, connectors: Sequence[Properties], jars: str = DEBEZIUM
+) -> Iterator[Server]:
+    """Starts Connect with connectors, and waits until each follows the log of its database.
+
+    Args:
+        bootstrap_servers: The brokers.
+        connectors: The properties of each.
+        jars: The set of jars that has what they need.
+
+    Raises:
+        StartError: It does not start.
+        JarError: Its jars cannot be downloaded.
+    """
+    folder = find(jars)
+    ports = HeldPorts()
+    try:
+        with Server("Debezium") as server:
+            worker = server.folder / "worker.properties"
+            offsets = str(server.folder / "offsets")
+            worker.write_text(render(_worker(bootstrap_servers, ports.take(), offsets)))
+            files = [server.folder / f"connector-{each['name']}.properties" for each in connectors]
+            for file, properties in zip(files, connectors, strict=True):
+                file.write_text(render(properties))
+            server.start(
+                [
+                    *(str(find_java()), f"-Xmx{_HEAP}", *FAST_START_FLAGS),
+                    *("-XX:-UsePerfData", f"-Djava.io.tmpdir={server.folder}"),
+                    *("-cp", f"{folder}/*", "org.apache.kafka.connect.cli.ConnectStandalone"),
+                    *map(str, (worker, *files)),
+                ]
+            )
+            server.wait(lambda: server.log.count(_READY) >= len(connectors), _START_SECONDS)
+            yield server
+    finally:
+        ports.close()
+
+
+def _worker(bootstrap_servers: str, port: int, offsets: str) -> Properties:
+    return {
+        "bootstrap.servers": bootstrap_servers,
+        **JSON,
+        "offset.storage.file.filename": offsets,
+        "offset.flush.interval.ms": "1000",
+        # No plugin.path: with the class path beside it, classes would be loaded twice.
+        "listeners": f"http://{HOST}:{port}",
     }

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline
 from tests.change_data import workload
-from tests.change_data.debezium import PREFIX, debezium
+from tests.change_data.debezium import PREFIX, connector, debezium
 from tests.change_data.jars import find
 from tests.change_data.lake import FORMATS, lake_session
 from tests.change_data.postgres import postgres
@@ -79,7 +79,7 @@ def run(seconds: float, report: Report, seed: int = 1) -> Outcome:
         connection = stack.enter_context(closing(database.connect()))
         workload.create(connection)
         report("starting Debezium: it reads the tables as they are, then follows their changes")
-        stack.enter_context(debezium(database, cluster.bootstrap_servers, [*TABLES]))
+        stack.enter_context(debezium(cluster.bootstrap_servers, [connector(database, [*TABLES])]))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         stream = _Stream(stack.enter_context(Server("stream")), cluster.bootstrap_servers, folder)
         report("starting the stream")
@@ -88,7 +88,7 @@ def run(seconds: float, report: Report, seed: int = 1) -> Outcome:
         report(f"changing rows for {seconds:g} s")
         done = _change(connection, stream, seconds, seed, report)
         report("waiting until Debezium has written all changes")
-        _wait_for_debezium(connection)
+        wait_for_debezium(connection, PREFIX)
         report("comparing the tables")
         tables = _compare(connection, stream, folder)
     return Outcome(done, stream.kills, tables)
@@ -171,8 +171,12 @@ def _change(
     return dict(work.done)
 
 
-def _wait_for_debezium(connection: Connection) -> None:
-    """Wait until Debezium has told PostgreSQL that it needs nothing of what was written so far."""
+def wait_for_debezium(connection: Connection, slot: str) -> None:
+    """Wait until Debezium has told PostgreSQL that it needs nothing of what was written so far.
+
+    Raises:
+        TimeoutError: It has not, after a long time.
+    """
     (end,) = _one(connection, "SELECT pg_current_wal_lsn()")
     query = (
         "SELECT confirmed_flush_lsn >= %s::pg_lsn FROM pg_replication_slots WHERE slot_name = %s"
@@ -183,7 +187,7 @@ def _wait_for_debezium(connection: Connection) -> None:
         connection.execute(
             "UPDATE customers SET name = name WHERE id = (SELECT min(id) FROM customers)"
         )
-        return bool(_one(connection, query, end, PREFIX)[0])
+        return bool(_one(connection, query, end, slot)[0])
 
     if not Deadline(_CATCH_UP_SECONDS).wait_for(has_written):
         raise TimeoutError(f"Debezium has not written all changes within {_CATCH_UP_SECONDS} s")
@@ -202,7 +206,7 @@ def _compare(connection: Connection, stream: _Stream, folder: Path) -> list[Comp
 
     def are_equal() -> bool:
         stream.server.check()
-        found[:] = _compared(connection, spark, folder)
+        found[:] = compared(connection, spark, folder)
         return all(each.is_equal for each in found)
 
     try:
@@ -224,7 +228,8 @@ def _as_in_spark(value: object) -> object:
     return value
 
 
-def _compared(connection: Connection, spark: SparkSession, folder: Path) -> Iterator[Comparison]:
+def compared(connection: Connection, spark: SparkSession, folder: Path) -> Iterator[Comparison]:
+    """Each table of the database beside that of Delta in the folder."""
     for name, table in TABLES.items():
         columns, rows = workload.rows_of(connection, name)
         frame = spark.read.format("delta").load(str(folder / name)).where("_tombstone IS NOT TRUE")

@@ -9,19 +9,27 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from kafka_spark_source.testing.distribution import REGISTRY_VERSION
 from kafka_spark_source.testing.jars import find_locked_jars, read_lock
 from kafka_spark_source.testing.java import find_java
 
 LOCK_FILE: Final = Path(__file__).with_name("jars.lock.json")
 
 DEBEZIUM: Final = "debezium-3.6.1.Final"
+DEBEZIUM_AVRO: Final = "debezium-avro-3.6.1.Final"
+"""With the converter of the schema registry that tests start."""
+_DEBEZIUM: Final = (
+    "org.apache.kafka:connect-runtime:4.3.1",
+    "org.apache.kafka:connect-json:4.3.1",
+    "io.debezium:debezium-connector-postgres:3.6.1.Final",
+    # Of the version of slf4j-api that these need: with another one nothing is logged.
+    "org.slf4j:slf4j-simple:1.7.36",
+)
 ARTIFACTS: Final[Mapping[str, tuple[str, ...]]] = {
-    DEBEZIUM: (
-        "org.apache.kafka:connect-runtime:4.3.1",
-        "org.apache.kafka:connect-json:4.3.1",
-        "io.debezium:debezium-connector-postgres:3.6.1.Final",
-        # Of the version of slf4j-api that these need: with another one nothing is logged.
-        "org.slf4j:slf4j-simple:1.7.36",
+    DEBEZIUM: _DEBEZIUM,
+    DEBEZIUM_AVRO: (
+        *_DEBEZIUM,
+        f"io.apicurio:apicurio-registry-utils-converter:{REGISTRY_VERSION}",
     ),
     "delta-spark_4.2_2.13-4.4.0": ("io.delta:delta-spark_4.2_2.13:4.4.0",),
     "delta-spark_4.1_2.13-4.3.0": ("io.delta:delta-spark_4.1_2.13:4.3.0",),

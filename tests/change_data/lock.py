@@ -8,10 +8,11 @@ from typing import Final
 
 from kafka_spark_source.testing.lock import lock_artifacts
 from kafka_spark_source.testing.resolvers import Coordinates
-from tests.change_data.jars import ARTIFACTS, DEBEZIUM, LOCK_FILE
+from tests.change_data.jars import ARTIFACTS, LAKES, LOCK_FILE
 
 # Of what Delta needs, only this is not in PySpark already, in a newer version.
 _ADDED_TO_SPARK: Final = ("io.delta", "io.unitycatalog", "org.apache.iceberg")
+_OF_SPARK: Final = {name for sets in LAKES.values() for name in sets.values()}
 
 
 def main(names: list[str]) -> None:
@@ -22,7 +23,7 @@ def main(names: list[str]) -> None:
         entries[name] = {
             jar: checksum
             for jar, checksum in locked.items()
-            if name == DEBEZIUM or Coordinates.parse(jar).group in _ADDED_TO_SPARK
+            if name not in _OF_SPARK or Coordinates.parse(jar).group in _ADDED_TO_SPARK
         }
         sys.stdout.write(f"{name}: {len(entries[name])} jars\n")
     in_order = {name: entries[name] for name in ARTIFACTS if name in entries}

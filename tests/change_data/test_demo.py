@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline
 from tests.change_data import workload
-from tests.change_data.debezium import debezium, topic_of
+from tests.change_data.debezium import connector, debezium, topic_of
 from tests.change_data.lake import FORMATS
 from tests.change_data.postgres import accepts, postgres
 from tests.own_process import run_command
@@ -44,8 +44,8 @@ def test_debezium_writes_changes(spark: SparkSession, kafka_cluster: KafkaCluste
     servers = kafka_cluster.bootstrap_servers
     with postgres() as database, closing(database.connect()) as connection:
         workload.create(connection)
-        with debezium(database, servers, ["orders"]):
-            connection.execute("UPDATE orders SET customer = 99 WHERE number = 1")
+        with debezium(servers, [connector(database, ["orders"])]):
+            connection.execute("UPDATE orders SET customer = 99 WHERE number = 3")
             options = {"kafka.bootstrap.servers": servers, "subscribe": topic_of("orders")}
             topic = spark.read.format("pykafka").options(**options)
 

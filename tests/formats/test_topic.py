@@ -10,6 +10,7 @@ import pytest
 from kafka_formats.topic import read_topic
 from tests.config_error import config_error
 
+MAP = pa.map_(pa.string(), pa.string())
 JSON = {"value.format": "json", "value.schema": "id bigint"}
 
 
@@ -21,7 +22,15 @@ def error(formats: dict[str, str], **given: Any) -> str:
 @pytest.mark.parametrize(
     ("formats", "given", "message"),
     [
-        ({}, {}, "No column has a format: set value.format or key.format, or envelope."),
+        (
+            {},
+            {},
+            "No column has a format: set value.format or key.format, or envelope, or name other "
+            "types of columns in types.",
+        ),
+        ({"mode": "PERMISSIVE"}, {"types": {"headers": MAP}}, "'mode' needs a column that is"),
+        ({"mode": "FAILFAST", "envelope": "upsert"}, {}, "'mode' needs a column that is decoded"),
+        ({}, {"types": {"topic": pa.binary()}}, "'topic' cannot be chosen: types are for key, val"),
         ({"value.formatt": "json"}, {}, "Option 'value.formatt' is not one of formats: did you"),
         ({"subscribe": "t"}, {}, "'subscribe' is not one of formats: there are value.format, "),
         ({"topic": "t", **JSON}, {}, "Option 'topic' is not one of formats"),
@@ -30,7 +39,12 @@ def error(formats: dict[str, str], **given: Any) -> str:
         (JSON, {"columns": ["op"]}, "there is no column 'op'"),
         ({"upsert.tombstones": "keep"}, {}, "Option 'upsert.tombstones' needs the option envelope"),
         (JSON, {"columns": ["value", "key", "value"]}, "column 'value' is wanted twice"),
-        (JSON, {"types": {"key": pa.string()}}, "the type of 'key' needs a format: set key.format"),
+        (
+            JSON,
+            {"types": {"key": pa.int64()}},
+            "'key' cannot be read as int64: name binary or string, or set key.format",
+        ),
+        ({}, {"types": {"headers": pa.string()}}, "'headers' cannot be read as string: name list<"),
         (
             JSON,
             {"types": {"value": pa.struct({"x": pa.int64()})}},

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from confluent_kafka import Producer
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -22,7 +23,7 @@ from tests.fakes.registry import registry
 from tests.formats.protobuf.messages import descriptor_set
 from tests.formats.schema_ids.test_glue import framed
 from tests.integration.conftest import MakeTopic
-from tests.witness import produce
+from tests.witness import IN_ORDER, produce
 
 pytestmark = pytest.mark.integration
 
@@ -123,6 +124,72 @@ def test_keys_and_values_without_a_registry(
     wanted = {"value": pa.struct({"id": pa.int64()})}
     found = read_topic(other, kafka, {"value.format": "json"}, columns=["value"], types=wanted)
     assert found.read_all()["value"].to_pylist() == [{"id": 1}, {"id": 2}]
+
+
+NOT_UTF8 = b"a\xff"
+
+
+@pytest.fixture
+def texts(kafka_cluster: KafkaCluster, make_topic: MakeTopic) -> str:
+    """A topic of texts, one of which is not UTF-8, with headers."""
+    topic = make_topic()
+    headers: list[tuple[str, str | bytes | None]] = [("a", b"1"), ("b", None), ("a", b"2")]
+    producer = Producer({"bootstrap.servers": kafka_cluster.bootstrap_servers, **IN_ORDER})
+    producer.produce(topic, b"plain", b"k", 0, headers=headers)
+    producer.produce(topic, "ä€".encode(), None, 0)
+    producer.produce(topic, NOT_UTF8, b"\xfe", 0)
+    producer.produce(topic, None, None, 0)
+    producer.flush()
+    return topic
+
+
+@pytest.mark.parametrize("value", [pa.string(), pa.binary()], ids=str)
+def test_raw_columns_in_other_types(texts: str, kafka: dict[str, str], value: pa.DataType) -> None:
+    types = {"value": pa.string(), "headers": pa.map_(pa.string(), value)}
+    found = read_topic(texts, kafka, {}, columns=["key", "value", "headers"], types=types)
+    table = found.read_all()
+    assert [*table.schema] == [
+        pa.field("key", pa.binary()),
+        *(pa.field(*each) for each in types.items()),
+    ]
+    # Without a mode, text has the bytes that were written.
+    shown = table["value"].combine_chunks().view(pa.binary())
+    assert shown.to_pylist() == [b"plain", "ä€".encode(), NOT_UTF8, None]
+    last = b"2" if value == pa.binary() else "2"
+    by_name = [None if each is None else dict(each) for each in table["headers"].to_pylist()]
+    assert by_name == [{"a": last, "b": None}, None, None, None]
+
+
+def test_text_is_checked_where_a_mode_is_given(texts: str, kafka: dict[str, str]) -> None:
+    types = {"key": pa.string(), "value": pa.string()}
+    with pytest.raises(MalformedRecordError, match=f"{texts}-0 at offset 2: the key: it is not"):
+        read_topic(texts, kafka, {"mode": "FAILFAST"}, types=types).read_all()
+    names = ["offset", "key", "value", "_error", "_raw", "_raw_key"]
+    permissive = {"mode": "PERMISSIVE"}
+    rows = read_topic(texts, kafka, permissive, columns=names, types=types).read_all().to_pylist()
+    assert [row["value"] for row in rows] == ["plain", "ä€", None, None]
+    assert [row["offset"] for row in rows if row["_error"]] == [2]
+    assert (rows[2]["_raw"], rows[2]["_raw_key"]) == (NOT_UTF8, b"\xfe")
+    assert "the value: it is not UTF-8" in rows[2]["_error"]
+    # A column that is not read is not checked.
+    left = read_topic(texts, kafka, {"mode": "DROPMALFORMED"}, columns=["offset"], types=types)
+    assert left.read_all()["offset"].to_pylist() == [0, 1, 2, 3]
+    kept = read_topic(texts, kafka, {"mode": "DROPMALFORMED"}, columns=["value"], types=types)
+    assert kept.read_all()["value"].to_pylist() == ["plain", "ä€", None]
+
+
+def test_text_beside_a_format_and_of_the_newest_of_each_key(
+    kafka_cluster: KafkaCluster, kafka: dict[str, str], make_topic: MakeTopic
+) -> None:
+    topic = make_topic()
+    producer = Producer({"bootstrap.servers": kafka_cluster.bootstrap_servers, **IN_ORDER})
+    for number, key in enumerate(["a", "b", "a"]):
+        producer.produce(topic, f'{{"id": {number}}}', key, 0)
+    producer.flush()
+    formats = {"value.format": "json", "value.schema": "id bigint", "envelope": "upsert"}
+    found = read_topic(topic, kafka, formats, columns=["key", "value"], types={"key": pa.string()})
+    rows = sorted(found.read_all().to_pylist(), key=lambda row: str(row["key"]))
+    assert rows == [{"key": "a", "value": {"id": 2}}, {"key": "b", "value": {"id": 1}}]
 
 
 def test_an_abandoned_read_closes_its_connections(

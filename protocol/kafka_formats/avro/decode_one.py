@@ -14,14 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_formats.arrow.bytes_cursor import MAX_INT_BYTES, MAX_LONG_BYTES
-from kafka_formats.avro.logical import (
-    MAX_TEXT_BYTES,
-    ONE,
-    Ratio,
-    decimal_of,
-    rescaled,
-    text_of_decimal,
-)
+from kafka_formats.avro.logical import text_of_decimal
 from kafka_formats.avro.plan import (
     LONG_LIMIT,
     Again,
@@ -39,6 +32,14 @@ from kafka_formats.avro.plan import (
     Symbol,
 )
 from kafka_formats.errors import ITEMS, VALUES, PayloadError
+from kafka_formats.payload.decimals import (
+    MAX_BYTES,
+    ONE,
+    Ratio,
+    decimal_of,
+    does_not_fit,
+    rescaled,
+)
 
 _FLOAT: Final = struct.Struct("<f")
 _DOUBLE: Final = struct.Struct("<d")
@@ -131,8 +132,8 @@ class PayloadCursor:
         if not raw or number is None:
             raise PayloadError(
                 "",
-                f"a decimal of {len(raw)} bytes does not fit {plan.type.precision} digits, "
-                f"{plan.type.scale} of them after the point",
+                f"a decimal of {len(raw)} bytes "
+                f"{does_not_fit(plan.type.precision, plan.type.scale)}",
             )
         return decimal_of(number, plan.type.scale)
 
@@ -143,7 +144,7 @@ class PayloadCursor:
         if text is None:
             raise PayloadError(
                 "",
-                f"a decimal of {len(raw)} bytes is not a number of up to {MAX_TEXT_BYTES} bytes "
+                f"a decimal of {len(raw)} bytes is not a number of up to {MAX_BYTES} bytes "
                 f"with {plan.scale} digits after the point",
             )
         return text

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_formats.arrow.arrays import bounds_of, fields_of, is_valid
-from kafka_formats.avro.logical import Logical, unscaled
+from kafka_formats.avro.logical import Logical
 from kafka_formats.avro.schema import (
     Array,
     Enum,
@@ -32,6 +32,13 @@ from kafka_formats.avro.schema import (
 )
 from kafka_formats.avro.types import arrow_type, members_of
 from kafka_formats.errors import ITEMS, VALUES, PayloadError, SchemaError, about, path_of
+from kafka_formats.payload.decimals import (
+    NOT_A_DECIMAL,
+    does_not_fit,
+    scaled_of,
+    size_of,
+    with_scale,
+)
 from kafka_protocol.columnar.slices import lengths, varint_array
 from kafka_protocol.columnar.writing import Field, join_fields
 
@@ -188,17 +195,16 @@ def _wide_decimals(
     """Big-endian numbers of decimals or of their texts, one by one; binary as it is."""
     if pa.types.is_binary(values.type):
         return values
-    numbers = [unscaled(each, logical) for each in values.to_pylist()]
     rows = []
-    for number in numbers:
-        needed = 0 if number is None else (number + (number < 0)).bit_length() // 8 + 1
-        if number is None or (size is not None and needed > size):
-            raise PayloadError(
-                path,
-                f"a value is not a decimal of {logical.precision} digits, {logical.scale} of them "
-                "after the point",
-            )
-        rows.append(number.to_bytes(needed if size is None else size, "big", signed=True))
+    for each in values.to_pylist():
+        value = scaled_of(each)
+        if value is None:
+            raise PayloadError(path, NOT_A_DECIMAL)
+        number = with_scale(value, logical.scale, logical.precision)
+        if number is None or (size is not None and size_of(number) > size):
+            reason = does_not_fit(logical.precision, logical.scale)
+            raise PayloadError(path, f"a decimal {reason}")
+        rows.append(number.to_bytes(size or size_of(number), "big", signed=True))
     return pa.array(rows, pa.binary())
 
 

@@ -8,18 +8,22 @@ Source: Apache Avro 1.12, "Logical Types" and "Schema Resolution".
 
 from __future__ import annotations
 
-import decimal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd
 from typing import Any, Final, NamedTuple
 
-# What Spark's and Arrow's decimals hold. Wider ones are text.
-MAX_DECIMAL_DIGITS: Final = 38
-# Beyond this a decimal is not taken for one: arithmetic with its scale would have no end.
-_MAX_PRECISION: Final = 10_000
-# The longest number that becomes text, about 9,800 digits.
-MAX_TEXT_BYTES: Final = 4_096
+from kafka_formats.payload.decimals import (
+    ARROW_DIGITS,
+    MAX_BYTES,
+    MAX_DIGITS,
+    ONE,
+    Ratio,
+    digits_of,
+    number_of,
+    rescaled,
+    text_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class Logical:
     @property
     def is_text(self) -> bool:
         """Whether it is a decimal that has too many digits for Spark's."""
-        return self.precision > MAX_DECIMAL_DIGITS
+        return self.precision > ARROW_DIGITS
 
 
 class _Time(NamedTuple):
@@ -89,16 +93,14 @@ def logical_of(value: Mapping[str, Any], kind: str, size: int | None = None) -> 
     if not (isinstance(precision, int) and isinstance(scale, int)):
         return None
     fits = size is None or precision <= _digits_in(size)
-    if not (0 < precision <= _MAX_PRECISION and 0 <= scale <= precision and fits):
+    if not (0 < precision <= MAX_DIGITS and 0 <= scale <= precision and fits):
         return None
     return Logical(name, precision, scale)
 
 
 def _digits_in(size: int) -> int:
     """The digits of any signed number of this many bytes."""
-    if not size:
-        return 0
-    return decimal.Decimal(2 ** (8 * min(size, MAX_TEXT_BYTES) - 1) - 1).adjusted()
+    return digits_of(2 ** (8 * min(size, MAX_BYTES) - 1) - 1) - 1 if size else 0
 
 
 def is_readable(written: Logical | None, read: Logical | None) -> bool:
@@ -118,16 +120,6 @@ def _meaning(logical: Logical) -> str:
     return _TIMES[logical.name].meaning if logical.name in _TIMES else logical.name
 
 
-class Ratio(NamedTuple):
-    """What a number is multiplied by, or divided by without a rest; the other one is 1."""
-
-    times: int = 1
-    per: int = 1
-
-
-ONE: Final = Ratio()
-
-
 def ratio_of(written: Logical | None, read: Logical | None) -> Ratio:
     """How a written number becomes one in the unit that a reader gets."""
     to = _TIMES.get(read.name) if read else None
@@ -138,49 +130,8 @@ def ratio_of(written: Logical | None, read: Logical | None) -> Ratio:
     return ONE if unit == to.shown else Ratio(unit // common, to.shown // common)
 
 
-def rescaled(number: int, ratio: Ratio, limit: int | None) -> int | None:
-    """The number in another unit; None if it loses digits, or is `limit` or more."""
-    # Before the division: its cost grows with the number of digits.
-    if limit is not None and abs(number) * ratio.times >= limit * ratio.per:
-        return None
-    whole, rest = divmod(number * ratio.times, ratio.per)
-    return None if rest else whole
-
-
-def decimal_ratio(scale: int, to: int) -> Ratio:
-    """How a number with a scale becomes one with another scale."""
-    return Ratio(times=10 ** (to - scale)) if to >= scale else Ratio(per=10 ** (scale - to))
-
-
-def decimal_of(number: int, scale: int) -> decimal.Decimal:
-    """A number with a scale, with all of its digits."""
-    return decimal.Decimal(number).scaleb(-scale, _EXACT)
-
-
-def unscaled(value: decimal.Decimal | str, logical: Logical) -> int | None:
-    """The number that is written for a decimal or its text; None if it does not fit the type."""
-    try:
-        number = decimal.Decimal(value)
-    except decimal.InvalidOperation:
-        return None
-    if not number.is_finite() or number.adjusted() + logical.scale >= logical.precision:
-        return None
-    exact = number.scaleb(logical.scale, _EXACT)
-    whole = int(exact)
-    return whole if whole == exact else None
-
-
-def decimal_text(number: int, scale: int) -> str:
-    """As Java's `BigDecimal.toPlainString`: digits, without an exponent."""
-    return f"{decimal_of(number, scale):f}"
-
-
 def text_of_decimal(raw: bytes, ratio: Ratio, scale: int) -> str | None:
     """The text of a decimal in bytes; None if it is empty, too long, or loses digits."""
-    if not 0 < len(raw) <= MAX_TEXT_BYTES:
-        return None
-    number = rescaled(int.from_bytes(raw, "big", signed=True), ratio, None)
-    return None if number is None else decimal_text(number, scale)
-
-
-_EXACT: Final = decimal.Context(prec=2 * _MAX_PRECISION)
+    written = number_of(raw)
+    number = None if written is None else rescaled(written, ratio, None)
+    return None if number is None else text_of(number, scale)

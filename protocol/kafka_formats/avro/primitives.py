@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kafka_formats.arrow.arrays import texts_of
 from kafka_formats.arrow.bytes_cursor import MAX_INT_BYTES, Bools, Cursor, Longs
-from kafka_formats.avro.logical import ONE, Ratio, rescaled, text_of_decimal
+from kafka_formats.avro.logical import text_of_decimal
 from kafka_formats.avro.plan import (
     LONG_LIMIT,
     Boolean,
@@ -22,6 +22,7 @@ from kafka_formats.avro.plan import (
     Number,
     Symbol,
 )
+from kafka_formats.payload.decimals import ONE, Ratio, rescaled
 from kafka_protocol.columnar.arrow_memory import array_of, buffer_of
 from kafka_protocol.columnar.slices import take_slices
 

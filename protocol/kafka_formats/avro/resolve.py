@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from kafka_formats.avro.logical import decimal_ratio, is_binary, is_readable, ratio_of
+from kafka_formats.avro.logical import is_binary, is_readable, ratio_of
 from kafka_formats.avro.plan import (
     Again,
     Boolean,
@@ -45,6 +45,7 @@ from kafka_formats.avro.schema import (
 from kafka_formats.avro.types import arrow_type, members_of
 from kafka_formats.avro.values import default_of
 from kafka_formats.errors import ITEMS, VALUES, SchemaError, about, named, path_of
+from kafka_formats.payload.decimals import ratio_of_scales
 
 # Written type -> the others that it may be read as.
 _PROMOTIONS: Final[Mapping[str, frozenset[str]]] = {
@@ -149,7 +150,7 @@ def _bytes(writer: Primitive | Fixed, reader: Primitive | Fixed, size: int | Non
     logical = reader.logical
     if logical is None or logical.name != "decimal":
         return Bytes(to, size)
-    ratio = decimal_ratio((writer.logical or logical).scale, logical.scale)
+    ratio = ratio_of_scales((writer.logical or logical).scale, logical.scale)
     if logical.is_text:
         return DecimalText(to, size, ratio, logical.scale)
     return Decimal(to, size, ratio, 10**logical.precision)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from kafka_formats.avro.logical import Logical, decimal_of, decimal_text, ratio_of
+from kafka_formats.avro.logical import Logical, ratio_of
 from kafka_formats.avro.schema import (
     Array,
     Enum,
@@ -22,6 +22,7 @@ from kafka_formats.avro.schema import (
 )
 from kafka_formats.avro.types import members_of
 from kafka_formats.errors import SchemaError, named, path_of
+from kafka_formats.payload.decimals import decimal_of, text_of
 
 _RANGES: Final[Mapping[str, int]] = {"int": 2**31, "long": 2**63}
 
@@ -111,7 +112,7 @@ def _of_bytes(schema: Primitive | Fixed, value: Any, _path: str) -> Any:
 def _decimal(data: bytes, logical: Logical) -> Any:
     number = int.from_bytes(data, "big", signed=True)
     _check(bool(data) and abs(number) < 10**logical.precision)
-    return (decimal_text if logical.is_text else decimal_of)(number, logical.scale)
+    return (text_of if logical.is_text else decimal_of)(number, logical.scale)
 
 
 def _of_record(schema: Record, value: Any, path: str) -> dict[str, Any]:

@@ -10,7 +10,6 @@ Source: `org.apache.kafka.connect.data.Decimal`, `io.debezium.data.VariableScale
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Context, Decimal
 from typing import Final
 
 import numpy as np
@@ -19,12 +18,15 @@ import pyarrow as pa
 
 from kafka_formats.arrow.arrays import bounds_of, data_of, fields_of, is_valid
 from kafka_formats.envelope.connect_times import Convert, Converted
+from kafka_formats.payload.decimals import (
+    Scaled,
+    array_of_numbers,
+    number_of,
+    text_of,
+    with_scale,
+)
 from kafka_protocol.columnar.arrow_memory import buffer_of
 
-# The longest number and the largest scale that are read: a text has as many digits.
-_MAX_BYTES: Final = 4_096
-_MAX_SCALE: Final = 10_000
-_EXACT: Final = Context(prec=2 * _MAX_SCALE + 3 * _MAX_BYTES)
 # Numbers of so many bytes fit 64 bits, and are read at once.
 _SHORT: Final = 8
 
@@ -35,7 +37,7 @@ def decimal_of_bytes(scale: int, to: pa.Decimal128Type) -> Convert:
     def convert(unscaled: pa.BinaryArray) -> Converted:
         if scale == to.scale and (converted := _all_short(unscaled, to)) is not None:
             return converted
-        return _of_numbers(((number, scale) for number in _numbers(unscaled)), unscaled, to)
+        return _decimals(_with(scale, unscaled), unscaled, to)
 
     return convert
 
@@ -44,14 +46,14 @@ def text_of_bytes(scale: int) -> Convert:
     """Unscaled bytes with a scale -> texts with all of their digits."""
 
     def convert(unscaled: pa.BinaryArray) -> Converted:
-        return _texts(((number, scale) for number in _numbers(unscaled)), unscaled)
+        return _texts(_with(scale, unscaled), unscaled)
 
     return convert
 
 
 def decimal_of_parts(to: pa.Decimal128Type) -> Convert:
     """Structs of scale and value -> decimals of a type."""
-    return lambda parts: _of_numbers(_scaled(parts), parts, to)
+    return lambda parts: _decimals(_scaled(parts), parts, to)
 
 
 def text_of_parts(parts: pa.StructArray) -> Converted:
@@ -97,46 +99,34 @@ def _short_numbers(
     return numbers
 
 
-def _numbers(unscaled: pa.BinaryArray) -> Iterator[int | None]:
-    """Each number; None for null, and for bytes that are not a number."""
-    for value in unscaled.to_pylist():
-        is_number = value is not None and 0 < len(value) <= _MAX_BYTES
-        yield int.from_bytes(value, "big", signed=True) if is_number else None
-
-
-def _scaled(parts: pa.StructArray) -> Iterator[tuple[int | None, int]]:
+def _scaled(parts: pa.StructArray) -> Iterator[Scaled | None]:
     columns = fields_of(parts)
-    scales = columns["scale"].to_pylist()
-    for number, scale in zip(_numbers(columns["value"]), scales, strict=True):
-        yield (None, 0) if scale is None else (number, scale)
+    for raw, scale in zip(columns["value"].to_pylist(), columns["scale"].to_pylist(), strict=True):
+        number = None if raw is None or scale is None else number_of(raw)
+        yield None if number is None else Scaled(number, scale)
 
 
-def _exact(number: int | None, scale: int) -> Decimal | None:
-    if number is None or abs(scale) > _MAX_SCALE:
-        return None
-    return Decimal(number).scaleb(-scale, _EXACT)
+def _with(scale: int, unscaled: pa.BinaryArray) -> Iterator[Scaled | None]:
+    """Each number with the scale; None for null, and for bytes that are not a number."""
+    for raw in unscaled.to_pylist():
+        number = None if raw is None else number_of(raw)
+        yield None if number is None else Scaled(number, scale)
 
 
-def _texts(numbers: Iterator[tuple[int | None, int]], given: pa.Array) -> Converted:
-    values = [_exact(number, scale) for number, scale in numbers]
-    texts = pa.array([None if each is None else f"{each:f}" for each in values], pa.string())
-    return Converted(texts, _broken(values, given))
+def _texts(numbers: Iterator[Scaled | None], given: pa.Array) -> Converted:
+    texts = [None if each is None else text_of(*each) for each in numbers]
+    return _converted(pa.array(texts, pa.string()), given)
 
 
-def _of_numbers(
-    numbers: Iterator[tuple[int | None, int]], given: pa.Array, to: pa.Decimal128Type
+def _decimals(
+    numbers: Iterator[Scaled | None], given: pa.Array, to: pa.Decimal128Type
 ) -> Converted:
-    values = [_fitting(_exact(number, scale), to) for number, scale in numbers]
-    return Converted(pa.array(values, to), _broken(values, given))
+    fitting = [
+        None if each is None else with_scale(each, to.scale, to.precision) for each in numbers
+    ]
+    return _converted(array_of_numbers(fitting, to), given)
 
 
-def _fitting(value: Decimal | None, to: pa.Decimal128Type) -> Decimal | None:
-    """The value, if the type has all of its digits."""
-    if value is None or (value and value.adjusted() + to.scale >= to.precision):
-        return None
-    exact = value.quantize(Decimal(1).scaleb(-to.scale), context=_EXACT)
-    return exact if exact == value else None
-
-
-def _broken(values: list[Decimal | None], given: pa.Array) -> npt.NDArray[np.bool_]:
-    return np.array([each is None for each in values], dtype=np.bool_) & is_valid(given)
+def _converted(values: pa.Array, given: pa.Array) -> Converted:
+    """What is null now, but was not, is broken."""
+    return Converted(values, is_valid(given) & ~is_valid(values))

@@ -4,40 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
-from kafka_formats.options.envelope import (
-    ENVELOPE,
-    ENVELOPE_OPTIONS,
-    Envelope,
-    EnvelopeOptions,
-    parse_envelope,
-)
+from kafka_formats.options.envelope import ENVELOPE_OPTIONS, EnvelopeOptions, parse_envelope
 from kafka_formats.options.formats import FormatOptions, parse_formats
 from kafka_formats.options.option import Use
 from kafka_formats.options.other_tools import in_own_names
 from kafka_formats.options.settings import Mode
-from kafka_formats.options.table import KEY, PAYLOAD_OPTIONS, REGISTRY_PREFIX, VALUE, WRITE_ONLY
+from kafka_formats.options.table import MODE, PAYLOAD_OPTIONS, REGISTRY_PREFIX, WRITE_ONLY
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.nearest_name import did_you_mean
-
-_RAW: Final = FormatOptions((), Mode.FAILFAST, {})
 
 
 @dataclass(frozen=True, slots=True)
 class AloneOptions:
-    """The options of a read without Spark. `formats` may have no payloads."""
+    """The options of a read without Spark.
+
+    Attributes:
+        formats: May have no payloads.
+        envelope: What rows are made of the records.
+        mode: How to treat payloads that cannot be decoded; None if no option says it.
+    """
 
     formats: FormatOptions
     envelope: EnvelopeOptions
+    mode: Mode | None = None
 
 
 def parse_alone(options: Mapping[str, str]) -> AloneOptions:
     """Check options of formats and of envelopes, with names in any case.
 
     Raises:
-        KafkaConfigError: A name is not known, there is neither a format nor an envelope, or as from
-            `parse_formats` and `parse_envelope`.
+        KafkaConfigError: A name is not known, or as from `parse_formats` and `parse_envelope`.
     """
     given = in_own_names({name.lower(): value for name, value in options.items()})
     rows = (*PAYLOAD_OPTIONS, *ENVELOPE_OPTIONS)
@@ -47,10 +44,5 @@ def parse_alone(options: Mapping[str, str]) -> AloneOptions:
             listed = f"there are {', '.join(known.values())}."
             advice = did_you_mean(name, known, cutoff=0.75, otherwise=listed)
             raise KafkaConfigError(f"Option '{name}' is not one of formats: {advice}")
-    formats, envelope = parse_formats(given), parse_envelope(given)
-    if formats is None and envelope.kind is Envelope.NONE:
-        raise KafkaConfigError(
-            f"No column has a format: set {VALUE.format.name} or {KEY.format.name}, or "
-            f"{ENVELOPE.name}."
-        )
-    return AloneOptions(formats or _RAW, envelope)
+    formats = parse_formats(given) or FormatOptions((), MODE.value_in(given), {})
+    return AloneOptions(formats, parse_envelope(given), MODE.value_if_in(given))

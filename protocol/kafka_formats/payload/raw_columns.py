@@ -6,6 +6,7 @@ either. Where a mode is given, bytes that are not UTF-8 are a broken payload.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,9 +20,17 @@ from kafka_formats.options.settings import Framing
 from kafka_formats.payload.columns import ColumnFormat, decode_present
 from kafka_formats.payload.format import Decoded, PayloadDecoder
 from kafka_formats.schema_ids.frames import Longs, SchemaId
+from kafka_protocol.columnar.schema import HEADERS_TYPE
 
 # The types that `headers` may have beside that of the source.
 HEADER_MAPS: Final = (pa.map_(pa.string(), pa.binary()), pa.map_(pa.string(), pa.string()))
+_BYTES_OR_TEXT: Final = (pa.binary(), pa.string())
+RAW_TYPES: Final[Mapping[str, tuple[pa.DataType, ...]]] = {
+    "key": _BYTES_OR_TEXT,
+    "value": _BYTES_OR_TEXT,
+    "headers": (HEADERS_TYPE, *HEADER_MAPS),
+}
+"""The types that columns without a format may be read as."""
 
 
 def raw_as(column: pa.Array, to: pa.DataType) -> pa.Array:

@@ -1,20 +1,18 @@
 """Confluent's decimals: `confluent.type.Decimal`, and what the options of a field tell of it.
 
-Values are exact: a value that its type cannot have is an error, never rounded.
-
 Source: `ProtobufData` and `DecimalUtils` of Confluent's converter. Its `precision` does not round
 values here, as in most of Confluent's clients; in Java it does if it is wrong.
 """
 
 from __future__ import annotations
 
-import decimal
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.descriptor_pb2 import DESCRIPTOR, FileDescriptorProto
@@ -22,12 +20,27 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
-from kafka_formats.arrow.arrays import null_where
 from kafka_formats.errors import PayloadError
+from kafka_formats.payload.decimals import (
+    ARROW_DIGITS,
+    MAX_BYTES,
+    MAX_DIGITS,
+    NOT_A_DECIMAL,
+    Scaled,
+    array_of_numbers,
+    bytes_of,
+    digits_of,
+    does_not_fit,
+    number_of,
+    scaled_of,
+    text_of,
+    with_scale,
+)
 from kafka_formats.protobuf.known_files import KNOWN_FILES, META_NUMBER
-from kafka_protocol.columnar.arrow_memory import buffer_of
 
 if TYPE_CHECKING:
+    import decimal
+
     from google.protobuf.descriptor import Descriptor
 
 _NAME: Final = "confluent.type.Decimal"
@@ -38,11 +51,6 @@ PARTS: Final[Mapping[str, int]] = {
 }
 """The fields of the message, and their types."""
 
-# The most digits of Arrow's and Spark's decimals.
-_MAX_PRECISION: Final = 38
-# The most digits of a number as text, and of its scale: as many as Python makes a text of.
-_MAX_DIGITS: Final = 4_300
-_MAX_BYTES: Final = 1_785
 _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,9}")
 
 
@@ -77,76 +85,35 @@ def told_by(*fields: FieldDescriptor) -> Told | None:
         if precision is not None or scale is not None:
             scale = scale or 0
             # Zero is any precision.
-            digits = max(precision or 0, 0) or max(_MAX_PRECISION, scale)
-            return Told(min(digits, _MAX_DIGITS), scale)
+            digits = max(precision or 0, 0) or max(ARROW_DIGITS, scale)
+            return Told(min(digits, MAX_DIGITS), scale)
     return None
 
 
-def unscaled(value: bytes, scale: int, to: int) -> int:
-    """The number of units of the scale `to`.
+class Decimals(NamedTuple):
+    """Decimals of a type, and which of the values do not fit it: they are null there."""
 
-    Args:
-        value: A big-endian number, of units of `scale`; zero if it has no bytes.
-        scale: The scale of the value.
-        to: The scale that is wanted.
-
-    Raises:
-        PayloadError: It has more digits after the point, or too many.
-    """
-    number = _number_in(value)
-    if scale == to or not number:
-        return number
-    if abs(scale - to) > _MAX_DIGITS:
-        raise PayloadError("", f"a decimal with the scale {scale} does not fit the scale {to}")
-    factor = int(10 ** abs(scale - to))
-    if scale < to:
-        return number * factor
-    units, rest = divmod(number, factor)
-    if rest:
-        raise PayloadError("", f"a decimal has more than {to} digits after the point")
-    return units
+    values: pa.Array
+    is_wrong: npt.NDArray[np.bool_]
 
 
-def text_of(value: bytes, scale: int) -> str:
-    """The text of a decimal, with the digits that it has.
-
-    Raises:
-        PayloadError: They are too many.
-    """
-    number = _number_in(value)
-    if abs(scale) > _MAX_DIGITS:
-        raise PayloadError("", f"a decimal has the scale {scale}, beyond {_MAX_DIGITS}")
-    if scale <= 0:
-        return f"{number}{'0' * -scale}" if number else "0"
-    digits = str(abs(number)).rjust(scale + 1, "0")
-    return f"{'-' if number < 0 else ''}{digits[:-scale]}.{digits[-scale:]}"
+def decimals_of(to: pa.DataType, values: Sequence[tuple[bytes, int] | None]) -> Decimals:
+    """Decimals or texts: each from the bytes of a number and its scale; None for null."""
+    is_text = pa.types.is_string(to)
+    shown = _text if is_text else partial(_number_as, to)
+    found: list[Any] = [None if each is None else shown(*each) for each in values]
+    is_wrong = [each is not None and one is None for each, one in zip(values, found, strict=True)]
+    array = pa.array(found, to) if is_text else array_of_numbers(found, to)
+    return Decimals(array, np.array(is_wrong, np.bool_))
 
 
-def array_of_decimals(to: pa.DataType, values: Sequence[tuple[bytes, int] | None]) -> pa.Array:
-    """The array of decimals: each a value and its scale; None for null.
-
-    Raises:
-        PayloadError: A value does not fit.
-    """
-    if pa.types.is_string(to):
-        return pa.array([None if each is None else text_of(*each) for each in values], to)
-    limit = 10**to.precision
-    numbers = [0 if each is None else unscaled(*each, to.scale) for each in values]
-    if any(not -limit < each < limit for each in numbers):
-        raise PayloadError("", f"a decimal does not fit {to.precision} digits")
-    data = b"".join([each.to_bytes(16, "little", signed=True) for each in numbers])
-    words = buffer_of(np.frombuffer(data, np.int64))
-    array = pa.Array.from_buffers(to, len(numbers), [None, words])
-    return null_where(np.array([each is None for each in values], np.bool_), array)
-
-
-def fits(to: pa.DataType, value: bytes, scale: int) -> bool:
-    """Whether a type has a decimal."""
-    try:
-        array_of_decimals(to, [(value, scale)])
-    except PayloadError:
-        return False
-    return True
+def misfit(to: pa.DataType, value: bytes, scale: int) -> PayloadError:
+    """The fault of a decimal that does not fit a type."""
+    if pa.types.is_string(to) or len(value) > MAX_BYTES:
+        reason = f"is not a number of up to {MAX_BYTES} bytes with a scale of up to {MAX_DIGITS}"
+    else:
+        reason = does_not_fit(to.precision, to.scale)
+    return PayloadError("", f"a decimal of {len(value)} bytes with the scale {scale} {reason}")
 
 
 def parts_of(value: decimal.Decimal | str, told: Told | None) -> tuple[bytes, int, int]:
@@ -155,34 +122,33 @@ def parts_of(value: decimal.Decimal | str, told: Told | None) -> tuple[bytes, in
     Raises:
         PayloadError: It does not fit what the schema tells, or the text is not a decimal.
     """
-    try:
-        sign, digits, exponent = decimal.Decimal(value).as_tuple()
-    except decimal.InvalidOperation:
-        exponent = "n"
-    if not isinstance(exponent, int):
-        raise PayloadError("", "a text is not a decimal")
-    if len(digits) > _MAX_DIGITS or abs(exponent) > _MAX_DIGITS:
-        raise PayloadError("", f"a decimal has more than {_MAX_DIGITS} digits")
-    number = int("".join(map(str, digits)) or "0") * (-1 if sign else 1)
-    scale = -exponent
-    if told is not None:
-        number, scale = unscaled(_bytes_of(number), scale, told.scale), told.scale
-        if abs(number) >= 10**told.precision:
-            raise PayloadError("", f"a decimal does not fit {told.precision} digits")
-    # As BigDecimal.precision(): the digits of the number.
-    return _bytes_of(number), len(str(abs(number))), scale
+    given = scaled_of(value)
+    if given is None:
+        raise PayloadError("", NOT_A_DECIMAL)
+    written = given if told is None else _as_told(given, told)
+    return bytes_of(written.number), digits_of(written.number), written.scale
 
 
-def _number_in(value: bytes) -> int:
-    if len(value) > _MAX_BYTES:
-        raise PayloadError("", f"a decimal has {len(value)} bytes, more than {_MAX_BYTES}")
-    return int.from_bytes(value, "big", signed=True)
+def _as_told(given: Scaled, told: Told) -> Scaled:
+    number = with_scale(given, told.scale, told.precision)
+    if number is None:
+        raise PayloadError("", f"a decimal {does_not_fit(told.precision, told.scale)}")
+    return Scaled(number, told.scale)
 
 
-def _bytes_of(number: int) -> bytes:
-    """As few bytes as hold the number and its sign, as BigInteger.toByteArray()."""
-    size = (number if number >= 0 else ~number).bit_length() // 8 + 1
-    return number.to_bytes(size, "big", signed=True)
+def _number_as(to: pa.Decimal128Type, value: bytes, scale: int) -> int | None:
+    number = _written(value)
+    return None if number is None else with_scale(Scaled(number, scale), to.scale, to.precision)
+
+
+def _text(value: bytes, scale: int) -> str | None:
+    number = _written(value)
+    return None if number is None else text_of(number, scale)
+
+
+def _written(value: bytes) -> int | None:
+    # No bytes are zero, as in Confluent's client in Python; Java fails.
+    return number_of(value) if value else 0
 
 
 def _number(text: str | None) -> int | None:

@@ -14,8 +14,7 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from kafka_formats.arrow.arrays import in_rows, texts_of
 from kafka_formats.arrow.bytes_cursor import Bools, Cursor, Longs, mask_of
-from kafka_formats.errors import PayloadError
-from kafka_formats.protobuf.decimals import array_of_decimals, fits
+from kafka_formats.protobuf.decimals import decimals_of
 from kafka_formats.protobuf.field_values import FieldValues, Raw, items_of, last_of
 from kafka_formats.protobuf.layout import Field, Inner, Layout, Leaf
 from kafka_formats.protobuf.plan import Decimal, Enum, Member, Struct
@@ -116,13 +115,9 @@ def _decimals(field: Inner, cursor: Cursor) -> pa.Array:
     (_, (_, raw, lengths)), (_, scales) = _both(field.layout, cursor)
     slices = take_slices(cursor.data.data, raw, lengths, pa.binary()).to_pylist()
     given = [*zip(slices, _low(scales.raw).view(np.int32).tolist(), strict=True)]
-    try:
-        return array_of_decimals(field.plan.type, given)
-    except PayloadError:
-        is_wrong = np.array([not fits(field.plan.type, *each) for each in given], np.bool_)
+    values, is_wrong = decimals_of(field.plan.type, given)
     cursor.fail(is_wrong)
-    kept = [None if wrong else each for wrong, each in zip(is_wrong, given, strict=True)]
-    return array_of_decimals(field.plan.type, kept)
+    return values
 
 
 def _both(layout: Layout, cursor: Cursor) -> list[tuple[Field, FieldValues]]:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_formats.errors import PayloadError
-from kafka_formats.protobuf.decimals import array_of_decimals
+from kafka_formats.protobuf.decimals import decimals_of, misfit
 from kafka_formats.protobuf.decode import list_of, map_of, struct_of
 from kafka_formats.protobuf.plan import (
     Decimal,
@@ -79,7 +79,12 @@ def _micros(seconds: int, nanos: int) -> int:
 def _decimals(plan: Decimal, values: Sequence[Any]) -> pa.Array:
     value, _, scale = plan.parts
     parts = attrgetter(value, scale)
-    return array_of_decimals(plan.type, [None if each is None else parts(each) for each in values])
+    given = [None if each is None else parts(each) for each in values]
+    found, is_wrong = decimals_of(plan.type, given)
+    for each, is_misfit in zip(given, is_wrong, strict=True):
+        if each is not None and is_misfit:
+            raise misfit(plan.type, *each)
+    return found
 
 
 def _structs(plan: Struct, values: Sequence[Any]) -> pa.Array:

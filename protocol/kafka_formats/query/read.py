@@ -146,7 +146,9 @@ def record_decoder(
     """
     decoded = {} if formats is None else formats.decoder(wanted).formats
     text = dict.fromkeys(checked_text, CHECKED_TEXT)
-    return RecordDecoder(wanted, {**decoded, **text}, mode, puts_aside)
+    # The key before the value, as errors and dead letters name the first fault.
+    in_order = dict(sorted({**decoded, **text}.items()))
+    return RecordDecoder(wanted, in_order, mode, puts_aside)
 
 
 def only_schema(payload: PayloadOptions, schemas: Sequence[KnownSchema]) -> KnownSchema:

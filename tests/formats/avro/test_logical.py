@@ -209,6 +209,6 @@ def test_the_text_of_a_decimal_has_the_readers_scale() -> None:
     assert read(decimal(9, 2), decimal(64, 4), unscaled(1234)) == "12.3400"
     plan = plan_of(decimal(64, 4), decimal(64, 2))
     for row in (unscaled(12345), varint(0), with_length(bytes(5_000))):
-        with pytest.raises(PayloadError, match="is not a number of up to 4096 bytes with 2 digits"):
+        with pytest.raises(PayloadError, match="is not a number of up to 4153 bytes with 2 digits"):
             read_payload(plan, row)
         check(plan, [row, unscaled(0)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafka_formats.options.alone import parse_alone
 from kafka_formats.options.envelope import Envelope, EnvelopeOptions
-from kafka_formats.options.settings import Format
+from kafka_formats.options.settings import Format, Mode
 from tests.config_error import config_error
 
 
@@ -20,10 +20,15 @@ def test_an_envelope_without_formats() -> None:
     assert read.envelope.kind is Envelope.UPSERT
 
 
-def test_neither_is_refused() -> None:
-    assert config_error(parse_alone, {"envelope": "none"}) == (
-        "No column has a format: set value.format or key.format, or envelope."
+def test_a_mode_without_formats_is_for_text() -> None:
+    read = parse_alone({"mode": "permissive"})
+    assert (read.mode, read.formats.mode, read.formats.payloads) == (
+        Mode.PERMISSIVE,
+        Mode.PERMISSIVE,
+        (),
     )
+    assert parse_alone({}).mode is None
+    assert parse_alone({}).formats.mode is Mode.FAILFAST
 
 
 def test_a_typo_is_refused() -> None:

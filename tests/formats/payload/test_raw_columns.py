@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_formats.errors import MalformedRecordError
 from kafka_formats.options.settings import Mode
 from kafka_formats.payload.raw_columns import CHECKED_TEXT, HEADER_MAPS, raw_as
 from kafka_formats.query.read import record_decoder
@@ -72,6 +73,17 @@ def test_checked_text_is_broken_where_python_cannot_decode_it(values: list[bytes
         except UnicodeDecodeError:
             assert is_broken
             assert str(decoder.explain(value or b"")).startswith("it is not UTF-8: ")
+
+
+def test_the_key_is_named_before_the_value() -> None:
+    names = ["value", "key"]
+    wanted = pa.schema([(name, pa.string()) for name in names])
+    decoder = record_decoder(wanted, None, checked_text=names, mode=Mode.FAILFAST, puts_aside=False)
+    place = {"topic": ["t"], "partition": [0], "offset": [4]}
+    payload = [b"\xff"]
+    batch = pa.RecordBatch.from_pydict({"key": payload, "value": payload, **place})
+    with pytest.raises(MalformedRecordError, match=r"t-0 at offset 4: the key: .*; the value: "):
+        list(decoder.decode([batch]))
 
 
 def test_only_the_wanted_columns_are_read() -> None:

@@ -1,22 +1,10 @@
 """Events that a real Debezium wrote: 3.6.1 on Kafka Connect 4.3.1, of PostgreSQL 18.6.
 
-`tests/formats/envelope/recorded_events.json.gz` has the records of each topic, keys and values in
-base64, and the schemas of Avro by id. The first part of a topic's name is how its connector was
-configured: JSON `plain` or `told` (with schemas), `avro` by Apicurio's converter
-(`as-confluent=true`); other connectors have another `time.precision.mode`. An event with large
-values, before the one whose values are not available, is left out. The statements were:
-
-    INSERT INTO items VALUES (1, 'pear', ...)         -- before the snapshot, then 2
-    INSERT INTO items (id, name, flag, at3) VALUES (3, 'nulls', false, 'infinity')
-    UPDATE items SET name = 'plum' WHERE id = 2       -- six columns are TOAST
-    UPDATE items SET id = 20 WHERE id = 1
-    DELETE FROM items WHERE id = 2                    -- REPLICA IDENTITY DEFAULT
-    ALTER TABLE items ADD COLUMN added text DEFAULT 'd'
-    INSERT INTO items ... VALUES (4, ...)
-    TRUNCATE items
-    INSERT INTO items ... VALUES (5, ...)
-
-    UPDATE whole SET price = 2.50; DELETE FROM whole  -- REPLICA IDENTITY FULL; keyless, too
+`python -m tests.change_data.record` wrote them, and has the statements. The first part of a topic's
+name is how its connector was configured: JSON `plain` or `told` (with schemas), `avro` by
+Apicurio's converter (`as-confluent=true`); other connectors have another `time.precision.mode`. The
+table `items` has REPLICA IDENTITY DEFAULT and six columns that are TOAST, `whole` and `keyless`
+have FULL.
 """
 
 from __future__ import annotations
