@@ -24,8 +24,14 @@ def versions(
     new = changes(spark, *rows, history=True, topic_ids=topic_ids or None)
     there = new.limit(0) if table is None else table
     merge = Merge(
-        **{"target": "t", "source": "s", "keys": KEYS, "columns": COLUMNS, "by_position": True},
-        **{"topic_ids": tuple(topic_ids), "with_unavailable": True, "tombstones": True},
+        target="t",
+        source="s",
+        keys=KEYS,
+        columns=COLUMNS,
+        by_position=True,
+        topic_ids=tuple(topic_ids),
+        with_unavailable=True,
+        tombstones=True,
     )
     return all_versions(new, there, merge)
 
