@@ -32,6 +32,7 @@ _OTHER_TYPES: Final[Mapping[str, tuple[T.DataType, ...]]] = {
         T.MapType(T.StringType(), T.StringType()),
     ),
 }
+_TOPIC_ID: Final = T.StructField("topicId", T.StringType())
 _COLUMNS: Final = (
     T.StructField("key", T.BinaryType()),
     T.StructField("value", T.BinaryType()),
@@ -44,15 +45,21 @@ _COLUMNS: Final = (
 
 
 def source_schema(
-    *, include_headers: bool, formats: Mapping[str, T.DataType] | None = None
+    *,
+    include_headers: bool,
+    include_topic_id: bool = False,
+    formats: Mapping[str, T.DataType] | None = None,
 ) -> T.StructType:
     """The columns of a read, all nullable.
 
     Args:
         include_headers: Whether there is the column `headers`.
+        include_topic_id: Whether there is the column `topicId`.
         formats: The types of columns that formats change or add.
     """
-    columns = [*_COLUMNS, _HEADERS] if include_headers else [*_COLUMNS]
+    columns = [*_COLUMNS]
+    columns += [_HEADERS] if include_headers else []
+    columns += [_TOPIC_ID] if include_topic_id else []
     types = {column.name: column.dataType for column in columns} | dict(formats or {})
     return T.StructType([T.StructField(name, each) for name, each in types.items()])
 
@@ -104,6 +111,8 @@ def check_projection(
 ) -> None:
     """Check a user's `.schema(...)`: any of the source's columns, in any order.
 
+    `topicId` is one of them, with and without the option includeTopicId.
+
     Args:
         schema: The user's.
         include_headers: Whether there is the column `headers`.
@@ -117,7 +126,7 @@ def check_projection(
     """
     if not schema.fields:
         raise KafkaConfigError("The schema names no column: name at least one, or leave it out.")
-    known = {column.name: column for column in (*_COLUMNS, _HEADERS)}
+    known = {column.name: column for column in (*_COLUMNS, _HEADERS, _TOPIC_ID)}
     added = added_columns(formats, envelope, mode)
     known |= {name: T.StructField(name, each) for name, each in added.items()}
     decoded = [] if formats is None else formats.decoded_columns

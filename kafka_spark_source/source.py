@@ -72,7 +72,8 @@ class KafkaDataSource(DataSource):
 
     Schema: `key binary, value binary, topic string, partition int, offset long,
     timestamp timestamp, timestampType int`, and with `includeHeaders`
-    `headers array<struct<key:string,value:binary>>`. A user's schema is a projection: any of these
+    `headers array<struct<key:string,value:binary>>`, with an envelope or `includeTopicId`
+    `topicId string`. A user's schema is a projection: any of these
     columns, in any order. Other columns are not decoded.
 
     Options: docs/options.md lists them; names, defaults and meanings are as in Spark's own
@@ -138,7 +139,11 @@ class KafkaDataSource(DataSource):
 
             decoded = {name: to_spark(each) for name, each in formats.columns().items()}
             types = decoded | types
-        columns = source_schema(include_headers=options.include_headers, formats=types)
+        columns = source_schema(
+            include_headers=options.include_headers,
+            include_topic_id=options.include_topic_id,
+            formats=types,
+        )
         return with_options(columns, self._created) if self._created else columns
 
     @hide_traceback()
@@ -257,6 +262,7 @@ def _debezium_query(options: ReadOptions) -> DebeziumQuery | None:
         options.envelope.debezium,
         topics_of(options.strategy),
         has_headers=options.include_headers,
+        has_topic_ids=options.include_topic_id,
     )
 
 

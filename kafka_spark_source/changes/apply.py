@@ -33,6 +33,7 @@ def apply_changes(  # noqa: PLR0913 - each is an option of the user, with a defa
     *,
     keys: str | Sequence[str],
     sequence_by: str | Sequence[str] | None = None,
+    topic_ids: Sequence[str] | None = None,
     delete: str | None = None,
     columns: Sequence[str] | None = None,
     evolve: bool = False,
@@ -57,6 +58,8 @@ def apply_changes(  # noqa: PLR0913 - each is an option of the user, with a defa
         sequence_by: Expressions of SQL that order the changes of a key, the first one first. By
             default the offset: then all changes of a key must be in one partition, as Kafka has
             them until partitions are added.
+        topic_ids: After a topic was deleted and created again: the ids that it had and has, the
+            oldest first. The changes of a newer topic are then newer, whatever their offsets.
         delete: A condition of SQL that is true for a delete, by default `op = 'd'`.
         columns: The columns of the rows that the table gets, with the keys. By default all but
             the columns of the envelope and of Kafka.
@@ -85,6 +88,7 @@ def apply_changes(  # noqa: PLR0913 - each is an option of the user, with a defa
         sequence_by,
         delete,
         columns,
+        topic_ids=topic_ids,
         evolve=evolve,
         history=history,
         tombstones=tombstones,
@@ -119,18 +123,19 @@ def _merge(arguments: Arguments, changes: DataFrame, columns: tuple[str, ...]) -
         keys=keys,
         columns=columns,
         by_position=not arguments.sequence_by,
+        topic_ids=arguments.topic_ids,
         with_unavailable=UNAVAILABLE in changes.columns,
         tombstones=arguments.tombstones,
     )
     if arguments.history:
         # Spark 4.1 cannot plan a MERGE whose source, a view, reads its target of Iceberg.
-        source = all_versions(
-            changes, spark.table(table), keys, columns, by_position=merge.by_position
-        ).localCheckpoint()
+        source = all_versions(changes, spark.table(table), merge).localCheckpoint()
         text = statement.versions(merge, HISTORY)
     else:
-        known = with_known_values(changes, keys, columns) if merge.with_unavailable else changes
-        source = latest(known, keys)
+        source = changes
+        if merge.with_unavailable:
+            source = with_known_values(source, keys, columns, merge.topic_ids)
+        source = latest(source, keys, merge.topic_ids)
         text = statement.latest_rows(merge)
     source.createOrReplaceTempView(merge.source)
     try:

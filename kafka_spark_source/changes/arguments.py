@@ -23,12 +23,14 @@ UNAVAILABLE: Final = "_unavailable"
 PLACE: Final = "_pykafka_place"
 """A column of the MERGE's source: where a change is in Kafka, as errors show it."""
 POSITION: Final = ("topic", "partition", "offset")
-"""The columns of a record's position, which is the sequence by default."""
+"""The columns of a record's position."""
+TOPIC_ID: Final = "topicId"
+"""The column of the id of a record's topic; the sequence is by default it and the position."""
 
 # What rows have beside the table's columns: of the envelope and of records, and of broken payloads.
 _OF_CHANGES: Final = (
     *("op", "ts_ms", "source", "key"),
-    *(*POSITION, "timestamp", "timestampType", "headers"),
+    *(*POSITION, TOPIC_ID, "timestamp", "timestampType", "headers"),
 )
 _OF_READS: Final = (UNAVAILABLE, "_error", "_raw", "_raw_key")
 
@@ -43,6 +45,7 @@ class Arguments:
 
     Attributes:
         sequence_by: Expressions of SQL; none for the record's position.
+        topic_ids: The ids of topics whose order is known, the oldest first.
         delete: An expression of SQL; None for `op = 'd'`.
         columns: None for all.
         history: Whether each version of a row is kept.
@@ -53,6 +56,7 @@ class Arguments:
     target: str
     keys: tuple[str, ...]
     sequence_by: tuple[str, ...]
+    topic_ids: tuple[str, ...]
     delete: str | None
     columns: tuple[str, ...] | None
     evolve: bool
@@ -75,6 +79,7 @@ def parse(  # noqa: PLR0913 - each is an argument of apply_changes
     delete: str | None,
     columns: Sequence[str] | None,
     *,
+    topic_ids: Sequence[str] | None,
     evolve: bool,
     history: bool | str,
     tombstones: bool,
@@ -90,8 +95,13 @@ def parse(  # noqa: PLR0913 - each is an argument of apply_changes
     for name, value in {"evolve": evolve, "tombstones": tombstones}.items():
         if not isinstance(value, bool):
             raise KafkaConfigError(f"{name} must be True or False, not {value!r}")
-    if isinstance(columns, str):
-        raise KafkaConfigError(f"columns must be a list of names, not the text {columns!r}")
+    for name, given in {"columns": columns, "topic_ids": topic_ids}.items():
+        if isinstance(given, str):
+            raise KafkaConfigError(f"{name} must be a list of texts, not the text {given!r}")
+    if topic_ids is not None and sequence_by is not None:
+        raise KafkaConfigError(
+            "topic_ids is for the order by offsets, and sequence_by gives another one: remove one"
+        )
     if history and not tombstones:
         raise KafkaConfigError(
             "tombstones=False is not possible with history: a deleted row is a version, too"
@@ -100,6 +110,7 @@ def parse(  # noqa: PLR0913 - each is an argument of apply_changes
         target=_texts("target", target)[0],
         keys=_texts("keys", keys),
         sequence_by=() if sequence_by is None else _texts("sequence_by", sequence_by),
+        topic_ids=() if topic_ids is None else _texts("topic_ids", topic_ids),
         delete=None if delete is None else _texts("delete", delete)[0],
         columns=None if columns is None else _texts("columns", columns),
         evolve=evolve,
@@ -159,6 +170,6 @@ def _texts(name: str, given: object) -> tuple[str, ...]:
     texts = tuple(given) if isinstance(given, (list, tuple)) else (given,)
     if not texts or not all(isinstance(each, str) and each.strip() for each in texts):
         raise KafkaConfigError(f"{name} must be a text or texts that are not empty, not {given!r}")
-    if len({each.lower() for each in texts}) < len(texts):
+    if len({each if name == "topic_ids" else each.lower() for each in texts}) < len(texts):
         raise KafkaConfigError(f"{name} has a name twice: {', '.join(texts)}")
     return texts

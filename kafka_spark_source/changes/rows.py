@@ -6,7 +6,7 @@ A change has the table's columns, its sequence, whether it deletes the row, and 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -17,12 +17,15 @@ from kafka_spark_source.changes.arguments import (
     POSITION,
     SEQUENCE,
     TOMBSTONE,
+    TOPIC_ID,
     UNAVAILABLE,
     VALID_FROM,
     Arguments,
     ChangeError,
 )
-from kafka_spark_source.changes.statement import MOVED, UNKNOWN, failure, quoted, text
+from kafka_spark_source.changes.order import MOVED, RECREATED, age
+from kafka_spark_source.changes.sql import failure, quoted, text
+from kafka_spark_source.changes.statement import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,11 +78,15 @@ def check(changes: DataFrame, arguments: Arguments, columns: Sequence[str]) -> i
     keys = columns[: len(arguments.keys)]
     faults = {
         f"a key is null: {', '.join(keys)}": _any_null([F.col(quoted(each)) for each in keys]),
-        "the sequence is null": _any_null(_sequence_parts(changes)),
+        "the sequence is null": _any_null(_sequence_parts(changes, arguments)),
         _no_operation(arguments): F.col(TOMBSTONE).isNull(),
     }
     if arguments.history:
         faults["the time of the change is null"] = F.col(VALID_FROM).isNull()
+    if arguments.topic_ids:
+        faults["the id of its topic is not in `topic_ids`: add it at the end"] = ~F.coalesce(
+            F.col(SEQUENCE)[TOPIC_ID].isin([*arguments.topic_ids]), F.lit(False)
+        )
     places = [
         F.min(F.when(condition, F.col(PLACE))).alias(f"fault_{number}")
         for number, condition in enumerate(faults.values())
@@ -94,15 +101,27 @@ def check(changes: DataFrame, arguments: Arguments, columns: Sequence[str]) -> i
     return int(found["rows"])
 
 
-def latest(changes: DataFrame, keys: Sequence[str]) -> DataFrame:
+def in_order(topic_ids: Sequence[str]) -> list[Column]:
+    """The columns by which the changes of a key are in order."""
+    ages = [F.expr(age(SEQUENCE, topic_ids))] if topic_ids else []
+    return [*ages, F.col(SEQUENCE)]
+
+
+def latest(changes: DataFrame, keys: Sequence[str], topic_ids: Sequence[str] = ()) -> DataFrame:
     """The newest change of each key."""
-    by_key = Window.partitionBy(*map(_column, keys)).orderBy(F.col(SEQUENCE).desc())
+    newest_first = [each.desc() for each in in_order(topic_ids)]
+    by_key = Window.partitionBy(*map(_column, keys)).orderBy(*newest_first)
     number = "_pykafka_number"
     numbered = changes.withColumn(number, F.row_number().over(by_key))
     return numbered.where(F.col(number) == 1).drop(number)
 
 
-def with_known_values(changes: DataFrame, keys: Sequence[str], columns: Sequence[str]) -> DataFrame:
+def with_known_values(
+    changes: DataFrame,
+    keys: Sequence[str],
+    columns: Sequence[str],
+    topic_ids: Sequence[str] = (),
+) -> DataFrame:
     """Values that the database did not send, from the change of the key before, if it has them.
 
     UNAVAILABLE then names the values that no change has; it is null if all are known. A deleted
@@ -110,7 +129,7 @@ def with_known_values(changes: DataFrame, keys: Sequence[str], columns: Sequence
     """
     before = (
         Window.partitionBy(*map(_column, keys))
-        .orderBy(F.col(SEQUENCE))
+        .orderBy(*in_order(topic_ids))
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
     others = [each for each in columns if each not in keys]
@@ -157,23 +176,34 @@ def _holder(number: int) -> str:
 
 def _check_order(changes: DataFrame, arguments: Arguments, keys: Sequence[str]) -> None:
     """Check that the sequence orders the changes of each key."""
+    by, sequence = [*map(_column, keys)], F.col(SEQUENCE)
     if arguments.sequence_by:
-        by = [*keys, SEQUENCE]
+        by.append(sequence)
         compared = F.to_json(F.struct(*map(_column, _contents(changes))))
-        reason = (
+    else:
+        if arguments.topic_ids:  # the changes of different topics are in order, too
+            by.append(sequence[TOPIC_ID])
+        compared = F.struct(*(sequence[each] for each in ("topic", TOPIC_ID, "partition")))
+    groups = changes.groupBy(*by).agg(
+        F.min(compared).alias("least"), F.max(compared).alias("most"), F.min(PLACE).alias("place")
+    )
+    found = groups.where("least <> most").select("place", "least", "most").take(1)
+    if found:
+        place, least, most = found[0]
+        raise ChangeError(
+            f"the change of {place}: {_disorder(arguments, least, most)}; nothing was applied"
+        )
+
+
+def _disorder(arguments: Arguments, least: Any, most: Any) -> str:
+    if arguments.sequence_by:
+        return (
             "the key has two different changes with this sequence: give `sequence_by` one more "
             'column that tells them apart, e.g. sequence_by=["source.lsn", "offset"]'
         )
-    else:
-        by = [*keys]
-        compared = F.struct(f"{SEQUENCE}.topic", f"{SEQUENCE}.partition")
-        reason = MOVED
-    groups = changes.groupBy(*map(_column, by)).agg(
-        F.min(compared).alias("least"), F.max(compared).alias("most"), F.min(PLACE).alias("place")
-    )
-    found = groups.where("least <> most").select("place").take(1)
-    if found:
-        raise ChangeError(f"the change of {found[0]['place']}: {reason}; nothing was applied")
+    if least["topic"] == most["topic"] and least[TOPIC_ID] != most[TOPIC_ID]:
+        return f"{RECREATED}{least[TOPIC_ID]}, {most[TOPIC_ID]}"
+    return MOVED
 
 
 def _contents(changes: DataFrame) -> list[str]:
@@ -212,25 +242,24 @@ def _sequence(rows: DataFrame, arguments: Arguments) -> Column:
                 for number, each in enumerate(arguments.sequence_by)
             )
         )
-    position = _position(arguments)
+    position = {each: arguments.prefix + each for each in (*POSITION, TOPIC_ID)}
     missing = [each for each in position.values() if each not in rows.columns]
     if missing:
         raise ChangeError(
             f"the rows have no column {', '.join(missing)}, which tells the order of changes: keep "
-            "topic, partition and offset, or give `sequence_by`"
+            "topic, partition, offset and topicId (option includeTopicId), or give `sequence_by`"
         )
     return F.struct(*(_column(given).alias(name) for name, given in position.items()))
 
 
-def _position(arguments: Arguments) -> dict[str, str]:
-    """The columns of a record's position: their names in the sequence, and in the rows."""
-    return {each: arguments.prefix + each for each in POSITION}
-
-
-def _sequence_parts(changes: DataFrame) -> list[Column]:
+def _sequence_parts(changes: DataFrame, arguments: Arguments) -> list[Column]:
+    """The parts of the sequence that may not be null; brokers before Kafka 2.8 give no ids."""
+    sequence = F.col(SEQUENCE)
+    if not arguments.sequence_by:
+        return [sequence[each] for each in POSITION]
     type_ = changes.schema[SEQUENCE].dataType
     names = type_.names if isinstance(type_, T.StructType) else []
-    return [F.col(SEQUENCE), *(F.col(SEQUENCE).getField(each) for each in names)]
+    return [sequence, *(sequence[each] for each in names)]
 
 
 def _field(expression: str, number: int) -> str:
@@ -255,7 +284,7 @@ def _time(rows: DataFrame, arguments: Arguments) -> Column:
 
 
 def _place(rows: DataFrame, arguments: Arguments) -> Column:
-    position = [*_position(arguments).values()]
+    position = [arguments.prefix + each for each in POSITION]
     if not all(each in rows.columns for each in position):
         return F.lit("a row without topic, partition and offset")
     topic, partition, offset = map(_column, position)

@@ -19,13 +19,11 @@ from kafka_spark_source.changes.arguments import (
     UNAVAILABLE,
     VALID_TO,
 )
+from kafka_spark_source.changes.order import is_newer
+from kafka_spark_source.changes.sql import failure, quoted, text
 
 _TARGET: Final = "t"
 _SOURCE: Final = "s"
-MOVED: Final = (
-    "the key has changes in another partition: offsets do not tell which is newer, so give "
-    "`sequence_by`, e.g. the position in the database's log"
-)
 UNKNOWN: Final = (
     "the database did not send its value (TOAST), and no change before it has it: read the topic "
     "from a snapshot on, or set REPLICA IDENTITY FULL"
@@ -41,6 +39,7 @@ class Merge:
         source: The view with the changes.
         columns: The columns of the rows, with the keys.
         by_position: Whether the sequence is a record's position.
+        topic_ids: The ids of topics whose order is known, the oldest first.
         with_unavailable: Whether rows tell which values the database did not send.
         tombstones: Whether deleted rows are kept.
     """
@@ -50,6 +49,7 @@ class Merge:
     keys: tuple[str, ...]
     columns: tuple[str, ...]
     by_position: bool
+    topic_ids: tuple[str, ...]
     with_unavailable: bool
     tombstones: bool
 
@@ -102,22 +102,6 @@ def versions(merge: Merge, history: Iterable[str]) -> str:
     )
 
 
-def quoted(name: str) -> str:
-    """A name as an identifier of SQL."""
-    return f"`{name.replace('`', '``')}`"
-
-
-def text(value: str) -> str:
-    """A literal of SQL."""
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
-
-
-def failure(about: str, reason: str, place: str = f"{_SOURCE}.{quoted(PLACE)}") -> str:
-    """An expression that fails, with the place of the change in the error."""
-    return f"raise_error(concat({text(about)}, {place}, {text(f': {reason}')}))"
-
-
 def _head(merge: Merge) -> str:
     same_key = " AND ".join(f"{_of_target(each)} = {_of_source(each)}" for each in merge.keys)
     return (
@@ -132,14 +116,7 @@ def _newer(merge: Merge) -> str:
     ours, theirs = _of_source(SEQUENCE), _of_target(SEQUENCE)
     if not merge.by_position:
         return f"{theirs} IS NULL OR {ours} > {theirs}"
-    same = " AND ".join(f"{ours}.{each} = {theirs}.{each}" for each in ("topic", "partition"))
-    other = " OR ".join(f"{ours}.{each} <> {theirs}.{each}" for each in ("topic", "partition"))
-    # Delta computes conditions for rows without a change, too: all comparisons with them are null.
-    # Not `s._sequence IS NULL`: the source's column is never null, so Spark takes it for false.
-    return (
-        f"CASE WHEN {theirs} IS NULL THEN true WHEN {same} THEN {ours}.offset > {theirs}.offset "
-        f"WHEN {other} THEN {failure('the change of ', MOVED)} ELSE false END"
-    )
+    return is_newer(ours, theirs, merge.topic_ids, _of_source(PLACE))
 
 
 def _kept_or_sent(merge: Merge, column: str) -> str:
@@ -162,7 +139,7 @@ def _sent(merge: Merge, column: str) -> str:
 
 
 def _unknown(column: str) -> str:
-    return failure(f"column {column} of the change of ", UNKNOWN)
+    return failure(f"column {column} of the change of ", UNKNOWN, _of_source(PLACE))
 
 
 def _is_unavailable(column: str) -> str:

@@ -18,7 +18,7 @@ from kafka_spark_source.changes.arguments import (
     Arguments,
     ChangeError,
 )
-from kafka_spark_source.changes.statement import quoted
+from kafka_spark_source.changes.sql import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

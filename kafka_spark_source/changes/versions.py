@@ -21,8 +21,10 @@ from kafka_spark_source.changes.arguments import (
     VALID_FROM,
     VALID_TO,
 )
-from kafka_spark_source.changes.rows import with_known_values
-from kafka_spark_source.changes.statement import MOVED, UNKNOWN, failure, quoted
+from kafka_spark_source.changes.order import refusals
+from kafka_spark_source.changes.rows import in_order, with_known_values
+from kafka_spark_source.changes.sql import failure, quoted
+from kafka_spark_source.changes.statement import UNKNOWN, Merge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,36 +32,36 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _IS_NEW: Final = "_pykafka_is_new"
+_NEXT: Final = "_pykafka_next"
+_PLACES: Final = "_pykafka_places"
 
 
-def all_versions(
-    changes: DataFrame,
-    target: DataFrame,
-    keys: Sequence[str],
-    columns: Sequence[str],
-    *,
-    by_position: bool,
-) -> DataFrame:
+def all_versions(changes: DataFrame, target: DataFrame, merge: Merge) -> DataFrame:
     """The versions of the keys that changed, with the time in which each is valid.
 
     Args:
         changes: The changes of a micro-batch, with VALID_FROM.
         target: The rows of the target.
-        keys: The columns of the key.
-        columns: The columns of the table, keys first.
-        by_position: Whether the sequence is a record's position, which orders a partition only.
+        merge: What will write them.
     """
+    keys, columns, topic_ids = merge.keys, merge.columns, merge.topic_ids
     ordered = _with_those_of(target, changes, keys, columns)
-    if UNAVAILABLE in changes.columns:
-        ordered = _complete(with_known_values(ordered, keys, columns), keys, columns)
-    in_order = Window.partitionBy(*_columns(keys)).orderBy(F.col(SEQUENCE))
-    end = F.lead(VALID_FROM).over(in_order)
-    if by_position:
-        place = F.struct(f"{SEQUENCE}.topic", f"{SEQUENCE}.partition")
-        moved = F.lead(place).over(in_order) != place
-        end = F.when(moved, F.expr(failure("the change of ", MOVED, quoted(PLACE)))).otherwise(end)
-    is_last = F.lead(F.lit(True)).over(in_order).isNull()
-    return ordered.withColumns({VALID_TO: end, CURRENT: is_last & ~F.col(TOMBSTONE)})
+    if merge.with_unavailable:
+        ordered = _complete(with_known_values(ordered, keys, columns, topic_ids), keys, columns)
+    by_key = Window.partitionBy(*_columns(keys)).orderBy(*in_order(topic_ids))
+    is_last = F.lead(F.lit(True)).over(by_key).isNull()
+    versions = ordered.withColumns(
+        {
+            VALID_TO: F.lead(VALID_FROM).over(by_key),
+            CURRENT: is_last & ~F.col(TOMBSTONE),
+            _NEXT: F.lead(SEQUENCE).over(by_key),
+            _PLACES: F.concat(F.lead(PLACE).over(by_key), F.lit(" after "), F.col(PLACE)),
+        }
+    )
+    if merge.by_position:
+        wrong = refusals(_NEXT, SEQUENCE, topic_ids, _PLACES)
+        versions = versions.withColumn(VALID_TO, F.expr(f"CASE {wrong} ELSE {VALID_TO} END"))
+    return versions.drop(_NEXT, _PLACES)
 
 
 def _with_those_of(

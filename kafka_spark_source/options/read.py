@@ -59,6 +59,7 @@ class ReadOptions:
     fail_on_no_match: bool
     parts: Parts
     include_headers: bool
+    include_topic_id: bool
     fail_on_data_loss: bool
     poll_timeout_ms: int
     planning_attempts: int
@@ -166,12 +167,14 @@ def _read_options(
     envelope = parse_envelope(given)
     if envelope.is_upsert:
         parts = _whole(parts)
+    topic_id = Table.INCLUDE_TOPIC_ID.value_if_in(given)
     return ReadOptions(
         strategy=strategy,
         starting=starting,
         fail_on_no_match=Table.STARTING_STRATEGY.value_in(given),
         parts=parts,
         include_headers=Table.INCLUDE_HEADERS.value_in(given),
+        include_topic_id=envelope.kind is not Envelope.NONE if topic_id is None else topic_id,
         fail_on_data_loss=Table.FAIL_ON_DATA_LOSS.value_in(given),
         poll_timeout_ms=Table.POLL_TIMEOUT_MS.value_in(given),
         planning_attempts=Table.FETCH_OFFSET_ATTEMPTS.value_in(given),

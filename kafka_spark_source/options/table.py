@@ -185,6 +185,10 @@ class Table:
     INCLUDE_HEADERS: Final = Option("includeHeaders", parse_boolean, ALL, "false").about(
         "Whether to read the records' headers. A write always takes them from the column `headers`."
     )
+    INCLUDE_TOPIC_ID: Final = Option("includeTopicId", parse_boolean, READ).about(
+        "Whether there is the column `topicId`: it tells the records of a topic from those of one "
+        "that was created again with its name. True by default with an `envelope`, else false."
+    )
     FAIL_ON_DATA_LOSS: Final = Option("failOnDataLoss", parse_boolean, READ, "true").about(
         "Whether to fail if records of the read are lost, or to log a warning and continue."
     )

@@ -120,6 +120,15 @@ class RangeReader:
     def _records(
         self, cluster: Cluster, planned: Sequence[PlannedRange], columns: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
+        from kafka_spark_source.reading.topic_id_column import fetched_columns, with_topic_ids_of  # noqa: PLC0415
+
+        batches = self._fetched_records(cluster, planned, fetched_columns(columns))
+        ids = {each.wanted.topic_partition.topic: each.topic_id for each in planned}
+        return with_topic_ids_of(batches, columns, ids)
+
+    def _fetched_records(
+        self, cluster: Cluster, planned: Sequence[PlannedRange], columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
         """All records of the ranges; those of one range as soon as a response has come."""
         if len(planned) == 1:
             for fetched in self._fetched_alone(cluster, PartlyRead(*planned[0])):

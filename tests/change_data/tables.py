@@ -14,7 +14,7 @@ from tests.change_data.lake import ICEBERG
 
 CHANGES: Final = (
     "id bigint, name string, size int, op string, topic string, partition int, offset bigint, "
-    "ts_ms bigint, _unavailable array<string>"
+    "topicId string, ts_ms bigint, _unavailable array<string>"
 )
 _numbers: Final = itertools.count()
 
@@ -23,7 +23,7 @@ def change(op: str, id_: int | None, name: str | None, offset: int, **more: Any)
     """A change of a row, as `envelope=debezium` gives it."""
     usual = {
         **{"id": id_, "name": name, "size": None, "op": op, "topic": "t", "partition": 0},
-        **{"offset": offset, "ts_ms": offset * 1_000, "_unavailable": None},
+        **{"offset": offset, "topicId": "A", "ts_ms": offset * 1_000, "_unavailable": None},
     }
     return Row(**(usual | more))
 

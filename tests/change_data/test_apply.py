@@ -101,6 +101,24 @@ def test_changes_of_a_key_in_two_partitions_are_in_no_order(new_target: MakeTarg
     assert target.rows() == [(1, "ann"), (2, "bob"), (3, "eve")]
 
 
+def test_a_topic_that_was_created_again_is_seen(new_target: MakeTarget) -> None:
+    """Its offsets begin at 0 again, so its changes would count as older ones."""
+    target = new_target()
+    target.apply([*FIRST, *LATER])
+    again = [change("u", 1, "anna", 0, topicId="B"), change("c", 4, "dan", 1, topicId="B")]
+    seen = r"the change of t-0 at offset 0: the topic was deleted and .* The ids are A, B"
+    with pytest.raises(SPARK_ERRORS, match=seen):
+        target.apply(again)
+    assert target.rows() == AFTER_BOTH
+    for batch in (again, again, [change("c", 2, "bobby", 2, partition=5, topicId="B")], LATER):
+        target.apply(batch, topic_ids=["A", "B"])
+    assert target.rows() == [(1, "anna"), (2, "bobby"), (3, "Eve"), (4, "dan")]
+    with pytest.raises(ChangeError, match="t-0 at offset 0: the id of its topic is not in"):
+        target.apply(again, topic_ids=["A"])
+    with pytest.raises(SPARK_ERRORS, match="The ids are A, C"):
+        target.apply([change("d", 3, "", 9, topicId="C")], topic_ids=["B", "C"])
+
+
 def test_a_sequence_of_the_users_orders_them(new_target: MakeTarget) -> None:
     target = new_target()
     arguments: dict[str, Any] = {"sequence_by": ["ts_ms", "offset"]}

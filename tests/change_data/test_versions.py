@@ -63,6 +63,17 @@ def test_the_time_can_be_an_expression(new_target: MakeTarget) -> None:
     assert [str(day) for (day,) in target.rows("valid_from")] == ["1970-01-08"]
 
 
+def test_the_versions_of_a_topic_that_was_created_again_follow(new_target: MakeTarget) -> None:
+    target = new_target()
+    target.apply(CHANGES[:2], history=True)
+    again = [change("u", 1, "Ann", 0, topicId="B", ts_ms=2_000)]
+    with pytest.raises(SPARK_ERRORS, match=r"created again.* The ids are A, B"):
+        target.apply(again, history=True)
+    for batch in (again, again, CHANGES[:1]):
+        target.apply(batch, history=True, topic_ids=["A", "B"])
+        assert target.rows(*COLUMNS)[:2] == [(1, "Ann", 2, None, True), (1, "ann", 0, 2, False)]
+
+
 def test_offsets_of_two_partitions_are_in_no_order(new_target: MakeTarget) -> None:
     target = new_target()
     target.apply(CHANGES[:1], history=True)

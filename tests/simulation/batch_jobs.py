@@ -16,13 +16,16 @@ from pyspark.sql import datasource
 from pyspark.sql import types as T
 from pyspark.sql.datasource import InputPartition
 
+from kafka_protocol.columnar.topic import read_topic
 from kafka_protocol.errors import KafkaError
 from kafka_spark_source.source import KafkaDataSource
+from tests.simulation.contents import schema_of
 from tests.simulation.disk import Disk, Row
+from tests.simulation.outcome import GroupStep
 from tests.simulation.processes import Process, ProcessKilledError
-from tests.simulation.scenario import WRITTEN, Filter, Job
+from tests.simulation.scenario import INPUT, READERS, WRITTEN, Filter, Job
 from tests.simulation.spark import DRIVER_HOST
-from tests.simulation.tasks import Executors, TaskFailedError, Work
+from tests.simulation.tasks import Executors, TaskFailedError, Work, rows_of
 from tests.simulation.tasks import Job as TaskSet
 
 R = TypeVar("R")
@@ -30,6 +33,7 @@ R = TypeVar("R")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _PREFIX: Final = "batch-writes"
 _PARTITIONS: Final = 3
+_COMMIT_EVERY: Final = 3
 _SCHEMA: Final = T.StructType(
     [
         T.StructField("key", T.BinaryType()),
@@ -77,7 +81,11 @@ def spark_filter(wanted: Filter) -> object:
 
 
 class BatchJob:
-    """One batch query. `number` tells it from others."""
+    """One batch query. `number` tells it from others.
+
+    Attributes:
+        steps: What a read of a group has done.
+    """
 
     def __init__(
         self, number: int, job: Job, options: dict[str, str], disk: Disk, executors: Executors
@@ -88,10 +96,12 @@ class BatchJob:
         self._disk = disk
         self._executors = executors
         self._tasks: TaskSet | None = None
+        self.steps: list[GroupStep] = []
 
     def run(self) -> list[list[Row]]:
         """Run the query; the rows of each task of a read."""
-        return self._read() if self._job.kind == "read" else self._write()
+        kinds = {"read": self._read, "group": self._read_of_group}
+        return kinds.get(self._job.kind, self._write)()
 
     def cancel(self) -> None:
         """Kill its tasks."""
@@ -101,7 +111,7 @@ class BatchJob:
     def _read(self) -> list[list[Row]]:
         def plan() -> list[bytes]:
             source = KafkaDataSource(dict(self._options))
-            reader: Any = source.reader(source.schema())
+            reader: Any = source.reader(schema_of(self._options, self._job.columns))
             if self._job.filters and hasattr(reader, "pushFilters"):
                 [*reader.pushFilters([spark_filter(each) for each in self._job.filters])]
             planned = reader.partitions() or [InputPartition(None)]
@@ -112,6 +122,27 @@ class BatchJob:
         tasks = self._run_tasks(work)
         names = [pickle.loads(tasks.messages[number]) for number in range(len(planned))]
         return [self._disk.files[name] for name in names]
+
+    def _read_of_group(self) -> list[list[Row]]:
+        """Read without Spark, and commit now and then; the last commit is at the end."""
+
+        def read() -> None:
+            reader: Any = read_topic(INPUT, self._options, group_id=READERS)
+            with reader:
+                for number, batch in enumerate(reader):
+                    if number % _COMMIT_EVERY == _COMMIT_EVERY - 1:
+                        self._commit(reader)
+                    self.steps.append(GroupStep([*rows_of(batch)]))
+                self._commit(reader)
+
+        self._call("read", read)
+        return []
+
+    def _commit(self, reader: Any) -> None:
+        positions = {tuple(each): at for each, at in reader.positions.items()}
+        self.steps.append(GroupStep((), positions))
+        reader.commit()
+        self.steps[-1] = self.steps[-1]._replace(is_done=True)
 
     def _write(self) -> list[list[Row]]:
         def plan() -> bytes:
@@ -171,6 +202,8 @@ def options_of(job: Job, servers: str, write: dict[str, str]) -> dict[str, str]:
     """The options of a job's source or sink."""
     if job.kind == "read":
         return {"kafka.bootstrap.servers": servers, **job.options}
+    if job.kind == "group":
+        return {"bootstrap.servers": servers, **job.options}
     sink = {"kafka.bootstrap.servers": servers, "topic": WRITTEN, **write, **job.options}
     if job.kind == "write once":
         sink |= {"deliveryGuarantee": "exactly_once", "transactionalIdPrefix": _PREFIX}

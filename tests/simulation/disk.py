@@ -10,7 +10,7 @@ Headers: TypeAlias = tuple[tuple[bytes, bytes | None], ...]
 
 
 class Row(NamedTuple):
-    """A row that a task has read; headers are None if they were not asked for."""
+    """A row that a task has read; headers and the id of the topic are None if nobody wants them."""
 
     topic: str
     partition: int
@@ -19,6 +19,7 @@ class Row(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: Headers | None = None
+    topic_id: str | None = None
 
 
 @dataclass

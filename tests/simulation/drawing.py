@@ -10,6 +10,7 @@ from typing import Final
 from kafka_protocol.releases import parse_release
 from tests.simulation.drawing_jobs import with_jobs
 from tests.simulation.drawing_query import with_query
+from tests.simulation.drawing_tables import with_tables
 from tests.simulation.faults import draw_faults
 from tests.simulation.scenario import (
     INPUT,
@@ -87,7 +88,8 @@ def draw(seed: int) -> Scenario:
         source = scenario.source | {"failOnDataLoss": rng.choice(("false", "false", "true"))}
         scenario = replace(scenario, sink=sink, source=source)
     scenario = with_query(random.Random(f"{seed} query"), scenario)
-    return with_jobs(random.Random(f"{seed} jobs"), scenario)
+    scenario = with_jobs(random.Random(f"{seed} jobs"), scenario)
+    return with_tables(random.Random(f"{seed} tables"), scenario)
 
 
 # Without leader epochs (KIP-101) brokers lose acknowledged records when one leader ends after

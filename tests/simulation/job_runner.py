@@ -78,6 +78,7 @@ class JobRunner:
                     [] if isinstance(result, BaseException) else result,
                     f"{type(result).__name__}: {result}" if failed else None,
                     isinstance(result, BaseException) and not is_expected(result),
+                    batch_job.steps,
                 )
             )
             self.start()

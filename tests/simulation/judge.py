@@ -7,10 +7,18 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Final
 
+from tests.simulation.contents import is_broken
+from tests.simulation.judge_groups import group_violations
 from tests.simulation.judge_incarnations import incarnation_violations
 from tests.simulation.judge_jobs import job_violations
+from tests.simulation.judge_tables import (
+    headers_as_read,
+    letter_violations,
+    newest,
+    unknown_letters,
+)
 from tests.simulation.outcome import LogRecord, Outcome
-from tests.simulation.producers import key_of, value_of
+from tests.simulation.producers import key_of
 from tests.simulation.scenario import INPUT, OUTPUT, OUTPUTS
 
 Partition = tuple[str, int]
@@ -58,15 +66,26 @@ def _acknowledged(outcome: Outcome) -> Iterator[str]:
             yield f"{_short(sent.value)} was acknowledged as {sent.outcome}; the log has {found}"
 
 
-def _expected(outcome: Outcome, partition: Partition) -> list[LogRecord]:
-    """The records of an input partition that a query reads, as far as it has come."""
+def _chosen(outcome: Outcome, partition: Partition) -> list[LogRecord]:
+    """The records of an input partition that a query decodes, as far as it has come."""
     states = {"committed"} if outcome.scenario.is_committed_view else {"committed", "aborted"}
     first, end = outcome.first.get(partition, 0), outcome.processed.get(partition, 0)
-    return [
+    visible = [
         each
         for each in outcome.logs[partition]
         if first <= each.offset < end and each.outcome in states
     ]
+    if outcome.scenario.source.get("envelope") == "upsert":
+        return newest(visible, _places(outcome, partition))
+    return visible
+
+
+def _expected(outcome: Outcome, partition: Partition) -> list[LogRecord]:
+    """The records of an input partition of which there are rows, as far as it has come."""
+    chosen = _chosen(outcome, partition)
+    if outcome.scenario.has_letters:
+        return [each for each in chosen if not is_broken(each.value)]
+    return chosen
 
 
 def _kept(
@@ -142,9 +161,17 @@ def _attempts(outcome: Outcome) -> Iterator[str]:
             record = logs.get((row.topic, row.partition), {}).get(row.offset)
             # Headers are compared if they were asked for.
             headers = () if record is None or row.headers is None else record.headers
+            if headers:
+                headers = headers_as_read(_columns(outcome, name), headers)
             if record is None or record[1:4] != row[3:6] or (row.headers or ()) != headers:
                 yield f"file {name}: {_short(row)} is not the record {_short(record)}"
                 break
+
+
+def _columns(outcome: Outcome, file: str) -> dict[str, str]:
+    """The columns with another type of the query that has written a file: a job has a number."""
+    scenario, number = outcome.scenario, int(file.partition("/")[0])
+    return scenario.columns if number >= 0 else scenario.jobs[-number - 1].columns
 
 
 def _output(outcome: Outcome) -> Iterator[str]:
@@ -185,7 +212,7 @@ def _headers(outcome: Outcome) -> Iterator[str]:
     """The Kafka sinks write the headers that were read."""
     reads = outcome.scenario.source.get("includeHeaders") == "true"
     known = {
-        each.value: each.headers if reads else ()
+        each.value: headers_as_read(outcome.scenario.columns, each.headers) if reads else ()
         for partition in _inputs(outcome)
         for each in outcome.logs[partition]
     }
@@ -193,6 +220,16 @@ def _headers(outcome: Outcome) -> Iterator[str]:
         wrong = [each for each in log if each.headers != known.get(each.value, each.headers)]
         if topic == OUTPUT and wrong:
             yield f"{topic}-{number}: {_short(wrong[0])} has other headers than the record read"
+
+
+def _letters(outcome: Outcome) -> Iterator[str]:
+    """What cannot be decoded is a dead letter before its micro-batch is committed."""
+    if not outcome.scenario.has_letters:
+        return
+    for partition in _inputs(outcome):
+        places = _places(outcome, partition)
+        yield from letter_violations(outcome, partition, _chosen(outcome, partition), places)
+    yield from unknown_letters(outcome)
 
 
 def _group(outcome: Outcome) -> Iterator[str]:
@@ -216,10 +253,9 @@ def _invented(outcome: Outcome) -> Iterator[str]:
     """What is read and written was sent, to this partition and with this key."""
     scenario = outcome.scenario
     sent = {
-        (part.topic, part.partition, key_of(number), value_of(*part[:2], number, size))
+        (part.topic, part.partition, key_of(number), scenario.values.of(*part[:2], number))
         for send in scenario.sends
         for part in send.parts
-        for size in (scenario.value_bytes,)
         for number in range(part.first, part.first + part.length)
     }
     rows = {
@@ -325,6 +361,7 @@ _CHECKS: Final[tuple[Callable[[Outcome], Iterator[str]], ...]] = (
     _attempts,
     _output,
     _headers,
+    _letters,
     _group,
     _start,
     _losses,
@@ -333,6 +370,7 @@ _CHECKS: Final[tuple[Callable[[Outcome], Iterator[str]], ...]] = (
     _steps,
     _waits,
     job_violations,
+    group_violations,
     _level,
 )
 

@@ -32,6 +32,23 @@ def incarnation_violations(outcome: Outcome) -> Iterator[str]:
             elif before and not may_go_on and not found <= before:
                 yield f"micro-batch {batch} goes on in another topic: {INPUT}-{partition}"
             before |= found
+    yield from _wrong_ids(outcome, incarnation_of)
+
+
+def _wrong_ids(outcome: Outcome, incarnation_of: Mapping[bytes, int]) -> Iterator[str]:
+    """Ids of topics that two topics have, or topics with two ids."""
+    if outcome.scenario.source.get("includeTopicId") != "true":
+        return
+    pairs = {
+        (str(row.topic_id), incarnation_of[row.value or b""])
+        for rows in outcome.batches.values()
+        for row in rows
+        if row.topic == INPUT and (row.value or b"") in incarnation_of
+    }
+    for place, what in ((0, "two topics have one id"), (1, "a topic has two ids")):
+        counts = Counter(pair[place] for pair in pairs)
+        if any(count > 1 for count in counts.values()):
+            yield f"{what}: {sorted(pairs)}"
 
 
 def _incarnation_of_values(outcome: Outcome) -> dict[bytes, int]:

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from kafka_protocol.releases import parse_release
 from tests.simulation.batch_jobs import selected, written_value
 from tests.simulation.disk import Row
+from tests.simulation.judge_newest import newest_lacking, wrong_newest
 from tests.simulation.outcome import JobResult, LogRecord, LogState, Outcome
 from tests.simulation.scenario import INPUT, WRITTEN, Filter
 
@@ -81,26 +82,34 @@ def _partition(
         return  # without a leader nothing is known
     start = _start(outcome, result, partition)
     end = _end(outcome, result, partition)
-    passes = [_test(each) for each in job.filters]
-    kept = [each for each in log if all(test(partition, each) for test in passes)]
     gone = outcome.compacted.get(partition, frozenset())
     must = [
         each
-        for each in kept
+        for each in log
         if start.most <= each.offset < end.least
         and each.offset >= outcome.starts.get(partition, 0)
         and each.offset not in gone
     ]
-    may = {each.offset for each in log if start.least <= each.offset < end.most}
-    found = {row.offset for row in rows}
-    lacking = [each for each in must if each.offset not in found]
+    may = [each for each in log if start.least <= each.offset < end.most]
+    tests = [_test(each) for each in job.filters]
+
+    def passes(record: LogRecord) -> bool:
+        return all(test(partition, record) for test in tests)
+
+    if job.options.get("envelope") == "upsert":
+        lacking = newest_lacking(must, may, passes, rows)
+        yield from (f"{partition}: {each}" for each in wrong_newest(must, rows))
+    else:
+        found = {row.offset for row in rows}
+        lacking = [each for each in must if passes(each) and each.offset not in found]
     if lacking and not (_asks_an_old_leader(result) and _is_added(outcome, partition)):
         span = f"{must[0].offset} to {must[-1].offset}"
         yield f"{partition}: {len(lacking)} records of {span} are missing, as {lacking[0].offset}"
-    if extra := sorted(found - may):
+    offsets = {row.offset for row in rows}
+    if extra := sorted(offsets - {each.offset for each in may}):
         yield f"{partition}: {len(extra)} rows are not asked for, as that at {extra[0]}"
-    if len(found) < len(rows):
-        yield f"{partition}: {len(rows) - len(found)} rows are there twice"
+    if len(offsets) < len(rows):
+        yield f"{partition}: {len(rows) - len(offsets)} rows are there twice"
 
 
 def _visible_states(options: Mapping[str, str]) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -43,6 +43,20 @@ class LogState(NamedTuple):
     last_stable_offset: int
 
 
+class GroupStep(NamedTuple):
+    """A step of a read of a group: a batch that was taken, or a commit.
+
+    Attributes:
+        rows: Of the batch.
+        positions: What was to be committed; None for a batch.
+        is_done: Whether the commit came back.
+    """
+
+    rows: Sequence[Row]
+    positions: Mapping[tuple[str, int], int] | None = None
+    is_done: bool = False
+
+
 class JobResult(NamedTuple):
     """A batch query, as far as it came.
 
@@ -51,6 +65,7 @@ class JobResult(NamedTuple):
         tasks: The rows of each task of a read.
         error: What ended it; None for success.
         is_unexpected: Whether no query may end with that error.
+        steps: What a read of a group did, as far as it came.
     """
 
     job: Job
@@ -59,6 +74,7 @@ class JobResult(NamedTuple):
     tasks: Sequence[Sequence[Row]]
     error: str | None
     is_unexpected: bool
+    steps: Sequence[GroupStep] = ()
 
 
 class Waited(NamedTuple):
@@ -81,6 +97,8 @@ class Outcome:
         compacted: Offsets of records that are in a log no more.
         incarnations: The values in each topic that had the name of the input, one after the other.
         is_stuck: Whether records were lost, and the query fails with that at each start.
+        letters: Where the logs of dead letters ended when a micro-batch was committed, as far as
+            they had leaders.
         group: What the stream has committed to its consumer group.
         first, first_again: Where the query began, at the first and at the last plan of its first
             micro-batch; 0 where it is not known.
@@ -103,6 +121,7 @@ class Outcome:
     starts: dict[tuple[str, int], int] = field(default_factory=dict)
     compacted: dict[tuple[str, int], frozenset[int]] = field(default_factory=dict)
     incarnations: Sequence[frozenset[bytes]] = ()
+    letters: dict[int, dict[tuple[str, int], int]] = field(default_factory=dict)
     group: dict[tuple[str, int], int] = field(default_factory=dict)
     first: dict[tuple[str, int], int] = field(default_factory=dict)
     first_again: dict[tuple[str, int], int] = field(default_factory=dict)

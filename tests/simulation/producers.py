@@ -25,6 +25,7 @@ from kafka_protocol.records.compression import Compression, CompressionCodec, co
 from kafka_protocol.records.message import Message, encode_messages, wrap_messages
 from kafka_protocol.records.record import Record, encode_records
 from kafka_spark_source.schema import check_sink_schema
+from tests.simulation.contents import Values
 from tests.simulation.processes import Processes
 from tests.simulation.scenario import Part, Send
 from tests.simulation.scheduler import EventScheduler
@@ -43,12 +44,6 @@ _HEADER: Final = T.StructType(
 )
 _WITH_HEADERS: Final = T.StructType([*_SCHEMA, T.StructField("headers", T.ArrayType(_HEADER))])
 _HEADERS_TYPE: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
-
-
-def value_of(topic: str, partition: int, number: int, size: int) -> bytes:
-    """The value of a record: its place, so that no other record has it, filled up to `size`."""
-    text = f"{topic}-{partition}-{number:06d}"
-    return text.encode().ljust(size, b".")
 
 
 def key_of(number: int) -> bytes | None:
@@ -85,14 +80,11 @@ def batch_of(style: str, values: Sequence[tuple[bytes | None, bytes]], timestamp
     return wrap_messages(messages, Compression(codec, None), magic, count - 1, stamps[-1])
 
 
-def appended(send: Send, value_bytes: int, timestamp: int) -> Iterator[tuple[Part, bytes]]:
+def appended(send: Send, contents: Values, timestamp: int) -> Iterator[tuple[Part, bytes]]:
     """The batches of a send of another client."""
     for part in send.parts:
         numbers = range(part.first, part.first + part.length)
-        values = [
-            (key_of(each), value_of(part.topic, part.partition, each, value_bytes))
-            for each in numbers
-        ]
+        values = [(key_of(each), contents.of(part.topic, part.partition, each)) for each in numbers]
         yield part, batch_of(send.style, values, timestamp)
 
 
@@ -109,14 +101,14 @@ class SendingProducer:
         name: str,
         sends: Sequence[Send],
         options: dict[str, str],
-        value_bytes: int,
+        values: Values,
         has_headers: bool,
         note: Callable[[Send, bool], None],
     ) -> None:
         self.name = name
         self._sends = sends
         self._config = ClientConfig.from_options(options)
-        self._value_bytes = value_bytes
+        self._values = values
         self._has_headers = has_headers
         self._note = note
         schema = _WITH_HEADERS if has_headers else _SCHEMA
@@ -163,9 +155,7 @@ class SendingProducer:
         ]
         columns = {
             "key": pa.array([key_of(number) for *_, number in places], pa.binary()),
-            "value": pa.array(
-                [value_of(*place, self._value_bytes) for place in places], pa.binary()
-            ),
+            "value": pa.array([self._values.of(*place) for place in places], pa.binary()),
             "topic": pa.array([topic for topic, *_ in places], pa.string()),
             "partition": pa.array([partition for _, partition, _ in places], pa.int32()),
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from typing import Final
@@ -16,7 +16,7 @@ from kafka_spark_source.worker import exclude_modules_from_gc, keep_freed_memory
 from tests.simulation.outcome import Outcome
 from tests.simulation.scenario import Scenario
 from tests.simulation.trace import Trace
-from tests.simulation.world import KeepingHandler, World
+from tests.simulation.world import World
 
 _LOGGERS: Final = ("kafka_spark_source", "kafka_protocol")
 
@@ -76,7 +76,7 @@ def _noting_steps(noted: list[str]) -> Iterator[None]:
 
 @contextmanager
 def _keeping_warnings(world: World) -> Iterator[None]:
-    handler = KeepingHandler(world.outcome.warnings.append)
+    handler = _KeepingHandler(world.outcome.warnings.append)
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     for logger in loggers:
         logger.addHandler(handler)
@@ -87,3 +87,15 @@ def _keeping_warnings(world: World) -> Iterator[None]:
         for logger in loggers:
             logger.removeHandler(handler)
             logger.propagate = True
+
+
+class _KeepingHandler(logging.Handler):
+    """Keeps the warnings of the product."""
+
+    def __init__(self, keep: Callable[[str], None]) -> None:
+        super().__init__(logging.WARNING)
+        self._keep = keep
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a warning."""
+        self._keep(record.getMessage())

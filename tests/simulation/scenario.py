@@ -9,11 +9,12 @@ from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from kafka_protocol.releases import parse_release
+from tests.simulation.contents import Kind, Values
 
 Sink: TypeAlias = Literal["files", "at least once", "exactly once"]
 SendKind: TypeAlias = Literal["plain", "commit", "abort", "appended"]
 
-JobKind: TypeAlias = Literal["read", "write", "write once"]
+JobKind: TypeAlias = Literal["read", "write", "write once", "group"]
 
 INPUT: Final = "in"
 OUTPUT: Final = "out"
@@ -21,8 +22,11 @@ WRITTEN: Final = "written"  # by batch writes
 MORE: Final = "in-more"  # another topic of the input
 GROUP: Final = "watchers"  # to which a stream commits
 
+READERS: Final = "readers"  # the group of reads without Spark
+LETTERS: Final = "letters"  # records that cannot be decoded
+
 # All others are input.
-OUTPUTS: Final = (OUTPUT, WRITTEN)
+OUTPUTS: Final = (OUTPUT, WRITTEN, LETTERS)
 COMMIT_LOG: Final = "decisions"
 
 # How many partitions may be added to the input.
@@ -84,13 +88,14 @@ class Filter(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A batch query beside the stream.
+    """A batch query beside the stream, or a read without Spark that goes on where the last ended.
 
     Attributes:
         options: Of a read; a write has those of the scenario.
         filters: Of a read; Spark passes them on with the option pushDownPredicate.
         counts: The number of rows of each task of a write.
         dies_at_call: At which of its calls the driver of the job dies; None for never.
+        columns: Columns of a read with another type: "string" or "map".
     """
 
     at_ms: float
@@ -99,6 +104,7 @@ class Job(NamedTuple):
     filters: tuple[Filter, ...] = ()
     counts: tuple[int, ...] = ()
     dies_at_call: int | None = None
+    columns: dict[str, str] = {}  # noqa: RUF012 - nothing changes it
 
 
 @dataclass(frozen=True)
@@ -120,8 +126,10 @@ class Scenario:
         release: The release of the brokers.
         interface: The release of PySpark whose calls are made.
         source, write: Options of the source, and of the sink beside its guarantee.
+        columns: Columns of the stream with another type: "string" or "map".
         producer: Options of the producers.
-        value_bytes: The size of values.
+        contents: What values are.
+        value_bytes: The size of values, or of the text in them.
         has_headers: Whether records have headers.
         has_racks: Whether each broker is in a rack of its own.
         speculation_ms: When a task gets a second attempt; None for never.
@@ -142,7 +150,9 @@ class Scenario:
     jobs: tuple[Job, ...] = ()
     source: dict[str, str] = field(default_factory=dict)
     write: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, str] = field(default_factory=dict)
     producer: dict[str, str] = field(default_factory=dict)
+    contents: Kind = "bytes"
     value_bytes: int = 40
     has_headers: bool = False
     has_racks: bool = False
@@ -161,6 +171,22 @@ class Scenario:
         if "subscribePattern" in self.source:
             return re.search(self.source["subscribePattern"], topic) is not None
         return topic in self.source.get("subscribe", INPUT).split(",")
+
+    @property
+    def strategy(self) -> dict[str, str]:
+        """The option for the topics of the stream, if the source has none."""
+        given = {"subscribe", "subscribePattern", "assign"} & self.source.keys()
+        return {} if given else {"subscribe": INPUT}
+
+    @property
+    def values(self) -> Values:
+        """The values of the records."""
+        return Values(self.contents, self.value_bytes)
+
+    @property
+    def has_letters(self) -> bool:
+        """Whether the stream puts records aside that it cannot decode."""
+        return "deadLetterTopic" in self.source
 
     @property
     def is_committed_view(self) -> bool:
@@ -227,6 +253,7 @@ def _job(
     filters: list[list[Any]],
     counts: list[int],
     dies_at_call: int | None,
+    columns: dict[str, str] | None = None,
 ) -> Job:
     limits = tuple(Filter(*each) for each in filters)
-    return Job(at_ms, kind, options, limits, tuple(counts), dies_at_call)
+    return Job(at_ms, kind, options, limits, tuple(counts), dies_at_call, columns or {})

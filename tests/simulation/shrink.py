@@ -24,7 +24,7 @@ _PLAIN: Final = (
     "slots",
     "interface",
 )
-_OPTIONS: Final = ("source", "write", "producer")
+_OPTIONS: Final = ("source", "write", "producer", "columns")
 # Without it the query begins at the end of the input.
 _KEPT_OPTIONS: Final = ("startingOffsets", "kafka.isolation.level")
 

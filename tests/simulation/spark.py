@@ -20,6 +20,7 @@ from kafka_protocol.client.config.client import ClientConfig
 from kafka_spark_source.options.read import parse_stream_options
 from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.streaming.reader_40 import KafkaStreamReader40
+from tests.simulation.contents import schema_of
 from tests.simulation.disk import Disk
 from tests.simulation.processes import Process, Processes
 from tests.simulation.tasks import SINK_COLUMNS, Executors, Job, TaskFailedError, Work
@@ -55,6 +56,7 @@ class QuerySettings:
         interface: The release of PySpark whose calls are made.
         sink: Options of the product's sink; None for the file sink.
         pause_ms: The time between two triggers.
+        columns: Columns of the source with another type.
     """
 
     interface: Interface
@@ -62,6 +64,7 @@ class QuerySettings:
     source: dict[str, str]
     sink: dict[str, str] | None
     pause_ms: float
+    columns: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -74,12 +77,14 @@ class History:
         waits: How long each call took, in virtual time.
         crashes: In which call of a reader or writer a driver dies next, and at which of the calls
             that this makes itself.
+        finishes: Is called with each micro-batch when it is committed.
     """
 
     calls: list[str] = field(default_factory=list)
     plans: list[Plan] = field(default_factory=list)
     waits: list[tuple[str, float]] = field(default_factory=list)
     crashes: list[tuple[str, int]] = field(default_factory=list)
+    finishes: Callable[[int], None] = lambda _: None
 
 
 class Driver:
@@ -139,6 +144,7 @@ class Driver:
         start = disk.ends[batch - 1] if batch else self._initial()
         self._write(batch, self._partitions(batch, start, disk.ends[batch]))
         self._processes.call()
+        self._history.finishes(batch)
         disk.finished += 1
         return True
 
@@ -147,11 +153,13 @@ class Driver:
     def _new_reader(self) -> object:
         named = dict(self._settings.source)
         source = KafkaDataSource(named)
-        self._schema = source.schema()
+        self._schema = schema_of(named, self._settings.columns)
+        reader = source.streamReader(self._schema)
         if self._is_told:
-            return source.streamReader(self._schema)
+            return reader
         options = parse_stream_options(named)
-        return KafkaStreamReader40(options, ClientConfig.from_options(options.kafka), self._schema)
+        config = ClientConfig.from_options(options.kafka)
+        return KafkaStreamReader40(options, config, self._schema, vars(reader)["_reader"].decoder)
 
     def _begin(self) -> None:
         if self._is_told:

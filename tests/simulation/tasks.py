@@ -16,13 +16,14 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 from pyspark.taskcontext import TaskContext
 
+from tests.simulation.contents import values_in
 from tests.simulation.disk import Disk, Headers, Row
 from tests.simulation.processes import Process, Processes, Signal, Strand
 from tests.simulation.scheduler import EventScheduler
 
 _MAX_FAILURES: Final = 4  # spark.task.maxFailures
 SINK_COLUMNS: Final = ("key", "value", "partition")
-_COLUMNS: Final = ("topic", "partition", "offset", "timestamp", "key", "value")
+_COLUMNS: Final = ("topic", "partition", "offset", "timestamp", "key")
 
 
 class TaskFailedError(Exception):
@@ -235,20 +236,30 @@ def rows_of(batch: pa.RecordBatch) -> Iterator[Row]:
     """The rows of a batch with the source's columns."""
     columns = [batch.column(name) for name in _COLUMNS]
     columns[3] = columns[3].cast(pa.int64())
-    topic, partition, offset, timestamp_us, key, value = (each.to_pylist() for each in columns)
+    columns[4] = columns[4].cast(pa.binary())
+    topic, partition, offset, timestamp_us, key = (each.to_pylist() for each in columns)
     timestamps = [us // 1000 for us in timestamp_us]
-    headers = _headers_of(batch)
+    values, headers = values_in(batch), _headers_of(batch)
+    has_ids = "topicId" in batch.schema.names
+    ids = batch.column("topicId").to_pylist() if has_ids else [None] * batch.num_rows
     return map(
-        Row._make, zip(topic, partition, offset, timestamps, key, value, headers, strict=True)
+        Row._make,
+        zip(topic, partition, offset, timestamps, key, values, headers, ids, strict=True),
     )
 
 
 def _headers_of(batch: pa.RecordBatch) -> list[Headers | None]:
     if "headers" not in batch.schema.names:
         return [None] * batch.num_rows
+    column = batch.column("headers")
+    if pa.types.is_map(column.type):
+        return [
+            tuple((key.encode(), value) for key, value in headers or ())
+            for headers in column.to_pylist()
+        ]
     return [
         tuple((each["key"].encode(), each["value"]) for each in headers or ())
-        for headers in batch.column("headers").to_pylist()
+        for headers in column.to_pylist()
     ]
 
 

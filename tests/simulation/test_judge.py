@@ -10,7 +10,7 @@ import pytest
 from tests.simulation.disk import Row
 from tests.simulation.judge import violations
 from tests.simulation.outcome import LogRecord, Outcome, Sent, Waited
-from tests.simulation.producers import key_of, value_of
+from tests.simulation.producers import key_of
 from tests.simulation.scenario import INPUT, OUTPUT, Fault, Part, Scenario, Send, Sink, Topic
 from tests.simulation.spark import Plan
 
@@ -256,7 +256,7 @@ def test_a_start_by_time_behind_a_record_of_that_time() -> None:
 def test_after_a_rewrite_only_what_was_sent_may_be_read() -> None:
     outcome = good()
     outcome.scenario = replace(outcome.scenario, faults=(Fault(1, "recreate topic", 0, {}),))
-    value = value_of(INPUT, 0, 1, outcome.scenario.value_bytes)
+    value = outcome.scenario.values.of(INPUT, 0, 1)
     known = Row(INPUT, 0, 9, 1, key_of(1), value)
     outcome.attempts = {"0/0-0": [known]}
     outcome.sent = []

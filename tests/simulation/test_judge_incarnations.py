@@ -65,3 +65,26 @@ def test_good_queries(good: Outcome) -> None:
 )
 def test_bad_queries(bad: Outcome, reason: str) -> None:
     assert [*incarnation_violations(bad)] == [reason]
+
+
+def with_ids(*rows: tuple[bytes, str | None]) -> Outcome:
+    made = outcome([(0, value) for value, _ in rows[:1]], source={"includeTopicId": "true"})
+    found = [
+        Row(INPUT, number, 0, 0, None, value, None, id_) for number, (value, id_) in enumerate(rows)
+    ]
+    made.batches = {0: found}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ([(OLD, "A"), (NEW, "B"), (OLD, "A"), (BOTH, "A")], None),
+        ([(OLD, "A"), (NEW, "A")], "two topics have one id"),
+        ([(OLD, "A"), (OLD, "B")], "a topic has two ids"),
+        ([(OLD, None), (NEW, None)], "two topics have one id"),
+    ],
+)
+def test_the_ids_of_topics(rows: list[tuple[bytes, str | None]], reason: str | None) -> None:
+    found = [*incarnation_violations(with_ids(*rows))]
+    assert [each.partition(":")[0] for each in found] == ([] if reason is None else [reason])

@@ -6,10 +6,8 @@
 from __future__ import annotations
 
 import json
-import logging
 import random
 import uuid
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Final
@@ -29,14 +27,15 @@ from tests.simulation.losses import Losses
 from tests.simulation.network import Network
 from tests.simulation.outcome import LogRecord, LogState, Outcome, Sent, Waited
 from tests.simulation.processes import Process, Processes, ProcessKilledError, Strand
-from tests.simulation.producers import SendingProducer, appended, value_of
+from tests.simulation.producers import SendingProducer, appended
 from tests.simulation.scenario import (
     COMMIT_LOG,
     EXECUTORS,
     GROUP,
-    INPUT,
+    LETTERS,
     MOST_ADDED,
     OUTPUT,
+    OUTPUTS,
     WRITTEN,
     Scenario,
     Send,
@@ -81,7 +80,7 @@ class World:
             random.Random(f"{seed} spark"),
             Cluster(EXECUTORS, scenario.slots, scenario.speculation_ms, scenario.loser_ms),
         )
-        self.history: History = History()
+        self.history: History = History(finishes=self._note_letters)
         self.outcome = Outcome(scenario)
         self.driver_strand: Strand | None = None
         self._producing = 0
@@ -121,8 +120,10 @@ class World:
             if send.kind == "appended":
                 self._producing += len(send.parts)
                 later(send.at_ms, partial(self._append, send))
-        if any(job.kind != "read" for job in scenario.jobs):
+        if any(job.kind.startswith("write") for job in scenario.jobs):
             self.cluster.create_topic(WRITTEN, 3, min(3, scenario.nodes), {})
+        if scenario.has_letters:
+            self.cluster.create_topic(LETTERS, 3, min(3, scenario.nodes), {})
         later(scenario.begin_ms, self._start_driver)
         self.jobs.start()
 
@@ -179,15 +180,25 @@ class World:
         settings = QuerySettings(
             scenario.interface,
             scenario.trigger,
-            {"kafka.bootstrap.servers": self._servers, **_strategy(scenario), **scenario.source},
+            {"kafka.bootstrap.servers": self._servers, **scenario.strategy, **scenario.source},
             self._sink(),
             scenario.pause_ms,
+            scenario.columns,
         )
         driver = Driver(life, settings, self.disk, self.executors, self.history)
         strand = Strand(f"driver {life}", Process(f"driver {life}", DRIVER_HOST))
         self.driver_strand = strand
         self.trace.note(strand.name, "starts")
         self.processes.start(strand, driver.run, lambda result: self._driver_ended(driver, result))
+
+    def _note_letters(self, batch: int) -> None:
+        """Where the dead letters end, when a micro-batch is committed."""
+        if not self.scenario.has_letters:
+            return
+        ends = self.outcome.letters.setdefault(batch, {})
+        for partition in self.partitions(LETTERS):
+            with suppress(NoLeaderError):
+                ends[partition] = self.cluster.log_end(partition)
 
     def _sink(self) -> dict[str, str] | None:
         if self.scenario.sink == "files":
@@ -239,7 +250,7 @@ class World:
             if send.producer == name and send.kind != "appended"
         ]
         producer = SendingProducer(
-            name, sends, options, self.scenario.value_bytes, self.scenario.has_headers, self._sent
+            name, sends, options, self.scenario.values, self.scenario.has_headers, self._sent
         )
         run = partial(producer.run, self.scheduler, self.processes, self.trace)
         self._producing += 1
@@ -248,7 +259,7 @@ class World:
     def _append(self, send: Send) -> None:
         """Append the batches of another client, once their partitions have leaders."""
         timestamp = int(self.scheduler.now_ms)
-        for part, data in appended(send, self.scenario.value_bytes, timestamp):
+        for part, data in appended(send, self.scenario.values, timestamp):
             if part.partition >= len(self.partitions(part.topic)):
                 self._producing -= 1  # the topic was created again, with fewer partitions
                 continue
@@ -272,7 +283,7 @@ class World:
             Sent(
                 part.topic,
                 part.partition,
-                value_of(part.topic, part.partition, number, self.scenario.value_bytes),
+                self.scenario.values.of(part.topic, part.partition, number),
                 outcome,
             )
             for part in send.parts
@@ -285,7 +296,7 @@ class World:
         """What the judge needs."""
         outcome = self.outcome
         names = [topic.name for topic in self.scenario.topics]
-        names += [each for each in (OUTPUT, WRITTEN) if each in self.cluster.controller.topics]
+        names += [each for each in OUTPUTS if each in self.cluster.controller.topics]
         for name in names:
             for partition in self.partitions(name):
                 outcome.starts[partition] = self.cluster.log_start(partition)
@@ -371,11 +382,6 @@ def settings_of(scenario: Scenario) -> BrokerSettings:
     return BrokerSettings(racks={node: f"rack-{node}" for node in nodes})
 
 
-def _strategy(scenario: Scenario) -> dict[str, str]:
-    given = {"subscribe", "subscribePattern", "assign"} & scenario.source.keys()
-    return {} if given else {"subscribe": INPUT}
-
-
 def cause_of(error: BaseException) -> BaseException | None:
     """The error of the task that failed too often; else the error itself."""
     return error.__cause__ if isinstance(error, TaskFailedError) else error
@@ -387,15 +393,3 @@ def _flat(offsets: dict[str, dict[str, int]]) -> dict[tuple[str, int], int]:
         for topic, partitions in offsets.items()
         for number, offset in partitions.items()
     }
-
-
-class KeepingHandler(logging.Handler):
-    """Keeps the warnings of the product."""
-
-    def __init__(self, keep: Callable[[str], None]) -> None:
-        super().__init__(logging.WARNING)
-        self._keep = keep
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep a warning."""
-        self._keep(record.getMessage())

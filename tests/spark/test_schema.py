@@ -84,13 +84,21 @@ def test_any_columns_in_any_order_are_a_projection(include_headers: bool) -> Non
     check_projection(picked("timestampType", "key", "offset"), include_headers=include_headers)
 
 
+def test_a_projection_may_have_the_ids_of_topics() -> None:
+    wanted = schema_of(("topicId", StringType()), ("offset", LongType()))
+    check_projection(wanted, include_headers=False)
+    assert is_as_it_comes(wanted)
+    everything = source_schema(include_headers=False, include_topic_id=True)
+    assert everything.names[-2:] == ["timestampType", "topicId"]
+
+
 def test_headers_can_be_projected_when_included() -> None:
     check_projection(picked("headers", "value"), include_headers=True)
 
 
 ALL_COLUMNS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
-    "timestampType int, headers array<struct<key:string,value:binary>>"
+    "timestampType int, headers array<struct<key:string,value:binary>>, topicId string"
 )
 
 

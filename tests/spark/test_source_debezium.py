@@ -28,7 +28,7 @@ def test_the_columns_are_those_of_the_table_and_of_changes() -> None:
     schema = KafkaDataSource(READ | {"includeHeaders": "true", "mode": "PERMISSIVE"}).schema()
     assert schema.names == [
         *("id", "name", "price", "at", "op", "ts_ms", "source", "key"),
-        *("topic", "partition", "offset", "timestamp", "timestampType", "headers"),
+        *("topic", "partition", "offset", "timestamp", "timestampType", "headers", "topicId"),
         *("_unavailable", "_error", "_raw", "_raw_key"),
     ]
     assert all(field.nullable for field in schema)
@@ -48,7 +48,7 @@ def test_a_reader_makes_rows_of_what_its_schema_wants() -> None:
 
 
 def test_a_stream_reads_the_same() -> None:
-    source = KafkaDataSource(READ)
+    source = KafkaDataSource(READ | {"includeTopicId": "false"})
     reader = source.streamReader(source.schema())
     decoder = vars(reader)["_reader"].decoder
     (row,) = rows_of(decoder, [(dumped({"id": 7}), dumped(event("d")))])
@@ -60,6 +60,7 @@ def test_a_stream_reads_the_same() -> None:
     [
         ("nme", "string", "There is no column 'nme'; there are id, name, price, at, op, ts_ms"),
         ("offset", "string", "Column 'offset' is int64, not string"),
+        ("topicId", "integer", "Column 'topicId' is string, not int32"),
         ("headers", "string", "Column 'headers' needs the option includeHeaders"),
         ("value", "binary", "There is no column 'value'"),
     ],

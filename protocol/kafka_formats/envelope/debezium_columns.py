@@ -12,7 +12,7 @@ from kafka_formats.arrow.types import as_nullable
 from kafka_formats.envelope.debezium_events import OP, ROW, SOURCE, TS_MS, UNAVAILABLE
 from kafka_formats.envelope.debezium_rows import KEY, VALUE
 from kafka_formats.options.settings import ERROR_COLUMN, RAW_COLUMNS
-from kafka_protocol.columnar.schema import RECORD_SCHEMA
+from kafka_protocol.columnar.schema import RECORD_SCHEMA, TOPIC_ID
 from kafka_protocol.errors import KafkaConfigError
 
 PREFIX_OPTION: Final = "debezium.prefix"
@@ -22,7 +22,7 @@ _LONG: Final = pa.int64()
 
 # The columns of records, but for keys and values.
 RECORD_COLUMNS: Final[Mapping[str, pa.DataType]] = {
-    field.name: field.type for field in RECORD_SCHEMA if field.name not in {KEY, VALUE}
+    field.name: field.type for field in (*RECORD_SCHEMA, TOPIC_ID) if field.name not in {KEY, VALUE}
 }
 SOURCE_TYPE: Final = pa.struct(
     {
@@ -72,6 +72,7 @@ class Columns:
         key: The type of keys: a struct, or binary; None if only the query knows it.
         added: The columns that the mode adds.
         has_headers: Whether there are headers.
+        has_topic_ids: Whether there are ids of topics.
         prefix: Before the names of columns that are not the table's.
     """
 
@@ -80,15 +81,17 @@ class Columns:
     key: pa.DataType | None
     added: Mapping[str, pa.DataType]
     has_headers: bool
+    has_topic_ids: bool
     prefix: str
 
     @property
     def _own(self) -> dict[str, tuple[tuple[str, str], pa.DataType | None]]:
         """Column -> where it is from, and its type if it is known, but for those of the table."""
+        is_there = {_HEADERS: self.has_headers, TOPIC_ID.name: self.has_topic_ids}
         record = {
             name: (("", name), each)
             for name, each in RECORD_COLUMNS.items()
-            if self.has_headers or name != _HEADERS
+            if is_there.get(name, True)
         }
         key: tuple[str, str] = ("", KEY) if self.key == pa.binary() else (KEY, "")
         named: dict[str, tuple[tuple[str, str], pa.DataType | None]] = {

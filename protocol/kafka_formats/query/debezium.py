@@ -92,6 +92,7 @@ class DebeziumQuery:
         debezium: The options of changes.
         topics: The topics to read; empty if they are not known, as with a pattern.
         has_headers: Whether there are headers.
+        has_topic_ids: Whether there are ids of topics.
     """
 
     def __init__(
@@ -101,10 +102,12 @@ class DebeziumQuery:
         topics: Sequence[str],
         *,
         has_headers: bool,
+        has_topic_ids: bool = False,
     ) -> None:
         self._options = options
         self._debezium = debezium
         self._has_headers = has_headers
+        self._has_topic_ids = has_topic_ids
         self._untold = Untold(debezium.moment, debezium.decimal_is_number)
         self._query = QueryFormats(options, topics)
         payloads = {each.column: each for each in options.payloads}
@@ -189,7 +192,15 @@ class DebeziumQuery:
             source = as_nullable(_part(given.type, SOURCE))
         added = dict(_ADDED) if self._options.error_columns else {}
         added |= dict.fromkeys(self._options.raw_columns, pa.binary())
-        return Columns(row, source, self._key_type, added, self._has_headers, self._debezium.prefix)
+        return Columns(
+            row,
+            source,
+            self._key_type,
+            added,
+            self._has_headers,
+            self._has_topic_ids,
+            self._debezium.prefix,
+        )
 
     def _row_type(self, given: ConnectType) -> pa.StructType:
         after = _part(given.type, AFTER)

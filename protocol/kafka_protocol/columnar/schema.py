@@ -26,6 +26,8 @@ RECORD_SCHEMA: Final = pa.schema(
 )
 # The timestamp as the record has it, in ms: for tools, which show any number of 64 bits.
 TIMESTAMP_MS: Final = pa.field("timestampMs", pa.int64())
+# The id of the record's topic as Kafka's tools write it; null below Kafka 2.8. Batches lack it.
+TOPIC_ID: Final = pa.field("topicId", pa.string())
 
 _FIELDS: Final = {field.name: field for field in (*RECORD_SCHEMA, TIMESTAMP_MS)}
 

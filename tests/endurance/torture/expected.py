@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from tests.endurance.torture.difference import Difference, first_difference
 from tests.endurance.torture.promise import COMMITTED, UNCOMMITTED, candidates, violation
-from tests.endurance.torture.queries import COLUMNS, IDENTITY, Query, ranges_of
+from tests.endurance.torture.queries import COLUMNS, DEAD_LETTERS, IDENTITY, Query, ranges_of
 from tests.endurance.torture.rows import CREATE_TIME, Row, Truth
 
 BLANK: Final = Row("", -1, -1, -1, -1, None, None, ())
@@ -49,7 +49,7 @@ def expected_rows(query: Query, truth: Truth) -> list[Row]:
     Of compacted topics all candidates; but of a table the rows that each reader gets.
     """
     return [
-        only(row, query.columns)
+        only(as_read(query, row), query.columns)
         for (topic, partition), (first, last) in sorted(ranges_of(query, truth).items())
         for row in _of_table(
             query,
@@ -59,8 +59,42 @@ def expected_rows(query: Query, truth: Truth) -> list[Row]:
                 if first <= row.offset < last
             ],
         )
-        if all(each.holds(row) for each in query.filters)
+        if all(each.holds(row) for each in query.filters) and not is_dead(query, row)
     ]
+
+
+def dead_rows(query: Query, truth: Truth) -> list[Row]:
+    """The records that a query writes to its topic of dead letters."""
+    return [
+        row
+        for (topic, partition), (first, last) in sorted(ranges_of(query, truth).items())
+        for row in candidates(truth, topic, partition, _LEVELS[query.committed])
+        if first <= row.offset < last and is_dead(query, row)
+    ]
+
+
+def is_dead(query: Query, row: Row) -> bool:
+    """Whether a record has a key or a value that is not the text that the query wants."""
+    if query.way not in DEAD_LETTERS:
+        return False
+    texts = {"key": row.key, "value": row.value}
+    return not all(_is_text(texts[name]) for name in query.types)
+
+
+def _is_text(data: bytes | None) -> bool:
+    try:
+        (data or b"").decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def as_read(query: Query, row: Row) -> Row:
+    """The row with headers as a query reads them: by name, the last of several."""
+    if "headers" not in query.types:
+        return row
+    last = {name: number for number, (name, _) in enumerate(row.headers)}
+    return row._replace(headers=tuple(row.headers[number] for number in sorted(last.values())))
 
 
 def _is_table(query: Query) -> bool:

@@ -7,25 +7,32 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from tests.endurance.torture.difference import Difference
-from tests.endurance.torture.expected import as_written, difference, expected_rows
+from tests.endurance.torture.expected import as_written, dead_rows, difference, expected_rows
 from tests.endurance.torture.promise import COMMITTED
 from tests.endurance.torture.queries import Query
 from tests.endurance.torture.rows import Row, Truth
 from tests.endurance.torture.truth import read_rows
-from tests.endurance.torture.ways.for_each_batch import for_each_batch
+from tests.endurance.torture.ways.dead_letters import dead_letter_stream, dead_letters
+from tests.endurance.torture.ways.debezium import debezium
+from tests.endurance.torture.ways.for_each_batch import for_each_batch, table_of_stream
 from tests.endurance.torture.ways.formats import formats
 from tests.endurance.torture.ways.place import Place
 from tests.endurance.torture.ways.sail import sail_read, sail_write
 from tests.endurance.torture.ways.spark_batch import spark_batch
 from tests.endurance.torture.ways.spark_stream import spark_stream
 from tests.endurance.torture.ways.spark_write import exactly_once, spark_write, stream_write
-from tests.endurance.torture.ways.threads import read_in_thread
-from tests.endurance.torture.written import FORMATTED, Gave, Written, answer_of
+from tests.endurance.torture.ways.threads import read_as_group, read_in_thread
+from tests.endurance.torture.written import DEAD_LETTER, FORMATTED, Gave, Written, answer_of
 
 Way = Callable[[Place, Query], Gave]
 WAYS: Final[Mapping[str, Way]] = {
     "spark batch": spark_batch,
     "upsert": spark_batch,
+    "upsert stream": table_of_stream,
+    "dead letters": dead_letters,
+    "dead letter stream": dead_letter_stream,
+    "debezium": debezium,
+    "group": read_as_group,
     "spark stream": spark_stream,
     "foreachBatch": for_each_batch,
     "spark write": spark_write,
@@ -36,6 +43,9 @@ WAYS: Final[Mapping[str, Way]] = {
     "sail": sail_read,
     "sail write": sail_write,
 }
+
+# Rows become structs there, which have a part of the columns.
+_ENCODED: Final = frozenset({"formats", "debezium"})
 
 
 class Ran(NamedTuple):
@@ -74,7 +84,7 @@ def run_query(place: Place, query: Query, truth: Truth, ways: Mapping[str, Way] 
 
 def _wanted(query: Query, truth: Truth) -> Sequence[Row]:
     rows = expected_rows(query, truth)
-    return as_written(rows, FORMATTED) if query.way == "formats" else rows
+    return as_written(rows, FORMATTED) if query.way in _ENCODED else rows
 
 
 def check_written(
@@ -87,7 +97,9 @@ def check_written(
     starts = dict.fromkeys(range(written.partitions), 0)
     partitions = [*read(servers, written.topic, starts, COMMITTED).values()]
     answer = answer_of(written, partitions)
-    columns = FORMATTED if written.payload != "header" else ran.query.columns
-    wanted = as_written(expected_rows(ran.query, truth), columns)
+    columns = FORMATTED if ran.query.way in _ENCODED else ran.query.columns
+    is_dead = written.payload == DEAD_LETTER
+    rows = dead_rows(ran.query, truth) if is_dead else expected_rows(ran.query, truth)
+    wanted = as_written(rows, columns)
     found = difference(ran.query, truth, wanted, answer)
     return ran._replace(difference=found, rows=max(ran.rows, sum(map(len, partitions))))

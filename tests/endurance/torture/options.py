@@ -50,9 +50,13 @@ def push_down(chance: random.Random) -> dict[str, str]:
 def of_table(
     chance: random.Random, options: Mapping[str, str], *, may_keep: bool
 ) -> dict[str, str]:
-    """The same options with the envelope. Brokers remove tombstones of compacted topics."""
-    tombstones = chance.choice(("drop", "keep")) if may_keep else "drop"
-    envelope = {"envelope": "upsert", "upsert.nullKeys": "keep", "upsert.tombstones": tombstones}
+    """The same options with the envelope.
+
+    Tombstones may not be kept where brokers remove them, and in a stream, which always has them.
+    """
+    envelope = {"envelope": "upsert", "upsert.nullKeys": "keep"}
+    if may_keep:
+        envelope["upsert.tombstones"] = chance.choice(("drop", "keep"))
     # No partition can be split.
     return {name: each for name, each in options.items() if name != _SPLITTING} | envelope
 
@@ -114,6 +118,10 @@ def _formats(chance: random.Random) -> dict[str, str]:
 _HOW: Final[Mapping[str, Callable[[random.Random], dict[str, str]]]] = {
     "spark stream": _stream,
     "foreachBatch": _for_each,
+    "upsert stream": _for_each,
+    "dead letter stream": _for_each,
+    "debezium": _write,
+    "group": _nothing,
     "spark write": _write,
     "stream write": _write,
     "exactly once": _exactly_once,

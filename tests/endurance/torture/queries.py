@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from tests.endurance.torture.drawn_filters import draw_filters
 from tests.endurance.torture.filters import Filter
 from tests.endurance.torture.options import (
     client_options,
@@ -32,7 +33,7 @@ from tests.endurance.torture.positions import (
     start_of,
     start_options,
 )
-from tests.endurance.torture.rows import Row, Truth
+from tests.endurance.torture.rows import Truth
 
 COLUMNS: Final = (
     *("key", "value", "topic", "partition", "offset"),
@@ -44,6 +45,11 @@ IDENTITY: Final = ("topic", "partition", "offset")
 WAYS: Final[Mapping[str, int]] = {
     "spark batch": 40,
     "upsert": 6,
+    "upsert stream": 4,
+    "dead letters": 4,
+    "dead letter stream": 3,
+    "debezium": 3,
+    "group": 4,
     "spark stream": 12,
     "foreachBatch": 6,
     "spark write": 7,
@@ -54,10 +60,27 @@ WAYS: Final[Mapping[str, int]] = {
     "sail": 13,
     "sail write": 2,
 }
-STREAMS: Final = frozenset({"spark stream", "foreachBatch", "stream write", "exactly once"})
+STREAMS: Final = frozenset(
+    {
+        *("spark stream", "foreachBatch", "stream write", "exactly once"),
+        *("upsert stream", "dead letter stream"),
+    }
+)
+DEAD_LETTERS: Final = frozenset({"dead letters", "dead letter stream"})
 WRITES: Final = frozenset({"spark write", "stream write", "exactly once", "sail write"})
+# These read rows of tables: which is the newest must not depend on compaction.
+_TABLES: Final = frozenset({"upsert", "upsert stream"})
+# These read one topic without Spark.
+_ALONE: Final = frozenset({"threads", "group"})
 # These need to know which record a row is; the others may leave columns out.
-_WHOLE: Final = STREAMS | WRITES | {"formats"}
+_WHOLE: Final = STREAMS | WRITES | DEAD_LETTERS | {"formats", "debezium", "group"}
+# These may read columns in other types.
+_TYPED: Final = frozenset({"spark batch", "upsert", "spark stream", "foreachBatch"})
+_OTHER_TYPES: Final[Mapping[str, str]] = {
+    "key": "string",
+    "value": "string",
+    "headers": "map<string, binary>",
+}
 THREADS: Final = 8
 
 
@@ -69,6 +92,7 @@ class Query(NamedTuple):
         select: Whether columns are named by `.select`, or else by `.schema`.
         options: Those that must not change the rows.
         how: What its way varies, by names of the way.
+        types: The types of columns that have another one than the source's.
     """
 
     way: str
@@ -83,11 +107,15 @@ class Query(NamedTuple):
     filters: tuple[Filter, ...] = ()
     options: Mapping[str, str] = {}
     how: Mapping[str, str] = {}
+    types: Mapping[str, str] = {}
 
 
 def writes(query: Query) -> bool:
     """Whether a query writes to a topic."""
-    return query.way in WRITES | {"formats"} or query.how.get("copies") == "true"
+    return (
+        query.way in WRITES | {"formats", "debezium", "dead letters"}
+        or query.how.get("copies") == "true"
+    )
 
 
 def read_options(query: Query) -> dict[str, str]:
@@ -121,12 +149,17 @@ def draw(chance: random.Random, truth: Truth, begun_ms: int, way: str | None = N
         way: One of WAYS; None draws it.
     """
     chosen = way or chance.choices([*WAYS], [*WAYS.values()])[0]
-    most = 1 if chosen == "threads" else min(3, len(truth))
-    topics = tuple(chance.sample(sorted(truth), chance.choices(range(1, most + 1), _FEW[:most])[0]))
-    strategy = "subscribe" if chosen == "threads" else chance.choice(_STRATEGIES)
+    known = sorted(truth)
+    if chosen in DEAD_LETTERS:  # what was written is compared row by row
+        known = [topic for topic in known if not truth[topic].plan.is_compacted]
+        if not known:
+            return draw(chance, truth, begun_ms, "spark batch")
+    most = 1 if chosen in _ALONE else min(3, len(known))
+    topics = tuple(chance.sample(known, chance.choices(range(1, most + 1), _FEW[:most])[0]))
+    strategy = "subscribe" if chosen in _ALONE else chance.choice(_STRATEGIES)
     every = [(topic, p) for topic in topics for p in sorted(truth[topic].partitions)]
     places = every
-    if strategy == "assign" or chosen == "threads":
+    if strategy == "assign" or chosen in _ALONE:
         places = sorted(chance.sample(every, chance.randint(1, len(every))))
         topics = tuple(dict.fromkeys(topic for topic, _ in places))
     query = Query(
@@ -136,19 +169,32 @@ def draw(chance: random.Random, truth: Truth, begun_ms: int, way: str | None = N
         tuple(places),
         Position(Form.OMITTED),
         Position(Form.OMITTED),
-        chance.random() < 0.5 or (chosen == "upsert" and _is_compacted(topics, truth)),
+        chance.random() < 0.5 or (chosen in _TABLES and _is_compacted(topics, truth)),
     )
     query = _with_positions(query, chance, truth, begun_ms)
     query = _with_columns(query, chance, truth)
-    if chosen != "threads":
-        query = query._replace(filters=_filters(chance, query, truth))
+    query = query._replace(types=_types(query, chance))
+    if chosen not in _UNFILTERED:
+        rows = [row for t, p in query.places for row in truth[t].partitions[p].uncommitted]
+        columns = {*COLUMNS} if query.select else {*query.columns} - {*query.types}
+        query = query._replace(filters=draw_filters(chance, rows, columns))
     return query._replace(options=_options(query, chance, truth), how=how_of(chosen, chance))
+
+
+def _types(query: Query, chance: random.Random) -> dict[str, str]:
+    if query.way in DEAD_LETTERS:
+        return {"value": "string"} | ({"key": "string"} if chance.random() < 0.5 else {})
+    if query.way not in _TYPED or query.select or chance.random() < 0.7:
+        return {}
+    return {name: each for name, each in _OTHER_TYPES.items() if name in query.columns}
 
 
 def _is_compacted(topics: Sequence[str], truth: Truth) -> bool:
     return any(truth[topic].plan.is_compacted for topic in topics)
 
 
+# Their rows are compared as a whole.
+_UNFILTERED: Final = _ALONE | DEAD_LETTERS | {"upsert stream"}
 _FEW: Final = (6, 3, 1)
 _STRATEGIES: Final = ("subscribe", "subscribe", "subscribePattern", "assign")
 
@@ -159,10 +205,10 @@ _STRATEGIES: Final = ("subscribe", "subscribe", "subscribePattern", "assign")
 def _with_positions(query: Query, chance: random.Random, truth: Truth, begun_ms: int) -> Query:
     times = _times(query, truth, begun_ms)
     forms = [Form.OMITTED, Form.EARLIEST, Form.OFFSETS, Form.OFFSETS]
-    if query.way != "threads":
+    if query.way not in _ALONE:
         forms += [Form.BEFORE_LATEST]
     if times:
-        forms += [Form.TIME] if query.way == "threads" else [Form.TIME, Form.TIMES]
+        forms += [Form.TIME] if query.way in _ALONE else [Form.TIME, Form.TIMES]
     if query.way in STREAMS:
         return query._replace(start=_position(query, chance, truth, chance.choice(forms), times))
     ends = [Form.LATEST if form is Form.EARLIEST else form for form in forms]
@@ -215,7 +261,7 @@ def _position(
 
 def _offsets(query: Query, chance: random.Random, truth: Truth, is_end: bool) -> Position:
     word = LATEST if is_end else EARLIEST
-    may_be_words = query.way != "threads"
+    may_be_words = query.way not in _ALONE
     of: dict[Place, int] = {}
     words = set()
     for topic in query.topics:
@@ -256,7 +302,7 @@ def ranges_of(query: Query, truth: Truth) -> dict[Place, tuple[int, int]]:
     return ranges
 
 
-# --- Columns and filters -------------------------------------------------------------------------
+# --- Columns and options -------------------------------------------------------------------------
 
 
 def _with_columns(query: Query, chance: random.Random, truth: Truth) -> Query:
@@ -272,91 +318,15 @@ def _with_columns(query: Query, chance: random.Random, truth: Truth) -> Query:
     return query._replace(columns=tuple(columns), select=select)
 
 
-def _filters(chance: random.Random, query: Query, truth: Truth) -> tuple[Filter, ...]:
-    rows = [row for t, p in query.places for row in truth[t].partitions[p].uncommitted]
-    if not rows or chance.random() < 0.4:
-        return ()
-    known = {*query.columns} if not query.select else {*COLUMNS}
-    kinds = [name for name in _FILTERS if {"length": "value"}.get(name, name) in known]
-    chosen = chance.sample(kinds, min(len(kinds), chance.choice((1, 1, 2, 3))))
-    return tuple(_FILTERS[name](chance, chance.choice(rows)) for name in chosen)
-
-
-def _on_partition(chance: random.Random, row: Row) -> Filter:
-    among = tuple(sorted({row.partition, chance.randint(0, 5)}))
-    return chance.choice(
-        (
-            Filter("partition", chance.choice(_COMPARISONS), row.partition),
-            Filter("partition", "IN", among),
-        )
-    )
-
-
-def _on_offset(chance: random.Random, row: Row) -> Filter:
-    among = tuple(sorted({row.offset, row.offset + chance.randint(1, 50)}))
-    return chance.choice(
-        (
-            Filter("offset", chance.choice(_ORDERS), row.offset),
-            Filter("offset", chance.choice(_COMPARISONS), row.offset),
-            Filter("offset", "IN", among),
-        )
-    )
-
-
-def _on_timestamp(chance: random.Random, row: Row) -> Filter:
-    return Filter("timestamp", chance.choice(_ORDERS), row.timestamp)
-
-
-def _on_topic(chance: random.Random, row: Row) -> Filter:
-    return chance.choice(
-        (
-            Filter("topic", chance.choice(_COMPARISONS), row.topic),
-            Filter("topic", "IN", (row.topic, "none")),
-        )
-    )
-
-
-# Spark parses the literal of a larger one, but its plan then is as large.
-_LARGEST_LITERAL: Final = 2_000
-
-
-def _on_key(chance: random.Random, row: Row) -> Filter:
-    if row.key is None or len(row.key) > _LARGEST_LITERAL:
-        return Filter("key", chance.choice(("IS NULL", "IS NOT NULL")))
-    return Filter("key", chance.choice(_COMPARISONS), row.key)
-
-
-def _on_value(chance: random.Random, row: Row) -> Filter:
-    if row.value is None or len(row.value) > _LARGEST_LITERAL:
-        return Filter("value", chance.choice(("IS NULL", "IS NOT NULL")))
-    return Filter("value", chance.choice(_COMPARISONS), row.value)
-
-
-def _on_length(chance: random.Random, row: Row) -> Filter:
-    return Filter("length", chance.choice(_ORDERS), len(row.value or b""))
-
-
-_COMPARISONS: Final = ("=", "=", "<>", "<", ">=", "<=>")
-_ORDERS: Final = ("<", "<=", ">", ">=")
-_FILTERS: Final[Mapping[str, Callable[[random.Random, Row], Filter]]] = {
-    "partition": _on_partition,
-    "offset": _on_offset,
-    "timestamp": _on_timestamp,
-    "topic": _on_topic,
-    "key": _on_key,
-    "value": _on_value,
-    "length": _on_length,
-}
-
-
 def _options(query: Query, chance: random.Random, truth: Truth) -> dict[str, str]:
-    if query.way == "threads":
+    if query.way in _ALONE:
         return client_options(chance)
     total = sum(last - first for first, last in ranges_of(query, truth).values())
     options = source_options(chance, total)
     options |= stream_limits(chance, total) if query.way in STREAMS else push_down(chance)
-    if query.way == "upsert":
-        options = of_table(chance, options, may_keep=not _is_compacted(query.topics, truth))
+    may_keep = query.way == "upsert" and not _is_compacted(query.topics, truth)
+    if query.way in _TABLES:
+        options = of_table(chance, options, may_keep=may_keep)
     if query.start.form in {Form.TIME, Form.TIMES}:
         options["startingOffsetsByTimestampStrategy"] = _strategy(query, chance, truth)
     return options

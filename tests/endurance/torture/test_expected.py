@@ -9,6 +9,7 @@ from tests.endurance.torture.expected import (
     BLANK,
     Answer,
     as_written,
+    dead_rows,
     difference,
     expected_rows,
     only,
@@ -51,6 +52,30 @@ def test_a_table_has_the_newest_row_of_each_key() -> None:
     assert expected_rows(dropping, truth) == [rows[4]]
     # The filter is applied to the newest rows.
     assert expected_rows(query._replace(filters=(Filter("offset", "<", 4),)), truth) == []
+
+
+def test_a_record_that_is_no_text_is_a_dead_letter() -> None:
+    rows = [row("t", 0, n)._replace(key=b"\xff" if n == 1 else b"") for n in range(4)]
+    rows[2] = rows[2]._replace(value=b"a\xff")
+    rows[3] = rows[3]._replace(value=None)
+    truth = {"t": topic_of("t", 1)._replace(partitions={0: partition_of(rows, 0, 4)})}
+    query = EVERYTHING._replace(topics=("t",), places=(("t", 0),), types={"value": "string"})
+    assert expected_rows(query, truth) == rows
+    query = query._replace(way="dead letters")
+    assert dead_rows(query, truth) == rows[2:3]
+    assert expected_rows(query, truth) == [rows[0], rows[1], rows[3]]
+    both = query._replace(types={"key": "string", "value": "string"})
+    assert dead_rows(both, truth) == rows[1:3]
+
+
+def test_headers_by_name_are_the_last_of_each() -> None:
+    headers = (("a", b"1"), ("b", None), ("a", b"2"))
+    rows = [row("t", 0, 0)._replace(headers=headers)]
+    truth = {"t": topic_of("t", 1)._replace(partitions={0: partition_of(rows, 0, 1)})}
+    query = EVERYTHING._replace(topics=("t",), places=(("t", 0),))
+    assert expected_rows(query, truth) == rows
+    query = query._replace(types={"headers": "map<string, binary>"})
+    assert expected_rows(query, truth)[0].headers == (("b", None), ("a", b"2"))
 
 
 def test_columns_that_are_not_read_are_blank() -> None:

@@ -13,6 +13,7 @@ from tests.endurance.torture.made_up import BEGUN_MS, TRUTH, partition_of, row, 
 from tests.endurance.torture.positions import Form
 from tests.endurance.torture.queries import (
     COLUMNS,
+    DEAD_LETTERS,
     IDENTITY,
     STREAMS,
     WAYS,
@@ -36,9 +37,9 @@ def drawn(seed: int, way: str | None = None, truth: Truth = TRUTH) -> Query:
 @given(seeds, ways)
 def test_the_source_takes_the_options(seed: int, way: str) -> None:
     query = drawn(seed, way)
-    if way == "threads":
+    if query.way in {"threads", "group"}:
         ClientConfig.from_options({"bootstrap.servers": "a:1"} | dict(query.options))
-    elif way in STREAMS:
+    elif query.way in STREAMS:
         options = parse_stream_options(SERVERS | read_options(query))
         ClientConfig.from_options(options.kafka)
     else:
@@ -53,7 +54,7 @@ def test_no_range_is_outside_of_the_log(seed: int, way: str) -> None:
         truth = TRUTH[topic].partitions[partition]
         assert truth.start <= first <= last <= truth.end
     assert {topic for topic, _ in query.places} == {*query.topics}
-    if query.strategy != "assign" and way != "threads":
+    if query.strategy != "assign" and query.way not in {"threads", "group"}:
         every = {(t, p) for t in query.topics for p in TRUTH[t].partitions}
         assert {*query.places} == every
 
@@ -80,14 +81,24 @@ def test_rows_of_compacted_topics_tell_their_place_and_are_not_sought_by_time(se
     assert {query.start.form, query.end.form}.isdisjoint({Form.TIME, Form.TIMES})
 
 
-@given(seeds)
-def test_a_table_of_a_compacted_topic_is_the_same_for_each_reader(seed: int) -> None:
+@given(seeds, st.sampled_from(["upsert", "upsert stream"]))
+def test_a_table_of_a_compacted_topic_is_the_same_for_each_reader(seed: int, way: str) -> None:
     plain = topic_of("a")
     truth = {"a": plain._replace(plan=plain.plan._replace(cleanup="compact"))}
-    query = drawn(seed, "upsert", truth)
+    query = drawn(seed, way, truth)
     assert query.committed
-    assert query.end.form is Form.LATEST
-    assert query.options["upsert.tombstones"] == "drop"
+    assert query.end.form is (Form.LATEST if way == "upsert" else Form.OMITTED)
+    assert "upsert.tombstones" not in query.options
+
+
+@given(seeds, st.sampled_from(sorted(DEAD_LETTERS)))
+def test_dead_letters_of_compacted_topics_are_not_looked_for(seed: int, way: str) -> None:
+    plain = topic_of("a")
+    compacted = {"a": plain._replace(plan=plain.plan._replace(cleanup="compact"))}
+    assert drawn(seed, way, compacted).way == "spark batch"
+    query = drawn(seed, way, {**compacted, "b": topic_of("b")})
+    assert (query.way, query.topics) == (way, ("b",))
+    assert query.types["value"] == "string"
 
 
 def test_times_of_the_run_are_not_asked_for_if_there_are_markers() -> None:
@@ -113,6 +124,9 @@ def test_everything_is_drawn_sooner_or_later() -> None:
     assert options >= {"minPartitions", "maxRecordsPerPartition", "pushDownPredicate"}
     assert options >= {"kafka.check.crcs", "startingOffsetsByTimestampStrategy"}
     assert {each.committed for each in queries} == {True, False}
+    typed = [each for each in queries if each.types and each.way not in DEAD_LETTERS]
+    assert {name for each in typed for name in each.types} == {"key", "value", "headers"}
+    assert {"spark batch", "spark stream", "upsert"} <= {each.way for each in typed}
 
 
 @pytest.mark.parametrize("topics", [{"a"}, {"a", "b", "c"}])

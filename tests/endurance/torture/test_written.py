@@ -13,6 +13,7 @@ from tests.endurance.torture.queries import COLUMNS
 from tests.endurance.torture.rows import Row
 from tests.endurance.torture.written import (
     AVRO_SCHEMA,
+    DEAD_LETTER,
     FORMATTED,
     Written,
     answer_of,
@@ -34,7 +35,7 @@ def test_rows_with_their_place_in_the_last_header() -> None:
     assert (answer.ordered, answer.may_repeat) == (True, False)
 
 
-@pytest.mark.parametrize("payload", ["avro", "json"])
+@pytest.mark.parametrize("payload", ["avro", "json", "event"])
 def test_rows_in_a_struct(payload: str) -> None:
     wanted = as_written(FROM, FORMATTED)
     partition = [
@@ -60,7 +61,29 @@ def as_json(each: Row) -> bytes:
     return json.dumps(texts).encode()
 
 
-_ENCODE = {"avro": avro, "json": as_json}
+def as_event(each: Row) -> bytes:
+    fields = json.loads(as_json(each))
+    op, before, after = ("d", fields, None) if each.offset % 2 else ("c", None, fields)
+    return json.dumps({"op": op, "before": before, "after": after}).encode()
+
+
+_ENCODE = {"avro": avro, "json": as_json, "event": as_event}
+
+
+def test_dead_letters_have_the_place_in_what_connect_adds() -> None:
+    own = (("__connect.errors.topic", b"of a letter that was read"), ("a", None))
+    came = [each._replace(headers=own) for each in FROM]
+    partition = [letter_of(each, number) for number, each in enumerate(came)]
+    answer = answer_of(Written("to", 1, DEAD_LETTER), [partition])
+    assert answer.groups == [came]
+    assert answer.may_repeat
+
+
+def letter_of(each: Row, offset: int) -> Row:
+    place = {"topic": each.topic, "partition": each.partition, "offset": each.offset}
+    added = ((f"__connect.errors.{name}", str(value).encode()) for name, value in place.items())
+    headers = (*each.headers, *added, ("__connect.errors.stage", b"VALUE_CONVERTER"))
+    return each._replace(topic="to", partition=0, offset=offset, headers=headers)
 
 
 def test_a_row_of_nobody_is_an_error() -> None:

@@ -23,6 +23,13 @@ AT: Final = "torture-at"
 FORMATTED: Final = ("topic", "partition", "offset", "timestamp", "key", "value")
 """The columns that a struct has; the others are left out."""
 
+DEAD_LETTER: Final = "dead letter"
+"""The payload of dead letters: headers of Kafka Connect have the place."""
+
+_DEAD_LETTER_PLACE: Final = tuple(
+    f"__connect.errors.{name}" for name in ("topic", "partition", "offset")
+)
+
 AVRO_SCHEMA: Final = {
     "type": "record",
     "name": "Row",
@@ -94,6 +101,23 @@ def _from_json(row: Row) -> Row:
     return BLANK._replace(**decoded)
 
 
+def _from_event(row: Row) -> Row:
+    event = json.loads(row.value or b"")
+    text = json.dumps(event["before"] if event["op"] == "d" else event["after"])
+    return _from_json(row._replace(value=text.encode()))
+
+
+def _from_dead_letter(row: Row) -> Row:
+    """The record as it came: what was added begins with the topic."""
+    names = [name for name, _ in row.headers]
+    first = len(names) - 1 - names[::-1].index(_DEAD_LETTER_PLACE[0])
+    added = dict(row.headers[first:])
+    topic, partition, offset = ((added[each] or b"").decode() for each in _DEAD_LETTER_PLACE)
+    return row._replace(
+        topic=topic, partition=int(partition), offset=int(offset), headers=row.headers[:first]
+    )
+
+
 def _dictionary(decoded: Any) -> dict[str, Any]:
     assert isinstance(decoded, dict)
     return decoded
@@ -103,4 +127,6 @@ PAYLOADS: Final[Mapping[str, Callable[[Row], Row]]] = {
     "header": _from_header,
     "avro": _from_avro,
     "json": _from_json,
+    "event": _from_event,
+    DEAD_LETTER: _from_dead_letter,
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.own_process import ROOT
-from tests.simulation.planted.table import Planted
+from tests.simulation.planted.fault import Planted
 
 _PACKAGES: Final = ("protocol", "kafka_spark_source", "pyspark_pykafka")
 # A fault may let the client wait for ever: a seed takes a second.

@@ -6,32 +6,10 @@ that each text is in its file once, so that the table stays true while the code 
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-
-class Planted(NamedTuple):
-    """A fault.
-
-    Attributes:
-        name: What is wrong.
-        path: The file.
-        right: Its text.
-        wrong: The text in its place.
-    """
-
-    name: str
-    path: str
-    right: str
-    wrong: str
-
-    def apply(self, root: Path) -> None:
-        """Put the fault into a copy of the product."""
-        file = root / self.path
-        text = file.read_text()
-        assert text.count(self.right) == 1, f"{self.path} has another text: {self.name}"
-        file.write_text(text.replace(self.right, self.wrong))
-
+from tests.simulation.planted.fault import Planted
+from tests.simulation.planted.rows import ROWS
 
 _CLIENT: Final = "protocol/kafka_protocol/client"
 _COLUMNAR: Final = "protocol/kafka_protocol/columnar"
@@ -135,6 +113,7 @@ FAULTS: Final = (
         "if min(self._deadline.remaining_ms, self._unreachable.remaining_ms) < backoff_ms:",
         "if backoff_ms < 0:",
     ),
+    *ROWS,
     # --- Streams
     Planted(
         "tasks do not know the id of their topic",

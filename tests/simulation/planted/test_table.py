@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.own_process import ROOT
+from tests.simulation.planted.fault import Planted
 from tests.simulation.planted.hunt import hunt
-from tests.simulation.planted.table import FAULTS, Planted
+from tests.simulation.planted.table import FAULTS
 
 
 def test_each_name_is_unique() -> None:

@@ -11,9 +11,9 @@ from kafka_spark_source.changes.arguments import Arguments, ChangeError, parse, 
 
 _DEFAULTS: dict[str, Any] = {
     **{"sequence_by": None, "delete": None, "columns": None},
-    **{"evolve": False, "history": False, "tombstones": True, "prefix": ""},
+    **{"evolve": False, "history": False, "tombstones": True, "prefix": "", "topic_ids": None},
 }
-ENVELOPE = ["op", "ts_ms", "source", "key", "topic", "partition", "offset", "_unavailable"]
+ENVELOPE = ["op", "ts_ms", "source", "key", "topic", "topicId", "partition", "_unavailable"]
 
 
 def arguments(**given: Any) -> Arguments:
@@ -30,8 +30,12 @@ def arguments(**given: Any) -> Arguments:
         ({"keys": ["id", "ID"]}, "keys has a name twice: id, ID"),
         ({"sequence_by": []}, "sequence_by must be"),
         ({"delete": ""}, "delete must be"),
-        ({"columns": "name"}, "columns must be a list of names, not the text 'name'"),
+        ({"columns": "name"}, "columns must be a list of texts, not the text 'name'"),
         ({"columns": [1]}, "columns must be"),
+        ({"topic_ids": "A"}, "topic_ids must be a list of texts, not the text 'A'"),
+        ({"topic_ids": []}, "topic_ids must be"),
+        ({"topic_ids": ["A", "A"]}, "topic_ids has a name twice"),
+        ({"topic_ids": ["A"], "sequence_by": "lsn"}, "topic_ids is for the order by offsets, and"),
         ({"evolve": "yes"}, "evolve must be True or False"),
         ({"prefix": None}, "prefix must be a text"),
         ({"tombstones": None}, "tombstones must be True or False"),

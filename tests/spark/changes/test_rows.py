@@ -17,14 +17,14 @@ KEYS = ("id",)
 COLUMNS = ("id", "name", "size")
 SCHEMA = (
     "id bigint, name string, size int, op string, topic string, partition int, offset bigint, "
-    "ts_ms bigint, _unavailable array<string>"
+    "topicId string, ts_ms bigint, _unavailable array<string>"
 )
 
 
 def row(op: str | None, id_: int | None, name: str | None, offset: int, **more: Any) -> Row:
     usual = {
         **{"id": id_, "name": name, "size": 1, "op": op, "topic": "t", "partition": 0},
-        **{"offset": offset, "ts_ms": offset * 1_000, "_unavailable": None},
+        **{"offset": offset, "topicId": "A", "ts_ms": offset * 1_000, "_unavailable": None},
     }
     return Row(**(usual | more))
 
@@ -58,6 +58,22 @@ def test_the_newest_change_of_each_key(spark: SparkSession) -> None:
     assert sorted(tuple(each) for each in found) == [(1, "Ann"), (2, "bob")]
 
 
+def test_the_changes_of_a_newer_topic_are_newer(spark: SparkSession) -> None:
+    rows = (
+        row("c", 1, "old", 7, topicId="Z", size=5),
+        row("u", 1, "new", 1, partition=1, topicId="A", _unavailable=["size"]),
+    )
+    ids = ["Z", "A"]
+    found = with_known_values(changes(spark, *rows, topic_ids=ids), KEYS, COLUMNS, ids)
+    shown = latest(found, KEYS, ids).select("name", "size").collect()
+    assert [tuple(each) for each in shown] == [("new", 5)]
+
+
+def test_a_topic_without_an_id_is_in_the_order_of_its_offsets(spark: SparkSession) -> None:
+    rows = (row("c", 1, "a", 0, topicId=None), row("u", 1, "b", 1, topicId=None))
+    assert [each["name"] for each in latest(changes(spark, *rows), KEYS).collect()] == ["b"]
+
+
 def test_a_condition_of_the_users_tells_deletes(spark: SparkSession) -> None:
     found = changes(spark, row("x", 1, "gone", 0), row("y", 2, "bob", 1), delete="name = 'gone'")
     assert [each["_tombstone"] for each in found.collect()] == [True, False]
@@ -87,6 +103,10 @@ def test_equal_changes_with_the_same_sequence_are_one(spark: SparkSession) -> No
         (row("c", 1, "x", 9, topic=None), {}, "a row with a null position: the sequence is null"),
         (row("c", 1, "x", 9, ts_ms=None), {"history": True}, "9: the time of the change is null"),
         (row("c", 1, "x", 9, partition=1), {}, "0: the key has changes in another partition"),
+        (row("c", 1, "x", 9, topic="u", topicId="B"), {}, "the key has changes in another part"),
+        (row("c", 1, "x", 9, topicId="B"), {}, r"0: the topic was deleted and .* The ids are A, B"),
+        (row("c", 1, "x", 9, topicId="B"), {"topic_ids": ["A"]}, "9: the id of its topic is not"),
+        (row("c", 1, "x", 9, topicId=None), {"topic_ids": ["A"]}, "9: the id of its topic is no"),
         (row("c", 1, "x", 0), {"sequence_by": "offset"}, "two different changes with this seq"),
     ],
 )
@@ -102,6 +122,7 @@ def test_a_bad_change_is_named(
     [
         (["op"], {}, "no column op, which tells deletes"),
         (["topic", "offset"], {}, "no column topic, offset, which tells the order"),
+        (["topicId"], {}, r"no column topicId, which .* \(option includeTopicId\), or give `sequ"),
         (
             ["ts_ms"],
             {"history": True},
@@ -128,10 +149,11 @@ def test_the_time_of_a_change_is_the_databases_if_rows_have_it(spark: SparkSessi
 
 def test_names_may_have_a_prefix(spark: SparkSession) -> None:
     frame = spark.createDataFrame([row("d", 1, "ann", 7)], SCHEMA)
-    names = {each: f"__{each}" for each in ("op", "topic", "partition", "offset", "ts_ms")}
+    own = ("op", "topic", "partition", "offset", "topicId", "ts_ms")
+    names = {each: f"__{each}" for each in own}
     given = arguments(prefix="__", history=True)
     (found,) = changes_of(frame.withColumnsRenamed(names), given, COLUMNS).collect()
-    assert tuple(found["_sequence"]) == ("t", 0, 7)
+    assert tuple(found["_sequence"]) == ("t", 0, 7, "A")
     assert found["_tombstone"]
 
 

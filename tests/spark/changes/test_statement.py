@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kafka_spark_source.changes.arguments import HISTORY
-from kafka_spark_source.changes.statement import Merge, failure, latest_rows, quoted, text, versions
+from kafka_spark_source.changes.order import is_newer
+from kafka_spark_source.changes.statement import Merge, latest_rows, versions
 
 SIMPLE = """\
 MERGE INTO shop.orders AS t
@@ -20,7 +21,7 @@ WHEN NOT MATCHED THEN INSERT (`id`, `name`, `_sequence`, `_tombstone`) VALUES \
 def merge(**given: Any) -> Merge:
     usual: dict[str, Any] = {
         **{"target": "shop.orders", "source": "changes", "keys": ("id",)},
-        **{"columns": ("id", "name"), "by_position": False},
+        **{"columns": ("id", "name"), "by_position": False, "topic_ids": ()},
         **{"with_unavailable": False, "tombstones": True},
     }
     return Merge(**{**usual, **given})
@@ -37,15 +38,10 @@ def test_without_tombstones_a_delete_removes_the_row_and_adds_none() -> None:
     assert lines[5].endswith("(`id`, `name`, `_sequence`) VALUES (s.`id`, s.`name`, s.`_sequence`)")
 
 
-def test_offsets_of_different_partitions_are_not_compared() -> None:
-    condition = latest_rows(merge(by_position=True)).splitlines()[3]
-    assert (
-        "s.`_sequence`.topic = t.`_sequence`.topic AND "
-        "s.`_sequence`.partition = t.`_sequence`.partition "
-        "THEN s.`_sequence`.offset > t.`_sequence`.offset WHEN "
-        "s.`_sequence`.topic <> t.`_sequence`.topic OR "
-        "s.`_sequence`.partition <> t.`_sequence`.partition THEN raise_error("
-    ) in condition
+def test_a_change_is_newer_by_its_sequence_or_by_its_position() -> None:
+    condition = latest_rows(merge(by_position=True, topic_ids=("A", "B"))).splitlines()[3]
+    newer = is_newer("s.`_sequence`", "t.`_sequence`", ("A", "B"), "s.`_pykafka_place`")
+    assert condition.startswith(f"WHEN MATCHED AND ({newer}) THEN UPDATE SET ")
 
 
 def test_a_value_that_was_not_sent_is_kept_and_never_inserted() -> None:
@@ -70,9 +66,6 @@ def test_a_version_is_matched_by_key_and_sequence() -> None:
     )
 
 
-def test_names_and_texts_are_quoted() -> None:
-    assert quoted("a `b`.c") == "`a ``b``.c`"
-    assert text("it's \\n") == "'it\\'s \\\\n'"
-    assert failure("at ", "it's gone", "p") == "raise_error(concat('at ', p, ': it\\'s gone'))"
+def test_names_are_quoted() -> None:
     strange = merge(columns=("id", "a`b"), with_unavailable=True)
     assert "array_contains(s.`_unavailable`, 'a`b')" in latest_rows(strange)

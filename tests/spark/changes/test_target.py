@@ -14,6 +14,7 @@ POSITION = T.StructType(
         T.StructField("topic", T.StringType()),
         T.StructField("partition", T.IntegerType()),
         T.StructField("offset", T.LongType()),
+        T.StructField("topicId", T.StringType()),
     ]
 )
 ROWS = T.StructType(

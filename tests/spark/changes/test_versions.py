@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from kafka_spark_source.changes.statement import Merge
 from kafka_spark_source.changes.versions import all_versions
 from tests.spark.changes.test_rows import COLUMNS, KEYS, changes, row
 from tests.spark_session import SPARK_ERRORS
@@ -16,10 +18,22 @@ pytestmark = pytest.mark.spark
 SHOWN = ("id", "name", "unix_seconds(valid_from)", "unix_seconds(valid_to)", "current")
 
 
-def versions(spark: SparkSession, table: DataFrame | None, *rows: Row) -> DataFrame:
-    new = changes(spark, *rows, history=True)
+def versions(
+    spark: SparkSession, table: DataFrame | None, *rows: Row, topic_ids: Sequence[str] = ()
+) -> DataFrame:
+    new = changes(spark, *rows, history=True, topic_ids=topic_ids or None)
     there = new.limit(0) if table is None else table
-    return all_versions(new, there, KEYS, COLUMNS, by_position=True)
+    merge = Merge(
+        target="t",
+        source="s",
+        keys=KEYS,
+        columns=COLUMNS,
+        by_position=True,
+        topic_ids=tuple(topic_ids),
+        with_unavailable=True,
+        tombstones=True,
+    )
+    return all_versions(new, there, merge)
 
 
 def shown(frame: DataFrame) -> list[tuple[Any, ...]]:
@@ -53,6 +67,18 @@ def test_a_value_that_was_not_sent_is_that_of_the_version_before(spark: SparkSes
     assert [each["size"] for each in found.orderBy("_sequence").collect()] == [7, 7]
 
 
+def test_the_versions_of_a_newer_topic_follow(spark: SparkSession) -> None:
+    table = versions(spark, None, row("c", 1, "a", 6), row("u", 1, "b", 7))
+    later = [
+        row("u", 1, "c", 0, topicId="0", ts_ms=8_000),
+        row("d", 1, "", 1, topicId="0", ts_ms=9_000),
+    ]
+    expected = [(1, "a", 6, 7, False), (1, "b", 7, 8, False), (1, "c", 8, 9, False)]
+    for rows in (later, [later[1], row("u", 1, "b", 7), later[0]]):
+        found = versions(spark, table, *rows, topic_ids=("A", "0"))
+        assert sorted(shown(found), key=str) == expected
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -60,7 +86,14 @@ def test_a_value_that_was_not_sent_is_that_of_the_version_before(spark: SparkSes
             row("u", 2, "b", 2, _unavailable=["size"]),
             "column size of the change of t-0 at offset 2",
         ),
-        (row("u", 1, "b", 0, partition=1), "has changes in another partition"),
+        (
+            row("u", 1, "b", 0, partition=1),
+            "the change of t-1 at offset 0 after a version of the target: the key has changes in a",
+        ),
+        (
+            row("u", 1, "b", 0, topicId="B"),
+            r"of a version of the target after t-0 at offset 0: the topic was .* The ids are B, A",
+        ),
     ],
 )
 def test_a_version_that_cannot_be_is_an_error(

@@ -40,6 +40,7 @@ def test_a_read_needs_brokers_and_topics_only() -> None:
         "fail_on_no_match": True,
         "parts": Parts(are_coalesced=True),
         "include_headers": False,
+        "include_topic_id": False,
         "fail_on_data_loss": True,
         "poll_timeout_ms": 120_000,
         "planning_attempts": 1,
@@ -61,6 +62,14 @@ def test_a_read_needs_brokers_and_topics_only() -> None:
     )
 
 
+@pytest.mark.parametrize("envelope", ["upsert", "debezium", "none"])
+def test_rows_of_an_envelope_have_the_ids_of_their_topics(envelope: str) -> None:
+    options = {**READ, "envelope": envelope, "value.format": "json"}
+    for parse in (parse_batch_options, parse_stream_options):
+        assert parse(options).include_topic_id is (envelope != "none")
+        assert not parse(options | {"includeTopicId": "false"}).include_topic_id
+
+
 def test_all_options_of_a_read() -> None:
     options = {
         "KAFKA.Bootstrap.Servers": "b:1",
@@ -68,6 +77,7 @@ def test_all_options_of_a_read() -> None:
         "SUBSCRIBE": "Topic",
         "startingoffsets": '{"Topic":{"0":3}}',
         "IncludeHeaders": "True",
+        "includetopicid": "TRUE",
         "failOnDataLoss": "false",
         "startingOffsetsByTimestampStrategy": "Latest",
         "minPartitions": "3",
@@ -87,6 +97,7 @@ def test_all_options_of_a_read() -> None:
         "fail_on_no_match": False,
         "parts": Parts(3, 4, are_coalesced=False),
         "include_headers": True,
+        "include_topic_id": True,
         "fail_on_data_loss": False,
         "poll_timeout_ms": 512,
         "planning_attempts": 5,

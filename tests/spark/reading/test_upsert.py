@@ -98,7 +98,7 @@ def test_the_columns_of_a_table() -> None:
     options = {"kafka.bootstrap.servers": "b:1", "subscribe": "t", "envelope": "upsert"}
     assert KafkaDataSource(options | {"includeHeaders": "true"}).schema().names == [
         *("key", "value", "topic", "partition", "offset", "timestamp", "timestampType"),
-        *("headers", "op"),
+        *("headers", "topicId", "op"),
     ]
 
 

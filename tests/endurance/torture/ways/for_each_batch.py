@@ -1,4 +1,7 @@
-"""`foreachBatch`: micro-batches by their number; one that is planned again must be the same."""
+"""`foreachBatch`: micro-batches by their number; one that is planned again must be the same.
+
+With `envelope=upsert` they are applied to a table, as by a MERGE, which has the newest rows then.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,29 @@ from tests.endurance.torture.written import Gave
 
 def for_each_batch(place: Place, query: Query) -> Gave:
     """Runs a stream, and collects each micro-batch on the driver."""
+    batches, twice = _micro_batches(place, query)
+    # Another micro-batch under the same number is a difference, as its rows are there twice.
+    return Gave(Answer([*batches, *twice], ordered=False))
+
+
+def table_of_stream(place: Place, query: Query) -> Gave:
+    """Runs a stream of the newest rows, and applies its micro-batches one after the other."""
+    batches, twice = _micro_batches(place, query)
+    table: dict[tuple[str, int, bytes | None], Row] = {}
+    for rows in batches:
+        of_batch = {(row.topic, row.partition, row.key): row for row in rows}
+        if len(of_batch) < len(rows):
+            twice.append(rows)  # a key that has two rows
+        for key, row in of_batch.items():
+            if key in table and table[key].offset >= row.offset:
+                twice.append([row])
+            table[key] = row
+    left = [row for row in table.values() if row.value is not None]
+    return Gave(Answer([left, *twice], ordered=False))
+
+
+def _micro_batches(place: Place, query: Query) -> tuple[list[list[Row]], list[list[Row]]]:
+    """The rows of each micro-batch, and those of micro-batches that came again with others."""
     folder = place.new_folder()
     df = load(place.spark.readStream, query, place.source)
     batches: dict[int, set[Row]] = {}
@@ -32,5 +58,4 @@ def for_each_batch(place: Place, query: Query) -> Gave:
         return writer_of(df, f"{folder}/checkpoint").foreachBatch(collect)
 
     run_stream(place, make, query.how)
-    # Another micro-batch under the same number is a difference, as its rows are there twice.
-    return Gave(Answer([*([*each] for each in batches.values()), *twice], ordered=False))
+    return [[*batches[number]] for number in sorted(batches)], twice

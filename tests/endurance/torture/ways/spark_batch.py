@@ -27,7 +27,8 @@ _TASK = "task"
 
 def schema_of(query: Query) -> str:
     """The columns as a DDL."""
-    return ", ".join(f"{name} {_TYPES[name]}" for name in query.columns)
+    types = _TYPES | dict(query.types)
+    return ", ".join(f"{name} {types[name]}" for name in query.columns)
 
 
 def load(

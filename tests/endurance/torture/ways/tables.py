@@ -31,6 +31,8 @@ def _column(table: pa.Table, name: str) -> list[Any]:
         return _milliseconds(column)
     if name == "headers":
         return [_headers(each) for each in column.to_pylist()]
+    if name in {"key", "value"}:  # text may be none
+        column = column.cast(pa.binary())
     values: list[Any] = column.to_pylist()
     return values
 
@@ -42,8 +44,11 @@ def _milliseconds(column: pa.ChunkedArray) -> list[int]:
     return [each // 1_000 for each in micros]
 
 
-def _headers(pairs: Sequence[dict[str, Any]] | None) -> tuple[tuple[str, bytes | None], ...]:
-    return tuple((each["key"], each["value"]) for each in pairs or ())
+def _headers(pairs: Sequence[Any] | None) -> tuple[tuple[str, bytes | None], ...]:
+    """Headers of a list of structs, or of a map."""
+    return tuple(
+        (each["key"], each["value"]) if isinstance(each, dict) else each for each in pairs or ()
+    )
 
 
 def groups_of(table: pa.Table, group: str) -> list[list[Row]]:

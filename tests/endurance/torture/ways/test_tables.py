@@ -36,6 +36,17 @@ def test_other_columns_are_blank() -> None:
     assert narrow == [BLANK._replace(offset=row.offset, value=row.value) for row in ROWS]
 
 
+def test_text_and_maps_are_bytes_and_pairs_again() -> None:
+    headers = pa.array([[("a", b"1")], None, []], pa.map_(pa.string(), pa.binary()))
+    key = pa.array([b"k", None, b"\xff"]).view(pa.string())
+    found = rows_of(pa.table({"key": key, "headers": headers}))
+    assert [(row.key, row.headers) for row in found] == [
+        (b"k", (("a", b"1"),)),
+        (None, ()),
+        (b"\xff", ()),
+    ]
+
+
 def test_groups_keep_the_order_of_rows() -> None:
     table = TABLE.append_column("task", pa.array([7, 3, 7]))
     assert groups_of(table, "task") == [[ROWS[0], ROWS[2]], [ROWS[1]]]

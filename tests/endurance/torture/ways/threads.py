@@ -1,11 +1,13 @@
-"""`read_topic` and `write_table`, one of several threads of this process."""
+"""`read_topic` and `write_table`, one of several threads of this process; and a consumer group."""
 
 from __future__ import annotations
+
+import uuid
 
 import pyarrow as pa
 
 from kafka_protocol.arrow_io.table import write_table
-from kafka_protocol.arrow_io.topic import read_topic
+from kafka_protocol.arrow_io.topic import TopicReader, read_topic
 from kafka_protocol.columnar.schema import HEADERS_TYPE
 from tests.endurance.torture.expected import Answer
 from tests.endurance.torture.positions import arrow_position
@@ -14,6 +16,8 @@ from tests.endurance.torture.rows import Row
 from tests.endurance.torture.ways.place import WRITTEN_PARTITIONS, Place
 from tests.endurance.torture.ways.tables import rows_of
 from tests.endurance.torture.written import Gave, Written, at_header
+
+_MOST_SITTINGS = 20
 
 
 def read_in_thread(place: Place, query: Query) -> Gave:
@@ -33,6 +37,44 @@ def read_in_thread(place: Place, query: Query) -> Gave:
     if query.how["copies"] == "false" or {*query.columns} != {*COLUMNS}:
         return Gave(Answer([rows]))
     return Gave(Answer([rows]), _copy(place, query, table, rows))
+
+
+def read_as_group(place: Place, query: Query) -> Gave:
+    """Reads a topic in sittings, each of which goes on where the one before has committed."""
+    (topic,) = query.topics
+    level = "read_committed" if query.committed else "read_uncommitted"
+    group = f"group-{uuid.uuid4().hex}"
+    rows: list[Row] = []
+    for sitting in range(_MOST_SITTINGS):
+        reader = read_topic(
+            topic,
+            place.client | {"isolation.level": level} | dict(query.options),
+            start=arrow_position(query.start, topic, "earliest"),
+            end=arrow_position(query.end, topic, "latest"),
+            partitions=[partition for _, partition in query.places],
+            columns=query.columns,
+            group_id=group,
+        )
+        assert isinstance(reader, TopicReader)
+        with reader:
+            # Ever more batches: a position may move after several of them only.
+            taken, is_done = _taken(reader, 2**sitting)
+            reader.commit()
+            positions = {each.partition: at for each, at in reader.positions.items()}
+        rows += [row for row in taken if row.offset < positions[row.partition]]
+        if is_done:
+            return Gave(Answer([rows]))
+    raise AssertionError(f"the group has not come to the end in {_MOST_SITTINGS} sittings")
+
+
+def _taken(reader: TopicReader, most: int) -> tuple[list[Row], bool]:
+    """The rows of so many batches, and whether they were the last ones."""
+    rows: list[Row] = []
+    for number, batch in enumerate(reader):
+        if number == most:
+            return rows, False
+        rows += rows_of(pa.Table.from_batches([batch]))
+    return rows, True
 
 
 def _copy(place: Place, query: Query, table: pa.Table, rows: list[Row]) -> Written:

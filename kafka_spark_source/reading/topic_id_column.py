@@ -1,0 +1,55 @@
+"""The column `topicId`: which of the topics that had one name a record is from.
+
+A topic that is deleted and created again has another id, and its offsets begin at 0 again. Tasks
+read the topic that was planned, by its id. Fetches and decoding know nothing of the column.
+"""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+
+from kafka_protocol.columnar.schema import TOPIC_ID
+
+_TOPIC = "topic"
+
+
+def fetched_columns(columns: Sequence[str]) -> Sequence[str]:
+    """The columns of records that these columns are made of."""
+    if TOPIC_ID.name not in columns:
+        return columns
+    return [each for each in dict.fromkeys((*columns, _TOPIC)) if each != TOPIC_ID.name]
+
+
+def with_topic_ids_of(
+    batches: Iterator[pa.RecordBatch], columns: Sequence[str], ids: Mapping[str, uuid.UUID | None]
+) -> Iterator[pa.RecordBatch]:
+    """The batches with these columns, in order.
+
+    Args:
+        batches: Records with `fetched_columns(columns)`.
+        columns: The wanted columns.
+        ids: Topic -> its id; None below Kafka 2.8.
+    """
+    if TOPIC_ID.name not in columns:
+        return batches
+    texts = {topic: None if id_ is None else _text(id_) for topic, id_ in ids.items()}
+    return (_with_column(batch, columns, texts) for batch in batches)
+
+
+def _with_column(
+    batch: pa.RecordBatch, columns: Sequence[str], texts: Mapping[str, str | None]
+) -> pa.RecordBatch:
+    topics = batch.column(_TOPIC).dictionary_encode()
+    found = pa.array([texts[each] for each in topics.dictionary.to_pylist()], TOPIC_ID.type)
+    column = found.take(topics.indices)
+    arrays = [column if each == TOPIC_ID.name else batch.column(each) for each in columns]
+    return pa.RecordBatch.from_arrays(arrays, [*columns])
+
+
+def _text(id_: uuid.UUID) -> str:
+    """The id as Kafka's tools write it."""
+    return base64.urlsafe_b64encode(id_.bytes).decode("ascii").rstrip("=")

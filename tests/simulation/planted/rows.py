@@ -1,0 +1,115 @@
+"""Planted faults in what makes rows of tables: envelopes, dead letters, ids of topics, groups."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.simulation.planted.fault import Planted
+
+_FORMATS: Final = "protocol/kafka_formats"
+_SOURCE: Final = "kafka_spark_source"
+
+ROWS: Final = (
+    Planted(
+        "the oldest record of a key stays",
+        f"{_FORMATS}/envelope/newest.py",
+        'aggregate([(_ROW, "max")])\n    return np.asarray(last.column(f"{_ROW}_max"))',
+        'aggregate([(_ROW, "min")])\n    return np.asarray(last.column(f"{_ROW}_min"))',
+    ),
+    Planted(
+        "a key of two partitions has one row",
+        f"{_FORMATS}/envelope/upsert.py",
+        "(topics[start].as_py(), int(partition[start])), len(self._numbers)",
+        "(topics[start].as_py(), 0), len(self._numbers)",
+    ),
+    Planted(
+        "a table's partition is split over tasks",
+        f"{_SOURCE}/options/read.py",
+        "    return replace(parts, are_whole=True)\n",
+        "    return replace(parts, max_records=40)\n",
+    ),
+    Planted(
+        "filters take records away before the newest is chosen",
+        f"{_SOURCE}/reading/batch_reader.py",
+        "predicates.of_whole_partitions() if is_upsert else predicates",
+        "predicates",
+    ),
+    Planted(
+        "dead letters are not waited for",
+        f"{_SOURCE}/reading/dead_letters.py",
+        "            with shared_producer(self.config) as producer:\n"
+        "                writer.add([rows], producer)\n",
+        "            lent = shared_producer(self.config)\n"
+        "            writer.add([rows], lent.__enter__())\n",
+    ),
+    Planted(
+        "only the first dead letter of a batch is written",
+        f"{_SOURCE}/reading/dead_letters.py",
+        "                writer.add([rows], producer)\n",
+        "                writer.add([rows.slice(0, 1)], producer)\n",
+    ),
+    Planted(
+        "a dead letter that cannot be written is left out",
+        f"{_SOURCE}/reading/dead_letters.py",
+        "        except KafkaError as error:\n",
+        "        except KafkaError as error:\n            if self.topic:\n                return\n",
+    ),
+    Planted(
+        "a dead letter has lost its own headers",
+        f"{_SOURCE}/reading/dead_letters.py",
+        "[[*(own or ()), *_reasons(each)]",
+        "[[*_reasons(each)]",
+    ),
+    Planted(
+        "rows beside a dead letter are dropped",
+        f"{_FORMATS}/query/record_decoder.py",
+        "            kept = pa.array(~is_broken)\n",
+        "            kept = pa.array(~np.roll(is_broken, 1) & ~is_broken)\n",
+    ),
+    Planted(
+        "text that is not UTF-8 is a row",
+        f"{_FORMATS}/query/record_decoder.py",
+        "_any([column.is_broken for column in columns.values()], batch.num_rows)",
+        "_any([], batch.num_rows)",
+    ),
+    Planted(
+        "the first of several headers with one name is read",
+        f"{_FORMATS}/payload/raw_columns.py",
+        "np.unique(pairs[::-1], return_index=True)\n"
+        "    places: Longs = np.sort(len(pairs) - 1 - from_end)",
+        "np.unique(pairs, return_index=True)\n    places: Longs = np.sort(from_end)",
+    ),
+    Planted(
+        "a delete of a database is an update",
+        f"{_FORMATS}/envelope/debezium_rows.py",
+        "            arrays.append(with_type(array, field.type))\n",
+        "            if name == OP:\n"
+        '                array = pa.repeat(pa.scalar("u"), len(array))\n'
+        "            arrays.append(with_type(array, field.type))\n",
+    ),
+    Planted(
+        "the id of a topic is that of another one",
+        f"{_SOURCE}/streaming/topic_ids.py",
+        "        self._ids |= topic_ids\n",
+        "        self._ids |= {k: v for k, v in topic_ids.items() if k not in topics}\n",
+    ),
+    Planted(
+        "the column of topic ids has those of the names",
+        f"{_SOURCE}/reading/topic_id_column.py",
+        "{topic: None if id_ is None else _text(id_) for topic, id_ in ids.items()}",
+        "{topic: topic for topic in ids}",
+    ),
+    Planted(
+        "a group's position is behind records that nobody has taken",
+        "protocol/kafka_protocol/arrow_io/topic_reader.py",
+        "            for fetched in fetches:\n",
+        "            self._advance(each, each.until_offset, done, total)\n"
+        "            for fetched in fetches:\n",
+    ),
+    Planted(
+        "a group's commit is not written",
+        "protocol/kafka_protocol/arrow_io/topic_reader.py",
+        "            if self._reading.positions:\n",
+        "            if not self._reading.positions:\n",
+    ),
+)

@@ -1,0 +1,43 @@
+"""Values of records, and what rows have of them."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pytest
+
+from kafka_spark_source.source import KafkaDataSource
+from tests.simulation.contents import Kind, Values, event, is_broken, schema_of, values_in
+
+
+@pytest.mark.parametrize("kind", ["bytes", "text", "events"])
+def test_each_value_is_there_once(kind: Kind) -> None:
+    values = [Values(kind, 30).of("in", 2, number) for number in range(50)]
+    assert len({*values}) == 50
+    assert any(map(is_broken, values)) == (kind != "bytes")
+    assert all(len(value) >= 30 for value in values)
+
+
+def test_events_are_of_one_row() -> None:
+    found = [json.loads(Values("events", 8).of("in", 0, number)) for number in range(3)]
+    assert [each["op"] for each in found] == ["c", "u", "d"]
+    assert [each["before"] is None for each in found] == [True, True, False]
+
+
+def test_rows_have_the_value_of_their_record() -> None:
+    raw = pa.record_batch({"value": pa.array([b"a", None, b"\xff"])})
+    assert values_in(raw) == [b"a", None, b"\xff"]
+    text = pa.record_batch({"value": pa.array(["a", None])})
+    assert values_in(text) == [b"a", None]
+    row = pa.record_batch({"text": ["x"], "op": ["d"], "number": [7]})
+    assert values_in(row) == [event("d", 7, "x")]
+
+
+def test_columns_of_other_types() -> None:
+    options = {"kafka.bootstrap.servers": "a:1", "subscribe": "t", "includeHeaders": "true"}
+    assert schema_of(options, {}) == KafkaDataSource(options).schema()
+    changed = schema_of(options | {"deadLetterTopic": "d"}, {"value": "string", "headers": "map"})
+    types = {field.name: field.dataType.simpleString() for field in changed}
+    assert (types["key"], types["value"]) == ("binary", "string")
+    assert types["headers"] == "map<string,binary>"
