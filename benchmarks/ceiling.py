@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 
 from kafka_spark_source.schema import source_schema
 
-BATCH_BYTES: Final = 2 * 1024 * 1024
+BATCH_BYTES: Final = 4 * 1024 * 1024
 _KEY_BYTES: Final = 7
 HEADERS: Final = [("trace", b"0123456789abcdef"), ("kind", b"order")]
 HEADER_TYPE: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))

@@ -75,7 +75,7 @@ class KafkaBatchReader(DataSourceReader):
         return [KafkaInputPartition(ranges) for ranges in self._planned()]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read the ranges of one task, as Arrow batches of about 2 MB.
+        """Read the ranges of one task, as Arrow batches of about 4 MB.
 
         Raises:
             KafkaError: Names topic, partition, offset and broker.

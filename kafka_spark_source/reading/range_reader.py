@@ -90,7 +90,7 @@ class RangeReader:
     dead_letters: DeadLetters | None = None
 
     def read(self, cluster: Cluster, planned: Sequence[PlannedRange]) -> Iterator[pa.RecordBatch]:
-        """Read the ranges of a task one after the other, as Arrow batches of about 2 MB.
+        """Read the ranges of a task one after the other, as Arrow batches of about 4 MB.
 
         Rows are in the order of ranges and offsets, whatever brokers do: Spark may run a task
         again, and expects the same rows.

@@ -87,7 +87,7 @@ class KafkaStreamReader(DataSourceStreamReader):
         return [KafkaInputPartition(each) for each in planned]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read the ranges of one task, as Arrow batches of about 2 MB.
+        """Read the ranges of one task, as Arrow batches of about 4 MB.
 
         Raises:
             KafkaError: Names topic, partition, offset and broker.

@@ -109,7 +109,7 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user, with a default
         follow: Whether to go on with records that are written later, until `stop()` of the result.
 
     Returns:
-        A reader of Arrow batches of about 2 MB, for one pass: a `TopicReader` with a group or with
+        A reader of Arrow batches of about 4 MB, for one pass: a `TopicReader` with a group or with
         `follow`. `timestamp` is in UTC, and `headers` is null for a record without headers.
 
     Raises:

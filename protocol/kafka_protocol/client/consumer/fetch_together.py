@@ -46,7 +46,7 @@ _WITH_MAX_BYTES_BY_NAME: Final = VersionRange(3, FIRST_BY_ID - 1)
 _MAX_PARTITIONS: Final = 100
 
 # About the size of an Arrow batch.
-_MAX_BYTES: Final = 2 * 1024 * 1024
+_MAX_BYTES: Final = 4 * 1024 * 1024
 
 # With more bytes of later ranges than this, a Fetch is for one range only.
 _MAX_HELD_BYTES: Final = 8 * 1024 * 1024
