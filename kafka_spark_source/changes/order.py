@@ -19,8 +19,8 @@ MOVED: Final = (
 )
 RECREATED: Final = (
     "the topic was deleted and created again, or is another one: offsets do not tell which change "
-    "is newer. If those of the new topic are, give `topic_ids`: all of its ids, the oldest first. "
-    "The ids are "
+    "is newer. If the new topic has the newer one, give `topic_ids`: all of its ids, the oldest "
+    "first. The ids are "
 )
 
 

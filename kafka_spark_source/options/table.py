@@ -186,7 +186,7 @@ class Table:
         "Whether to read the records' headers. A write always takes them from the column `headers`."
     )
     INCLUDE_TOPIC_ID: Final = Option("includeTopicId", parse_boolean, READ).about(
-        "Whether there is the column `topicId`: it tells the records of a topic from those of one "
+        "Whether there is the column `topicId`: it tells a topic from one "
         "that was created again with its name. True by default with an `envelope`, else false."
     )
     FAIL_ON_DATA_LOSS: Final = Option("failOnDataLoss", parse_boolean, READ, "true").about(

@@ -103,7 +103,7 @@ def read_topic(  # noqa: PLR0913 - each is an option of the user
             JSON without a schema needs it, with `envelope=debezium` for the columns of the table. A
             column without a format may have one of `RAW_TYPES` of
             `kafka_formats.payload.raw_columns`: text has the bytes of the payload, and with the
-            option `mode` those that are not UTF-8 are broken.
+            option `mode` other bytes than UTF-8 are broken.
         progress: Is called after each Fetch with the offsets that are read, and all of the range.
         group_id: A consumer group, as for `kafka_protocol.columnar.topic.read_topic`.
         follow: Whether to go on with records that are written later.
