@@ -39,7 +39,7 @@ from benchmarks.formats_alone import (
 )
 from benchmarks.processes import Processes, Run, cpu_of_a_row, jvm_of
 from benchmarks.read import CONNECTORS
-from benchmarks.report import RESULTS, broker, connector_jars, console, pyplot, save, session
+from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
 from benchmarks.topics import Topic, filled_topic
 from kafka_protocol.columnar.encode import RecordColumns
 from kafka_spark_source.testing import SchemaRegistry
@@ -198,22 +198,6 @@ def show(codec: list[Result], messages: list[Result], queries: list[Result]) -> 
     console.print(table)
 
 
-def plot(queries: list[Result], file: Path) -> None:
-    """Draw the speed relative to Spark's connector with `from_avro`, as bars."""
-    plt = pyplot()
-    labels = list(dict.fromkeys(row["workload"] for row in queries))
-    figure, axes = plt.subplots(figsize=(max(8, len(labels)), 5), layout="constrained")
-    for i, contender in enumerate(READERS):
-        heights = [row["to_kafka"] for row in queries if row["contender"] == contender]
-        places = np.arange(len(labels)) + (i - 1) * 0.25
-        axes.bar_label(axes.bar(places, heights, 0.25, label=contender), fmt="%.1f")
-    axes.set_xticks(range(len(labels)), labels)
-    axes.set_ylabel("times the rows per second of kafka")
-    axes.set_title("Avro: four partitions into Spark's noop sink, local[2]")
-    axes.legend()
-    figure.savefig(file, dpi=120)
-
-
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
@@ -233,7 +217,6 @@ def main() -> None:
         queries = with_spark(spark, registry, processes, servers, options.rounds)
     show(codec, messages, queries)
     options.results.mkdir(exist_ok=True, parents=True)
-    plot(queries, options.results / "formats.png")
     figures = {"rounds": options.rounds, "alone": codec, "protobuf": messages, "queries": queries}
     save(options.results / "formats.json", figures)
 

@@ -32,7 +32,7 @@ from rich.table import Table
 
 from benchmarks.ceiling import Ceiling
 from benchmarks.processes import Processes, Run, cpu_of_a_row, jvm_of
-from benchmarks.report import RESULTS, broker, connector_jars, console, pyplot, save, session
+from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
 from benchmarks.session_process import Query
 from benchmarks.sessions import Session
 from benchmarks.topics import PARTITIONS, Topic, filled_topic, rows_of
@@ -55,7 +55,6 @@ CONNECTORS: dict[str, tuple[str, dict[str, str]]] = {
 }
 NO_JVM = "pykafka, no JVM"
 CONTENDERS = (*CONNECTORS, "ceiling", NO_JVM)
-BAR = 0.8 / len(CONTENDERS)
 LONG_SECONDS = 600
 WARM_UP = 2
 COLD_ROWS = 1_000
@@ -298,22 +297,6 @@ def show(results: list[dict[str, Any]], cold: list[dict[str, object]]) -> None:
         console.print(table)
 
 
-def plot(results: list[dict[str, object]], file: Path) -> None:
-    """Draw the speed relative to Spark's own connector as bars, for each workload."""
-    plt = pyplot()
-    labels = list(dict.fromkeys(str(row["workload"]) for row in results))
-    figure, axes = plt.subplots(figsize=(max(8, len(labels)), 5), layout="constrained")
-    for i, contender in enumerate(CONTENDERS):
-        heights = [float(str(row["to_kafka"])) for row in results if row["contender"] == contender]
-        places = np.arange(len(labels)) + (i - (len(CONTENDERS) - 1) / 2) * BAR
-        axes.bar_label(axes.bar(places, heights, BAR, label=contender), fmt="%.1f", fontsize=5)
-    axes.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
-    axes.set_ylabel("times the rows per second of kafka")
-    axes.set_title("Reading four partitions into Spark's noop sink, local[2], checksums verified")
-    axes.legend()
-    figure.savefig(file, dpi=120)
-
-
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--factor", type=float, default=1, help="of the numbers of rows")
@@ -337,7 +320,6 @@ def main() -> None:
             results = measure(Sessions(spark, no_jvm), cluster, workloads, options)
     show(results, cold)
     options.results.mkdir(exist_ok=True, parents=True)
-    plot(results, options.results / "read.png")
     settings = {
         "contenders": CONNECTORS,
         "factor": options.factor,

@@ -36,7 +36,7 @@ from benchmarks.feeds import (
     wait_for_rows,
 )
 from benchmarks.idle import idle
-from benchmarks.report import RESULTS, broker, connector_jars, console, pyplot, save, session
+from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
 from benchmarks.topics import PARTITIONS, filled_topic, rows_of
 from benchmarks.trivial_stream import CeilingStream
 
@@ -44,7 +44,6 @@ BACKLOGS = {"100 B": 100, "1 kB": 1_000}
 WORKLOADS = (*BACKLOGS, "latency", "idle")
 WARM_UP = 1
 WARM_UP_BATCHES = 10
-BAR_WIDTH = 0.2
 
 Result = dict[str, Any]
 Step = Callable[[str], None]
@@ -222,31 +221,6 @@ TABLES = {
 }
 
 
-class Chart(NamedTuple):
-    """A part of the plot; `names` maps the label of each bar to its figure."""
-
-    title: str
-    unit: str
-    names: dict[str, str]
-
-
-CHARTS = {
-    "catch_up": Chart(
-        "Catching up, ten micro-batches", "rows per second", {"{workload}": "rows_per_second"}
-    ),
-    "latency": Chart(
-        "Micro-batches of three rows",
-        "ms from acknowledgement to completion",
-        {"p50": "p50_ms", "p95": "p95_ms", "p99": "p99_ms"},
-    ),
-    "idle": Chart(
-        "Idle",
-        "% of a core",
-        {"reader's Python process": "reader_percent", "JVM": "jvm_percent"},
-    ),
-}
-
-
 def show(results: dict[str, list[Result]]) -> None:
     for measurement, rows in results.items():
         columns = TABLES[measurement]
@@ -255,36 +229,6 @@ def show(results: dict[str, list[Result]]) -> None:
             cells = (row.get(name, "") for name in columns.values())
             table.add_row(*(each if isinstance(each, str) else f"{each:,}" for each in cells))
         console.print(table)
-
-
-def heights(measurement: str, rows: list[Result]) -> dict[str, dict[str, float]]:
-    """The heights of the bars, by contender and label."""
-    names = CHARTS[measurement].names
-    bars: dict[str, dict[str, float]] = {}
-    for row in rows:
-        for label, name in names.items():
-            bars.setdefault(row["contender"], {})[label.format(**row)] = row[name]
-    return bars
-
-
-def plot(results: dict[str, list[Result]], file: Path) -> None:
-    """Draw rows per second, latency, and CPU of idle queries as bars, side by side."""
-    plt = pyplot()
-    figure, all_axes = plt.subplots(
-        1, len(results), figsize=(5 * len(results), 4.2), layout="constrained", squeeze=False
-    )
-    drawn = {}
-    for axes, (measurement, rows) in zip(all_axes[0], results.items(), strict=True):
-        for i, (contender, bars) in enumerate(heights(measurement, rows).items()):
-            places = np.arange(len(bars)) + i * BAR_WIDTH
-            color = f"C{CONTENDERS.index(contender)}"
-            drawn[contender] = axes.bar(places, [*bars.values()], BAR_WIDTH, color=color)
-            axes.bar_label(drawn[contender], fmt="{:,.4g}", fontsize=7)
-            axes.set_xticks(np.arange(len(bars)) + BAR_WIDTH, [*bars])
-        axes.set_title(CHARTS[measurement].title, fontsize=10)
-        axes.set_ylabel(CHARTS[measurement].unit)
-    figure.legend(drawn.values(), drawn, loc="outside lower center", ncols=len(drawn))
-    figure.savefig(file, dpi=120)
 
 
 def parse() -> argparse.Namespace:
@@ -312,7 +256,6 @@ def main() -> None:
         results = measure(spark, cluster.bootstrap_servers, options)
     show(results)
     options.results.mkdir(exist_ok=True, parents=True)
-    plot(results, options.results / "stream.png")
     settings = {
         "contenders": CONNECTORS,
         "rows": options.rows,

@@ -75,6 +75,17 @@ _SECTIONS: Final = {
         "the `noop` sink; copied are keys and values, from topic to topic.",
     ),
 }
+# The figures of a section, and what they show.
+FIGURES: Final = {
+    "read": [
+        ("reads", "times the speed of Spark's connector, for each kind of records"),
+        ("record-size", "time of a row by the size of its value"),
+    ],
+    "wide": [("partitions", "seconds of a read by the number of partitions")],
+    "stream-unix-sockets": [("streams", "times the speed of Spark's connector in streams")],
+    "formats": [("formats", "times the speed of Spark's connector, decoding Avro")],
+    "write": [("writes", "times the speed of Spark's connector, writing")],
+}
 
 
 def results_of(name: str, folder: Path = RESULTS) -> Row:
@@ -97,8 +108,9 @@ def _section(name: str) -> str:
         f"{results['date'][:10]}, {results['cores']} cores, {results['rounds']} rounds, {versions}."
     )
     tables = [_table(*each) for each in _TABLES[name](results)]
-    has_image = (RESULTS / f"{name}.png").exists()
-    images = [f"![{title}](../benchmarks/results/{name}.png)\n"] if has_image else []
+    images = [
+        f"![{alt}](../benchmarks/results/{file}.svg)\n" for file, alt in FIGURES.get(name, [])
+    ]
     return "\n".join([f"## {title}\n", f"{text} {facts}\n", *images, *tables])
 
 

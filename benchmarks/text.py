@@ -18,7 +18,8 @@ from pyspark.sql import DataFrame, SparkSession
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.report import RESULTS, broker, connector_jars, console, save, start
+from benchmarks.report import RESULTS, broker, connector_jars, console, save
+from benchmarks.session import start
 from benchmarks.topics import PARTITIONS, Topic, filled_topic, rows_of
 from kafka_spark_source.testing import KafkaCluster
 

@@ -34,7 +34,7 @@ from benchmarks.feeds import (
     stream_of,
     wait_for_rows,
 )
-from benchmarks.report import RESULTS, broker, connector_jars, console, pyplot, save, session
+from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
 from benchmarks.topics import Topic, filled_topic, new_topic, rows_of
 from kafka_protocol.columnar.encode import encode_batches
 from kafka_protocol.records.compression import CompressionCodec
@@ -187,31 +187,6 @@ def show(results: list[Result]) -> None:
     console.print(table)
 
 
-def plot(results: list[Result], file: Path) -> None:
-    """Draw the seconds of a read by the number of partitions, a line for each contender."""
-    plt = pyplot()
-    names = list(dict.fromkeys(row["workload"] for row in results))
-    figure, all_axes = plt.subplots(
-        1, len(names), figsize=(5 * len(names), 4), layout="constrained", squeeze=False
-    )
-    for axes, name in zip(all_axes[0], names, strict=True):
-        for contender in CONNECTORS:
-            rows = [
-                row for row in results if (row["workload"], row["contender"]) == (name, contender)
-            ]
-            axes.loglog(
-                [row["partitions"] for row in rows],
-                [row["seconds"] for row in rows],
-                marker="o",
-                label=contender,
-            )
-        axes.set_title(name)
-        axes.set_xlabel("partitions")
-        axes.set_ylabel("seconds, median")
-        axes.legend()
-    figure.savefig(file, dpi=120)
-
-
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--partitions", type=int, nargs="+", default=[4, 100, 1_000])
@@ -231,7 +206,6 @@ def main() -> None:
         results = measure(spark, cluster.bootstrap_servers, options)
     show(results)
     options.results.mkdir(exist_ok=True, parents=True)
-    plot(results, options.results / "wide.png")
     settings = {
         "contenders": CONNECTORS,
         "rounds": options.rounds,

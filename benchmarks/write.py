@@ -28,7 +28,7 @@ from rich.table import Table
 
 from benchmarks.dropping_sink import DroppingSink
 from benchmarks.processes import Processes, Run, cpu_of_a_row, jvm_of
-from benchmarks.report import RESULTS, broker, connector_jars, console, pyplot, save, session
+from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
 from benchmarks.topics import PARTITIONS, new_topic
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
@@ -46,7 +46,6 @@ FORMATS = {EXACTLY_ONCE: "pykafka", CEILING: DroppingSink.name()}
 MOST_MARKERS = PARTITIONS * PARTITIONS
 WARM_UP = 1
 NOISE_BYTES = 32
-BAR_WIDTH = 0.2
 
 Result = dict[str, Any]
 
@@ -224,23 +223,6 @@ def show(results: list[Result]) -> None:
     console.print(table)
 
 
-def plot(results: list[Result], file: Path) -> None:
-    """Draw the speed relative to Spark's own connector as bars, for each workload."""
-    plt = pyplot()
-    labels = list(dict.fromkeys(row["workload"] for row in results))
-    figure, axes = plt.subplots(figsize=(max(8, len(labels)), 5), layout="constrained")
-    for i, contender in enumerate(CONTENDERS):
-        heights = [row["to_kafka"] for row in results if row["contender"] == contender]
-        places = np.arange(len(labels)) + (i - 1.5) * BAR_WIDTH
-        bars = axes.bar(places, heights, BAR_WIDTH, label=contender)
-        axes.bar_label(bars, fmt="%.1f", fontsize=5)
-    axes.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
-    axes.set_ylabel("times the rows per second of kafka")
-    axes.set_title("Writing to four partitions, local[2], idempotence on")
-    axes.legend()
-    figure.savefig(file, dpi=120)
-
-
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bytes", type=int, default=600_000_000, help="of all rows, roughly")
@@ -266,7 +248,6 @@ def main() -> None:
     for each in failures:
         console.print(f"failed, and done again: {each}")
     options.results.mkdir(exist_ok=True, parents=True)
-    plot(results, options.results / "write.png")
     settings = {"tuned": TUNED, "rounds": options.rounds, "conf": options.conf}
     figures = {"write": results, "failures_of_kafka": failures}
     save(options.results / "write.json", settings | figures)

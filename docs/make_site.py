@@ -22,7 +22,7 @@ STAGED = ROOT / "build" / "site-src"
 OTHER_PAGES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 _PLACES = {**OTHER_PAGES, "README.md": "index.md"}
 # Browsers show these. They would save other files, which are copied as text.
-_SHOWN = {".json", ".png", ".txt"}
+_SHOWN = {".json", ".png", ".svg", ".txt"}
 _LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^()#\s]+)(?=[)#])")
 
 _DIAGRAM = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import functools
+import html
 import importlib.util
 import re
 from pathlib import Path
 
 import pytest
+
+from benchmarks.figures import FIGURES
+from benchmarks.tables import RESULTS, results_of
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = (
@@ -30,6 +34,14 @@ def test_made_tables_are_fresh() -> None:
     spec.loader.exec_module(module)
     for path, make in module.PAGES.items():
         assert path.read_text() == make(), f"{path.name} is stale: run `make docs`"
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_drawn_figures_are_fresh(name: str) -> None:
+    results, figure = FIGURES[name]
+    drawn = html.unescape((RESULTS / f"{name}.svg").read_text())
+    for line in figure(results_of(results)).statement.split("\n"):
+        assert f">{line}<" in drawn, f"{name}.svg is stale: run `python -m benchmarks.figures`"
 
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda path: path.relative_to(ROOT).as_posix())
