@@ -216,7 +216,7 @@ def _lines(plt: Any, figure: Lines) -> Any:
     for name, color in (("kafka, tuned", _OTHER), ("pykafka", _FASTER)):
         xs, ys = zip(*figure.lines[name], strict=True)
         axes.loglog(xs, ys, color=color, marker="o", linewidth=2)
-        place = (0, 8) if figure.lines[name][-1] == highest else (0, -18)
+        place = (0, 8) if figure.lines[name][-1] == highest else (0, -22)
         axes.annotate(
             name, (xs[-1], ys[-1]), place, color=color, textcoords="offset points", ha="right"
         )

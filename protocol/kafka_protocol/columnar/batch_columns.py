@@ -136,20 +136,24 @@ def _take(
 def _boundaries(records: memoryview) -> Longs | None:
     """Where each complete batch starts, and the end of the last one; None if one is too short."""
     length_at = _LENGTH.unpack_from
-    size = len(records)
     bounds = [pos := 0]
-    while pos + HEADER_BYTES <= size:
-        stop = pos + _PREFIX_BYTES + length_at(records, pos + _LENGTH_AT)[0]
-        if stop > size:
-            break
-        if stop < pos + HEADER_BYTES:
-            return None
-        bounds.append(pos := stop)
+    add = bounds.append
     try:
-        is_cut_short = not any(True for _ in read_batches(records[pos:]))
+        # A size may lead backwards: no more batches than fit.
+        for _ in range(len(records) // HEADER_BYTES):
+            add(pos := pos + _PREFIX_BYTES + length_at(records, pos + _LENGTH_AT)[0])
+    except struct.error:
+        pass  # behind the end
+    found = np.array(bounds)
+    is_behind = found > len(records)
+    whole = found[: int(is_behind.argmax())] if is_behind.any() else found
+    if (np.diff(whole) < HEADER_BYTES).any():
+        return None
+    try:
+        is_cut_short = not any(True for _ in read_batches(records[int(whole[-1]) :]))
     except CorruptRecordError:
         return None
-    return np.array(bounds) if is_cut_short else None
+    return whole if is_cut_short else None
 
 
 def _wire_headers(records: memoryview, starts: Longs) -> npt.NDArray[Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,9 +17,13 @@ from kafka_protocol.columnar.rows import join_payloads
 from kafka_protocol.columnar.varints import Longs
 from kafka_protocol.errors import CorruptRecordError
 from kafka_protocol.records.batch import MIN_RECORD_BYTES, RecordBatch
-from kafka_protocol.records.compression import Buffer, decompress
+from kafka_protocol.records.compression import Buffer, decompress, decompress_together
 from kafka_protocol.records.message_set import MessageSetHeader, unpack
 from kafka_protocol.topic_partition import OffsetRange
+
+# Small payloads are decompressed so many at a time.
+_AT_ONCE: Final = 64
+_SMALL_BYTES: Final = 4 * 1024
 
 
 class HeaderPart(NamedTuple):
@@ -94,7 +98,9 @@ def parts_of(
         elif kind is HeaderPart:
             yield HeaderPart(window, BatchHeaders.of(headers))
         else:
-            yield from _record_parts(window, BatchHeaders.of(headers), payloads, limits)
+            yield from _record_parts(
+                window, BatchHeaders.of(headers), ([each] for each in payloads), limits
+            )
 
 
 def located(reason: str, offset: int, window: OffsetRange) -> CorruptRecordError:
@@ -137,9 +143,7 @@ def _parts_of_columns(
         return
     sizes = stops - begins
     if headers.codec.any() or sizes.max() > limits.batch_bytes:
-        bounds = zip(begins.tolist(), stops.tolist(), strict=True)
-        payloads = [batches.records[begin:stop] for begin, stop in bounds]
-        yield from _record_parts(window, headers, payloads, limits)
+        yield from _record_parts(window, headers, _payloads(batches, begins, stops), limits)
         return
     part_of = np.cumsum(sizes) // limits.part_bytes
     edges = [0, *(np.flatnonzero(np.diff(part_of)) + 1).tolist(), len(begins)]
@@ -148,8 +152,20 @@ def _parts_of_columns(
         yield RecordPart(window, headers.where(these), batches.records, begins[these], stops[these])
 
 
+def _payloads(batches: BatchColumns, begins: Longs, stops: Longs) -> Iterator[Sequence[Buffer]]:
+    """The payloads, some small ones at a time: a view of each at once keeps the collector busy."""
+    at_once = _AT_ONCE if (stops - begins).max() <= _SMALL_BYTES else 1
+    for first in range(0, len(begins), at_once):
+        these = slice(first, first + at_once)
+        bounds = map(slice, begins[these].tolist(), stops[these].tolist())
+        yield [*map(batches.records.__getitem__, bounds)]
+
+
 def _record_parts(
-    window: OffsetRange, headers: BatchHeaders, payloads: Sequence[Buffer], limits: Limits
+    window: OffsetRange,
+    headers: BatchHeaders,
+    payloads: Iterable[Sequence[Buffer]],
+    limits: Limits,
 ) -> Iterator[RecordPart]:
     unpacked = _decompressed(window, headers, payloads, limits.batch_bytes)
     for these, piece in _pieces(unpacked, limits.part_bytes):
@@ -157,14 +173,42 @@ def _record_parts(
 
 
 def _decompressed(
-    window: OffsetRange, headers: BatchHeaders, payloads: Sequence[Buffer], max_bytes: int
-) -> Iterator[Buffer]:
-    for number, (codec, payload) in enumerate(zip(headers.codec.tolist(), payloads, strict=True)):
+    window: OffsetRange,
+    headers: BatchHeaders,
+    payloads: Iterable[Sequence[Buffer]],
+    max_bytes: int,
+) -> Iterator[Sequence[Buffer]]:
+    codecs, first = headers.codec.tolist(), 0
+    for some in payloads:
+        these = slice(first, first + len(some))
+        first += len(some)
+        yield _together(codecs[these], some, max_bytes) or _one_by_one(
+            window, headers.base_offset[these], codecs[these], some, max_bytes
+        )
+
+
+def _together(
+    codecs: Sequence[int], payloads: Sequence[Buffer], max_bytes: int
+) -> Sequence[Buffer] | None:
+    if len(payloads) == 1 or len({*codecs}) > 1:
+        return None
+    return decompress_together(codecs[0], payloads, max_bytes)
+
+
+def _one_by_one(
+    window: OffsetRange,
+    base_offset: Longs,
+    codecs: Sequence[int],
+    payloads: Sequence[Buffer],
+    max_bytes: int,
+) -> list[Buffer]:
+    unpacked: list[Buffer] = []
+    for offset, codec, payload in zip(base_offset, codecs, payloads, strict=True):
         try:
-            unpacked = decompress(codec, payload, max_bytes)
+            unpacked.append(decompress(codec, payload, max_bytes))
         except CorruptRecordError as error:
-            raise located(error.reason, int(headers.base_offset[number]), window) from error
-        yield unpacked
+            raise located(error.reason, int(offset), window) from error
+    return unpacked
 
 
 def _record_part(
@@ -200,24 +244,24 @@ def _unwrapped(
     headers: Sequence[MessageSetHeader],
     payloads: Sequence[memoryview],
     max_bytes: int,
-) -> Iterator[Buffer]:
+) -> Iterator[Sequence[Buffer]]:
     for header, payload in zip(headers, payloads, strict=True):
         try:
             unpacked = unpack(header, payload, max_bytes)
         except CorruptRecordError as error:
             raise located(error.reason, header.stated_offset, window) from error
-        yield unpacked
+        yield [unpacked]
 
 
 def _pieces(
-    payloads: Iterable[Buffer], piece_bytes: int
+    payloads: Iterable[Sequence[Buffer]], piece_bytes: int
 ) -> Iterator[tuple[slice, Sequence[Buffer]]]:
     """Payloads in pieces of this size or a little more, with their numbers."""
     piece: list[Buffer] = []
     first, size = 0, 0
-    for payload in payloads:
-        piece.append(payload)
-        size += len(payload)
+    for some in payloads:
+        piece += some
+        size += sum(map(len, some))
         if size >= piece_bytes:
             yield slice(first, first + len(piece)), piece
             piece, first, size = [], first + len(piece), 0

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 import pytest
+from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -230,6 +231,30 @@ def test_decoded_as_single_batches_are(
         found.append([row for each in decoded for row in each.to_pylist()])
     assert found[0] == found[1]
     assert [row["offset"] for row in found[0]] == [*range(window[0], min(window[1], 6))]
+
+
+def many(*batches: bytes) -> BatchColumns:
+    found = taken(stored(*batches), until=1_000, high_watermark=1_000).batches
+    assert isinstance(found, BatchColumns)
+    return found
+
+
+@pytest.mark.parametrize("others", [[], [compressed(CompressionCodec.GZIP, b"of another codec")]])
+def test_many_small_payloads(others: list[bytes]) -> None:
+    values = [b"value %d" % number for number in range(150)]
+    batches = many(*others, *(compressed(CompressionCodec.LZ4, value) for value in values))
+    fetched = [(OffsetRange(PARTITION, len(others), 1_000), batches)]
+    (decoded,) = decode_batches(fetched, ("value",))
+    assert decoded["value"].to_pylist() == values
+
+
+def test_fault_33_the_damaged_one_of_many_small_payloads_is_named() -> None:
+    batches = [bytearray(compressed(CompressionCodec.LZ4, b"value")) for _ in range(150)]
+    batches[77][-1] = 1  # the end of the frame
+    batches[77][17:21] = crc32c(batches[77][21:]).to_bytes(4, "big")
+    fetched = [(OffsetRange(PARTITION, 0, 1_000), many(*map(bytes, batches)))]
+    with pytest.raises(CorruptRecordError, match="at offset 77"):
+        next(decode_batches(fetched, ("value",)))
 
 
 def test_a_damaged_partition_is_named_among_others() -> None:
