@@ -80,6 +80,8 @@ REFUSED: Final[Mapping[str, str]] = {
     "security.providers": "Java classes cannot be loaded; pykafka uses the system's OpenSSL",
 }
 
+_PREFIX: Final = "kafka."
+
 # Eleven option names, for the grant type jwt-bearer (KIP-1139).
 _ASSERTION: Final = "sasl.oauthbearer.assertion."
 
@@ -89,6 +91,8 @@ def refusal(name: str, known: Iterable[str]) -> str:
 
     Suggests the nearest name of all that are known.
     """
+    if name.startswith(_PREFIX):
+        return f"Option {name!r}: without Spark, options of the client have no prefix {_PREFIX!r}"
     if name in REFUSED:
         return f"Option 'kafka.{name}' is not supported: {REFUSED[name]}"
     if name.startswith(_ASSERTION):

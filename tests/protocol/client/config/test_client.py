@@ -91,6 +91,11 @@ def test_unknown_option_suggests_the_nearest_name() -> None:
         config_of(compresion_type="lz4")
 
 
+def test_the_prefix_of_spark_is_too_much_here() -> None:
+    with pytest.raises(KafkaConfigError, match=r"'kafka\.linger\.ms': without Spark, .* no prefix"):
+        ClientConfig.from_options(SERVERS | {"kafka.linger.ms": "5"})
+
+
 def test_unknown_option_without_a_similar_name() -> None:
     with pytest.raises(KafkaConfigError, match=r"^Option 'kafka\.xyzzy' is not known$"):
         config_of(xyzzy="1")
