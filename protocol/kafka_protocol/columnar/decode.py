@@ -79,7 +79,8 @@ def decode_batches(
     size = 0
     for window, batches in fetched:
         for part in parts_of(window, batches, limits, only_headers=only_headers):
-            if pending and not _fit_together(pending[0], part):
+            is_full = size + part.size > target_bytes
+            if pending and (is_full or not _fit_together(pending[0], part)):
                 yield from _decode_parts(pending, schema)
                 pending, size = [], 0
             pending.append(part)

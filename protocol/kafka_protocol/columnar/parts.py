@@ -21,6 +21,9 @@ from kafka_protocol.records.compression import Buffer, decompress, decompress_to
 from kafka_protocol.records.message_set import MessageSetHeader, unpack
 from kafka_protocol.topic_partition import OffsetRange
 
+# A row counts as so many bytes at least: numpy takes as much for its positions.
+_ROW_BYTES: Final = 200
+
 # Small payloads are decompressed so many at a time.
 _AT_ONCE: Final = 64
 _SMALL_BYTES: Final = 4 * 1024
@@ -49,8 +52,8 @@ class RecordPart(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The bytes of records to read."""
-        return int((self.stops - self.begins).sum())
+        """The bytes of records to read, but `_ROW_BYTES` of each at least."""
+        return int(_sizes(self.headers, self.begins, self.stops).sum())
 
 
 class MessagePart(NamedTuple):
@@ -64,6 +67,11 @@ class MessagePart(NamedTuple):
     def size(self) -> int:
         """The bytes of records to read."""
         return sum(map(len, self.payloads))
+
+
+def _sizes(headers: BatchHeaders, begins: Longs, stops: Longs) -> Longs:
+    sizes: Longs = np.maximum(stops - begins, _ROW_BYTES * headers.records_count)
+    return sizes
 
 
 Part: TypeAlias = "HeaderPart | RecordPart | MessagePart"
@@ -141,11 +149,10 @@ def _parts_of_columns(
     if only_headers and headers.is_dense.all():
         yield HeaderPart(window, headers)
         return
-    sizes = stops - begins
-    if headers.codec.any() or sizes.max() > limits.batch_bytes:
+    if headers.codec.any() or (stops - begins).max() > limits.batch_bytes:
         yield from _record_parts(window, headers, _payloads(batches, begins, stops), limits)
         return
-    part_of = np.cumsum(sizes) // limits.part_bytes
+    part_of = np.cumsum(_sizes(headers, begins, stops)) // limits.part_bytes
     edges = [0, *(np.flatnonzero(np.diff(part_of)) + 1).tolist(), len(begins)]
     for first, last in pairwise(edges):
         these = slice(first, last)
@@ -168,7 +175,8 @@ def _record_parts(
     limits: Limits,
 ) -> Iterator[RecordPart]:
     unpacked = _decompressed(window, headers, payloads, limits.batch_bytes)
-    for these, piece in _pieces(unpacked, limits.part_bytes):
+    least = (_ROW_BYTES * headers.records_count).tolist()
+    for these, piece in _pieces(unpacked, least, limits.part_bytes):
         yield _record_part(window, headers.where(these), piece)
 
 
@@ -235,7 +243,8 @@ def _message_parts(
     limits: Limits,
 ) -> Iterator[MessagePart]:
     unpacked = _unwrapped(window, headers, payloads, limits.batch_bytes)
-    for these, piece in _pieces(unpacked, limits.part_bytes):
+    least = [0] * len(payloads)
+    for these, piece in _pieces(unpacked, least, limits.part_bytes):
         yield MessagePart(window, headers[these], piece)
 
 
@@ -254,16 +263,21 @@ def _unwrapped(
 
 
 def _pieces(
-    payloads: Iterable[Sequence[Buffer]], piece_bytes: int
+    payloads: Iterable[Sequence[Buffer]], least: Sequence[int], piece_bytes: int
 ) -> Iterator[tuple[slice, Sequence[Buffer]]]:
-    """Payloads in pieces of this size or a little more, with their numbers."""
+    """Payloads in pieces of this size at most, or as many as come together, with their numbers.
+
+    A payload counts as its number in `least`, if it is smaller.
+    """
     piece: list[Buffer] = []
     first, size = 0, 0
     for some in payloads:
+        begin = first + len(piece)
+        added = sum(map(max, map(len, some), least[begin : begin + len(some)]))
+        if piece and size + added > piece_bytes:
+            yield slice(first, begin), piece
+            piece, first, size = [], begin, 0
         piece += some
-        size += sum(map(len, some))
-        if size >= piece_bytes:
-            yield slice(first, first + len(piece)), piece
-            piece, first, size = [], first + len(piece), 0
+        size += added
     if piece:
         yield slice(first, first + len(piece)), piece
