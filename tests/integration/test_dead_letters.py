@@ -42,6 +42,7 @@ def page_of(topic: str, servers: str) -> list[str]:
     ]
 
 
+@pytest.mark.core
 def test_the_page(
     spark: SparkSession,
     kafka_cluster: KafkaCluster,
