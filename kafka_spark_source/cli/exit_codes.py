@@ -14,6 +14,6 @@ SUCCESS: Final = 0
 ERROR: Final = 1
 # `status`: no server runs.
 NOTHING_RUNS: Final = 3
-# `lag --fail-above`: a query is further behind, or has lost records.
+# `lag --fail-above`: a query is further behind, or has lost records. `dead-letters --fail-above`.
 BEHIND: Final = 4
 INTERRUPTED: Final = 128 + signal.SIGINT

@@ -119,7 +119,7 @@ def _reasons(broken: BrokenRecord) -> Iterator[dict[str, str | bytes]]:
         f"{HEADER_PREFIX}partition": str(broken.partition),
         f"{HEADER_PREFIX}offset": str(broken.offset),
         f"{HEADER_PREFIX}stage": _STAGES[column],
-        f"{HEADER_PREFIX}exception.class.name": "kafka_formats.errors.PayloadError",
+        f"{HEADER_PREFIX}exception.class.name": f"{fault.kind.__module__}.{fault.kind.__name__}",
         f"{HEADER_PREFIX}exception.message": broken.reason,
     }
     if fault.schema_id is not None:

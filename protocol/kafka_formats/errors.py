@@ -38,6 +38,10 @@ class SchemaError(FormatError):
     """A schema is invalid, or has something that is not supported, or two do not fit each other."""
 
 
+class UnknownSchemaError(SchemaError):
+    """A payload names a schema that the registry does not have."""
+
+
 class RegistryError(FormatError):
     """A schema registry cannot be reached, refused a request, or returned nonsense.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ def page_of(topic: str, servers: str) -> list[str]:
     ]
 
 
+@pytest.mark.core
 def test_the_page(
     spark: SparkSession,
     kafka_cluster: KafkaCluster,
@@ -73,6 +75,9 @@ def test_the_page(
     assert headers_of(messages[0])["__connect.errors.topic"] == topic.encode()
     shown = pykafka("peek", f"{topic}-dead-letters")
     assert f"\n  dead letter of {topic}-0@1, VALUE_CONVERTER: the value: field id: " in shown
+    (count,) = json.loads(pykafka("dead-letters", f"{topic}-dead-letters", "-o", "json"))
+    assert (count["topic"], count["records"], count["repeated"]) == (topic, len(BROKEN), 0)
+    assert count["exception"] == "kafka_formats.errors.PayloadError"
     exec(again, names)
     assert [tuple(row) for row in names["reasons"].collect()] == [("x", "1")]
     (last,) = consume(f"{topic}-dead-letters-again", 0, 1)

@@ -37,6 +37,11 @@ def test_without_spark(tmp_path: Path) -> None:
     assert "6150 records copied" in text
 
 
+def test_topic_to_duckdb(tmp_path: Path) -> None:
+    text = text_of(FOLDER / "topic_to_duckdb.ipynb", tmp_path)
+    assert "lost: 0  twice: 0" in text
+
+
 @pytest.mark.parametrize("notebook", sorted(FOLDER.glob("*.ipynb")), ids=lambda path: path.name)
 def test_a_notebook_is_small_and_has_been_run(notebook: Path) -> None:
     text = notebook.read_text()

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer as Librdkafka
 
+from kafka_protocol.client.cluster.admin import NewTopic, create_topic
+from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_spark_source.testing import KafkaCluster
+from tests.integration import made_rows
+from tests.integration.clients import soon
 from tests.integration.conftest import Consume, MakeTopic
 from tests.own_process import run_module
 
@@ -93,3 +98,24 @@ def test_the_same_job(
     for partition in range(PARTITIONS):
         copies = consume(target, partition, COUNT)
         assert [(each.key(), each.value()) for each in copies] == records_of(partition)
+
+
+@pytest.mark.core
+def test_rows_that_are_made_of_records_through_spark_connect(
+    tmp_path: Path,
+    kafka_cluster: KafkaCluster,
+    make_topic: MakeTopic,
+    consume: Consume,
+    cluster: Cluster,
+) -> None:
+    servers = kafka_cluster.bootstrap_servers
+    topics = {name: make_topic() for name in made_rows.RECORDS}
+    letters = f"{topics['dead letters']}-letters"
+    create_topic(cluster, NewTopic(letters, 1), soon())
+    made_rows.fill(servers, topics)
+    arguments = ("remote", "local[2]", servers, str(tmp_path), json.dumps(topics))
+    found = run_module(tmp_path, "tests.jobs.rows_of_topics", *arguments)
+    for name in made_rows.RECORDS:
+        for rows in found[name]:
+            made_rows.check(name, rows)
+    assert [each.value() for each in consume(letters, 0, 2)] == [made_rows.BROKEN] * 2

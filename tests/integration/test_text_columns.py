@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from kafka_spark_source.testing import KafkaCluster
 from tests.integration.conftest import Consume, MakeTopic, Read, Write
+from tests.tiers import first_are_core
 from tests.witness import produce
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -53,6 +54,7 @@ def test_text_is_checked_where_a_mode_is_given(
     assert [each.value() for each in consume(letters, 0, 2)] == [VALUES[row] for row in broken]
 
 
+@pytest.mark.core
 def test_a_stream_of_text(
     spark: SparkSession, kafka_cluster: KafkaCluster, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
@@ -72,7 +74,7 @@ def test_a_stream_of_text(
     assert sorted(row["value"] for row in found) == ["a", "b"]
 
 
-@pytest.mark.parametrize("value", ["string", "binary"])
+@pytest.mark.parametrize("value", first_are_core(["string", "binary"]))
 def test_headers_as_a_map_there_and_back(
     spark: SparkSession,
     make_topic: MakeTopic,

@@ -8,6 +8,7 @@ from kafka_spark_source.cli.parsers.broker import add_broker
 from kafka_spark_source.cli.parsers.checkpoint import add_checkpoint
 from kafka_spark_source.cli.parsers.completion import add_completion
 from kafka_spark_source.cli.parsers.dashboard import add_dashboard
+from kafka_spark_source.cli.parsers.dead_letters import add_dead_letters
 from kafka_spark_source.cli.parsers.doctor import add_doctor
 from kafka_spark_source.cli.parsers.lag import add_lag
 from kafka_spark_source.cli.parsers.offsets import add_offsets
@@ -20,7 +21,7 @@ from kafka_spark_source.version import __version__
 # In the order of the help.
 _ADD = (
     *(add_doctor, add_lag, add_checkpoint, add_offsets, add_peek, add_topics, add_txn),
-    *(add_dashboard, add_broker, add_registry, add_completion),
+    *(add_dead_letters, add_dashboard, add_broker, add_registry, add_completion),
 )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_formats.arrow.arrays import in_rows, is_valid
-from kafka_formats.errors import SchemaError
+from kafka_formats.errors import FormatError, PayloadError, SchemaError
 from kafka_formats.options.settings import Framing
 from kafka_formats.payload.format import Decoded, DecoderOf, PayloadDecoder
 from kafka_formats.schema_ids.frames import Frames, Group, SchemaId
@@ -49,11 +49,19 @@ class ColumnFormat:
 
 
 class Fault(NamedTuple):
-    """Why a payload is broken. `field` is empty for the whole payload."""
+    """Why a payload is broken.
+
+    Attributes:
+        schema_id: The id in its frame.
+        field: The path of the field; empty for the whole payload.
+        reason: What is wrong.
+        kind: The error: that of the payload, or that of its schema.
+    """
 
     schema_id: SchemaId
     field: str
     reason: str
+    kind: type[FormatError] = PayloadError
 
     def __str__(self) -> str:
         """After the name of the column: the schema, the field and the reason."""
@@ -83,7 +91,7 @@ class DecodedColumn:
             place = int(np.searchsorted(group.rows, row))
             if place < len(group.rows) and group.rows[place] == row:
                 if isinstance(decoder, SchemaError):
-                    return Fault(group.schema_id, "", str(decoder))
+                    return Fault(group.schema_id, "", str(decoder), type(decoder))
                 error = decoder.explain(payload[group.frame_bytes :])
                 return Fault(group.schema_id, error.field, error.reason)
         return Fault(None, "", self._why_unframed(payload))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kafka_formats.errors import NotFoundError, SchemaError
+from kafka_formats.errors import NotFoundError, SchemaError, UnknownSchemaError
 from kafka_formats.options.settings import Format
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.registry.schemas import Kind, RegisteredSchema
@@ -50,7 +50,8 @@ class SchemasById:
         """The schema with an id or a GUID.
 
         Raises:
-            SchemaError: There is no such schema, or it is one of another format.
+            UnknownSchemaError: There is no such schema.
+            SchemaError: It is one of another format.
             RegistryError: The registry cannot be asked, or refuses.
         """
         if isinstance(schema_id, InHeader):
@@ -68,5 +69,5 @@ class SchemasById:
             else:
                 schema = client.schema_of_guid(schema_id)
         except NotFoundError as error:
-            raise SchemaError(str(error)) from error
+            raise UnknownSchemaError(str(error)) from error
         return schema_text_of(schema, self.format, f"the schema id {schema_id}")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_formats.errors import PayloadError, SchemaError
-from kafka_formats.payload.columns import decode_column
+from kafka_formats.payload.columns import Fault, decode_column
 from kafka_formats.payload.format import Decoded, PayloadDecoder
 from kafka_formats.schema_ids.frames import Frames, Group, SchemaId
 
@@ -73,15 +73,23 @@ def test_each_payload_is_read_with_the_schema_of_its_group(rows: list[int | str 
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
-        (1, (1, "a", "b'!b' has a mark")),
-        (2, (3, "", "there is no schema 3")),
-        (3, (None, "", "it has no schema id: it begins with the bytes 78, and has 1 in all")),
-        (4, (None, "", "it has no schema id: it is empty, and has 0 in all")),
+        (1, Fault(1, "a", "b'!b' has a mark", PayloadError)),
+        (2, Fault(3, "", "there is no schema 3", SchemaError)),
+        (
+            3,
+            Fault(
+                None,
+                "",
+                "it has no schema id: it begins with the bytes 78, and has 1 in all",
+                PayloadError,
+            ),
+        ),
+        (4, Fault(None, "", "it has no schema id: it is empty, and has 0 in all", PayloadError)),
     ],
 )
-def test_what_is_wrong_with_a_payload(row: int, fault: tuple[SchemaId, str, str]) -> None:
+def test_what_is_wrong_with_a_payload(row: int, fault: Fault) -> None:
     payloads = pa.array([b"ff", b"f!b", b"f", b"x", b""], pa.binary())
     groups = [Group(1, 1, np.array([0, 1])), Group(3, 1, np.array([2]))]
     found = decode_column(payloads, Frames(groups, np.array([3, 4])), decoder_of, pa.int64())
     assert found.is_broken.tolist() == [False, True, True, True, True]
-    assert tuple(found.fault(row)) == fault
+    assert found.fault(row) == fault

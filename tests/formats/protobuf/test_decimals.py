@@ -177,6 +177,18 @@ def test_values_are_exact_or_broken(value: bytes, scale: int, wanted: Any) -> No
 
 
 @pytest.mark.usefixtures("many")
+def test_a_text_of_a_hostile_scale_is_broken() -> None:
+    message = Value()
+    message.wide.value, message.wide.scale = b"\x01", 2**31 - 1
+    found = decode(message.SerializeToString())
+    assert (found.field, found.reason) == (
+        "wide",
+        "a decimal of 1 bytes with the scale 2147483647 is not a number of up to 4153 bytes with a "
+        "scale of up to 10000",
+    )
+
+
+@pytest.mark.usefixtures("many")
 def test_a_user_names_another_type() -> None:
     payload = b"\x0a\x06\x0a\x02\x04\xd2\x18\x02"
     for to, wanted in (

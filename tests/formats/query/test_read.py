@@ -12,13 +12,16 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kafka_formats.errors import NotFoundError, SchemaError
+from kafka_formats.errors import NotFoundError, PayloadError, SchemaError, UnknownSchemaError
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
 from kafka_formats.options.settings import Format, Framing, Mode, SubjectNameStrategy
+from kafka_formats.payload.columns import decode_column
 from kafka_formats.query.read import QueryFormats
+from kafka_formats.schema_ids.framings import FRAMES
 from tests.config_error import config_error
 from tests.fakes.registry import FakeRegistry, registry, subjects
 from tests.formats.protobuf.messages import descriptor_set
+from tests.secret_check import PASSWORD
 
 
 def record(*fields: tuple[str, Any], name: str = "Order") -> str:
@@ -88,6 +91,29 @@ def test_a_version_or_a_subject_can_be_chosen() -> None:
         assert formats(fake, replace(VALUE, subject="mine"), topics=()).columns() == {
             "value": pa.struct([ID, WHO])
         }
+
+
+def test_a_fault_tells_its_kind_and_no_secret() -> None:
+    other = {"id": 3, "schema": "", "schemaType": "PROTOBUF"}
+    with registry(subjects(orders__value=TWO, other=[other])) as fake:
+        user = {"url": fake.url, "basic.auth.credentials.source": "USER_INFO", "max.retries": "0"}
+        given = FormatOptions(
+            (VALUE,), Mode.FAILFAST, user | {"basic.auth.user.info": f"me:{PASSWORD}"}
+        )
+        (column,) = QueryFormats(given, ["orders"]).decoder(wanted(ID)).formats.values()
+        framed = [b"\x00" + number.to_bytes(4, "big") + b"\x02" for number in (1, 7, 3)]
+        payloads = pa.array([*framed, framed[0][:5], b"?"], pa.binary())
+        frames = FRAMES[Framing.CONFLUENT](payloads, None, "")
+        decoded = decode_column(payloads, frames, column.decoder_of, column.type)
+    assert decoded.is_broken.tolist() == [False, True, True, True, True]
+    faults = [decoded.fault(row) for row in range(1, 5)]
+    assert [each.kind for each in faults] == [
+        UnknownSchemaError,
+        SchemaError,
+        PayloadError,
+        PayloadError,
+    ]
+    assert not any(PASSWORD in str(each) for each in faults)
 
 
 def test_tasks_get_all_schemas_of_the_subject() -> None:

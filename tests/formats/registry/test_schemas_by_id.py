@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from kafka_formats.errors import RegistryError, SchemaError
+from kafka_formats.errors import RegistryError, SchemaError, UnknownSchemaError
 from kafka_formats.options.settings import Format
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_formats.registry.config import RegistryConfig
@@ -42,7 +42,7 @@ def test_a_schema_that_does_not_exist_or_is_another_format_breaks_payloads() -> 
     kinds = [("PROTOBUF", 9), ("XML", 10)]
     versions = [{"id": number, "schema": "", "schemaType": kind} for kind, number in kinds]
     with registry(subjects(s=versions)) as fake:
-        with pytest.raises(SchemaError, match=r"schema id 8: .* responded with 404"):
+        with pytest.raises(UnknownSchemaError, match=r"schema id 8: .* responded with 404"):
             writers(fake.url)(8)
         with pytest.raises(SchemaError, match="the schema id 9 is of the kind PROTOBUF, not AVRO"):
             writers(fake.url)(9)

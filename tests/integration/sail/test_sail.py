@@ -16,8 +16,10 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_spark_source.cli.broker import CONVENIENT
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
+from tests.integration import made_rows
 from tests.integration.conftest import Consume, MakeTopic, Read, Write
 from tests.integration.example_processes import ROOT, run_example
+from tests.jobs import rows_of_topics
 from tests.witness import IN_ORDER
 
 pytestmark = pytest.mark.integration
@@ -113,6 +115,20 @@ def test_the_newest_record_of_each_key(read: Read, topic: str) -> None:
         for key, number in sorted(newest.items(), key=lambda each: each[1])
         if value_of(number) is not None
     ]
+
+
+@pytest.mark.parametrize("name", made_rows.RECORDS)
+def test_rows_that_are_made_of_records(
+    name: str, read: Read, kafka_cluster: KafkaCluster, make_topic: MakeTopic, consume: Consume
+) -> None:
+    topic, letters = make_topic(), make_topic()
+    made_rows.fill(kafka_cluster.bootstrap_servers, {name: topic})
+    query = rows_of_topics.QUERIES[name]
+    aside = {"deadLetterTopic": letters} if name == "dead letters" else {}
+    df = read(query.schema, subscribe=topic, **query.options, **aside)
+    made_rows.check(name, rows_of_topics.rows_of(df.selectExpr(*query.columns)))
+    if aside:
+        assert [each.value() for each in consume(letters, 0, 1)] == [made_rows.BROKEN]
 
 
 @pytest.mark.core

@@ -9,6 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_formats.errors import UnknownSchemaError
 from kafka_formats.payload.columns import Fault
 from kafka_formats.query.record_decoder import BrokenRecord
 from kafka_protocol.columnar.schema import HEADERS_TYPE
@@ -17,6 +18,7 @@ from kafka_spark_source.tools.dead_letters import dead_letter_of
 
 VALUE = ("value", Fault(7, "lines.price", "it ends too early"))
 KEY = ("key", Fault(None, "", "it is \ud800 not UTF-8"))
+UNKNOWN = ("value", Fault(8, "", "there is none", UnknownSchemaError))
 
 
 def records(*rows: tuple[bytes | None, bytes | None, list[Any] | None, int]) -> pa.RecordBatch:
@@ -63,6 +65,20 @@ def test_the_headers_are_those_of_connect() -> None:
     )
     assert "__pykafka.errors.schema.id" not in both
     assert rows.column("timestamp").to_pylist() == [datetime.fromtimestamp(1, timezone.utc), None]
+
+
+def test_the_class_is_that_of_the_first_fault() -> None:
+    rows = rows_of(
+        records((b"k", b"\xff", None, 1), (b"k", b"\xff", None, 1)),
+        [BrokenRecord("t", 0, 0, [UNKNOWN]), BrokenRecord("t", 0, 1, [KEY, UNKNOWN])],
+    )
+    classes = [
+        dict(headers_of(rows, row))["__connect.errors.exception.class.name"] for row in (0, 1)
+    ]
+    assert classes == [
+        b"kafka_formats.errors.UnknownSchemaError",
+        b"kafka_formats.errors.PayloadError",
+    ]
 
 
 LONGS = st.integers(-(2**63), 2**63 - 1)

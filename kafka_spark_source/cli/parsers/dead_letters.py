@@ -1,0 +1,50 @@
+"""The arguments of the command `pykafka dead-letters`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from kafka_spark_source.cli.exit_codes import BEHIND
+from kafka_spark_source.cli.parsers.arguments import add_output, number_between
+from kafka_spark_source.cli.parsers.connection import add_connection
+
+if TYPE_CHECKING:
+    from kafka_spark_source.cli.parsers.arguments import Commands
+
+_EPILOG = f"""\
+examples:
+  pykafka dead-letters orders-dead-letters -b localhost:9092
+  pykafka dead-letters orders-dead-letters --from -1h --fail-above 0 || page-somebody
+
+The topic is one of the option deadLetterTopic, or of Kafka Connect. "repeated" are records that are
+there already, from a task that ran again. Exit codes: 0, 1 an error, {BEHIND} above --fail-above.
+"""
+
+
+def add_dead_letters(commands: Commands) -> None:
+    """Adds the command `dead-letters`."""
+    parser = commands.add_parser(
+        "dead-letters",
+        help="how many records could not be decoded, and why",
+        description="Counts the records of a topic of dead letters, by the reasons in headers.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_EPILOG,
+    )
+    parser.add_argument("topic", metavar="TOPIC")
+    parser.add_argument(
+        "--from",
+        dest="start",
+        default="earliest",
+        metavar="POSITION",
+        help="earliest, latest-20, -10m, a time, or an offset; default: %(default)s",
+    )
+    parser.add_argument(
+        "--fail-above",
+        type=number_between(0, 2**63 - 1),
+        metavar="N",
+        help=f"exit with {BEHIND} if there are more, repeated ones not counted",
+    )
+    add_output(parser)
+    add_connection(parser)
+    parser.set_defaults(run=("dead_letters", "dead-letters"))
