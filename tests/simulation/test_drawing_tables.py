@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.simulation.campaign import problems_of
-from tests.simulation.contents import EVENT_OPTIONS
+from tests.simulation.contents import EVENT_OPTIONS, GROWING_OPTIONS
 from tests.simulation.drawing import draw
 from tests.simulation.run import run
-from tests.simulation.scenario import LETTERS, Job
+from tests.simulation.scenario import INPUT, LETTERS, Job, Part, Send
 from tests.simulation.test_batch_jobs import LATE_MS, SMALL
 
 WITH_LETTERS = {"startingOffsets": "earliest", "deadLetterTopic": LETTERS}
@@ -21,7 +21,7 @@ UPSERT = {"envelope": "upsert", "upsert.nullKeys": "keep"}
 def test_all_forms_are_drawn() -> None:
     scenarios = [*map(draw, range(200))]
     jobs = [job for each in scenarios for job in each.jobs]
-    assert {each.contents for each in scenarios} == {"bytes", "text", "events"}
+    assert {each.contents for each in scenarios} == {"bytes", "text", "events", "growing"}
     envelopes = {each.source.get("envelope") for each in scenarios}
     assert envelopes == {None, "upsert", "debezium"}
     assert {name for each in scenarios for name in each.columns} == {"key", "value", "headers"}
@@ -51,6 +51,23 @@ def test_a_stream_of_each_form(changes: dict[str, Any]) -> None:
     assert bool(letters) == scenario.has_letters
     if scenario.has_letters:
         assert len(rows) + len(letters) == 24
+
+
+@pytest.mark.parametrize("interface", ["4.0", "4.2"])
+def test_a_schema_that_grows(interface: Any) -> None:
+    sends = tuple(
+        Send(400.0 * number, "producer-0", "plain", (Part(INPUT, number % 2, 30 * number, 30),))
+        for number in range(6)
+    )
+    source = GROWING_OPTIONS | {"startingOffsets": "earliest", "maxOffsetsPerTrigger": "40"}
+    scenario = replace(SMALL, contents="growing", sends=sends, source=source, interface=interface)
+    assert scenario.grows_at_ms == 800.0
+    outcome, _ = run(scenario)
+    assert problems_of(scenario) == []
+    evolved = [each for each in outcome.errors if "[KAFKA_SCHEMA_EVOLVED]" in each]
+    assert len(evolved) == 1
+    rows = [row for batch in outcome.batches.values() for row in batch]
+    assert len(rows) == 180
 
 
 def test_batches_of_tables_and_text() -> None:

@@ -35,24 +35,10 @@ ROWS: Final = (
         "predicates",
     ),
     Planted(
-        "dead letters are not waited for",
-        f"{_SOURCE}/reading/dead_letters.py",
-        "            with shared_producer(self.config) as producer:\n"
-        "                writer.add([rows], producer)\n",
-        "            lent = shared_producer(self.config)\n"
-        "            writer.add([rows], lent.__enter__())\n",
-    ),
-    Planted(
         "only the first dead letter of a batch is written",
         f"{_SOURCE}/reading/dead_letters.py",
         "                writer.add([rows], producer)\n",
         "                writer.add([rows.slice(0, 1)], producer)\n",
-    ),
-    Planted(
-        "a dead letter that cannot be written is left out",
-        f"{_SOURCE}/reading/dead_letters.py",
-        "        except KafkaError as error:\n",
-        "        except KafkaError as error:\n            if self.topic:\n                return\n",
     ),
     Planted(
         "a dead letter has lost its own headers",
@@ -111,5 +97,11 @@ ROWS: Final = (
         "protocol/kafka_protocol/arrow_io/topic_reader.py",
         "            if self._reading.positions:\n",
         "            if not self._reading.positions:\n",
+    ),
+    Planted(
+        "a query does not stop at new fields",
+        f"{_FORMATS}/query/record_decoder.py",
+        "            if refused is not None:\n",
+        "            if refused is None and name == name.upper():\n",
     ),
 )
