@@ -202,6 +202,11 @@ class Scenario:
         return "deadLetterTopic" in self.source
 
     @property
+    def drops_broken(self) -> bool:
+        """Whether records that the stream cannot decode are no rows."""
+        return self.has_letters or self.source.get("mode") == "DROPMALFORMED"
+
+    @property
     def is_committed_view(self) -> bool:
         """Whether the query reads committed records only."""
         return self.source.get("kafka.isolation.level") == "read_committed"

@@ -74,12 +74,6 @@ ROWS: Final = (
         "            arrays.append(with_type(array, field.type))\n",
     ),
     Planted(
-        "the id of a topic is that of another one",
-        f"{_SOURCE}/streaming/topic_ids.py",
-        "        self._ids |= topic_ids\n",
-        "        self._ids |= {k: v for k, v in topic_ids.items() if k not in topics}\n",
-    ),
-    Planted(
         "the column of topic ids has those of the names",
         f"{_SOURCE}/reading/topic_id_column.py",
         "{topic: None if id_ is None else _text(id_) for topic, id_ in ids.items()}",
