@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 
 from kafka_spark_source.source import KafkaDataSource
 
-Kind: TypeAlias = Literal["bytes", "text", "events"]
+Kind: TypeAlias = Literal["bytes", "text", "events", "growing"]
 
 EVENT_OPTIONS: Final = {
     "envelope": "debezium",
@@ -24,6 +24,26 @@ EVENT_OPTIONS: Final = {
     "key.format": "raw",
 }
 """The options of a read of events."""
+
+SUBJECT: Final = "of-growing"
+GROWING_OPTIONS: Final = {
+    "value.format": "avro",
+    "value.subject": SUBJECT,
+    "value.schema.evolution": "restart",
+    "schema.registry.url": "http://registry:8081",
+}
+"""The options of a read of values whose schema grows."""
+
+_FIELDS: Final = [{"name": "number", "type": "long"}, {"name": "text", "type": "string"}]
+_MORE: Final = {"name": "more", "type": ["null", "string"], "default": None}
+AVRO_SCHEMAS: Final = tuple(
+    json.dumps({"type": "record", "name": "Grown", "fields": fields})
+    for fields in (_FIELDS, [*_FIELDS, _MORE])
+)
+"""The versions of the subject; the id of each is its number."""
+
+GROWN_FROM: Final = 60
+"""The number of the first records of a partition that have the second schema."""
 
 _BROKEN_EVERY: Final = 7
 _OF_EVENTS: Final = ("c", "u", "d")
@@ -39,8 +59,8 @@ class Values(NamedTuple):
     """The values of a scenario.
 
     Attributes:
-        kind: Any bytes; text, of which some is not UTF-8; or events of a database, of which some
-            are not JSON.
+        kind: Any bytes; text, of which some is not UTF-8; events of a database, of which some are
+            not JSON; or records of Avro, with one field more from a number on.
         size: The bytes of a text.
     """
 
@@ -53,6 +73,8 @@ class Values(NamedTuple):
         value = text.encode()
         if self.kind == "events":
             value = event(_OF_EVENTS[number % len(_OF_EVENTS)], number, text)
+        elif self.kind == "growing":
+            return grown(number, text, f"more of {number}" if number >= GROWN_FROM else None)
         is_broken = self.kind != "bytes" and number % _BROKEN_EVERY == 3
         return _BROKEN + value if is_broken else value
 
@@ -62,6 +84,27 @@ def event(op: str, number: int, text: str) -> bytes:
     row = {"number": number, "text": text}
     before, after = (row, None) if op == "d" else (None, row)
     return json.dumps({"before": before, "after": after, "op": op, "ts_ms": number}).encode()
+
+
+def grown(number: int, text: str, more: str | None) -> bytes:
+    """A record of Avro in Confluent's framing: of the first schema, or with more of the second."""
+    fields = _long(number) + _bytes(text.encode())
+    if more is not None:
+        fields += _long(1) + _bytes(more.encode())
+    return b"\0" + (1 if more is None else 2).to_bytes(4, "big") + fields
+
+
+def _bytes(data: bytes) -> bytes:
+    return _long(len(data)) + data
+
+
+def _long(number: int) -> bytes:
+    """A number as Avro has it, which is not negative here."""
+    left, digits = number * 2, []
+    while left > 0x7F:
+        digits.append(left & 0x7F | 0x80)
+        left >>= 7
+    return bytes([*digits, left])
 
 
 def is_broken(value: bytes | None) -> bool:
@@ -89,6 +132,11 @@ def schema_of(options: Mapping[str, str], columns: Mapping[str, str]) -> T.Struc
 def values_in(batch: pa.RecordBatch) -> list[bytes | None]:
     """The values of the records that rows are made of."""
     if "value" in batch.schema.names:
+        if pa.types.is_struct(batch.schema.field("value").type):
+            return [
+                grown(each["number"], each["text"], each.get("more"))
+                for each in batch.column("value").to_pylist()
+            ]
         values: list[bytes | None] = batch.column("value").cast(pa.binary()).to_pylist()
         return values
     columns = (batch.column(name).to_pylist() for name in ("op", "number", "text"))

@@ -12,13 +12,15 @@ from dataclasses import replace
 from typing import Final
 
 from kafka_protocol.releases import parse_release
-from tests.simulation.contents import EVENT_OPTIONS, Kind
+from tests.simulation.contents import EVENT_OPTIONS, GROWING_OPTIONS, Kind
 from tests.simulation.scenario import LETTERS, Job, Scenario
 
 # Brokers below have no headers, which tell why a record is a dead letter.
 _HAVE_HEADERS: Final = (0, 11)
 _UPSERT: Final = {"envelope": "upsert", "upsert.nullKeys": "keep"}
 _LASTS_MS: Final = 16_000
+# The columns of these are not those of records.
+_DECODED: Final = ("events", "growing")
 
 
 def with_tables(rng: random.Random, scenario: Scenario) -> Scenario:
@@ -40,6 +42,8 @@ def _with_contents(rng: random.Random, scenario: Scenario) -> Scenario:
     source = dict(scenario.source)
     contents: Kind
     columns: dict[str, str]
+    if share < 0.04 and scenario.sink == "files" and not scenario.loses_records:
+        return replace(scenario, contents="growing", source=source | GROWING_OPTIONS)
     if share < 0.15 or scenario.sink != "files":
         contents, columns = "text", {"value": "string"}
         if rng.random() < 0.5:
@@ -60,7 +64,7 @@ def _with_contents(rng: random.Random, scenario: Scenario) -> Scenario:
 def _with_upsert(rng: random.Random, scenario: Scenario) -> Scenario:
     """The newest record of each key: not where compaction or a repetition decides which that is."""
     is_compacted = any(each.kind == "compact" for each in scenario.faults)
-    if scenario.sink == "at least once" or scenario.contents == "events" or is_compacted:
+    if scenario.sink == "at least once" or scenario.contents in _DECODED or is_compacted:
         return scenario
     if rng.random() >= 0.15:
         return scenario

@@ -83,7 +83,7 @@ def _chosen(outcome: Outcome, partition: Partition) -> list[LogRecord]:
 def _expected(outcome: Outcome, partition: Partition) -> list[LogRecord]:
     """The records of an input partition of which there are rows, as far as it has come."""
     chosen = _chosen(outcome, partition)
-    if outcome.scenario.has_letters:
+    if outcome.scenario.drops_broken:
         return [each for each in chosen if not is_broken(each.value)]
     return chosen
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import greenlet
 from pyspark.taskcontext import TaskContext
 
+from kafka_formats.registry import cache as registry_cache
+from kafka_formats.registry import client as registry_client
 from kafka_protocol.client import pool
 from kafka_protocol.client.broker import api_versions
 from kafka_protocol.client.consumer import stale_leaders
@@ -44,6 +46,7 @@ _CELLS = (
     _Cell(api_versions, "_remembered", dict),
     _Cell(commit_log_topic, "_check", partial(cache, commit_log_topic._check.__wrapped__)),
     _Cell(stale_leaders, "_of_this_process", stale_leaders.ToldEnds),
+    _Cell(registry_client, "cache_of", lambda: lru_cache(registry_cache.cache_of.__wrapped__)),
     _Cell(producer_id, "warn_of_missing_ids", lambda: _ignore),
     _Cell(TaskContext, "_taskContext", lambda: None),
 )

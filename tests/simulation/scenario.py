@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from kafka_protocol.releases import parse_release
-from tests.simulation.contents import Kind, Values
+from tests.simulation.contents import GROWN_FROM, Kind, Values
 
 Sink: TypeAlias = Literal["files", "at least once", "exactly once"]
 SendKind: TypeAlias = Literal["plain", "commit", "abort", "appended"]
@@ -184,9 +184,27 @@ class Scenario:
         return Values(self.contents, self.value_bytes)
 
     @property
+    def grows_at_ms(self) -> float:
+        """When the first record with more fields is to be sent."""
+        return min(
+            (
+                send.at_ms
+                for send in self.sends
+                for part in send.parts
+                if part.first + part.length > GROWN_FROM
+            ),
+            default=0.0,
+        )
+
+    @property
     def has_letters(self) -> bool:
         """Whether the stream puts records aside that it cannot decode."""
         return "deadLetterTopic" in self.source
+
+    @property
+    def drops_broken(self) -> bool:
+        """Whether records that the stream cannot decode are no rows."""
+        return self.has_letters or self.source.get("mode") == "DROPMALFORMED"
 
     @property
     def is_committed_view(self) -> bool:

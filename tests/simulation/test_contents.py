@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import json
 
+import fastavro
 import pyarrow as pa
 import pytest
 
 from kafka_spark_source.source import KafkaDataSource
-from tests.simulation.contents import Kind, Values, event, is_broken, schema_of, values_in
+from tests.simulation.contents import (
+    AVRO_SCHEMAS,
+    GROWN_FROM,
+    Kind,
+    Values,
+    event,
+    is_broken,
+    schema_of,
+    values_in,
+)
 
 
-@pytest.mark.parametrize("kind", ["bytes", "text", "events"])
+@pytest.mark.parametrize("kind", ["bytes", "text", "events", "growing"])
 def test_each_value_is_there_once(kind: Kind) -> None:
     values = [Values(kind, 30).of("in", 2, number) for number in range(50)]
     assert len({*values}) == 50
-    assert any(map(is_broken, values)) == (kind != "bytes")
+    assert any(map(is_broken, values)) == (kind in {"text", "events"})
     assert all(len(value) >= 30 for value in values)
 
 
@@ -41,3 +52,16 @@ def test_columns_of_other_types() -> None:
     types = {field.name: field.dataType.simpleString() for field in changed}
     assert (types["key"], types["value"]) == ("binary", "string")
     assert types["headers"] == "map<string,binary>"
+
+
+def test_records_of_avro_grow() -> None:
+    for number in (0, 7, 64, GROWN_FROM - 1, GROWN_FROM, 300):
+        value = Values("growing", 40).of("in", 0, number)
+        version = value[4]
+        schema = json.loads(AVRO_SCHEMAS[version - 1])
+        record = fastavro.schemaless_reader(io.BytesIO(value[5:]), schema, None)
+        assert isinstance(record, dict)
+        assert version == (1 if number < GROWN_FROM else 2)
+        assert record["number"] == number
+        rows = pa.record_batch({"value": pa.array([record])})
+        assert values_in(rows) == [value]

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from kafka_formats.query.evolution import Evolution
+from kafka_spark_source.planning.predicates import Predicates
 from tests.simulation.campaign import problems_of
-from tests.simulation.contents import EVENT_OPTIONS
+from tests.simulation.contents import EVENT_OPTIONS, GROWING_OPTIONS
 from tests.simulation.drawing import draw
 from tests.simulation.run import run
-from tests.simulation.scenario import LETTERS, Job
+from tests.simulation.scenario import INPUT, LETTERS, Filter, Job, Part, Send
 from tests.simulation.test_batch_jobs import LATE_MS, SMALL
 
 WITH_LETTERS = {"startingOffsets": "earliest", "deadLetterTopic": LETTERS}
@@ -19,9 +21,9 @@ UPSERT = {"envelope": "upsert", "upsert.nullKeys": "keep"}
 
 
 def test_all_forms_are_drawn() -> None:
-    scenarios = [*map(draw, range(200))]
+    scenarios = [*map(draw, range(120))]
     jobs = [job for each in scenarios for job in each.jobs]
-    assert {each.contents for each in scenarios} == {"bytes", "text", "events"}
+    assert {each.contents for each in scenarios} == {"bytes", "text", "events", "growing"}
     envelopes = {each.source.get("envelope") for each in scenarios}
     assert envelopes == {None, "upsert", "debezium"}
     assert {name for each in scenarios for name in each.columns} == {"key", "value", "headers"}
@@ -53,6 +55,39 @@ def test_a_stream_of_each_form(changes: dict[str, Any]) -> None:
         assert len(rows) + len(letters) == 24
 
 
+GROWING = replace(
+    SMALL,
+    contents="growing",
+    sends=tuple(
+        Send(400.0 * number, "producer-0", "plain", (Part(INPUT, number % 2, 30 * number, 30),))
+        for number in range(6)
+    ),
+    source=GROWING_OPTIONS | {"startingOffsets": "earliest", "maxOffsetsPerTrigger": "40"},
+)
+
+
+def test_a_query_that_does_not_stop_at_new_fields_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refusal(*_: object) -> None:
+        """A name by which it is pickled."""
+
+    monkeypatch.setattr(Evolution, "refusal", refusal)
+    assert any("records are lost" in each for each in problems_of(GROWING))
+
+
+@pytest.mark.parametrize("interface", ["4.0", "4.2"])
+def test_a_schema_that_grows(interface: Any) -> None:
+    scenario = replace(GROWING, interface=interface)
+    assert scenario.grows_at_ms == 800.0
+    outcome, _ = run(scenario)
+    assert problems_of(scenario) == []
+    evolved = [each for each in outcome.errors if "[KAFKA_SCHEMA_EVOLVED]" in each]
+    assert len(evolved) == 1
+    rows = [row for batch in outcome.batches.values() for row in batch]
+    assert len(rows) == 180
+
+
 def test_batches_of_tables_and_text() -> None:
     options = {"subscribe": "in", "includeHeaders": "true"}
     scenario = replace(
@@ -68,6 +103,15 @@ def test_batches_of_tables_and_text() -> None:
     assert problems_of(scenario) == []
     counts = [sum(map(len, each.tasks)) for each in outcome.jobs]
     assert counts[0] < counts[1] == 24
+
+
+def test_a_filter_that_takes_the_newest_away_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"subscribe": INPUT, "pushDownPredicate": "true"} | UPSERT
+    filters = (Filter("offset", "LessThanOrEqual", 7),)
+    scenario = replace(SMALL, jobs=(Job(LATE_MS, "read", options, filters),))
+    assert problems_of(scenario) == []
+    monkeypatch.setattr(Predicates, "of_whole_partitions", lambda self: self)
+    assert any("is older than the record" in each for each in problems_of(scenario))
 
 
 def test_a_group_goes_on_where_it_ended() -> None:

@@ -14,6 +14,7 @@ from typing import Final
 
 from kafka_protocol.errors import DataLossError, KafkaError
 from kafka_protocol.topic_partition import TopicPartition
+from tests.simulation import registry
 from tests.simulation.batch_jobs import options_of
 from tests.simulation.clocks import SimulatedSource
 from tests.simulation.deadlines import most_ms
@@ -28,6 +29,7 @@ from tests.simulation.network import Network
 from tests.simulation.outcome import LogRecord, LogState, Outcome, Sent, Waited
 from tests.simulation.processes import Process, Processes, ProcessKilledError, Strand
 from tests.simulation.producers import SendingProducer, appended
+from tests.simulation.registry import WithRegistry
 from tests.simulation.scenario import (
     COMMIT_LOG,
     EXECUTORS,
@@ -69,7 +71,12 @@ class World:
         )
         addresses = {self.cluster.address_of(n): n for n in range(1, scenario.nodes + 1)}
         self.network = Network(
-            self.scheduler, self.processes, self.trace, self.cluster, addresses, seed
+            self.scheduler,
+            self.processes,
+            self.trace,
+            WithRegistry(self.cluster, self._schema_versions),
+            {**addresses, registry.ADDRESS: registry.NODE},
+            seed,
         )
         self.source = SimulatedSource(self.scheduler, self.processes, seed)
         self.disk = Disk(str(uuid.UUID(int=random.Random(f"{seed} query").getrandbits(128))))
@@ -190,6 +197,9 @@ class World:
         self.driver_strand = strand
         self.trace.note(strand.name, "starts")
         self.processes.start(strand, driver.run, lambda result: self._driver_ended(driver, result))
+
+    def _schema_versions(self) -> int:
+        return 1 if self.scheduler.elapsed_ms < self.scenario.grows_at_ms else 2
 
     def _note_letters(self, batch: int) -> None:
         """Where the dead letters end, when a micro-batch is committed."""
