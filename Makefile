@@ -31,8 +31,8 @@ SPARK_TESTS := tests/spark tests/integration --ignore=tests/spark/testing \
 	--ignore=tests/spark/cli --ignore-glob='tests/spark/*/test_*faults*.py'
 
 # Two parts run at a time, the longest first and the shortest last, so that both lanes end together.
-PARTS := test-integration test-protocol test-conformance test-spark test-oldest test-sail \
-	test-change-data-$(CONNECTOR_SPARK) lint
+PARTS := test-integration test-protocol test-spark test-conformance test-oldest \
+	test-change-data-$(CONNECTOR_SPARK) lint test-sail
 ALL_PARTS := test-integration test-protocol test-conformance test-spark test-oldest \
 	$(OTHER_SPARKS:%=test-spark-%) $(LAKE_SPARKS:%=test-change-data-%) test-sail lint
 

@@ -11,7 +11,11 @@ from pyspark.sql import SparkSession
 from tests.change_data.lake import FORMATS, lake_session
 from tests.change_data.tables import Lake, MakeTarget, Target
 
-LAKES = [Lake(each, by_path) for each in FORMATS for by_path in (False, True)]
+LAKES = [
+    pytest.param(Lake(each, by_path), marks=[pytest.mark.slow] * by_path)
+    for each in FORMATS
+    for by_path in (False, True)
+]
 
 if not FORMATS:
     collect_ignore_glob = ["test_*.py"]

@@ -1,6 +1,7 @@
 """Both connectors refuse the same streams, with the same condition or text.
 
-The tables list all known differences with their reasons, and the time of the error. At `load()` a
+The tables list all known differences with their reasons, and the time of the error; those that a
+batch has, too, are in `test_errors`. At `load()` a
 Python data source does not know whether the read is a batch or a stream: pykafka refuses there what
 is invalid for both, and the rest when the query starts. Spark's connector reads some options at
 `load()` and the others when the query starts.
@@ -123,8 +124,6 @@ class OtherWords(NamedTuple):
 
 NAMED: Final = "an error names the option"
 NOT_A_NUMBER: Final = 'For input string: "{}"'
-TIMESTAMPS: Final = 'Expected e.g. {"topicA": {"0": 123456789, "1": 123456789},'
-LIKELY_TIMESTAMPS: Final = 'Expected e.g. {"topicA":{"0":1760000000000,"1":1760000000000}'
 
 
 def bad(option: str, value: str, theirs: Refusal, ours: str) -> OtherWords:
@@ -137,35 +136,11 @@ OTHER_WORDS: Final = [
     *(
         bad(option, value, Refusal(theirs, NOT_A_NUMBER.format(value)), ours)
         for option, value, theirs, ours in (
-            ("includeHeaders", "maybe", AT_LOAD, AT_LOAD),
-            ("minPartitions", "a", AT_LOAD, AT_LOAD),
-            ("maxRecordsPerPartition", "a", AT_LOAD, AT_LOAD),
             ("failOnDataLoss", "maybe", LATER, AT_LOAD),
-            ("fetchOffset.numRetries", "x", LATER, AT_LOAD),
-            ("fetchOffset.retryIntervalMs", "x", LATER, AT_LOAD),
-            ("kafkaConsumer.pollTimeoutMs", "x", LATER, AT_LOAD),
             ("maxOffsetsPerTrigger", "a", LATER, LATER),
         )
     ),
     bad("maxTriggerDelay", "soon", Refusal(LATER, "Failed to parse time string: soon"), LATER),
-    bad(
-        "startingOffsetsByTimestampStrategy",
-        "soon",
-        Refusal(LATER, "No value found for 'SOON'"),
-        AT_LOAD,
-    ),
-    OtherWords(
-        {"subscribePattern": "["},
-        Refusal(LATER, "Unclosed character class"),
-        Refusal(AT_LOAD, "Option 'subscribePattern' must be a regular expression"),
-        NAMED,
-    ),
-    OtherWords(
-        READ | {"startingOffsetsByTimestamp": "{"},
-        Refusal(LATER, TIMESTAMPS),
-        Refusal(AT_LOAD, LIKELY_TIMESTAMPS),
-        "an example with a recent time",
-    ),
     OtherWords(
         READ | {"startingOffsets": of(0, 0)},
         Refusal(LATER, "If startingOffsets contains specific offsets, you must specify all"),
@@ -173,22 +148,10 @@ OTHER_WORDS: Final = [
         "the condition that the connector has for it in a batch",
     ),
     OtherWords(
-        READ | {"startingOffsets": of(0, -3, 0)},
-        Refusal(LATER, "-3"),
-        Refusal(AT_LOAD, "for created-1 it holds -3, which is neither an offset"),
-        "before a task runs",
-    ),
-    OtherWords(
         {"subscribe": "no-such-topic", "fetchOffset.numRetries": "1"},
         Refusal(LATER, "This server does not host this topic-partition"),
         Refusal(LATER, "Cannot read topic 'no-such-topic' of the option 'subscribe'"),
         "an error names the topic",
-    ),
-    OtherWords(
-        FROM_EARLIEST | {"kafka.isolation.level": "x"},
-        Refusal(LATER, "No enum constant org.apache.kafka.common.IsolationLevel.X"),
-        Refusal(AT_LOAD, "Option 'kafka.isolation.level' has the value 'x'"),
-        NAMED,
     ),
     OtherWords(
         FROM_EARLIEST | {"kafka.max.partition.fetch.bytes": "x"},
@@ -238,18 +201,6 @@ REFUSED: Final[list[tuple[Options, Refusal, str, int]]] = [
         "the connector silently ignores it",
         60,
     ),
-    (
-        READ | {"startingOffsets": of(1.5, 0, 0)},
-        Refusal(AT_LOAD, "for created-0 it holds 1.5, which is neither an offset"),
-        "the connector reads from 1",
-        89,
-    ),
-    (
-        READ | {"startingOffset": "earliest"},
-        Refusal(AT_LOAD, "Option 'startingoffset' is not known to pykafka: did you mean"),
-        "the connector ignores it, and reads with the default",
-        0,
-    ),
 ]
 
 
@@ -262,26 +213,6 @@ def test_only_pykafka_refuses(
     assert_refused(streams, OURS, options, refusal)
     theirs = streams.of(streams.reader(THEIRS, options).load()).run()
     assert len(theirs.rows) == count
-
-
-# Accepted by pykafka, refused by Spark's connector: options, its refusal, the reason.
-ACCEPTED: Final[list[tuple[Options, Refusal, str]]] = [
-    (
-        FROM_EARLIEST | {"kafka.isolation.level": "READ_COMMITTED"},
-        Refusal(LATER, "Invalid value READ_COMMITTED for configuration isolation.level"),
-        "the driver of the connector accepts any case, its tasks do not",
-    )
-]
-
-
-@pytest.mark.parametrize(
-    ("options", "refusal", "reason"), ACCEPTED, ids=[row[1].text[:40] for row in ACCEPTED]
-)
-def test_only_pykafka_accepts(
-    streams: Streams, options: Options, refusal: Refusal, reason: str
-) -> None:
-    assert_refused(streams, THEIRS, options, refusal)
-    assert len(streams.of(streams.reader(OURS, options).load()).run().rows) == 90
 
 
 def test_a_schema_is_a_projection_in_pykafka_only(streams: Streams) -> None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 import pytest
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.groups import commit_offsets, committed_offsets
 from kafka_protocol.client.consumer.list_offsets import list_offsets
-from kafka_protocol.errors import BrokerConnectionError, ErrorCode
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
-    MAX_TIMESTAMP,
     ListOffsetsRequest,
 )
 from kafka_protocol.messages.metadata import MetadataRequest
@@ -23,8 +19,6 @@ from kafka_protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_protocol.messages.produce import ProduceRequest
 from kafka_protocol.schema import Request, VersionRange
 from kafka_protocol.topic_partition import TopicPartition
-from tests.fakes import faults
-from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.log import START_MS
 from tests.fakes.reading import PARTITION, one_partition, read, write
 
@@ -87,62 +81,3 @@ def test_every_version_commits_and_fetches_offsets(kind: type[Request], version:
         assert found == {PARTITION: 5, other: 0}
         assert committed_offsets(client, "h", asked, Deadline.after(SOON_MS)) == {}
         assert {node for node, request, _ in cluster.asked(OffsetCommitRequest)} == {2}
-
-
-def test_the_coordinator_moves() -> None:
-    with one_partition(nodes=2) as (cluster, client):
-        cluster.coordinators["g"] = 1
-        commit_offsets(client, "g", {PARTITION: 5}, Deadline.after(SOON_MS))
-        cluster.push_errors(OffsetFetchRequest, ErrorCode.NOT_COORDINATOR)
-        cluster.coordinators["g"] = 2
-        found = committed_offsets(client, "g", [PARTITION], Deadline.after(SOON_MS))
-        assert found == {PARTITION: 5}
-
-
-def test_leaders_move() -> None:
-    with one_partition((b"a",), nodes=3) as (cluster, client):
-        for number, value in enumerate([b"b", b"c", b"d"]):
-            cluster.move_leader(PARTITION, number + 1)
-            write(client, value)
-        assert read(client, 0, 4) == [*VALUES, (3, b"d")]
-
-
-def test_a_node_stops_and_starts() -> None:
-    with one_partition((b"a",), nodes=2) as (cluster, client):
-        assert read(client, 0, 1) == VALUES[:1]
-        cluster.stop(1)
-        with pytest.raises(BrokerConnectionError):
-            read(client, 0, 1, idle_ms=100)
-        cluster.start(1)
-        assert read(client, 0, 1) == VALUES[:1]
-
-
-def test_the_newest_record() -> None:
-    with one_partition((b"a", b"b")) as (_, client):
-        newest = {PARTITION: MAX_TIMESTAMP}
-        assert list_offsets(client, newest, Deadline.after(SOON_MS)) == {PARTITION: 0}
-
-
-def test_slow_and_dribbled_responses() -> None:
-    with one_partition((b"a", b"b"), (b"c",)) as (cluster, client):
-        cluster.spoil(FetchRequest, faults.byte_by_byte())
-        cluster.spoil(MetadataRequest, faults.delayed(20))
-        assert read(client, 0, 3) == VALUES
-
-
-def test_a_waiting_broker_can_be_stopped() -> None:
-    with one_partition() as (cluster, client):
-        cluster.spoil(MetadataRequest, faults.delayed(60_000))
-        with pytest.raises(BrokerConnectionError):
-            client.topics(["t"], Deadline.after(50))
-
-
-@pytest.mark.no_cover
-def test_ten_thousand_partitions() -> None:
-    with ScriptedCluster(nodes=3) as cluster:
-        cluster.add_topic("t", partitions=10_000)
-        with closing(cluster.client(connection_setup_timeout_ms=60_000)) as client:
-            positions = {TopicPartition("t", n): LATEST_TIMESTAMP for n in range(10_000)}
-            found = list_offsets(client, positions, Deadline.after(60_000))
-        assert found == dict.fromkeys(positions, 0)
-        assert len(cluster.asked(ListOffsetsRequest)) == 3

@@ -12,6 +12,7 @@ from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as WitnessPartition
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic
@@ -30,7 +31,18 @@ Consume = Callable[[str, int, int], list[Any]]
 # How often a broker looks for transactions to time out; the default is ten seconds.
 _TRANSACTION_CHECK = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "500"}
 
+_STREAM_SECONDS = 180
+
 _numbers = itertools.count(1)
+
+
+def run_stream(writer: DataStreamWriter) -> None:
+    """Process what is there, in a query that ends by itself."""
+    query = writer.trigger(availableNow=True).start()
+    try:
+        assert query.awaitTermination(_STREAM_SECONDS), query.status
+    finally:
+        query.stop()
 
 
 @pytest.fixture(scope="module")

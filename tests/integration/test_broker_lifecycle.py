@@ -9,7 +9,6 @@ import socket
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,7 +29,6 @@ from kafka_spark_source.testing.ports import HOST, HeldPorts
 from kafka_spark_source.testing.waiting import Deadline
 from tests.integration.leftovers import (
     GONE_SECONDS,
-    expect_end_with_parent,
     never,
     traces_of,
 )
@@ -189,12 +187,6 @@ def assert_refused(options: dict[str, str], code: int) -> None:
     assert Deadline(CLIENT_SECONDS).wait_for(is_reported), errors
 
 
-def test_an_advertised_listener_can_be_unreachable(own_clusters: ClusterFactory) -> None:
-    cluster = own_clusters(config={"advertised.listeners": "PLAINTEXT://127.0.0.1:1"})
-    (broker,) = admin_of(cluster).list_topics(timeout=CLIENT_SECONDS).brokers.values()
-    assert f"{broker.host}:{broker.port}" == "127.0.0.1:1"
-
-
 def test_a_broker_that_dies_at_its_start_is_reported_at_once() -> None:
     cluster = KafkaCluster(config={"metric.reporters": "no.such.Reporter"})
     with pytest.raises(
@@ -207,6 +199,7 @@ def test_a_broker_that_dies_at_its_start_is_reported_at_once() -> None:
     assert "stopped" in repr(cluster)
 
 
+@pytest.mark.slow
 def test_an_invalid_property_is_reported_at_once() -> None:
     with pytest.raises(BrokerStartError, match="Invalid value nonsense for configuration"):
         KafkaCluster(config={"process.roles": "nonsense"}).start()
@@ -257,6 +250,7 @@ def test_another_port_is_used_if_one_is_taken(monkeypatch: pytest.MonkeyPatch) -
     assert "another process uses a port: trying other ones" in steps
 
 
+@pytest.mark.slow
 def test_a_given_port_is_used_or_refused() -> None:
     ports = HeldPorts()
     port = ports.take()
@@ -265,28 +259,6 @@ def test_a_given_port_is_used_or_refused() -> None:
         assert cluster.bootstrap_servers == f"127.0.0.1:{port}"
         with pytest.raises(LocalBrokerError, match=f"port {port} of 127.0.0.1 cannot be used"):
             KafkaCluster("0.10.2.2", port=port).start()
-
-
-# Starts a cluster, prints its processes and its folder, and waits.
-PARENT = """
-    import os, sys, time
-    from kafka_spark_source.testing import KafkaCluster
-    with KafkaCluster("0.10.2.2") as cluster:  # which starts fast
-        print(cluster.supervisor_pid, cluster.brokers[0].pid, cluster.folder.parent, flush=True)
-        time.sleep(600)
-"""
-
-
-@pytest.mark.parametrize(
-    "number",
-    [
-        signal.SIGKILL,
-        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
-        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
-    ],
-)
-def test_a_cluster_does_not_outlive_its_parent(number: signal.Signals, tmp_path: Path) -> None:
-    expect_end_with_parent(PARENT, number, tmp_path / "stderr")
 
 
 @pytest.mark.slow

@@ -44,20 +44,12 @@ def replicas_of(kafka: KafkaCluster, topic: str) -> int:
     return replicas[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("wanted", "made"), [(0, 3), (2, 2)], ids=["default", "given"])
 def test_the_replicas_of_a_new_topic(three_brokers: KafkaCluster, wanted: int, made: int) -> None:
     topic = f"decisions-{made}"
     assert log_of(three_brokers, topic, replicas=wanted).last_decision() is None
     assert replicas_of(three_brokers, topic) == made
-
-
-def test_one_replica_among_several_brokers_is_a_warning(
-    three_brokers: KafkaCluster, caplog: pytest.LogCaptureFixture
-) -> None:
-    for _ in range(2):
-        log_of(three_brokers, "decisions-1", replicas=1).last_decision()
-    assert "'decisions-1'" in caplog.text
-    assert "has one replica on a cluster of 3 brokers" in caplog.text
 
 
 def test_one_broker_has_one_replica_without_a_warning(

@@ -22,7 +22,7 @@ from tests.formats.envelope.events import (
 )
 from tests.integration.conftest import MakeTopic, Read
 
-pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.core]
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 DDL = "id bigint, name string, price decimal(10, 2), at timestamp_ntz"
 OPTIONS = {
@@ -70,6 +70,7 @@ def topic(kafka_cluster: KafkaCluster, make_topic: MakeTopic) -> str:
     return name
 
 
+@pytest.mark.core
 def test_a_batch_a_stream_and_a_read_without_spark_have_the_same_rows(
     spark: SparkSession, kafka_cluster: KafkaCluster, topic: str, read: Read
 ) -> None:

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from kafka_spark_source.testing import KafkaCluster
-from tests.integration.conftest import MakeTopic, Write
+from tests.integration.conftest import MakeTopic, Write, run_stream
 from tests.witness import values_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -45,7 +45,6 @@ def copy(spark: SparkSession, kafka_cluster: KafkaCluster, make_topic: MakeTopic
     return Copy(spark, kafka_cluster.bootstrap_servers, make_topic())
 
 
-@pytest.mark.core
 def test_a_batch_is_written_completely_or_not_at_all(spark: SparkSession, copy: Copy) -> None:
     numbers = spark.range(0, 40, 1, 4)
     value = F.col("id").cast("string").alias("value")
@@ -69,12 +68,7 @@ def test_a_repeated_micro_batch_is_not_written_again(
         reader = reader.option("kafka.bootstrap.servers", copy.options["kafka.bootstrap.servers"])
         rows = reader.option("startingOffsets", "earliest").load().select("value")
         writer = rows.writeStream.format("pykafka").options(**copy.options)
-        writer = writer.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True)
-        query = writer.start()
-        try:
-            assert query.awaitTermination(SOON_SECONDS)
-        finally:
-            query.stop()
+        run_stream(writer.option("checkpointLocation", str(tmp_path)))
 
     for batch in range(2):
         values = spark.range(10 * batch, 10 * batch + 10)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -9,38 +11,56 @@ from typing import Any
 import duckdb
 import pytest
 from confluent_kafka import Consumer, Producer
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
+from kafka_protocol.client.cluster.admin import NewTopic, create_topic
+from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_spark_source.cli.broker import CONVENIENT
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
 from kafka_spark_source.testing.plugin import ClusterFactory
-from tests.integration.conftest import MakeTopic
+from kafka_spark_source.testing.waiting import Deadline
+from tests.integration.clients import soon
+from tests.integration.conftest import Consume, MakeTopic, Read, run_stream
 from tests.integration.example_processes import ROOT, python_in, run_example
-from tests.witness import IN_ORDER
+from tests.integration.test_formats import framed
+from tests.integration.test_operator_commands import Command
+from tests.witness import IN_ORDER, produce
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 README_MARK = "# --- README ---\n"
 
 
-def test_quickstart(kafka_cluster_factory: ClusterFactory) -> None:
-    kafka = kafka_cluster_factory(config=CONVENIENT)
-    shown = run_example("examples/quickstart.py", kafka.bootstrap_servers)
+@pytest.fixture
+def convenient(kafka_cluster_factory: ClusterFactory) -> str:
+    """A broker that makes topics when they are first used."""
+    return kafka_cluster_factory(config=CONVENIENT).bootstrap_servers
+
+
+def expect_quickstart(shown: str) -> None:
     lines = {tuple(cell.strip() for cell in line.split("|")) for line in shown.splitlines()}
     assert {row[1:3] for row in lines if len(row) > 3} >= {("ann", "2 pears"), ("bob", "1 plum")}
 
 
-def test_readme_shows_the_quickstart() -> None:
+@pytest.mark.usefixtures("spark")
+def test_the_readme_runs(convenient: str, capsys: pytest.CaptureFixture[str]) -> None:
     code = (ROOT / "examples" / "quickstart.py").read_text().split(README_MARK)[1]
     readme = (ROOT / "README.md").read_text()
     assert code.replace(": servers}", ': "localhost:9092"}') in readme
+    exec(code, {"SparkSession": SparkSession, "servers": convenient})
+    expect_quickstart(capsys.readouterr().out)
 
 
 @pytest.mark.slow
-def test_orders_avro(
-    kafka_cluster_factory: ClusterFactory, schema_registry: SchemaRegistry
-) -> None:
-    kafka = kafka_cluster_factory(config=CONVENIENT)
-    shown = run_example("examples/orders_avro.py", kafka.bootstrap_servers, schema_registry.url)
+def test_quickstart(convenient: str) -> None:
+    expect_quickstart(run_example("examples/quickstart.py", convenient))
+
+
+@pytest.mark.slow
+def test_orders_avro(convenient: str, schema_registry: SchemaRegistry) -> None:
+    shown = run_example("examples/orders_avro.py", convenient, schema_registry.url)
     lines = [tuple(cell.strip() for cell in line.split("|")[1:-1]) for line in shown.splitlines()]
     assert ("1", "ann", "12.5", "[{pear, 2}]") in lines
     assert ("2", "bob", "3.0", "[{plum, 1}, {fig,...") in lines
@@ -52,8 +72,7 @@ def test_orders_avro(
         ("2", "[plum, fig]"),
     }
     letters = Consumer(
-        {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "letters"}
-        | {"auto.offset.reset": "earliest"}
+        {"bootstrap.servers": convenient, "group.id": "letters"} | {"auto.offset.reset": "earliest"}
     )
     with closing(letters):
         letters.subscribe(["orders-dead"])
@@ -111,3 +130,154 @@ def test_the_code_of_the_page_without_spark(
             (2, 1)
         ]
     assert "100%\n" in capsys.readouterr().out
+
+
+# --- Records that cannot be decoded are kept in a topic: the page about them, on a real broker ----
+
+
+SOON_SECONDS = 120
+GOOD = [b'{"id": 1}', b'{"id": 2}', b'{"id": 3}']
+BROKEN = [b'{"id": "x"}', b"\xff\xfe"]
+VALUES = [GOOD[0], BROKEN[0], GOOD[1], BROKEN[1], GOOD[2]]
+
+
+@pytest.fixture
+def pykafka(kafka_cluster: KafkaCluster, capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(kafka_cluster.bootstrap_servers, capsys)
+
+
+def headers_of(message: Any) -> dict[str, bytes | None]:
+    return dict(message.headers() or [])
+
+
+def page_of(topic: str, servers: str) -> list[str]:
+    blocks = python_in((ROOT / "docs" / "dead-letters.md").read_text())
+    return [
+        block.replace('"orders', f'"{topic}').replace("localhost:9092", servers) for block in blocks
+    ]
+
+
+@pytest.mark.core
+def test_the_page(
+    spark: SparkSession,
+    kafka_cluster: KafkaCluster,
+    consume: Consume,
+    make_topic: MakeTopic,
+    cluster: Cluster,
+    pykafka: Command,
+    tmp_path: Path,
+) -> None:
+    topic, servers = make_topic(1), kafka_cluster.bootstrap_servers
+    for name in (f"{topic}-dead-letters", f"{topic}-dead-letters-again"):
+        create_topic(cluster, NewTopic(name, 1), soon())
+    produce(servers, topic, VALUES)
+    stream, again = page_of(topic, servers)
+    names: dict[str, Any] = {"spark": spark}
+    exec(stream, names)
+    to = names["orders"].select("value.id").writeStream.format("parquet")
+    to = to.option("path", str(tmp_path / "rows"))
+    run_stream(to.option("checkpointLocation", str(tmp_path / "checkpoint")))
+    rows = spark.read.parquet(str(tmp_path / "rows")).collect()
+    assert sorted(row["id"] for row in rows) == [1, 2, 3]
+    messages = consume(f"{topic}-dead-letters", 0, len(BROKEN))
+    assert [message.value() for message in messages] == BROKEN
+    assert [headers_of(each)["__connect.errors.offset"] for each in messages] == [b"1", b"3"]
+    assert headers_of(messages[0])["__connect.errors.topic"] == topic.encode()
+    shown = pykafka("peek", f"{topic}-dead-letters")
+    assert f"\n  dead letter of {topic}-0@1, VALUE_CONVERTER: the value: field id: " in shown
+    (count,) = json.loads(pykafka("dead-letters", f"{topic}-dead-letters", "-o", "json"))
+    assert (count["topic"], count["records"], count["repeated"]) == (topic, len(BROKEN), 0)
+    assert count["exception"] == "kafka_formats.errors.PayloadError"
+    exec(again, names)
+    assert [tuple(row) for row in names["reasons"].collect()] == [("x", "1")]
+    (last,) = consume(f"{topic}-dead-letters-again", 0, 1)
+    assert last.value() == BROKEN[1]
+
+
+def test_nothing_is_dropped_if_the_topic_cannot_be_written(
+    kafka_cluster: KafkaCluster, make_topic: MakeTopic, read: Read
+) -> None:
+    topic, small = make_topic(1), make_topic(1, max_message_bytes="200")
+    produce(kafka_cluster.bootstrap_servers, topic, [GOOD[0], b"[" * 1_000])
+    options = {"value.format": "json", "value.schema": "id bigint"}
+    rows = read(subscribe=topic, deadLetterTopic=small, **options)
+    with pytest.raises(PySparkException) as raised:
+        rows.collect()
+    message = str(raised.value)
+    assert f"{topic}-0 at offset 1: the value: " in message
+    assert f"It is not left out, as the topic '{small}' of the option deadLetterTopic" in message
+
+
+# --- The loop of docs/schema-evolution.md, with a real registry, while a producer moves on --------
+
+
+ID = {"name": "id", "type": "long"}
+NOTE = {"name": "note", "type": ["null", "string"], "default": None}
+SIZE = {"name": "size", "type": "int", "default": 0}
+
+
+def record(*fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "record", "name": "Order", "fields": [*fields]}
+
+
+def test_the_loop_of_the_page(
+    spark: SparkSession,
+    kafka_cluster: KafkaCluster,
+    schema_registry: SchemaRegistry,
+    registered: SchemaRegistryClient,
+    make_topic: MakeTopic,
+    tmp_path: Path,
+) -> None:
+    topic, servers = make_topic(1), kafka_cluster.bootstrap_servers
+    (code,) = python_in((ROOT / "docs" / "schema-evolution.md").read_text())
+    replaced = {'"orders"': f'"{topic}"', "localhost:9092": servers, "/tmp/": f"{tmp_path}/"}
+    replaced |= {"http://localhost:8081": schema_registry.url}
+    for old, new in replaced.items():
+        code = code.replace(old, new)
+
+    def write(schema: dict[str, Any], *orders: dict[str, Any]) -> None:
+        produce(servers, topic, framed(registered, topic, schema, orders))
+
+    def rows() -> list[dict[str, Any]]:
+        try:
+            read = spark.read.option("mergeSchema", True).parquet(str(tmp_path / "orders"))
+        except PySparkException:
+            return []
+        return [row.asDict() for row in read.orderBy("id").collect()]
+
+    # How many micro-batches have written -> the rows then: reading them takes time of the query.
+    read: dict[int, list[dict[str, Any]]] = {}
+
+    def rows_now() -> list[dict[str, Any]]:
+        done = len([*(tmp_path / "orders" / "_spark_metadata").glob("[0-9]*")])
+        return read.get(done) or read.setdefault(done, rows())
+
+    def wait_for(count: int) -> list[dict[str, Any]]:
+        soon = Deadline(SOON_SECONDS)
+        assert soon.wait_for(lambda: len(rows_now()) == count or not loop.is_alive())
+        return rows()
+
+    write(record(ID), {"id": 1}, {"id": 2})
+    loop = threading.Thread(target=exec, args=(code, {"spark": spark}))
+    loop.start()
+    try:
+        assert wait_for(2) == [{"id": 1}, {"id": 2}]
+        write(record(ID, NOTE), {"id": 3, "note": "c"}, {"id": 4, "note": None})
+        notes = [None, None, "c", None]
+        assert wait_for(4) == [{"id": n, "note": note} for n, note in enumerate(notes, 1)]
+        # Twice in one micro-batch.
+        produce(
+            servers,
+            topic,
+            framed(registered, topic, record(ID, NOTE, SIZE), [{"id": 5, "note": "e", "size": 7}])
+            + framed(registered, topic, record(ID, NOTE), [{"id": 6, "note": "f"}]),
+        )
+        assert wait_for(6)[4:] == [
+            {"id": 5, "note": "e", "size": 7},
+            {"id": 6, "note": "f", "size": 0},
+        ]
+    finally:
+        for query in spark.streams.active:
+            query.stop()
+        loop.join(SOON_SECONDS)
+    assert not loop.is_alive()

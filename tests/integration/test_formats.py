@@ -212,33 +212,6 @@ def test_fault_61_broken_payloads_by_mode(
     assert [row["offset"] for row in kept] == [0, 4]
 
 
-def test_a_stream_goes_on_when_the_schema_changes(
-    spark: SparkSession,
-    kafka_cluster: KafkaCluster,
-    registered: SchemaRegistryClient,
-    avro: dict[str, str],
-    make_topic: MakeTopic,
-    tmp_path: Any,
-) -> None:
-    topic = make_topic()
-    produce(kafka_cluster.bootstrap_servers, topic, framed(registered, topic, ORDER, [order(1)]))
-    reader = spark.readStream.format("pykafka").options(**avro, subscribe=topic)
-    reader = reader.option("kafka.bootstrap.servers", kafka_cluster.bootstrap_servers)
-    stream = reader.option("startingOffsets", "earliest").load()
-    to = stream.select("value.id", "value.lines").writeStream.format("parquet")
-    to = to.option("path", str(tmp_path / "rows"))
-    query = to.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
-    try:
-        query.processAllAvailable()
-        newer = [order(number) | {"note": ""} for number in (2, 3)]
-        produce(kafka_cluster.bootstrap_servers, topic, framed(registered, topic, NEWER, newer))
-        query.processAllAvailable()
-    finally:
-        query.stop()
-    rows = spark.read.parquet(str(tmp_path / "rows")).orderBy("id").collect()
-    assert [(row["id"], len(row["lines"])) for row in rows] == [(1, 1), (2, 2), (3, 3)]
-
-
 @pytest.mark.usefixtures("aws")
 @pytest.mark.slow
 def test_payloads_with_frames_of_aws_glue(

@@ -10,12 +10,11 @@ import pytest
 from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
-from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
 from kafka_formats.payload.schema_text import SchemaText
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
-from tests.formats.protobuf.messages import descriptor_set, message_class
+from tests.formats.protobuf.messages import message_class
 from tests.integration.conftest import Consume, MakeTopic, Read
 from tests.witness import produce
 
@@ -56,7 +55,6 @@ message Other { int64 id = 1; }
 """
 # Confluent's serializer registers descriptors, which this registry takes without references only.
 ALONE = ORDER.replace('import "shop/line.proto";', "") + LINE.split(";", 2)[2]
-NEWER = ALONE.replace("bytes hash = 9;", "bytes hash = 9; string note = 20;")
 DDL = (
     "struct<id:bigint,customer:string,amount:double,state:string,at:timestamp,"
     "took:interval day to second,lines:array<struct<sku:string,count:int>>,"
@@ -131,18 +129,6 @@ def serialized(client: SchemaRegistryClient, topic: str, messages: Iterable[Any]
     return [serialize(each, context) for each in listed]
 
 
-def framed(
-    client: SchemaRegistryClient, topic: str, text: str, messages: Iterable[Any]
-) -> list[bytes]:
-    """Messages of a new version of `.proto` text, framed as Confluent's clients in Java do.
-
-    This registry cannot compare versions in Base64, and the client in Python has no others.
-    """
-    schema_id = client.register_schema(f"{topic}-value", Schema(text, "PROTOBUF"))
-    frame = b"\0" + schema_id.to_bytes(4, "big") + b"\0"
-    return [frame + each.SerializeToString() for each in messages]
-
-
 def test_reads_what_confluents_serializer_wrote(
     kafka_cluster: KafkaCluster,
     registered: SchemaRegistryClient,
@@ -158,37 +144,6 @@ def test_reads_what_confluents_serializer_wrote(
     rows = found.orderBy("offset").collect()
     assert [shown(row["value"]) for row in rows[:-1]] == [order(number) for number in range(30)]
     assert rows[-1]["value"] is None
-
-
-def test_reads_older_and_newer_versions(
-    kafka_cluster: KafkaCluster,
-    registered: SchemaRegistryClient,
-    protobuf: dict[str, str],
-    read: Read,
-    make_topic: MakeTopic,
-) -> None:
-    topic = make_topic()
-    orders = [message(ALONE, number) for number in range(30)]
-    produce(kafka_cluster.bootstrap_servers, topic, framed(registered, topic, ALONE, orders))
-    before = read(subscribe=topic, **protobuf)
-    newer = []
-    for number in range(30, 40):
-        newer.append(message(NEWER, number))
-        newer[-1].note = f"note {number}"
-    produce(kafka_cluster.bootstrap_servers, topic, framed(registered, topic, NEWER, newer))
-    produce(kafka_cluster.bootstrap_servers, topic, [None])
-    rows = before.orderBy("offset").collect()
-    assert [shown(row["value"]) for row in rows[:-1]] == [order(number) for number in range(40)]
-    assert rows[-1]["value"] is None
-    after = read(subscribe=topic, **protobuf).where("value is not null").orderBy("offset")
-    notes = [row["note"] for row in after.select("value.note").collect()]
-    assert notes == [None] * 30 + [f"note {number}" for number in range(30, 40)]
-    part = read(
-        "value struct<lines: array<struct<sku: string>>>, offset long", subscribe=topic, **protobuf
-    )
-    assert part.where("offset = 3").collect()[0]["value"].asDict(recursive=True) == {
-        "lines": [{"sku": "sku 0"}, {"sku": "sku 1"}, {"sku": "sku 2"}]
-    }
 
 
 @pytest.mark.slow
@@ -222,54 +177,3 @@ def test_confluents_deserializer_reads_what_is_written(
     ]
     found = read(subscribe=topic, **protobuf).orderBy("offset").collect()
     assert [shown(row["value"]) for row in found] == rows
-
-
-def test_fault_64_broken_payloads_of_protobuf(
-    kafka_cluster: KafkaCluster,
-    registered: SchemaRegistryClient,
-    protobuf: dict[str, str],
-    read: Read,
-    make_topic: MakeTopic,
-) -> None:
-    topic = make_topic()
-    good = serialized(registered, topic, [message(ALONE, 1), message(ALONE, 2)])
-    cut, deep = good[0][:-1], good[0][:6] + b"\xa3\x06" * 400_000
-    produce(kafka_cluster.bootstrap_servers, topic, [good[0], cut, deep, good[0][:5], good[1]])
-    with pytest.raises(PySparkException) as caught:
-        read(subscribe=topic, **protobuf).collect()
-    assert f"{topic}-0 at offset 1: the value (schema id " in str(caught.value)
-    assert "Traceback" not in str(caught.value)
-    permissive = read(subscribe=topic, **protobuf, mode="PERMISSIVE").orderBy("offset").collect()
-    assert [row["value"] is None for row in permissive] == [False, True, True, True, False]
-    assert "it ends within the message index" in permissive[3]["_error"]
-    kept = read(subscribe=topic, **protobuf, mode="DROPMALFORMED").orderBy("offset").collect()
-    assert [row["offset"] for row in kept] == [0, 4]
-
-
-@pytest.mark.slow
-def test_a_descriptor_set_of_protoc_written_and_read(
-    spark: SparkSession,
-    kafka_cluster: KafkaCluster,
-    consume: Consume,
-    read: Read,
-    make_topic: MakeTopic,
-    tmp_path: Any,
-) -> None:
-    topic = make_topic()
-    files = {"shop/line.proto": LINE, "order.proto": ORDER, "last.proto": "message Last {}"}
-    given = {
-        "value.format": "protobuf",
-        "value.protobuf.descriptor": str(descriptor_set(tmp_path, files, *files)),
-        "value.protobuf.message": "shop.Order",
-    }
-    rows = [order(number) for number in range(5)]
-    frame = spark.createDataFrame([(row,) for row in rows], f"value {DDL}").coalesce(1)
-    servers = {"kafka.bootstrap.servers": kafka_cluster.bootstrap_servers}
-    frame.write.format("pykafka").options(**servers, **given, topic=topic).mode("append").save()
-    parsed = message_class(SchemaText(ORDER, DEPENDENCIES), "shop.Order")
-    written = [parsed.FromString(each.value()) for each in consume(topic, 0, 5)]
-    assert written == [message(ORDER, number) for number in range(5)]
-    found = read(subscribe=topic, **given).orderBy("offset").collect()
-    assert [shown(row["value"]) for row in found] == rows
-    with pytest.raises(PySparkException, match=r"no message has the name 'shop\.Gone'; there are "):
-        read(subscribe=topic, **{**given, "value.protobuf.message": "shop.Gone"}).schema  # noqa: B018

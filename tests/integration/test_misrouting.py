@@ -83,6 +83,7 @@ def test_fault_65_an_address_that_leads_to_another_cluster(
     assert f"leads to a broker of cluster {their_id}. Check" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_fault_65_an_address_that_leads_to_another_broker(own_clusters: ClusterFactory) -> None:
     """With SASL: the same users, but a broker looks at the identity only after authentication."""
     advertised = f"SASL_PLAINTEXT://{HOST}:{{port}}"

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_protocol.client.cluster.groups import commit_offsets
 from kafka_protocol.client.producer.end_transactions import end
 from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.client.producer.transactions import TransactionFencedError, begin
@@ -17,7 +16,7 @@ from kafka_spark_source import cli
 from kafka_spark_source.testing import KafkaCluster
 from tests.fakes.log import batch_of
 from tests.integration.clients import connected, soon
-from tests.integration.conftest import MakeTopic
+from tests.integration.conftest import MakeTopic, run_stream
 from tests.witness import produce, values_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -56,15 +55,7 @@ def copied(spark: SparkSession, servers: str, topic: str, checkpoint: Path) -> N
     """A query reads what is there, and ends."""
     reader = spark.readStream.format("pykafka").option("kafka.bootstrap.servers", servers)
     rows = reader.options(subscribe=topic, startingOffsets="earliest").load()
-    writer = rows.writeStream.format("noop").option("checkpointLocation", str(checkpoint))
-    writer.trigger(availableNow=True).start().awaitTermination()
-
-
-def test_offsets(pykafka: Command, topic: str) -> None:
-    text = pykafka("offsets", topic, "--at", "latest-1")
-    assert f"""'{{"{topic}":{{"0":4,"1":2}}}}'""" in text
-    rows = json.loads(pykafka("offsets", topic, "--at", "-1h", "--output", "json"))
-    assert [(row["earliest"], row["latest"], row["at"]) for row in rows] == [(0, 5, 0), (0, 3, 0)]
+    run_stream(rows.writeStream.format("noop").option("checkpointLocation", str(checkpoint)))
 
 
 def test_lag_and_checkpoint(
@@ -92,18 +83,6 @@ def test_lag_and_checkpoint(
     assert json.loads(exported) == {topic: {"0": 5, "1": 3}}
 
 
-def test_peek(pykafka: Command, topic: str) -> None:
-    newest = [json.loads(line) for line in pykafka("peek", topic, "-o", "json").splitlines()]
-    assert sorted(row["value"] for row in newest) == [
-        *(f"a{number}" for number in range(5)),
-        *(f"b{number}" for number in range(3)),
-    ]
-    (line,) = pykafka("peek", topic, "--partition", "1", "--from", "2", "-n", "1").splitlines()
-    assert line.endswith(f" {topic}-1@2 null b2")
-    pykafka("peek", topic, "--partition", "7", code=1)
-    assert "There is no partition 7" in pykafka.errors
-
-
 def test_topics(pykafka: Command, topic: str) -> None:
     new = f"{topic}-new"
     assert pykafka("topics", "create", new, "--partitions", "3", "--config", "retention.ms=9") == ""
@@ -119,19 +98,6 @@ def test_topics(pykafka: Command, topic: str) -> None:
     pykafka("topics", "delete", new, "--yes")
     pykafka("topics", "describe", new, code=1)
     assert "UNKNOWN_TOPIC_OR_PARTITION" in pykafka.errors
-
-
-def test_the_lag_of_a_group(pykafka: Command, kafka_cluster: KafkaCluster, topic: str) -> None:
-    with connected(kafka_cluster.client_options) as cluster:
-        commit_offsets(cluster, topic, {TopicPartition(topic, 0): 2}, soon())
-    (row,) = json.loads(pykafka("lag", "--group", topic, "-o", "json"))
-    assert (row["group"], row["committed"], row["records"]) == (topic, 2, 3)
-    assert row["behind_ms"] > 0
-    shown = pykafka("lag", "--group", topic, "--prometheus")
-    labels = f'query="{topic}",source="",topic="{topic}",partition="0"'
-    assert f"pykafka_lag_records{{{labels}}} 3\n" in shown
-    pykafka("lag", "--group", f"{topic}-nobody", code=1)
-    assert "has committed no offsets" in pykafka.errors
 
 
 def test_an_open_transaction(pykafka: Command, kafka_cluster: KafkaCluster, topic: str) -> None:

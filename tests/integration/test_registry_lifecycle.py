@@ -15,11 +15,10 @@ from typing import Any
 
 import pytest
 
-from kafka_spark_source.testing import LocalBrokerError, RegistryStartError, SchemaRegistry
+from kafka_spark_source.testing import RegistryStartError, SchemaRegistry
 from kafka_spark_source.testing.waiting import Deadline
 from tests.integration.leftovers import (
     GONE_SECONDS,
-    expect_end_with_parent,
     never,
     traces_of,
 )
@@ -27,8 +26,6 @@ from tests.integration.leftovers import (
 pytestmark = pytest.mark.integration
 
 FIRST = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
-# A reader of this schema cannot read records of the first one: `text` has no default.
-INCOMPATIBLE = {**FIRST, "fields": [*FIRST["fields"], {"name": "text", "type": "string"}]}
 
 
 def call(url: str, body: object = None, tls: ssl.SSLContext | None = None) -> Any:
@@ -42,11 +39,9 @@ def call(url: str, body: object = None, tls: ssl.SSLContext | None = None) -> An
         return json.load(response)
 
 
-def register(
-    registry: SchemaRegistry, subject: str, schema: object, indent: int | None = None
-) -> int:
+def register(registry: SchemaRegistry, subject: str, schema: object) -> int:
     url = f"{registry.url}/subjects/{subject}/versions"
-    schema_id: int = call(url, {"schema": json.dumps(schema, indent=indent)})["id"]
+    schema_id: int = call(url, {"schema": json.dumps(schema)})["id"]
     return schema_id
 
 
@@ -60,25 +55,6 @@ def test_a_schema_goes_in_and_comes_out(schema_registry: SchemaRegistry) -> None
     assert schema_registry.ca_file is None
     assert schema_registry.url in repr(schema_registry)
     assert "Listening on" in schema_registry.log_file.read_text()
-
-
-def test_white_space_makes_no_other_schema(schema_registry: SchemaRegistry) -> None:
-    schema_id = register(schema_registry, "spaces-value", FIRST)
-    assert register(schema_registry, "spaces-value", FIRST, indent=4) == schema_id
-    assert call(f"{schema_registry.url}/subjects/spaces-value/versions") == [1]
-
-
-def test_an_incompatible_schema_is_refused(schema_registry: SchemaRegistry) -> None:
-    register(schema_registry, "compatible-value", FIRST)
-    with pytest.raises(urllib.error.HTTPError) as info:
-        register(schema_registry, "compatible-value", INCOMPATIBLE)
-    with info.value as response:
-        assert response.code == 409
-
-
-def test_a_started_registry_cannot_be_started_again(schema_registry: SchemaRegistry) -> None:
-    with pytest.raises(LocalBrokerError, match="has been started already"):
-        schema_registry.start()
 
 
 @pytest.mark.slow
@@ -116,31 +92,3 @@ def test_a_registry_with_tls_has_its_own_authority() -> None:
         os.kill(registry.pid, signal.SIGKILL)
         with pytest.raises(RegistryStartError, match=r"schema registry .* was ended by SIGKILL"):
             Deadline(GONE_SECONDS).wait_for(partial(never, registry.check))
-
-
-def test_a_registry_that_dies_at_its_start_is_reported_at_once() -> None:
-    registry = SchemaRegistry(jvm_flags=["-XX:NoSuchFlag=1"])
-    with pytest.raises(RegistryStartError, match=r"Apicurio Registry 2\.6\.13\.Final") as info:
-        registry.start()
-    assert "ended with exit code 1. The end of its log:" in str(info.value)
-    assert any("NoSuchFlag" in line for line in info.value.log_tail)
-    assert "stopped" in repr(registry)
-
-
-def test_a_registry_that_starts_too_slowly_is_reported() -> None:
-    with pytest.raises(RegistryStartError, match=r"was not ready after 0\.2 s"):
-        SchemaRegistry(start_timeout=0.2).start()
-
-
-# Starts a registry, prints its processes and its folder, and waits.
-PARENT = """
-    import signal
-    from kafka_spark_source.testing import SchemaRegistry
-    with SchemaRegistry() as registry:
-        print(registry.supervisor_pid, registry.pid, registry.folder, flush=True)
-        signal.pause()
-"""
-
-
-def test_a_registry_does_not_outlive_its_parent(tmp_path: Path) -> None:
-    expect_end_with_parent(PARENT, signal.SIGKILL, tmp_path / "stderr")

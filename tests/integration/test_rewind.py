@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline
-from tests.integration.conftest import MakeTopic
+from tests.integration.conftest import MakeTopic, run_stream
 from tests.integration.test_operator_commands import Command, pykafka, topic
 from tests.witness import produce, values_of
 
@@ -36,8 +36,7 @@ def values(spark: SparkSession, servers: str, topic: str, **options: str) -> Dat
 def run(df: DataFrame, checkpoint: Path, to: str, **options: str) -> None:
     """The query reads what is there, and ends."""
     writer = df.writeStream.format(to).options(**options)
-    writer = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
-    writer.start().awaitTermination()
+    run_stream(writer.option("checkpointLocation", str(checkpoint)))
 
 
 def let_rest(checkpoint: Path) -> None:
@@ -56,7 +55,6 @@ def files(spark: SparkSession, folder: Path) -> list[str]:
     return sorted(row["value"] for row in spark.read.text(str(folder)).collect())
 
 
-@pytest.mark.core
 def test_a_query_reads_from_there_on(
     spark: SparkSession, kafka_cluster: KafkaCluster, pykafka: Command, topic: str, tmp_path: Path
 ) -> None:

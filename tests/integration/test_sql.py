@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kafka_spark_source.testing import KafkaCluster
-from tests.integration.conftest import MakeTopic
+from tests.integration.conftest import MakeTopic, run_stream
 from tests.integration.example_processes import ROOT
 from tests.witness import produce, values_of
 
@@ -101,21 +101,13 @@ def test_the_statements_of_the_page(
 
 
 def streamed(rows: object, folder: Path) -> list[str]:
-    query = (
-        rows.writeStream.format("memory")  # type: ignore[attr-defined]
-        .queryName("streamed")
-        .option("checkpointLocation", str(folder))
-        .trigger(availableNow=True)
-        .start()
-    )
-    try:
-        assert query.awaitTermination(120)
-    finally:
-        query.stop()
+    to = rows.writeStream.format("memory").queryName("streamed")  # type: ignore[attr-defined]
+    run_stream(to.option("checkpointLocation", str(folder)))
     table = rows.sparkSession.table("streamed")  # type: ignore[attr-defined]
     return [bytes(row.value).decode() for row in table.orderBy("offset").collect()]
 
 
+@pytest.mark.slow
 def test_columns_of_a_table_that_are_written_elsewhere(
     session: SparkSession, new_topic: Callable[[], Topic]
 ) -> None:

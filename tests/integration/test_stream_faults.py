@@ -142,7 +142,6 @@ def test_fault_24_or_the_query_fails_before_it_logs_a_batch(
     assert stream.folder.batches() == [0]
 
 
-@pytest.mark.core
 def test_fault_23_all_topics_of_a_pattern_are_deleted(
     stream: Stream, cluster: Cluster, make_topic: MakeTopic
 ) -> None:
@@ -173,6 +172,3 @@ def test_fault_25_partitions_are_added_under_a_query(stream: Stream) -> None:
         stream.journal.write(stream.topic, range(3), 5)
         expect_soon(query, partial(stream.is_at, stream.journal.ends()))
     expect_each_once(stream.records(), stream.journal, {stream.topic: {0: 10}})
-
-
-# --- Deleted and uncommitted records ------------------------------------------------------------

@@ -13,11 +13,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from kafka_spark_source.testing import KafkaCluster
-from tests.integration.conftest import MakeTopic, Read, Write
+from tests.integration.conftest import MakeTopic, Read, Write, run_stream
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
-
-LONG_SECONDS = 120
 
 
 class Sink:
@@ -40,15 +38,7 @@ class Sink:
     def writer(self, df: DataFrame, **options: str) -> DataStreamWriter:
         writer = df.writeStream.format("pykafka").options(**{"topic": self.topic} | options)
         writer = writer.option("kafka.bootstrap.servers", self.servers)
-        return writer.option("checkpointLocation", str(self.folder)).trigger(availableNow=True)
-
-
-def run(writer: DataStreamWriter) -> None:
-    query = writer.start()
-    try:
-        assert query.awaitTermination(LONG_SECONDS)
-    finally:
-        query.stop()
+        return writer.option("checkpointLocation", str(self.folder))
 
 
 @pytest.fixture
@@ -76,7 +66,7 @@ def test_rows_are_appended_once_and_keep_their_partitions(
 ) -> None:
     for start in (0, 500):
         write(keyed(spark, start, start + 500), topic=sink.source)
-        run(sink.writer(sink.stream().select("key", "value")))
+        run_stream(sink.writer(sink.stream().select("key", "value")))
         came = read(subscribe=sink.topic)
         assert came.count() == start + 500
     assert places(came) == places(read(subscribe=sink.source))
@@ -90,7 +80,7 @@ def places(rows: DataFrame) -> Counter[tuple[bytes, bytes, int]]:
 
 
 def test_a_stream_without_rows_writes_nothing(sink: Sink, read: Read) -> None:
-    run(sink.writer(sink.stream().select("value")))
+    run_stream(sink.writer(sink.stream().select("value")))
     assert read(subscribe=sink.topic).count() == 0
 
 
@@ -106,13 +96,13 @@ def test_spark_refuses_update_mode_for_a_python_sink(
     write(keyed(spark, 0, 7), topic=sink.source)
     updates = sink.writer(counts(sink)).outputMode("update")
     with pytest.raises(StreamingQueryException, match="does not support Update mode"):
-        run(updates)
+        run_stream(updates)
     to_kafka = {"kafka.bootstrap.servers": sink.servers, "topic": sink.topic}
 
     def append(rows: DataFrame, _batch: int) -> None:
         rows.write.format("pykafka").options(**to_kafka).mode("append").save()
 
-    run(updates.foreachBatch(append))
+    run_stream(updates.foreachBatch(append))
     assert read(subscribe=sink.topic).count() == 7
 
 
@@ -120,4 +110,4 @@ def test_a_missing_value_column_fails_at_the_start(sink: Sink) -> None:
     with pytest.raises(
         (AnalysisException, StreamingQueryException), match="Required attribute 'value' not found"
     ):
-        run(sink.writer(sink.stream().select("key")))
+        run_stream(sink.writer(sink.stream().select("key")))

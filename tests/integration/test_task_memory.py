@@ -12,11 +12,14 @@ import pyarrow as pa
 import pytest
 
 from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.consumer.list_offsets import list_offsets
 from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
+from kafka_protocol.messages.list_offsets import LATEST_TIMESTAMP
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.testing import KafkaCluster
+from tests.integration.clients import soon
 from tests.integration.conftest import MakeTopic
 from tests.own_process import run_module
 
@@ -97,3 +100,32 @@ def test_a_task_stays_small(
     rows, grown_bytes = zip(*found, strict=True)
     assert rows == counts
     assert 0 < max(grown_bytes) < LIMIT_BYTES, grown_bytes
+
+
+# --- The memory of a writing task depends on what waits to be sent, not on how much it writes -----
+
+
+PARTITIONS = 4
+
+
+# Rows, and bytes of each value: more in all than the limit.
+@pytest.mark.parametrize(
+    ("rows", "size"), [(150_000, 1_000), pytest.param(4_000_000, 100, marks=pytest.mark.slow)]
+)
+def test_a_writing_task_stays_small(
+    tmp_path: Path,
+    kafka_cluster: KafkaCluster,
+    cluster: Cluster,
+    make_topic: MakeTopic,
+    rows: int,
+    size: int,
+) -> None:
+    """All rows are written by one task."""
+    topic = make_topic(PARTITIONS)
+    servers = kafka_cluster.bootstrap_servers
+    grown_bytes = run_module(
+        tmp_path, "tests.jobs.write_memory", servers, topic, str(rows), str(size)
+    )
+    ends = {TopicPartition(topic, number): LATEST_TIMESTAMP for number in range(PARTITIONS)}
+    assert sum(list_offsets(cluster, ends, soon()).values()) == rows
+    assert 0 < grown_bytes < LIMIT_BYTES

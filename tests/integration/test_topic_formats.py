@@ -18,10 +18,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from kafka_formats.errors import MalformedRecordError
 from kafka_formats.topic import read_topic
 from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
-from tests.fakes.glue import glue, version_id
-from tests.fakes.registry import registry
 from tests.formats.protobuf.messages import descriptor_set
-from tests.formats.schema_ids.test_glue import framed
 from tests.integration.conftest import MakeTopic
 from tests.witness import IN_ORDER, produce
 
@@ -207,24 +204,6 @@ def test_an_abandoned_read_closes_its_connections(
     del reader
     gc.collect()
     assert closed
-
-
-@pytest.mark.usefixtures("aws")
-def test_values_with_frames_of_aws_glue(
-    kafka_cluster: KafkaCluster, kafka: dict[str, str], make_topic: MakeTopic
-) -> None:
-    topic = make_topic()
-    with registry(glue({topic: [ORDER]})) as fake:
-        first = version_id(topic, 1)
-        payloads = [framed(b"\x0a\x00", first), framed(b"\x0c\x02\x06ann", first, packed=True)]
-        produce(kafka_cluster.bootstrap_servers, topic, payloads)
-        formats = {
-            "value.format": "avro",
-            "value.framing": "glue",
-            "schema.registry.glue.endpoint": fake.url,
-        }
-        table = read_topic(topic, kafka, formats, columns=["value"]).read_all()
-    assert table["value"].to_pylist() == [{"id": 5, "who": None}, {"id": 6, "who": "ann"}]
 
 
 READ = """

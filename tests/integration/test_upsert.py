@@ -169,7 +169,6 @@ def merged(spark: SparkSession) -> Iterator[dict[bytes, bytes]]:
         query.stop()
 
 
-@pytest.mark.core
 def test_micro_batches_merge_into_the_table_of_a_batch(
     spark: SparkSession,
     servers: dict[str, str],
@@ -193,7 +192,7 @@ def test_micro_batches_merge_into_the_table_of_a_batch(
 
     def run() -> None:
         stream = spark.readStream.format("pykafka").options(**servers, **UPSERT, subscribe=topic)
-        stream = stream.options(startingOffsets="earliest", maxOffsetsPerTrigger="150")
+        stream = stream.options(startingOffsets="earliest", maxOffsetsPerTrigger="400")
         rows = stream.option("kafka.isolation.level", "read_committed").load()
         writer = rows.writeStream.foreachBatch(merge)
         query = writer.option("checkpointLocation", str(tmp_path)).start()

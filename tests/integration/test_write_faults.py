@@ -201,6 +201,7 @@ def test_fault_26_a_topic_that_may_not_be_written(
     assert not caught.value.retriable
 
 
+@pytest.mark.slow
 def test_fault_26_below_2_8_idempotent_writes_need_a_right(
     own_clusters: ClusterFactory,
 ) -> None:

@@ -186,6 +186,3 @@ def test_only_network_errors_and_timeouts_are_retriable() -> None:
 
 def test_text_of_a_topic_partition() -> None:
     assert str(TopicPartition("my-topic", 12)) == "my-topic-12"
-
-
-# --- The protocol guide of Kafka 0.10 -----------------------------------------------------------

@@ -27,7 +27,7 @@ def simulate(*arguments: object) -> list[str]:
 
 @pytest.mark.no_cover
 def test_fixed_seeds() -> None:
-    assert simulate("--seed", 0, "--seconds", 25)[-1].endswith("; 0 failed")
+    assert simulate("--seed", 0, "--seconds", 15)[-1].endswith("; 0 failed")
 
 
 @pytest.mark.no_cover

@@ -217,16 +217,7 @@ def sink_columns(value: int, **indices: int) -> SinkColumns:
             sink_columns(timestamp=0, key=1, value=2),
         ),
     ],
-    ids=[
-        "value",
-        "topic column",
-        "topic option",
-        "two topic columns",
-        "all",
-        "other columns",
-        "not null",
-        "no time zone",
-    ],
+    ids=str,
 )
 def test_columns_to_write_are_found(
     schema: StructType, topic: str | None, columns: SinkColumns

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.endurance.torture.expected import (
-    BLANK,
     Answer,
     as_written,
     dead_rows,
@@ -14,7 +13,6 @@ from tests.endurance.torture.expected import (
     expected_rows,
     only,
 )
-from tests.endurance.torture.filters import Filter
 from tests.endurance.torture.made_up import BEGUN_MS, TRUTH, partition_of, row, topic_of
 from tests.endurance.torture.positions import Form, Position
 from tests.endurance.torture.queries import COLUMNS, Query, draw
@@ -23,35 +21,6 @@ OMITTED = Position(Form.OMITTED)
 EVERYTHING = Query(
     "spark batch", ("a",), "subscribe", (("a", 0), ("a", 1)), OMITTED, OMITTED, committed=False
 )
-
-
-def test_the_rows_of_a_range_that_pass() -> None:
-    start = Position(Form.OFFSETS, {("a", 0): 4, ("a", 1): 18})
-    query = EVERYTHING._replace(start=start, filters=(Filter("offset", "<", 6),))
-    assert expected_rows(query, TRUTH) == [row("a", 0, 4), row("a", 0, 5)]
-
-
-def test_aborted_rows_are_seen_by_uncommitted_reads_only() -> None:
-    rows = tuple(row("t", 0, n) for n in range(4))
-    partition = partition_of(rows, 0, 5)
-    partition = partition._replace(committed=rows[:2], aborted=frozenset({2, 3}))
-    truth = {"t": topic_of("t", 1)._replace(partitions={0: partition})}
-    query = EVERYTHING._replace(topics=("t",), places=(("t", 0),))
-    assert expected_rows(query, truth) == [*rows]
-    assert expected_rows(query._replace(committed=True), truth) == [*rows[:2]]
-
-
-def test_a_table_has_the_newest_row_of_each_key() -> None:
-    rows = [row("t", 0, n)._replace(key=b"k" if n % 2 else None) for n in range(6)]
-    rows[5] = rows[5]._replace(value=None)
-    truth = {"t": topic_of("t", 1)._replace(partitions={0: partition_of(rows, 0, 6)})}
-    options = {"envelope": "upsert", "upsert.tombstones": "keep"}
-    query = EVERYTHING._replace(topics=("t",), places=(("t", 0),), options=options)
-    assert expected_rows(query, truth) == rows[4:]
-    dropping = query._replace(options={**options, "upsert.tombstones": "drop"})
-    assert expected_rows(dropping, truth) == [rows[4]]
-    # The filter is applied to the newest rows.
-    assert expected_rows(query._replace(filters=(Filter("offset", "<", 4),)), truth) == []
 
 
 def test_a_record_that_is_no_text_is_a_dead_letter() -> None:
@@ -76,12 +45,6 @@ def test_headers_by_name_are_the_last_of_each() -> None:
     assert expected_rows(query, truth) == rows
     query = query._replace(types={"headers": "map<string, binary>"})
     assert expected_rows(query, truth)[0].headers == (("b", None), ("a", b"2"))
-
-
-def test_columns_that_are_not_read_are_blank() -> None:
-    query = EVERYTHING._replace(columns=("value", "timestampType"))
-    first = expected_rows(query, TRUTH)[0]
-    assert first == BLANK._replace(value=b"value 0", timestamp_type=0)
 
 
 @given(st.integers(0, 2**32), st.randoms(use_true_random=False))

@@ -161,8 +161,28 @@ def test_a_key_that_is_broken_has_its_own_fault() -> None:
 
 # Types that Connect's schemas tell.
 
-TIME = "io.debezium.time."
+TIME, DATA = "io.debezium.time.", "io.debezium.data."
 CONNECT = "org.apache.kafka.connect.data."
+MICROS, UTC_MICROS = pa.timestamp("us"), pa.timestamp("us", tz="UTC")
+
+
+def named(kind: str, name: str, **parameters: str) -> dict[str, Any]:
+    return {"type": kind, "name": name, **({"parameters": parameters} if parameters else {})}
+
+
+def decimal(scale: int, precision: int) -> dict[str, Any]:
+    told = {"scale": f"{scale}", "connect.decimal.precision": f"{precision}"}
+    return named("bytes", f"{CONNECT}Decimal", **told)
+
+
+def free(**fields: str) -> dict[str, Any]:
+    return connect_struct(fields) | {"name": f"{DATA}VariableScaleDecimal"}
+
+
+SECOND = datetime(1970, 1, 1, 0, 0, 1, 500_001)
+MIDNIGHT = "2026-01-02T03:04:05"
+STRUCT_OF_X = pa.struct([("x", pa.int8())])
+DATES = pa.list_(pa.field("element", pa.date32()))
 TOLD: dict[str, tuple[Any, Any, pa.DataType, Any]] = {
     # Column -> its type in Connect, the value in JSON, the type here, and the value here.
     "flag": ("boolean", True, pa.bool_(), True),
@@ -171,96 +191,50 @@ TOLD: dict[str, tuple[Any, Any, pa.DataType, Any]] = {
     "real": ("float", 0.5, pa.float32(), 0.5),
     "twice": ("double", 0.1, pa.float64(), 0.1),
     "data": ("bytes", "AAE=", pa.binary(), b"\0\1"),
-    "doc": ({"type": "string", "name": "io.debezium.data.Json"}, '{"a":1}', pa.string(), '{"a":1}'),
-    "day": ({"type": "int32", "name": f"{TIME}Date"}, 20_000, pa.date32(), date(2024, 10, 4)),
-    "ms": (
-        {"type": "int64", "name": f"{TIME}Timestamp"},
-        1_500,
-        pa.timestamp("us"),
-        datetime(1970, 1, 1, 0, 0, 1, 500_000),
-    ),
-    "us": (
-        {"type": "int64", "name": f"{TIME}MicroTimestamp"},
-        1_500_001,
-        pa.timestamp("us"),
-        datetime(1970, 1, 1, 0, 0, 1, 500_001),
-    ),
-    "ns": (
-        {"type": "int64", "name": f"{TIME}NanoTimestamp"},
-        1_500_001_000,
-        pa.timestamp("us"),
-        datetime(1970, 1, 1, 0, 0, 1, 500_001),
-    ),
+    "doc": (named("string", f"{DATA}Json"), '{"a":1}', pa.string(), '{"a":1}'),
+    "day": (named("int32", f"{TIME}Date"), 20_000, pa.date32(), date(2024, 10, 4)),
+    "ms": (named("int64", f"{TIME}Timestamp"), 1_500, MICROS, SECOND.replace(microsecond=500_000)),
+    "us": (named("int64", f"{TIME}MicroTimestamp"), 1_500_001, MICROS, SECOND),
+    "ns": (named("int64", f"{TIME}NanoTimestamp"), 1_500_001_000, MICROS, SECOND),
     "zoned": (
-        {"type": "string", "name": f"{TIME}ZonedTimestamp"},
-        "2026-01-02T03:04:05.6Z",
-        pa.timestamp("us", tz="UTC"),
+        named("string", f"{TIME}ZonedTimestamp"),
+        f"{MIDNIGHT}.6Z",
+        UTC_MICROS,
         datetime(2026, 1, 2, 3, 4, 5, 600_000, timezone.utc),
     ),
     "iso": (
-        {"type": "string", "name": f"{TIME}IsoTimestamp"},
-        "2026-01-02T03:04:05Z",
-        pa.timestamp("us"),
+        named("string", f"{TIME}IsoTimestamp"),
+        f"{MIDNIGHT}Z",
+        MICROS,
         datetime(2026, 1, 2, 3, 4, 5),
     ),
-    "iso_day": (
-        {"type": "string", "name": f"{TIME}IsoDate"},
-        "2026-01-02Z",
-        pa.date32(),
-        date(2026, 1, 2),
-    ),
-    "clock": ({"type": "int64", "name": f"{TIME}MicroTime"}, 86_399_000_000, pa.int64(), None),
-    "zoned_clock": ({"type": "string", "name": f"{TIME}ZonedTime"}, "10:00:00Z", pa.string(), None),
-    "lasts": ({"type": "int64", "name": f"{TIME}MicroDuration"}, 5, pa.int64(), None),
-    "span": ({"type": "string", "name": f"{TIME}Interval"}, "P1Y", pa.string(), None),
-    "year": ({"type": "int32", "name": f"{TIME}Year"}, 2026, pa.int32(), None),
-    "c_day": ({"type": "int32", "name": f"{CONNECT}Date"}, 1, pa.date32(), date(1970, 1, 2)),
-    "c_clock": ({"type": "int32", "name": f"{CONNECT}Time"}, 5, pa.int32(), None),
+    "iso_day": (named("string", f"{TIME}IsoDate"), "2026-01-02Z", pa.date32(), date(2026, 1, 2)),
+    "clock": (named("int64", f"{TIME}MicroTime"), 86_399_000_000, pa.int64(), None),
+    "zoned_clock": (named("string", f"{TIME}ZonedTime"), "10:00:00Z", pa.string(), None),
+    "lasts": (named("int64", f"{TIME}MicroDuration"), 5, pa.int64(), None),
+    "span": (named("string", f"{TIME}Interval"), "P1Y", pa.string(), None),
+    "year": (named("int32", f"{TIME}Year"), 2026, pa.int32(), None),
+    "c_day": (named("int32", f"{CONNECT}Date"), 1, pa.date32(), date(1970, 1, 2)),
+    "c_clock": (named("int32", f"{CONNECT}Time"), 5, pa.int32(), None),
     "c_ms": (
-        {"type": "int64", "name": f"{CONNECT}Timestamp"},
+        named("int64", f"{CONNECT}Timestamp"),
         -1,
-        pa.timestamp("us"),
+        MICROS,
         datetime(1969, 12, 31, 23, 59, 59, 999_000),
     ),
-    "price": (
-        {
-            "type": "bytes",
-            "name": f"{CONNECT}Decimal",
-            "parameters": {"scale": "2", "connect.decimal.precision": "10"},
-        },
-        "fQ==",
-        pa.decimal128(10, 2),
-        Decimal("1.25"),
-    ),
-    "wide": (
-        {
-            "type": "bytes",
-            "name": f"{CONNECT}Decimal",
-            "parameters": {"scale": "1", "connect.decimal.precision": "50"},
-        },
-        "fQ==",
-        pa.string(),
-        "12.5",
-    ),
+    "price": (decimal(2, 10), "fQ==", pa.decimal128(10, 2), Decimal("1.25")),
+    "wide": (decimal(1, 50), "fQ==", pa.string(), "12.5"),
     "free": (
-        {
-            **connect_struct({"scale": "int32", "value": "bytes"}),
-            "name": "io.debezium.data.VariableScaleDecimal",
-        },
+        free(scale="int32", value="bytes"),
         {"scale": 3, "value": "fQ=="},
         pa.string(),
         "0.125",
     ),
-    "odd": (
-        {**connect_struct({"x": "int8"}), "name": "io.debezium.data.VariableScaleDecimal"},
-        {"x": 1},
-        pa.struct([("x", pa.int8())]),
-        {"x": 1},
-    ),
+    "odd": (free(x="int8"), {"x": 1}, STRUCT_OF_X, {"x": 1}),
     "days": (
-        {"type": "array", "items": {"type": "int32", "name": f"{TIME}Date"}},
+        {"type": "array", "items": named("int32", f"{TIME}Date")},
         [0, None],
-        pa.list_(pa.field("element", pa.date32())),
+        DATES,
         [date(1970, 1, 1), None],
     ),
     "tags": (
@@ -774,20 +748,6 @@ def test_avro_of_a_registry() -> None:
         assert read(options, given[:1], types=types, columns=["at"]) == [{"at": 1_500_001}]
 
 
-def test_avro_without_a_registry() -> None:
-    options = {
-        "value.format": "avro",
-        "value.schema": json.dumps(FULL),
-        "key.schema": json.dumps(KEY_AVRO),
-    }
-    given: list[Record] = [
-        (avro(KEY_AVRO, 90, {"id": 1})[0][5:], each[5:]) for each in avro_events(FULL, 1, AVRO_ROW)
-    ]
-    rows = read(options, given)
-    assert {name: rows[0][name] for name in EXPECTED} == EXPECTED
-    assert rows[2]["id"] == 1
-
-
 def test_units_are_those_of_the_schema_that_a_payload_was_written_with() -> None:
     """An ALTER TABLE from timestamp(3) to timestamp(6) changes the unit, not the type in Avro."""
     versions = [
@@ -822,19 +782,6 @@ def test_units_are_those_of_the_schema_that_a_payload_was_written_with() -> None
             "(schema id 4): the field 'after.at' is without a semantic type in the schema of the "
             "payload, and io.debezium.time.MicroTimestamp in that of the query"
         ) in str(raised.value)
-
-
-def test_a_column_that_is_new_in_a_topic_is_read_after_a_new_load() -> None:
-    first, second = avro_schema(id="long"), avro_schema(id="long", name="string")
-    with avro_registry(first) as fake:
-        decoder = decoder_with(avro_options(fake.url))
-    with avro_registry(first, second) as fake:
-        options = avro_options(fake.url)
-        later = avro_events(second, 2, {"id": 1, "name": "x"})[:1]
-        both = [(None, each) for each in (*avro_events(first, 1, {"id": 2})[:1], *later)]
-        assert short(read(options, both), "id", "name") == [(2, None), (1, "x")]
-        # The tasks of a query of before ask for the schema that they do not know.
-        assert "name" not in decoder.schema.names
 
 
 def test_avro_without_names_and_without_before() -> None:

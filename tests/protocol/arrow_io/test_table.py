@@ -141,17 +141,7 @@ def test_progress(cluster: ScriptedCluster, options: dict[str, str]) -> None:
         ({"value": ["v"], "partition": [PARTITIONS]}, "t", "for partition 3 of topic 't'"),
         ({"value": ["v"], "partition": [2**40]}, "t", "column 'partition' cannot be int32"),
     ],
-    ids=[
-        "no value",
-        "no topic",
-        "number",
-        "key",
-        "headers",
-        "timestamp",
-        "number of ms",
-        "partition",
-        "range",
-    ],
+    ids=str,
 )
 def test_what_cannot_be_written(
     cluster: ScriptedCluster,

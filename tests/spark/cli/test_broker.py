@@ -8,7 +8,6 @@ import pytest
 
 from kafka_spark_source.cli import console
 from kafka_spark_source.testing import NEWEST, probe
-from kafka_spark_source.testing.folders import runtime_folder
 from kafka_spark_source.testing.state import running
 from kafka_spark_source.testing.waiting import Deadline
 from tests.spark.cli.processes import Pykafka, free_port, in_the_foreground
@@ -87,20 +86,6 @@ def test_start_prints_the_sasl_password(pykafka: Pykafka) -> None:
 
 @pytest.mark.integration
 @pytest.mark.slow
-def test_status_shows_a_dead_broker(pykafka: Pykafka) -> None:
-    assert pykafka("broker", "start", "--version", FAST).returncode == 0
-    (record,) = running()
-    record.processes[0].send(signal.SIGKILL)
-    assert Deadline(20).wait_for(lambda: record.processes_alive == 0)
-    assert "0 of 1" in pykafka("broker", "status").stdout
-    record.supervisor.send(signal.SIGKILL)
-    assert Deadline(20).wait_for(lambda: not record.supervisor.is_alive)
-    assert pykafka("broker", "status").returncode == 3
-    assert not Path(record.folder).exists()
-    assert list(runtime_folder().iterdir()) == []
-
-
-@pytest.mark.integration
 def test_failed_start_prints_the_log_and_leaves_nothing(pykafka: Pykafka) -> None:
     failed = pykafka("broker", "start", "--config", "metric.reporters=no.such.Reporter")
     assert failed.returncode == 1

@@ -33,14 +33,7 @@ JAVAS = "org.apache.kafka.clients.producer."
             PARTITIONERS["random"],
         ),
     ],
-    ids=[
-        "name",
-        "Java class",
-        "old Java class",
-        "ignore keys",
-        "keys count",
-        "keys count, and a name",
-    ],
+    ids=str,
 )
 def test_the_client_sees_nothing_of_the_partitioner(
     options: dict[str, str], partitioner: Partitioner

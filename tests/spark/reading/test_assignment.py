@@ -52,7 +52,8 @@ def test_a_pattern_is_searched_for() -> None:
         assert found_by(client, SubscribePattern("x")).assigned == set()
 
 
-def test_assigned_partitions_need_not_exist() -> None:
+def test_assigned_partitions_need_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    shorten(monkeypatch, topic_grace_ms=20)
     with one_partition() as (cluster, client):
         two_topics(cluster)
         missing, nowhere = TopicPartition("t", 7), TopicPartition("nowhere", 0)
@@ -61,7 +62,8 @@ def test_assigned_partitions_need_not_exist() -> None:
         assert found.existing == {T1}
 
 
-def test_a_topic_that_is_named_must_exist() -> None:
+def test_a_topic_that_is_named_must_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    shorten(monkeypatch, topic_grace_ms=20)
     with one_partition() as (_, client):
         with pytest.raises(BrokerError, match="'nowhere' of the option 'subscribe'"):
             found_by(client, Subscribe(("t", "nowhere")))

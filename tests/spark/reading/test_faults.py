@@ -8,19 +8,17 @@ same Fetches until one of them needs attention. docs/faults.md lists the numbers
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from kafka_protocol.client.config.client import Address
 from kafka_protocol.errors import BrokerConnectionError, BrokerError, ErrorCode, KafkaTimeoutError
-from kafka_protocol.messages.api_versions import ApiVersionsRequest
-from kafka_protocol.messages.fetch import FetchRequest, FetchResponse
+from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
-from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.schema import VersionRange
-from tests.fakes import changes, faults, fetch_cases
+from tests.fakes import changes, faults
 from tests.fakes.batch_reading import (
     ABC,
     IN_THREE,
@@ -34,7 +32,6 @@ from tests.fakes.batch_reading import (
     read,
 )
 from tests.fakes.cluster import ScriptedCluster
-from tests.fakes.log import Log, batch_of
 from tests.fakes.reading import PARTITION
 from tests.fakes.skipping_time import sleeps_take_no_time
 
@@ -44,20 +41,6 @@ pytestmark = pytest.mark.no_cover
 FIXED = '{"t":{"0":0}}'
 
 
-def without_partition(response: MetadataResponse) -> None:
-    for topic in response.topics:
-        topic.partitions.clear()
-
-
-OF_CONNECTIONS = {
-    f"{kind.api_name} {name}": changes.spoiled(kind, fault, times)
-    for kind in (MetadataRequest, ListOffsetsRequest, FetchRequest)
-    for name, fault, times in (
-        ("cut", faults.cut_after(30), 2),
-        ("lost", faults.response_lost, 1),
-        ("late", faults.delayed(50), 2),
-    )
-}
 OF_LEADERS = {
     f"{kind.api_name} {error.name}": changes.refused(kind, error)
     for kind in (ListOffsetsRequest, FetchRequest)
@@ -67,15 +50,6 @@ OF_LEADERS = {
 } | {
     change.__name__: changes.spoiled(MetadataRequest, faults.changed(change), 3)
     for change in (changes.leaderless, changes.without_topics)
-}
-OF_RESPONSES = {
-    "cut batches": lambda cluster: cluster.spoil(FetchRequest, faults.records_cut_at([60, 75, 9])),
-    "session": changes.spoiled(
-        FetchRequest, faults.refusing_all(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-    ),
-    "no partition": changes.spoiled(FetchRequest, faults.changed(fetch_cases.no_partition)),
-    "another topic": changes.spoiled(FetchRequest, faults.changed(fetch_cases.other_topic_first)),
-    "no offsets": changes.spoiled(ListOffsetsRequest, faults.changed(lambda it: it.topics.clear())),
 }
 
 
@@ -89,24 +63,8 @@ def read_through(fault: changes.Change, *, beside: bool) -> Rows:
         return task.rows()
 
 
-@pytest.mark.parametrize("fault", OF_CONNECTIONS.values(), ids=OF_CONNECTIONS)
-def test_fault_04_05_and_06_faults_of_connections_pass(fault: changes.Change, beside: bool) -> None:
-    assert read_through(fault, beside=beside) == ABC
-
-
 @pytest.mark.parametrize("fault", OF_LEADERS.values(), ids=OF_LEADERS)
 def test_fault_17_18_22_and_40_faults_of_leaders_pass(fault: changes.Change, beside: bool) -> None:
-    assert read_through(fault, beside=beside) == ABC
-
-
-def test_fault_22_a_partition_is_missing_in_metadata_of_a_task(beside: bool) -> None:
-    with planned(*IN_THREE, beside=beside) as (cluster, task):
-        changes.spoiled(MetadataRequest, faults.changed(without_partition))(cluster)
-        assert task.rows() == ABC
-
-
-@pytest.mark.parametrize("fault", OF_RESPONSES.values(), ids=OF_RESPONSES)
-def test_fault_29_38_and_39_faults_of_responses_pass(fault: changes.Change, beside: bool) -> None:
     assert read_through(fault, beside=beside) == ABC
 
 
@@ -176,33 +134,6 @@ def test_fault_18_36_and_40_what_lasts_is_named_after_the_poll_timeout(
                 pass
 
 
-# --- Logs ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("make", "offsets"),
-    [
-        (fetch_cases.hole, [0, 1, 2, 10]),
-        (fetch_cases.headless, [5]),
-        (fetch_cases.short, [0, 1, 2]),
-        (fetch_cases.hollow, [0, 1, 2]),
-        (fetch_cases.transactions, [2, 3, 6, 7, 15]),
-    ],
-)
-@pytest.mark.parametrize("max_bytes", [1, 10_000])
-def test_fault_34_and_35_gaps_and_aborted_records(
-    make: Callable[[Log], object], offsets: list[int], max_bytes: int, beside: bool
-) -> None:
-    options: dict[str, Any] = {
-        "kafka_isolation_level": "read_committed",
-        "kafka_max_partition_fetch_bytes": max_bytes,
-    }
-    with filled(beside=beside) as cluster:
-        make(cluster.log(PARTITION))
-        (task,) = plan(cluster.bootstrap_servers, beside=beside, **options)
-        assert [offset for offset, _ in task.rows()] == offsets
-
-
 # --- Leaders and replicas that change under a task -----------------------------------------------
 
 
@@ -225,65 +156,3 @@ def test_fault_16_and_19_the_leader_changes_again_and_again(
                 change(cluster)
                 seen = len(asked)
         assert found == TWELVE
-
-
-def test_fault_05_and_16_a_silent_leader_is_replaced(beside: bool) -> None:
-    with planned(*IN_THREE, nodes=2, beside=beside, kafka_request_timeout_ms=100) as (
-        cluster,
-        task,
-    ):
-        batches = task.batches()
-        found = next(batches)
-        for kind in (FetchRequest, ListOffsetsRequest, MetadataRequest, ApiVersionsRequest):
-            cluster.spoil(kind, faults.response_lost, node=1)
-        cluster.move_leader(PARTITION, 2)
-        for rows in batches:
-            found += rows
-        assert found == ABC
-
-
-def follow(cluster: ScriptedCluster, until: int) -> Log:
-    """Make node 2 the preferred replica, with the log up to an offset."""
-    log = Log()
-    for values in IN_TWELVE[:until]:
-        log.append(batch_of(*values))
-    partition = cluster.partition(PARTITION)
-    partition.preferred = 2
-    partition.followers[2] = log
-    return log
-
-
-def unknown(cluster: ScriptedCluster) -> None:
-    cluster.partition(PARTITION).preferred = 99
-
-
-def down(cluster: ScriptedCluster) -> None:
-    follow(cluster, until=12)
-    cluster.stop(2)
-
-
-def lagging(cluster: ScriptedCluster) -> None:
-    follow(cluster, until=4)
-
-
-def out_of_range(cluster: ScriptedCluster) -> None:
-    """Its log is truncated below the read position after its first response."""
-    log = follow(cluster, until=12)
-
-    def cut_back(_response: FetchResponse) -> None:
-        if log.end_offset == 12:
-            log.truncate(1)
-
-    cluster.spoil(FetchRequest, faults.changed(cut_back), 2)
-
-
-def behind_its_start(cluster: ScriptedCluster) -> None:
-    follow(cluster, until=12).delete_before(6)
-
-
-@pytest.mark.parametrize("fault", [unknown, down, lagging, out_of_range, behind_its_start])
-def test_fault_21_an_unusable_preferred_replica(fault: changes.Change, beside: bool) -> None:
-    """The leader has the records: no loss, and no offset reset."""
-    with planned(*IN_TWELVE, beside=beside, kafka_client_rack="here") as (cluster, task):
-        fault(cluster)
-        assert task.rows() == TWELVE

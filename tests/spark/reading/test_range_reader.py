@@ -17,11 +17,15 @@ from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.errors import BrokerConnectionError, DataLossError
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
+from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.reading.range_reader import PlannedRange, RangeReader
+from tests.fakes.batch_reading import ABC, IN_THREE, filled, plan, planned, read
+from tests.fakes.broker import Handler
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.reading import PARTITION, one_partition
+from tests.fakes.skipping_time import sleeps_take_no_time
 
 READER = RangeReader(("offset", "value"), fail_on_data_loss=True, poll_timeout_ms=5_000)
 LENIENT = RangeReader(("offset", "value"), fail_on_data_loss=False, poll_timeout_ms=5_000)
@@ -208,3 +212,37 @@ def test_a_loss_of_one_partition_leaves_the_others(caplog: pytest.LogCaptureFixt
         with caplog.at_level(logging.WARNING):
             assert values(client, group, LENIENT) == [each for each in ALL_VALUES if each != b"7"]
         assert [each.getMessage().count("t-7") for each in caplog.records] == [1]
+
+
+# --- Losses that only a whole batch read shows: in its plan, and between two batches of a task ----
+
+
+def test_fault_28_the_driver_finds_offsets_after_the_end(caplog: pytest.LogCaptureFixture) -> None:
+    """For example in a re-created topic."""
+    ends: dict[str, Any] = {"startingOffsets": '{"t":{"0":1}}', "endingOffsets": '{"t":{"0":7}}'}
+    with filled(*IN_THREE) as cluster:
+        with pytest.raises(DataLossError, match=r"\[1, 7\) for topic partition t-0: .*\[0, 3\)"):
+            plan(cluster.bootstrap_servers, **ends)
+        with caplog.at_level(logging.WARNING):
+            assert read(cluster.bootstrap_servers, **ends, failOnDataLoss=False) == ABC[1:]
+        assert "the log holds [0, 3)" in caplog.text
+
+
+def test_fault_23_a_deadline_during_metadata_keeps_the_cause(beside: bool) -> None:
+    """The brokers did not know the topic before; that remains the error."""
+    with (
+        sleeps_take_no_time() as let_pass,
+        planned(*IN_THREE, beside=beside, kafka_default_api_timeout_ms=60_000) as (cluster, task),
+    ):
+
+        def slow(handler: Handler) -> Handler:
+            def handle(request: Any, version: int) -> Any:
+                let_pass(25)
+                return handler(request, version)
+
+            return handle
+
+        del cluster.topics["t"]
+        cluster.spoil(MetadataRequest, slow)
+        with pytest.raises(DataLossError, match=r"PARTITIONS_DELETED.*t-0 .*offset 0"):
+            task.rows()

@@ -258,19 +258,6 @@ def test_fault_22_a_topic_that_one_broker_has_exists() -> None:
 
 
 @pytest.mark.usefixtures("partitions_are_never_fresh")
-def test_fault_22_a_known_name_without_an_id_is_waited_for() -> None:
-    with (
-        logs_of(release="2.7.0", **PATIENT) as (cluster, logs),
-        sleeps_take_no_time(),
-    ):
-        ends(logs, T0, T1)
-        del cluster.topics["t"]
-        waited = Deadline.after(28_000)
-        assert ends(logs, T0, T1) == ({}, set())
-        assert waited.has_passed
-
-
-@pytest.mark.usefixtures("partitions_are_never_fresh")
 def test_fault_22_waiting_for_metadata_uses_up_no_deadline() -> None:
     with (
         logs_of(**PATIENT, api_timeout_ms=3_000) as (_, logs),
@@ -373,18 +360,6 @@ def test_fault_24_a_replaced_id_is_never_believed_again(monkeypatch: pytest.Monk
         cluster.spoil(MetadataRequest, faults.only(5, with_topic_id(replaced)))
         assert ends(logs, T0, T1) == ({T0: 0, T1: 0}, set())
         assert logs.topic_ids({T0}, soon())["t"] == cluster.topics["t"].topic_id
-
-
-@pytest.mark.usefixtures("partitions_are_never_fresh")
-def test_fault_24_an_old_id_of_a_stale_broker_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Metadata that is older than the query contains the id of the old topic."""
-    shorten(monkeypatch, topic_changed_ms=0)
-    with logs_of() as (cluster, logs):
-        older = cluster.topics["t"].topic_id
-        cluster.add_topic("t", 2)
-        ends(logs, T0, T1)
-        cluster.spoil(MetadataRequest, faults.only(2, with_topic_id(older)))
-        assert ends(logs, T0, T1) == ({T0: 0, T1: 0}, set())
 
 
 def test_repr_shows_the_number_of_partitions() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +13,7 @@ from kafka_protocol.errors import BrokerError, ErrorCode
 from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_protocol.messages.metadata import MetadataRequest
+from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.worker import exclude_modules_from_gc
 from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
@@ -29,6 +31,7 @@ from tests.fakes.micro_batches import (
     running,
 )
 from tests.fakes.skipping_time import sleeps_take_no_time
+from tests.fakes.stream_reading import streaming, values
 
 # Longer than any other pause.
 INTERVAL_MS = 777
@@ -152,3 +155,35 @@ def test_an_idle_query_pauses_between_requests(cluster: ScriptedCluster, query: 
         before = time.pauses_ms.count(PAUSE_MS)
         assert next_end(batches, end) == next_end(batches, end) == end
         assert time.pauses_ms.count(PAUSE_MS) == before + 2
+
+
+# --- Requests of a query -------------------------------------------------------------------------
+
+
+def request_counts(cluster: ScriptedCluster) -> Counter[tuple[int, str]]:
+    """The number of requests so far, by node and API."""
+    return Counter(
+        (number, type(request).api_name)
+        for number, node in cluster.nodes.items()
+        for request, _ in node.broker.requests
+    )
+
+
+@pytest.mark.usefixtures("partitions_stay_fresh")
+@pytest.mark.parametrize(("coalesced", "fetches_of_a_leader"), [(True, 1), (False, 2)])
+def test_a_task_on_a_warm_worker_sends_one_fetch(coalesced: bool, fetches_of_a_leader: int) -> None:
+    """One to each leader, for all or for each of its partitions."""
+    with streaming(nodes=3, coalescePartitions=coalesced) as (cluster, query):
+        cluster.add_topic("t", 7)
+        partitions = [TopicPartition("t", number) for number in range(7)]
+        for round_ in (b"first", b"second", b"third"):
+            before = request_counts(cluster)
+            for tp in partitions[1:]:
+                cluster.append(tp, round_)
+            rows = query.trigger()
+            assert rows is not None
+            assert values(rows) == [round_.decode()] * 6
+            if round_ != b"first":
+                ends = {(node, "ListOffsets"): 1 for node in (1, 2, 3)}
+                fetches = {(node, "Fetch"): fetches_of_a_leader for node in (1, 2, 3)}
+                assert request_counts(cluster) - before == ends | fetches

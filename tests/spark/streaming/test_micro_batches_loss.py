@@ -228,14 +228,16 @@ def test_a_run_over_nothing_ends_at_once(cluster: ScriptedCluster, now: MicroBat
     assert run(now, {}) == ({}, [])
 
 
-def test_a_topic_of_the_target_is_deleted(cluster: ScriptedCluster, now: MicroBatches) -> None:
+def test_fault_59_a_topic_of_the_target_is_deleted(
+    cluster: ScriptedCluster, now: MicroBatches
+) -> None:
     end = running(now)
     cluster.topics.clear()
     with pytest.raises(AvailableNowError, match=r"LOST_TOPIC_PARTITIONS_IN_END_OFFSET.*t-0, t-1"):
         next_end(now, end)
 
 
-def test_a_topic_of_the_target_is_recreated(
+def test_fault_59_a_topic_of_the_target_is_recreated(
     cluster: ScriptedCluster, now: MicroBatches, partitions_stay_fresh: None
 ) -> None:
     """Even if the partitions are fresh."""
@@ -247,7 +249,9 @@ def test_a_topic_of_the_target_is_recreated(
         next_end(now, end)
 
 
-def test_a_log_of_the_target_is_truncated(cluster: ScriptedCluster, now: MicroBatches) -> None:
+def test_fault_59_a_log_of_the_target_is_truncated(
+    cluster: ScriptedCluster, now: MicroBatches
+) -> None:
     end = running(now)
     cluster.log(T0).truncate(1)
     with pytest.raises(AvailableNowError, match=r"PARTITION_THAN_LATEST.*t-0 .* but ends at 1\."):

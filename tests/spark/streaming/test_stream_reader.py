@@ -108,19 +108,6 @@ def test_an_empty_offset_is_logged_with_the_topic_name(begin_40: Begin) -> None:
     assert reader.partitions({"none-.*": {}}, {"none-.*": {}}) == []
 
 
-def test_the_first_topic_of_a_pattern_is_read_from_its_beginning(
-    cluster: ScriptedCluster, begin_40: Begin
-) -> None:
-    reader = begin_40(subscribePattern="^u$")
-    nothing = reader.initialOffset()
-    assert reader.partitions(nothing, reader.latestOffset()) == []
-    cluster.add_topic("u")
-    cluster.append(TopicPartition("u", 0), b"x")
-    end = reader.latestOffset()
-    assert end == {"u": {"0": 1}}
-    assert read(reader, reader.partitions(nothing, end)) == [(0, b"x")]
-
-
 def test_tasks_read_what_was_planned(begin_40: Begin) -> None:
     reader = begin_40(**EARLIEST)
     planned = reader.partitions(reader.initialOffset(), reader.latestOffset())
@@ -196,16 +183,6 @@ def test_reader_40_a_repeated_micro_batch_is_followed_by_the_next(begin_40: Begi
     reader = begin_40(**EARLIEST)
     assert ranges(reader.partitions(at(0, 0), at(2, 0))) == [(0, 0, 2)]
     assert reader.latestOffset() == at(3, 0)
-
-
-def test_reader_40_a_repeated_first_micro_batch_reads_the_same(
-    cluster: ScriptedCluster, begin_40: Begin
-) -> None:
-    end = begin_40().latestOffset()
-    cluster.append(T0, b"d")
-    again = begin_40()
-    assert again.partitions(again.initialOffset(), end) == []
-    assert read(again, again.partitions(end, again.latestOffset())) == [(3, b"d")]
 
 
 def test_reader_40_a_relative_start_is_refused(begin_40: Begin) -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from kafka_protocol.client.clock import Deadline
+from kafka_protocol.client.cluster.admin import NewTopic
 from kafka_protocol.client.config.client import ClientConfig
 from kafka_protocol.client.pool import close_shared_clusters, shared_cluster
 from kafka_protocol.client.producer.end_transactions import end
@@ -19,6 +20,7 @@ from kafka_protocol.messages.fetch import FetchRequest
 from kafka_protocol.records.record import decode_records
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.options.write import Identity
+from kafka_spark_source.writing import commit_log_topic
 from kafka_spark_source.writing.commit_log import CommitLog
 from kafka_spark_source.writing.decision_format import (
     CommitLogError,
@@ -261,3 +263,28 @@ def test_a_decision_that_is_gone_is_an_error(cluster: TransactionalCluster) -> N
     assert logged is not None
     with pytest.raises(CommitLogError, match=r"should be at offset 1, and is not there"):
         log.read(logged._replace(last_offset=1))
+
+
+@pytest.mark.parametrize(("nodes", "wanted", "made"), [(1, None, 1), (4, None, 3), (3, 2, 2)])
+def test_the_replicas_of_a_new_topic(
+    nodes: int, wanted: int | None, made: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    created: list[NewTopic] = []
+    monkeypatch.setattr(commit_log_topic, "create_topic", lambda _, new, __: created.append(new))
+    with TransactionalCluster(nodes) as cluster:
+        client = shared_cluster(config_of(cluster))
+        commit_log_topic.ensure_topic(client, Identity("p", LOG, wanted), Deadline.after(10_000))
+        close_shared_clusters()
+    assert [(new.partitions, new.replication_factor) for new in created] == [(1, made)]
+
+
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_one_replica_among_several_brokers_is_a_warning(
+    nodes: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with TransactionalCluster(nodes) as cluster:
+        cluster.add_topic(LOG)
+        for _ in range(2):
+            log_of(cluster).last_decision()
+        close_shared_clusters()
+    assert caplog.text.count(f"has one replica on a cluster of {nodes} brokers") == (nodes > 1)

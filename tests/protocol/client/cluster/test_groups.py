@@ -1,4 +1,4 @@
-"""Offsets of groups, with a coordinator whose response lacks them."""
+"""Offsets of groups, with a coordinator that moves, loads, or leaves them out of its response."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.groups import commit_offsets, committed_offsets
-from kafka_protocol.errors import OutOfStepError
+from kafka_protocol.errors import ErrorCode, OutOfStepError
+from kafka_protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from kafka_protocol.schema import Request, VersionRange
@@ -16,6 +17,8 @@ from tests.fakes import faults
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.deadlines import PassesWhen
 from tests.fakes.reading import PARTITION, one_partition
+
+SOON_MS = 10_000
 
 
 def asked_twice(cluster: ScriptedCluster, kind: type[Request]) -> Deadline:
@@ -51,3 +54,24 @@ def test_fault_39_a_missing_commit_result_is_an_error() -> None:
         cluster.spoil(OffsetCommitRequest, faults.changed(lambda response: response.topics.clear()))
         with pytest.raises(OutOfStepError, match=r"t-0 at offset 3.*lacks the partition"):
             commit_offsets(client, "g", {PARTITION: 3}, asked_twice(cluster, OffsetCommitRequest))
+
+
+@pytest.mark.parametrize("kind", [FindCoordinatorRequest, OffsetCommitRequest, OffsetFetchRequest])
+@pytest.mark.parametrize(
+    "error", [ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
+)
+def test_fault_49_a_coordinator_that_is_not_ready(kind: type[Request], error: ErrorCode) -> None:
+    with one_partition() as (cluster, client):
+        cluster.push_errors(kind, error, error)
+        commit_offsets(client, "g", {PARTITION: 2}, Deadline.after(SOON_MS))
+        found = committed_offsets(client, "g", [PARTITION], Deadline.after(SOON_MS))
+        assert found == {PARTITION: 2}
+
+
+def test_fault_49_the_coordinator_moves() -> None:
+    with one_partition(nodes=2) as (cluster, client):
+        for number in (1, 2, 1):
+            cluster.coordinators["g"] = number
+            commit_offsets(client, "g", {PARTITION: number}, Deadline.after(SOON_MS))
+            found = committed_offsets(client, "g", [PARTITION], Deadline.after(SOON_MS))
+            assert found == {PARTITION: number}

@@ -77,22 +77,6 @@ def test_fault_22_a_partition_briefly_missing_in_metadata() -> None:
         assert read(client, 0, 3, idle_ms=IDLE_MS) == ABC
 
 
-def test_fault_22_each_response_restarts_the_propagation_time() -> None:
-    with (
-        one_partition(
-            *IN_THREE,
-            max_partition_fetch_bytes=1,
-            retry_backoff_ms=400,
-            topic_propagation_max_ms=1_500,
-        ) as (cluster, client),
-        sleeps_take_no_time(),
-    ):
-        unknown = [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 2
-        cluster.push_errors(FetchRequest, *unknown, ErrorCode.NONE, *unknown, ErrorCode.NONE)
-        cluster.push_errors(FetchRequest, *unknown)
-        assert read(client, 0, 3, idle_ms=IDLE_MS) == ABC
-
-
 # --- Deleted -------------------------------------------------------------------------------------
 
 
@@ -192,25 +176,6 @@ def test_fault_24_metadata_older_than_the_plan() -> None:
 
         cluster.spoil(MetadataRequest, faults.only(1, faults.changed(older)))
         assert read(client, 0, 3, idle_ms=IDLE_MS, topic_id=created) == ABC
-
-
-def test_fault_24_another_id_is_believed_after_a_second() -> None:
-    """One stale broker may respond several times before that."""
-    with one_partition(*IN_THREE, **PATIENT) as (cluster, client), sleeps_take_no_time():
-        planned = cluster.topics[PARTITION.topic].topic_id
-
-        def older(response: MetadataResponse) -> None:
-            response.topics[0].topic_id = uuid.UUID(int=99)
-
-        cluster.spoil(MetadataRequest, faults.only(8, faults.changed(older)))
-        assert read(client, 0, 3, idle_ms=IDLE_MS, topic_id=planned) == ABC
-        early, late = Deadline.after(900), Deadline.after(5_000)
-        cluster.spoil(MetadataRequest, faults.changed(older))
-        client.forget(PARTITION.topic)
-        with pytest.raises(TopicGoneError, match="re-created"):
-            read(client, 0, 3, idle_ms=IDLE_MS, topic_id=planned)
-        assert early.has_passed
-        assert not late.has_passed
 
 
 @pytest.mark.parametrize("topic_id", [None, ZERO_UUID])

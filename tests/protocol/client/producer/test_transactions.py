@@ -307,6 +307,3 @@ def test_ending_none_sends_no_request() -> None:
     with transactional() as (cluster, client):
         assert end_all(client, [], soon(), committed=True) == {}
         assert not cluster.asked(FindCoordinatorRequest)
-
-
-# --- The fake coordinator itself -----------------------------------------------------------------
