@@ -124,7 +124,7 @@ def _with_plan(case: Case, plan: TopicPlan, steps: tuple[Step, ...]) -> Case:
 def _fewer_partitions(case: Case) -> Iterator[Case]:
     """With `assign`, or all partitions of smaller topics."""
     query = case.query
-    if query.strategy == "assign" or query.way == "threads":
+    if query.strategy == "assign" or query.way in {"threads", "group"}:
         if len(query.places) > 1:
             for one in query.places:
                 fewer = _on_places(query, lambda place, one=one: place == one)  # type: ignore[misc]

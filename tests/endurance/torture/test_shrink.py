@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.endurance.torture.cases import Case
@@ -88,6 +88,7 @@ def test_the_number_of_tries_is_a_limit() -> None:
     assert len(tried) == 3
 
 
+@example(83)  # a group that reads one of two partitions
 @given(st.integers(0, 2**32))
 def test_candidates_are_whole_and_others(seed: int) -> None:
     query = draw(random.Random(seed), TRUTH, BEGUN_MS)
