@@ -267,7 +267,7 @@ def _pieces(
 ) -> Iterator[tuple[slice, Sequence[Buffer]]]:
     """Payloads in pieces of this size at most, or as many as come together, with their numbers.
 
-    A payload counts as its number in `least`, if it is smaller.
+    There is one at least. A payload counts as its number in `least`, if it is smaller.
     """
     piece: list[Buffer] = []
     first, size = 0, 0
@@ -279,5 +279,4 @@ def _pieces(
             piece, first, size = [], begin, 0
         piece += some
         size += added
-    if piece:
-        yield slice(first, first + len(piece)), piece
+    yield slice(first, first + len(piece)), piece
