@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -79,3 +80,38 @@ def test_one_task_of_an_executor_is_the_first(
     with doctor._first_of("run") as first, doctor._first_of("run") as second:
         assert (first, second) == (True, False)
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    ("release", "conf", "named"),
+    [
+        (
+            "4.2.0",
+            {},
+            [
+                "spark.python.unix.domain.socket.enabled",
+                "spark.sql.execution.pandas.udf.buffer.size",
+                "spark.executor.extraJavaOptions",
+            ],
+        ),
+        (
+            "4.0.0",
+            {"spark.sql.execution.pandas.udf.buffer.size": "1048576"},
+            ["spark.executor.extraJavaOptions"],
+        ),
+        (
+            "4.1.0",
+            {
+                "spark.python.unix.domain.socket.enabled": "true",
+                "spark.sql.execution.pandas.udf.buffer.size": "2m",
+                "spark.driver.extraJavaOptions": "-Xmx1g -Darrow.enable_unsafe_memory_access=true",
+            },
+            [],
+        ),
+    ],
+)
+def test_settings_that_cost(release: str, conf: dict[str, str], named: list[str]) -> None:
+    session: Any = SimpleNamespace(version=release, conf=conf)
+    found = doctor._settings(session)
+    assert [each.subject for each in found] == named
+    assert {each.result for each in found} <= {Result.COSTLY}
