@@ -46,10 +46,13 @@ _CELLS = (
     _Cell(api_versions, "_remembered", dict),
     _Cell(commit_log_topic, "_check", partial(cache, commit_log_topic._check.__wrapped__)),
     _Cell(stale_leaders, "_of_this_process", stale_leaders.ToldEnds),
-    _Cell(registry_client, "cache_of", lambda: lru_cache(registry_cache.cache_of.__wrapped__)),
+    _Cell(registry_client, "cache_of", lambda: _of_registries(registry_cache.cache_of.__wrapped__)),
     _Cell(producer_id, "warn_of_missing_ids", lambda: _ignore),
     _Cell(TaskContext, "_taskContext", lambda: None),
 )
+
+
+_of_registries = lru_cache(registry_cache.MAX_CONFIGURATIONS)
 
 
 def _ignore(*_arguments: object) -> None:
@@ -129,6 +132,7 @@ class Processes:
         self._loaded: Process | None = None
         self._current: Strand | None = None
         self._idle = Process("nobody", "nowhere")
+        self._idle.save()
         self.strands: list[Strand] = []
 
     @property

@@ -8,7 +8,14 @@ import pytest
 
 from kafka_protocol.client import clock, pool
 from tests.simulation.clocks import SimulatedSource, SpinningError
-from tests.simulation.processes import Process, Processes, ProcessKilledError, Signal, Strand
+from tests.simulation.processes import (
+    _CELLS,
+    Process,
+    Processes,
+    ProcessKilledError,
+    Signal,
+    Strand,
+)
 from tests.simulation.scheduler import EventScheduler
 from tests.simulation.trace import Trace
 
@@ -46,6 +53,21 @@ class FakeSocket:
 
     def die(self) -> None:
         self.deaths += 1
+
+
+def memory() -> list[object]:
+    return [getattr(cell.owner, cell.name, None) for cell in _CELLS]
+
+
+def test_after_a_run_modules_have_what_they_had_before() -> None:
+    before = memory()
+    machine = Machine()
+    with clock.use(SimulatedSource(machine.scheduler, machine.processes, 1)):
+        machine.start("one", lambda: clock.sleep_ms(1))
+        machine.run()
+        assert [id(each) for each in memory()] != [id(each) for each in before]
+        machine.processes.close()
+    assert [id(each) for each in memory()] == [id(each) for each in before]
 
 
 def test_sleeps_overlap_in_virtual_time(machine: Machine) -> None:

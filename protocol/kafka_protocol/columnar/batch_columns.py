@@ -143,10 +143,10 @@ def _boundaries(records: memoryview) -> Longs | None:
         for _ in range(len(records) // HEADER_BYTES):
             add(pos := pos + _PREFIX_BYTES + length_at(records, pos + _LENGTH_AT)[0])
     except struct.error:
-        pass  # behind the end
-    found = np.array(bounds)
-    is_behind = found > len(records)
-    whole = found[: int(is_behind.argmax())] if is_behind.any() else found
+        pass  # the end is reached
+    edges = np.array(bounds)
+    is_behind = edges > len(records)
+    whole = edges[: int(is_behind.argmax())] if is_behind.any() else edges
     if (np.diff(whole) < HEADER_BYTES).any():
         return None
     try:
