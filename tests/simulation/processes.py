@@ -41,18 +41,19 @@ class _Cell(NamedTuple):
     new: Callable[[], Any]
 
 
+def _new_cache_of() -> Callable[..., Any]:
+    return lru_cache(registry_cache.MAX_CONFIGURATIONS)(registry_cache.cache_of.__wrapped__)
+
+
 _CELLS = (
     _Cell(pool._local, "shared", dict),
     _Cell(api_versions, "_remembered", dict),
     _Cell(commit_log_topic, "_check", partial(cache, commit_log_topic._check.__wrapped__)),
     _Cell(stale_leaders, "_of_this_process", stale_leaders.ToldEnds),
-    _Cell(registry_client, "cache_of", lambda: _of_registries(registry_cache.cache_of.__wrapped__)),
+    _Cell(registry_client, "cache_of", _new_cache_of),
     _Cell(producer_id, "warn_of_missing_ids", lambda: _ignore),
     _Cell(TaskContext, "_taskContext", lambda: None),
 )
-
-
-_of_registries = lru_cache(registry_cache.MAX_CONFIGURATIONS)
 
 
 def _ignore(*_arguments: object) -> None:
