@@ -22,6 +22,8 @@ _FONT: Final = 11.5
 
 _INK: Final = "#1f2328"
 _FASTER, _SLOWER, _OTHER = "#0a7ea4", "#c2571a", "#8b949e"
+# The lines of a figure, and their colours.
+_COMPARED: Final = {"kafka, tuned": _OTHER, "pykafka": _FASTER}
 # Whoever prefers dark pages gets light ink; the colours of bars can be seen on both.
 _STYLE: Final = f"""<style>
 @media (prefers-color-scheme: dark) {{
@@ -74,11 +76,14 @@ def _read(results: Row) -> Bars:
 
 def _record_size(results: Row) -> Lines:
     sizes = {"100 B x 1,000": 100, "1 kB x 1,000": 1_000, "10 kB x 1,000": 10_000}
-    lines: dict[str, list[tuple[float, float]]] = {"kafka, tuned": [], "pykafka": []}
-    for row in results["results"]:
-        if row["workload"] in sizes and row["contender"] in lines:
-            point = sizes[row["workload"]], 1e6 / row["rows_per_second"]
-            lines[row["contender"]].append(point)
+    lines = {
+        name: [
+            (sizes[row["workload"]], 1e6 / row["rows_per_second"])
+            for row in results["results"]
+            if row["contender"] == name and row["workload"] in sizes
+        ]
+        for name in _COMPARED
+    }
     first, last = (_ratio(lines, place) for place in (0, -1))
     return Lines(
         f"Records of 100 B are read {first:.1f} times as fast as by\n"
@@ -90,10 +95,14 @@ def _record_size(results: Row) -> Lines:
 
 
 def _partitions(results: Row) -> Lines:
-    lines: dict[str, list[tuple[float, float]]] = {"kafka, tuned": [], "pykafka": []}
-    for row in results["results"]:
-        if row["workload"] == "batch" and row["contender"] in lines:
-            lines[row["contender"]].append((row["partitions"], row["seconds"]))
+    lines = {
+        name: [
+            (row["partitions"], row["seconds"])
+            for row in results["results"]
+            if row["contender"] == name and row["workload"] == "batch"
+        ]
+        for name in _COMPARED
+    }
     most = max(partitions for partitions, _ in lines["pykafka"])
     return Lines(
         f"{most:,.0f} partitions with 100 rows each are read\n"
@@ -213,7 +222,7 @@ def _bars(plt: Any, figure: Bars) -> Any:
 def _lines(plt: Any, figure: Lines) -> Any:
     drawn, axes = _new(plt, _LINES_HEIGHT)
     highest = max(points[-1] for points in figure.lines.values())
-    for name, color in (("kafka, tuned", _OTHER), ("pykafka", _FASTER)):
+    for name, color in _COMPARED.items():
         xs, ys = zip(*figure.lines[name], strict=True)
         axes.loglog(xs, ys, color=color, marker="o", linewidth=2)
         place = (0, 8) if figure.lines[name][-1] == highest else (0, -22)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final, overload
 
 import numpy as np
@@ -138,12 +139,10 @@ def _boundaries(records: memoryview) -> Longs | None:
     length_at = _LENGTH.unpack_from
     bounds = [pos := 0]
     add = bounds.append
-    try:
+    with suppress(struct.error):  # at the end
         # A size may lead backwards: no more batches than fit.
         for _ in range(len(records) // HEADER_BYTES):
             add(pos := pos + _PREFIX_BYTES + length_at(records, pos + _LENGTH_AT)[0])
-    except struct.error:
-        pass  # the end is reached
     edges = np.array(bounds)
     is_behind = edges > len(records)
     whole = edges[: int(is_behind.argmax())] if is_behind.any() else edges
