@@ -20,13 +20,17 @@ from tests.endurance.torture.written import Gave, Written, at_header
 _MOST_SITTINGS = 20
 
 
+def _options(place: Place, query: Query) -> dict[str, str]:
+    level = "read_committed" if query.committed else "read_uncommitted"
+    return {**place.client, "isolation.level": level, **query.options}
+
+
 def read_in_thread(place: Place, query: Query) -> Gave:
     """Reads a topic, and copies it to another one if the query says so."""
     (topic,) = query.topics
-    level = "read_committed" if query.committed else "read_uncommitted"
     table = read_topic(
         topic,
-        place.client | {"isolation.level": level} | dict(query.options),
+        _options(place, query),
         start=arrow_position(query.start, topic, "earliest"),
         end=arrow_position(query.end, topic, "latest"),
         partitions=[partition for _, partition in query.places],
@@ -42,13 +46,12 @@ def read_in_thread(place: Place, query: Query) -> Gave:
 def read_as_group(place: Place, query: Query) -> Gave:
     """Reads a topic in sittings, each of which goes on where the one before has committed."""
     (topic,) = query.topics
-    level = "read_committed" if query.committed else "read_uncommitted"
     group = f"group-{uuid.uuid4().hex}"
     rows: list[Row] = []
     for sitting in range(_MOST_SITTINGS):
         reader = read_topic(
             topic,
-            place.client | {"isolation.level": level} | dict(query.options),
+            _options(place, query),
             start=arrow_position(query.start, topic, "earliest"),
             end=arrow_position(query.end, topic, "latest"),
             partitions=[partition for _, partition in query.places],
