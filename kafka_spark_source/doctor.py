@@ -135,7 +135,7 @@ def _settings(spark: SparkSession) -> list[Finding]:
     costs = {
         UNIX_SOCKETS: (
             has_unix_sockets(spark.version) and not has_sockets,
-            "it is off, and each wave of tasks takes 40 ms longer: set it to true",
+            "it is off: set it to true, and rows of 10 kB take 10 % less CPU",
         ),
         _BUFFER_SIZE: (is_small, "with 1048576 rows of 1 kB are read 10 % faster"),
         sides[0]: (

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
-import logging
 import os
+import socket
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-_log = logging.getLogger(__name__)
-
 # The setting of a session by which Spark reaches its workers by Unix sockets, not by TCP.
 UNIX_SOCKETS: Final = "spark.python.unix.domain.socket.enabled"
 _FIRST_WITH_UNIX_SOCKETS: Final = (4, 1)
+
+# The open files of this process.
+_DESCRIPTORS: Final = Path("/proc/self/fd")
 
 # Spark sets this for its workers to the folders of spark.local.dir.
 _LOCAL_FOLDERS: Final = "SPARK_LOCAL_DIRS"
@@ -57,20 +59,31 @@ def spill_folder() -> str | None:
     return folders[os.getpid() % len(folders)] if folders else None
 
 
-@cache
-def warn_of_tcp_sockets(spark_release: str) -> None:
-    """Warn once, in the process of a stream's reader, that Spark's workers use TCP.
+def acknowledge_at_once() -> None:
+    """Acknowledge what Spark has sent to this worker, without the delay of Linux.
 
-    Linux delays the second of Spark's two small writes to a worker by 40 ms then, in each task.
+    Spark sends the command of a task and then its input, both small, over TCP with Nagle's
+    algorithm: the input waits for the acknowledgement of the command, which Linux delays by 40 ms.
+    The right moment is when the command has arrived, while it is unpickled: readers and writers
+    call this then. Unix sockets, and systems without the option, do not change.
+
+    Source: tcp(7), TCP_QUICKACK, which is not permanent.
     """
-    # Spark sets this variable for the processes that it starts.
-    uses_tcp = "PYTHON_WORKER_FACTORY_PORT" in os.environ
-    if uses_tcp and has_unix_sockets(spark_release):
-        _log.warning(
-            "Each micro-batch takes 40 ms longer, for each wave of tasks, than it would with the "
-            "Spark setting %s=true: set it when the session is created.",
-            UNIX_SOCKETS,
-        )
+    option = getattr(socket, "TCP_QUICKACK", None)
+    if option is None:
+        return
+    with contextlib.suppress(OSError):
+        for each in _DESCRIPTORS.iterdir():
+            _set_if_tcp(int(each.name), option)
+
+
+def _set_if_tcp(descriptor: int, option: int) -> None:
+    with contextlib.suppress(OSError):  # no socket, or no TCP
+        sock = socket.socket(fileno=descriptor)
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, option, 1)
+        finally:
+            sock.detach()
 
 
 def has_unix_sockets(spark_release: str) -> bool:

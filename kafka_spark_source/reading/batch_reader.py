@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
@@ -34,6 +34,7 @@ from kafka_spark_source.reading.input_partition import (
 from kafka_spark_source.reading.range_reader import PlannedRange, with_topic_ids
 from kafka_spark_source.reading.retries import with_retries
 from kafka_spark_source.reading.size_hints import hints_for
+from kafka_spark_source.worker import acknowledge_at_once
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,6 +62,10 @@ class KafkaBatchReader(DataSourceReader):
         self._config = config
         self._predicates = EVERYTHING
         self._reader = range_reader_of(options, config, schema, decoder)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        acknowledge_at_once()
 
     @hide_traceback()
     def partitions(self) -> list[InputPartition]:

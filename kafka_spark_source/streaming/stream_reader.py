@@ -11,7 +11,6 @@ import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-import pyspark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
@@ -27,7 +26,7 @@ from kafka_spark_source.reading.input_partition import (
     read_partition,
 )
 from kafka_spark_source.streaming.micro_batches import MicroBatches
-from kafka_spark_source.worker import warn_of_tcp_sockets
+from kafka_spark_source.worker import acknowledge_at_once
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,6 +63,10 @@ class KafkaStreamReader(DataSourceStreamReader):
         # A task needs no connection of the driver's.
         return {**self.__dict__, "batches": None}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        acknowledge_at_once()
+
     @hide_traceback()
     def initialOffset(self) -> dict[str, dict[str, int]]:
         """Where a new query starts, with NOT_LOGGED_MARK.
@@ -82,7 +85,6 @@ class KafkaStreamReader(DataSourceStreamReader):
         Raises:
             KafkaError: As from `MicroBatches.plan`.
         """
-        warn_of_tcp_sockets(pyspark.__version__)
         planned = self.batches.plan(offsets_from_log(start), offsets_from_log(end))
         return [KafkaInputPartition(each) for each in planned]
 

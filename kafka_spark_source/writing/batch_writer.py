@@ -12,7 +12,11 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.taskcontext import TaskContext
 
 from kafka_spark_source.errors import hide_traceback
-from kafka_spark_source.worker import exclude_modules_from_gc, keep_freed_memory
+from kafka_spark_source.worker import (
+    acknowledge_at_once,
+    exclude_modules_from_gc,
+    keep_freed_memory,
+)
 from kafka_spark_source.writing.decision_format import MicroBatch
 from kafka_spark_source.writing.delivery import UNKNOWN_TASK, Delivery, TaskAttempt, Written
 
@@ -35,6 +39,10 @@ class KafkaBatchWriter(DataSourceArrowWriter):
 
     def __init__(self, delivery: Delivery) -> None:
         self._delivery = delivery
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        acknowledge_at_once()
 
     @hide_traceback()
     def write(self, iterator: Iterator[pa.RecordBatch]) -> KafkaCommitMessage:

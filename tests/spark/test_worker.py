@@ -1,20 +1,35 @@
 """Garbage collection in a worker after its tasks, and the sockets of workers."""
 
+import fcntl
 import gc
-import logging
+import pickle
 import platform
+import socket
 import subprocess
 import sys
+import termios
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from pyspark.sql.datasource import InputPartition
 
+from kafka_protocol.arrow_io.row_writer import RowWriter
 from kafka_protocol.client.config.client import ClientConfig
+from kafka_protocol.partitioners import DEFAULT
+from kafka_spark_source.options.read import parse_batch_options, parse_stream_options
+from kafka_spark_source.reading.batch_reader import KafkaBatchReader
 from kafka_spark_source.reading.input_partition import read_partition
 from kafka_spark_source.reading.range_reader import RangeReader
-from kafka_spark_source.worker import exclude_modules_from_gc, spill_folder, warn_of_tcp_sockets
+from kafka_spark_source.schema import source_schema
+from kafka_spark_source.streaming.stream_reader import KafkaStreamReader
+from kafka_spark_source.worker import exclude_modules_from_gc, spill_folder
+from kafka_spark_source.writing.batch_writer import KafkaBatchWriter
+from kafka_spark_source.writing.delivery import AtLeastOnce
+from kafka_spark_source.writing.stream_writer import KafkaStreamWriter
+from tests.spark.writing.driver import COLUMNS
 
 pytestmark = pytest.mark.core
 
@@ -49,34 +64,69 @@ def test_later_tasks_exclude_nothing_from_gc() -> None:
     assert any(each is made_since for each in gc.get_objects())
 
 
-@pytest.mark.parametrize(
-    ("variable", "release", "warnings"),
-    [
-        ("PYTHON_WORKER_FACTORY_PORT", "4.3.0", 1),
-        ("PYTHON_WORKER_FACTORY_PORT", "4.1.0.dev0", 1),
-        ("PYTHON_WORKER_FACTORY_PORT", "4.0.2", 0),
-        ("PYTHON_WORKER_FACTORY_SOCK_PATH", "4.3.0", 0),
-    ],
-)
-def test_a_stream_says_once_what_tcp_sockets_cost(
-    variable: str,
-    release: str,
-    warnings: int,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+class Connection(NamedTuple):
+    """The two ends of a TCP connection on which the receiver delays its acknowledgements."""
+
+    sender: socket.socket
+    receiver: socket.socket
+
+    def unacknowledged(self) -> int:
+        """The bytes that the sender keeps because they may have to be sent again."""
+        number = array("i", [0])
+        fcntl.ioctl(self.sender, termios.TIOCOUTQ, number)
+        return number[0]
+
+
+@pytest.fixture
+def connection() -> Iterator[Connection]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        sender = socket.create_connection(server.getsockname())
+        receiver, _ = server.accept()
+    with sender, receiver:
+        # Linux delays acknowledgements once both sides have sent something by turns.
+        for _ in range(20):
+            sender.sendall(b"request")
+            receiver.recv(100)
+            receiver.sendall(b"response")
+            sender.recv(100)
+        yield Connection(sender, receiver)
+
+
+READ_OPTIONS = {"kafka.bootstrap.servers": "localhost:9", "subscribe": "orders"}
+SCHEMA = source_schema(include_headers=False)
+DELIVERY = AtLeastOnce(RowWriter(COLUMNS, "orders", DEFAULT, CONFIG))
+OF_SPARK = {
+    "batch reader": KafkaBatchReader(parse_batch_options(READ_OPTIONS), CONFIG, SCHEMA),
+    "stream reader": KafkaStreamReader(parse_stream_options(READ_OPTIONS), CONFIG, SCHEMA),
+    "batch writer": KafkaBatchWriter(DELIVERY),
+    "stream writer": KafkaStreamWriter(DELIVERY),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such option")
+@pytest.mark.parametrize("name", OF_SPARK)
+def test_what_has_arrived_is_acknowledged_with_the_command(
+    name: str, connection: Connection
 ) -> None:
-    monkeypatch.setenv(variable, "1")
-    warn_of_tcp_sockets.cache_clear()
-    with caplog.at_level(logging.WARNING):
-        for _ in range(2):
-            warn_of_tcp_sockets(release)
-    assert len(caplog.records) == warnings
-    assert all("spark.python.unix.domain.socket.enabled" in each.message for each in caplog.records)
+    pickled = pickle.dumps(OF_SPARK[name])
+    waited = []
+    for _ in range(10):
+        connection.sender.sendall(b"command")
+        connection.receiver.recv(100)
+        waited.append(connection.unacknowledged())
+        pickle.loads(pickled)
+        assert connection.unacknowledged() == 0
+        connection.receiver.sendall(b"response")
+        connection.sender.recv(100)
+    # Without it, some would have been acknowledged later.
+    assert any(waited)
 
 
 # Blocks as a task allocates them: glibc keeps the first by itself only after one of its size.
 PAGE_FAULTS = """
 import resource
+from kafka_spark_source.schema import source_schema
+from kafka_spark_source.streaming.stream_reader import KafkaStreamReader
 from kafka_spark_source.worker import keep_freed_memory
 {call}
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
