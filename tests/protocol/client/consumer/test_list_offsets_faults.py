@@ -105,7 +105,8 @@ def test_fault_39_list_offsets_with_wrong_partitions(change: Any) -> None:
 def test_fault_23_an_unknown_partition_fails_before_the_deadline(unknown: TopicPartition) -> None:
     wanted = dict.fromkeys([PARTITION, unknown], LATEST_TIMESTAMP)
     with one_partition((b"a",), **FEW_TRIES) as (_, client), sleeps_take_no_time():
-        early, deadline = Deadline.after(2_500), Deadline.after(60_000)
+        # The grace time, less a back-off that does not fit into it, with its jitter.
+        early, deadline = Deadline.after(3_000 - 600), Deadline.after(60_000)
         with pytest.raises(BrokerError, match=f"{unknown}") as caught:
             list_offsets(client, wanted, deadline)
         assert caught.value.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
