@@ -7,15 +7,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from typing_extensions import Self
 
 from kafka_spark_source.testing.waiting import Deadline
 from tests.jobs.stream_to_files import STARTED
+from tests.overload import is_overload
 from tests.own_process import command_of, is_executor, kill, processes_of, start
 
 _SOON_SECONDS = 180
+_MOST_TRIES = 5
 
 
 class Driver:
@@ -23,7 +26,8 @@ class Driver:
 
     It ends at the end of the `with` block, and with the process that started it.
     The connector is the format of the source; the options are those of the source, or other
-    arguments of the job.
+    arguments of the job. A query that ends because Spark had no time to start a Python process is
+    started again, a few times, as a supervisor does.
     """
 
     def __init__(
@@ -34,13 +38,19 @@ class Driver:
         job: str = "stream_to_files",
         environment: Mapping[str, str] = {},
     ) -> None:
-        self._begin = time.monotonic()
         self._start_seconds = 0.0
         self._printed = folder / "printed.txt"
-        module = f"tests.jobs.{job}"
+        arguments = [connector, str(folder), json.dumps(options)]
+        command = [sys.executable, "-m", f"tests.jobs.{job}", *arguments]
+        self._start = partial(start, command, folder, environment)
+        self._tries = 0
+        self._process = self._started()
+
+    def _started(self) -> subprocess.Popen[str]:
+        self._begin = time.monotonic()
+        self._tries += 1
         with self._printed.open("w") as printed:
-            command = [sys.executable, "-m", module, connector, str(folder), json.dumps(options)]
-            self._process = start(command, folder, environment, stdout=printed)
+            return self._start(stdout=printed)
 
     def __enter__(self) -> Self:
         return self
@@ -55,7 +65,8 @@ class Driver:
             lambda: text in self._printed.read_text() or self._process.poll() is not None
         )
         assert started, f"the query does not start: {self.printed()}"
-        self.expect_running()
+        if self._process.poll() is not None:
+            return self.expect_running()
         self._start_seconds = time.monotonic() - self._begin
 
     def live_for(self, start_times: float) -> None:
@@ -68,7 +79,14 @@ class Driver:
 
     def expect_running(self) -> None:
         """Fails if the query ended by itself."""
-        assert self._process.poll() is None, self._printed.read_text()
+        if self._process.poll() is None:
+            return
+        printed = self.printed()
+        assert is_overload(printed), printed
+        assert self._tries < _MOST_TRIES, printed
+        self.kill()
+        self._process = self._started()
+        self.wait_for_start()
 
     @property
     def pid(self) -> int:

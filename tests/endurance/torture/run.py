@@ -20,9 +20,10 @@ from tests.endurance.torture.results import PROBLEMS, Result, RunResult, Status
 from tests.endurance.torture.rows import Truth
 from tests.endurance.torture.sail_process import Sail
 from tests.endurance.torture.scene import Scene, running
-from tests.endurance.torture.session import is_overload, session, workers
+from tests.endurance.torture.session import session, workers
 from tests.endurance.torture.topics import draw_change, draw_plan
 from tests.endurance.torture.ways.place import Place
+from tests.overload import is_overload
 
 Show = Callable[[str], None]
 

@@ -24,14 +24,6 @@ _SETTINGS = {
 }
 
 
-_OVERLOADED = ("Python worker failed to connect back", "[CANNOT_OPEN_SOCKET]")
-
-
-def is_overload(error: str) -> bool:
-    """Whether Spark found no time to start a Python process: it waits for ten seconds."""
-    return any(text in error for text in _OVERLOADED)
-
-
 @contextmanager
 def session(unix_sockets: bool) -> Iterator[SparkSession]:
     """A session whose Python workers are reached by Unix sockets, or else by TCP.

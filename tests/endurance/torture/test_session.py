@@ -3,7 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tests.endurance.torture.session import is_overload, workers
+from tests.endurance.torture.session import workers
 
 
 def test_only_workers_that_a_daemon_has_forked_are_found() -> None:
@@ -19,8 +19,3 @@ def test_only_workers_that_a_daemon_has_forked_are_found() -> None:
         child = max(int(daemon.stdout.readline()), int(daemon.stdout.readline()))
         found = {*workers()} - before
     assert found == {child}
-
-
-def test_an_overload_is_told_from_other_errors() -> None:
-    assert is_overload("terminated with exception: Python worker failed to connect back. SQL")
-    assert not is_overload("KafkaError: partition t-0 has no leader")

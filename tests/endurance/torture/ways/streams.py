@@ -10,8 +10,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from kafka_spark_source.testing.waiting import Deadline
-from tests.endurance.torture.session import is_overload
 from tests.endurance.torture.ways.place import DEADLINE_SECONDS, Place
+from tests.overload import is_overload
 from tests.spark_session import SPARK_ERRORS
 
 # After so many failures it is not the faults.
