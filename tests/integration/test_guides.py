@@ -19,8 +19,7 @@ from kafka_formats.options.alone import parse_alone
 from kafka_formats.registry.client import RegistryClient
 from kafka_formats.registry.config import RegistryConfig
 from kafka_formats.registry.schemas import NewSchema
-from kafka_spark_source.cli.broker import CONVENIENT
-from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
+from kafka_spark_source.testing import CONVENIENT, KafkaCluster, SchemaRegistry
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.formats.protobuf.messages import descriptor_set
 from tests.integration.example_processes import ROOT, python_in
