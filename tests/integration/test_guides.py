@@ -1,7 +1,8 @@
 """The Python of the guides runs as it stands, but for addresses, folders and names from before.
 
-`tests/integration/test_examples.py` runs the README and the page about Arrow, `sail/test_sail.py`
-that about Sail, `tests/change_data` that about change data. A page whose code no test runs says so.
+`tests/integration/test_examples.py` runs the README and the page about Arrow, `test_pasted_test.py`
+that about tests, `sail/test_sail.py` that about Sail, `tests/change_data` that about change data. A
+page whose code no test runs says so.
 """
 
 from __future__ import annotations
@@ -82,6 +83,7 @@ ELSEWHERE = {
     "formats.md",
     "schema-evolution.md",
     "sql.md",
+    "testing.md",
 }
 
 
