@@ -290,7 +290,7 @@ def test_the_loop_of_the_page(
     topic, servers = make_topic(1), kafka_cluster.bootstrap_servers
     (code,) = python_in((ROOT / "docs" / "schema-evolution.md").read_text())
     replaced = {'"orders"': f'"{topic}"', "localhost:9092": servers, "/tmp/": f"{tmp_path}/"}
-    replaced |= {"http://localhost:8081": schema_registry.url}
+    replaced |= {"http://127.0.0.1:8081/apis/ccompat/v7": schema_registry.url}
     for old, new in replaced.items():
         code = code.replace(old, new)
 
