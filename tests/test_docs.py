@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.figures import FIGURES
 from benchmarks.tables import RESULTS, results_of
+from docs import make_site
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = (
@@ -23,7 +24,7 @@ PACKAGES = (
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 PROSE = [*ROOT.glob("*.md"), *PAGES]
 # Pages of the site that are not in docs/: docs/make_site.py copies them.
-OTHER_PAGES = {"changelog.md", "contributing.md"}
+OTHER_PAGES = {*make_site.OTHER_PAGES.values(), *make_site.NOTEBOOKS.values()}
 
 
 def test_made_tables_are_fresh() -> None:
@@ -67,7 +68,9 @@ def _anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub and the site's builder make them."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
     headings = re.findall(r"^#+ (.+)$", text, re.M)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return {*re.findall(r'<a id="([^"]+)">', text)} | {
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings
+    }
 
 
 def test_cells_of_the_readme_are_short() -> None:

@@ -72,7 +72,7 @@ GUIDES = (
     Guide("debezium.md", 1),
     # test_thin_client.py and test_pipelines.py
     Guide("clusters.md", 3, ("spark = SparkSession.builder.remote(", "@dp.table")),
-    Guide("api.md", 7),
+    Guide("api.md", 6),
 )
 ELSEWHERE = {
     "dead-letters.md",

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 
 def run_pasted(python: Path, folder: Path) -> str:
-    (test,) = python_in((ROOT / "docs" / "testing.md").read_text())
+    test, _imports = python_in((ROOT / "docs" / "testing.md").read_text())
     (folder / "test_orders.py").write_text(test)
     ended = subprocess.run(
         [str(python), "-m", "pytest", "-q", "test_orders.py"],
