@@ -56,6 +56,20 @@ def test_links_and_paths_lead_somewhere(page: Path) -> None:
     assert [path for path in paths if not any((root / path).exists() for root in roots)] == []
 
 
+@pytest.mark.parametrize(
+    "page",
+    [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+def test_the_text_of_a_link_is_not_the_name_of_a_file(page: Path) -> None:
+    texts = re.findall(r"(?<!!)\[([^\]\[]+)\]\((?!\w+:)[^)]+\)", page.read_text())
+    assert [
+        text
+        for text in texts
+        if re.fullmatch(r"`?[\w./-]+\.(?:md|py|ipynb|toml|yml|json|txt)`?", text)
+    ] == []
+
+
 @pytest.mark.parametrize("page", PROSE, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_anchors_are_headings(page: Path) -> None:
     links = re.findall(r"\]\((?!\w+:)([^()#\s]*)#([^()\s]+)\)", page.read_text())
