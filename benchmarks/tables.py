@@ -396,9 +396,10 @@ def _range(
     title: str, rows: Sequence[Row], name: str, plain: str | None, tuned: str | None
 ) -> list[str]:
     ours = [row for row in rows if row["contender"] == "pykafka"]
-    worst = min(ours, key=lambda row: row[plain or tuned])
+    first = plain or tuned or ""
+    worst = min(ours, key=lambda row: row[first])
     ranges = [_from_to([row[key] for row in ours]) if key else "" for key in (plain, tuned)]
-    return [title, *ranges, f"{worst[name]}: {worst[plain or tuned]:.1f}"]
+    return [title, *ranges, f"{worst[name]}: {worst[first]:.1f}"]
 
 
 def _from_to(times: Sequence[float]) -> str:
