@@ -45,16 +45,13 @@ def parse() -> argparse.Namespace:
 
 
 def start_spark(jars: Path | None) -> SparkSession:
-    found = ",".join(map(str, jars.glob("*.jar"))) if jars else None
+    if jars:
+        delta = {"spark.jars": ",".join(map(str, jars.glob("*.jar")))}
+    else:
+        delta = {"spark.jars.packages": DELTA[pyspark.__version__[:3]]}
     spark = (
         SparkSession.builder.master("local[2]")
-        .config(
-            *(
-                ("spark.jars", found)
-                if found
-                else ("spark.jars.packages", DELTA[pyspark.__version__[:3]])
-            )
-        )
+        .config(map=delta)
         .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
         .config(
             "spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog"

@@ -27,8 +27,7 @@ def python_in(page: str) -> list[str]:
     return _PYTHON.findall(page)
 
 
-def environment() -> dict[str, str]:
-    """The environment of a user's process."""
+def _environment() -> dict[str, str]:
     # The C2 compiler costs short jobs more than it saves.
     java_options = [os.environ.get("JAVA_TOOL_OPTIONS", ""), *FAST_START_FLAGS]
     return os.environ | {
@@ -43,7 +42,7 @@ def running_example(*command: str) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(
         [sys.executable, "-u", *command],
         cwd=ROOT,
-        env=environment(),
+        env=_environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

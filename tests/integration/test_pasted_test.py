@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.integration.example_processes import LIMIT_SECONDS, ROOT, environment, python_in
+from tests.integration.example_processes import ROOT, python_in
+from tests.own_process import run_command
 from tests.venvs import new_venv
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -17,16 +17,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 def run_pasted(python: Path, folder: Path) -> str:
     test, _imports = python_in((ROOT / "docs" / "testing.md").read_text())
     (folder / "test_orders.py").write_text(test)
-    ended = subprocess.run(
-        [str(python), "-m", "pytest", "-q", "test_orders.py"],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_SECONDS,
-        check=False,
-    )
-    return ended.stdout + ended.stderr
+    return run_command(folder, [str(python), "-m", "pytest", "-q", "test_orders.py"])
 
 
 def test_in_this_environment(tmp_path: Path) -> None:
