@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
+from docs.notebook_pages import write_page
 from docs.sequence_diagrams import draw
 
 DOCS = Path(__file__).parent
@@ -19,12 +20,21 @@ ROOT = DOCS.parent
 STAGED = ROOT / "build" / "site-src"
 
 # Pages of the site that are not in docs/, and the page for the README.
-OTHER_PAGES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
-_PLACES = {**OTHER_PAGES, "README.md": "index.md"}
+OTHER_PAGES = {
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "examples/README.md": "examples.md",
+}
+NOTEBOOKS = {
+    path.relative_to(ROOT).as_posix(): f"notebooks/{path.stem}.md"
+    for path in sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
+}
+_PLACES = {**OTHER_PAGES, **NOTEBOOKS, "README.md": "index.md"}
 # Browsers show these. They would save other files, which are copied as text.
 _SHOWN = {".json", ".png", ".svg", ".txt"}
 _LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^()#\s]+)(?=[)#])")
 
+_ANCHOR = re.compile(r'<a id="([^"]+)"></a>')
 _DIAGRAM = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -36,6 +46,8 @@ def stage() -> None:
         _stage_page(page, page.relative_to(DOCS).as_posix())
     for name, place in OTHER_PAGES.items():
         _stage_page(ROOT / name, place)
+    for name, place in NOTEBOOKS.items():
+        write_page(ROOT / name, STAGED / place)
 
 
 def _stage_page(page: Path, place: str) -> None:
@@ -46,6 +58,8 @@ def _stage_page(page: Path, place: str) -> None:
         return _from_page(place, _place_of(target))
 
     text = _LINK.sub(rewritten, page.read_text())
+    # An anchor of an option also leads to itself, so that one can copy its address.
+    text = _ANCHOR.sub(r'<a id="\1" class="anchor" href="#\1" title="Link to it"></a>', text)
     (STAGED / place).write_text(_DIAGRAM.sub(lambda diagram: draw(diagram[1]), text))
 
 

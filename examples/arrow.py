@@ -1,16 +1,28 @@
-"""A topic as Arrow, without Spark: `python examples/arrow.py localhost:9092 orders`.
+"""A topic as Arrow and as a data frame of pandas, without Spark.
+
+python examples/arrow.py
+python examples/arrow.py --servers localhost:9092 --topic orders
 
 The result is a `pyarrow.RecordBatchReader`, which pandas, Polars and DuckDB accept.
 """
 
 from __future__ import annotations
 
-import sys
+from local_kafka import arguments, start_servers
 
+import pyarrow as pa
+
+from kafka_protocol.columnar.table import write_table
 from kafka_protocol.columnar.topic import read_topic
 
-servers, topic = sys.argv[1:]
-kafka = {"bootstrap.servers": servers}
+parser = arguments(__doc__)
+parser.add_argument("--topic", help="what to read; default: orders-arrow, where it writes first")
+options = start_servers(parser.parse_args())
+kafka = {"bootstrap.servers": options.servers}
+topic = options.topic or "orders-arrow"
+if options.topic is None:
+    sample = pa.table({"value": [f"order {number}" for number in range(1_000)]})
+    write_table(sample, kafka, topic=topic, partitioner="round_robin")
 
 # --- docs ---
 # Batch by batch: memory holds a few fetches, however long the topic is.

@@ -1,34 +1,81 @@
 """A database's tables in Delta: its changes, as Debezium writes them to Kafka, applied by a stream.
 
-`make demo-cdc` runs it beside a real PostgreSQL and Debezium, and kills it now and then:
+python examples/change_data.py  # writes some changes, and shows the table that they make
+python examples/change_data.py --servers localhost:9092 --folder /data/shop --schemas schemas.json
 
-    python examples/change_data.py localhost:9092 /data/shop schemas.json jars
-
-`schemas.json` has the columns of each table, `jars` those of Delta for this release of PySpark.
+`schemas.json` has the columns of each table: {"customers": "id int, name string"}. The jars of
+Delta come from Maven Central, or from a folder: `--jars`. `make demo-cdc` runs it beside a real
+PostgreSQL and Debezium, and kills it now and then.
 """
 
+import argparse
 import json
 import sys
+import tempfile
 from pathlib import Path
 
+from local_kafka import arguments, start_servers
+
+import pyspark
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_spark_source.changes import apply_changes
 
-servers, folder, schemas, jars = sys.argv[1:]
+DELTA = {"4.1": "io.delta:delta-spark_4.1_2.13:4.3.0", "4.2": "io.delta:delta-spark_4.2_2.13:4.4.0"}
 KEYS = {"customers": ["id"], "products": ["sku"], "orders": ["customer", "number"]}
+SAMPLE = [
+    {"op": "c", "before": None, "after": {"id": 1, "name": "ann"}},
+    {"op": "c", "before": None, "after": {"id": 2, "name": "bob"}},
+    {"op": "u", "before": None, "after": {"id": 1, "name": "Ann"}},
+    {"op": "d", "before": {"id": 2, "name": "bob"}, "after": None},
+]
 
-spark = (
-    SparkSession.builder.master("local[2]")
-    .config("spark.jars", ",".join(map(str, Path(jars).glob("*.jar"))))
-    .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
-    .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
-    .config("spark.sql.shuffle.partitions", "2")
-    .config("spark.sql.session.timeZone", "UTC")
-    .config("spark.ui.enabled", "false")
-    .getOrCreate()
-)
-spark.sparkContext.setLogLevel("ERROR")
+
+def parse() -> argparse.Namespace:
+    parser = arguments(__doc__)
+    parser.add_argument("--folder", help="for the tables and the checkpoints")
+    parser.add_argument("--schemas", type=Path, help="a file with the columns of each table")
+    parser.add_argument("--jars", type=Path, help="a folder with the jars of Delta")
+    options = parser.parse_args()
+    if options.servers and not (options.folder and options.schemas):
+        parser.error("--servers needs --folder and --schemas")
+    if options.jars is None and pyspark.__version__[:3] not in DELTA:
+        sys.exit(f"There is no Delta for PySpark {pyspark.__version__}: pip install pyspark==4.2.0")
+    return start_servers(options)
+
+
+def start_spark(jars: Path | None) -> SparkSession:
+    if jars:
+        delta = {"spark.jars": ",".join(map(str, jars.glob("*.jar")))}
+    else:
+        delta = {"spark.jars.packages": DELTA[pyspark.__version__[:3]]}
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config(map=delta)
+        .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
+        .config(
+            "spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+        )
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.ui.enabled", "false")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+options = parse()
+servers = options.servers
+folder = options.folder or tempfile.mkdtemp()
+schemas = {"customers": "id int, name string"}
+if options.schemas:
+    schemas = json.loads(options.schemas.read_text())
+spark = start_spark(options.jars)
+if options.is_local:
+    events = spark.createDataFrame([(json.dumps(each),) for each in SAMPLE], "value string")
+    to = {"kafka.bootstrap.servers": servers, "topic": "shop.public.customers"}
+    events.coalesce(1).write.format("pykafka").options(**to).mode("append").save()
 
 
 # --- docs ---
@@ -44,7 +91,7 @@ def changes_of(table: str, columns: str) -> DataFrame:
     return spark.readStream.format("pykafka").options(**options).load()
 
 
-for table, columns in json.loads(Path(schemas).read_text()).items():
+for table, columns in schemas.items():
     target = f"{folder}/{table}"
     keys = ", ".join(each for each in columns.split(", ") if each.split()[0] in KEYS[table])
     spark.sql(f"CREATE TABLE IF NOT EXISTS delta.`{target}` ({keys}) USING delta")
@@ -58,4 +105,10 @@ for table, columns in json.loads(Path(schemas).read_text()).items():
     )
 # --- docs ---
 print("the stream has started", flush=True)
-spark.streams.awaitAnyTermination()
+if options.is_local:
+    for query in spark.streams.active:
+        query.processAllAvailable()
+        query.stop()
+    spark.read.format("delta").load(f"{folder}/customers").orderBy("id").show()
+else:
+    spark.streams.awaitAnyTermination()

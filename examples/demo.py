@@ -1,16 +1,20 @@
 """The main job, from nothing: a real broker, order events written with Spark, read back, checked.
 
 `make demo` runs it. It starts Apache Kafka from Maven's jars, which the first run downloads, and
-stops everything that it started.
+stops everything that it started. With `--servers` it makes a topic on your brokers.
 """
 
+from __future__ import annotations
+
+import argparse
 import logging
-import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from local_kafka import arguments, start_servers, stop_servers
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -26,11 +30,9 @@ from rich.progress import (
 from rich.table import Table
 
 from kafka_protocol.columnar.topic import create_topic
-from kafka_spark_source.testing import KafkaCluster, LocalBrokerError
 
 EVENTS = 30_000
 PARTITIONS = 3
-TOPIC = "orders"
 STEPS = 6
 
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
@@ -82,8 +84,6 @@ class Steps:
 
 
 def start_spark() -> SparkSession:
-    # Otherwise Spark's workers use the `python3` of the PATH, which may lack this project.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = (
         SparkSession.builder.master("local[2]")
         .appName("pykafka demo")
@@ -175,22 +175,21 @@ def check(sent: DataFrame, read: DataFrame) -> None:
         sys.exit(f"{lost} records are lost or changed, {extra} records were never sent")
 
 
-def run(cluster: KafkaCluster, spark: SparkSession, steps: Steps) -> None:
-    kafka = {"kafka.bootstrap.servers": cluster.bootstrap_servers}
-    with steps.step(f"Create the topic {TOPIC!r} with {PARTITIONS} partitions"):
-        servers = {"bootstrap.servers": cluster.bootstrap_servers}
-        create_topic(TOPIC, servers, partitions=PARTITIONS)
+def run(servers: str, topic: str, spark: SparkSession, steps: Steps) -> None:
+    kafka = {"kafka.bootstrap.servers": servers}
+    with steps.step(f"Create the topic {topic!r} with {PARTITIONS} partitions"):
+        create_topic(topic, {"bootstrap.servers": servers}, partitions=PARTITIONS)
     sent = order_events(spark)
     with steps.spark_step(f"Write {EVENTS:,} order events, lz4", spark):
         (
             sent.write.format("pykafka")
-            .options(**kafka, topic=TOPIC)
+            .options(**kafka, topic=topic)
             .option("kafka.compression.type", "lz4")
             .mode("append")
             .save()
         )
     read = (
-        spark.read.format("pykafka").options(**kafka, subscribe=TOPIC, includeHeaders="true").load()
+        spark.read.format("pykafka").options(**kafka, subscribe=topic, includeHeaders="true").load()
     )
     with steps.spark_step("Read them back", spark):
         show_rows(read)
@@ -199,7 +198,14 @@ def run(cluster: KafkaCluster, spark: SparkSession, steps: Steps) -> None:
         check(sent, read)
 
 
+def parse() -> argparse.Namespace:
+    parser = arguments(__doc__)
+    parser.add_argument("--topic", default="orders", help="the name of a new topic")
+    return parser.parse_args()
+
+
 def main() -> None:
+    options = parse()
     # Shows pykafka's warnings, not Spark's.
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     columns = (
@@ -212,20 +218,16 @@ def main() -> None:
     with Progress(*columns, console=console, transient=True) as progress:
         steps = Steps(progress)
         with steps.step("Start Apache Kafka") as detail:
-            cluster = KafkaCluster(on_progress=detail)
-            try:
-                cluster.start()
-            except LocalBrokerError as error:
-                sys.exit(f"pykafka demo: {error}")
+            start_servers(options, on_progress=detail)
         try:
             with steps.step("Start Spark"):
                 spark = start_spark()
             try:
-                run(cluster, spark, steps)
+                run(options.servers, options.topic, spark, steps)
             finally:
                 spark.stop()
         finally:
-            cluster.stop()
+            stop_servers()
     console.print(f"[bold green]All {EVENTS:,} records came back; everything is stopped again.[/]")
 
 

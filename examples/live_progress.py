@@ -2,7 +2,8 @@
 
 `make demo-stream` runs it. Orders arrive in waves in six partitions of unequal load. A streaming
 query reads a limited number in each batch, so it falls behind on every crest and catches up after
-it. At the end it must have read everything. The demo stops everything that it started.
+it. At the end it must have read everything. The demo stops everything that it started. With
+`--servers` it makes a topic on your brokers.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import argparse
 import logging
 import math
-import os
 import signal
 import sys
 import threading
@@ -20,6 +20,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from typing import NamedTuple
+
+from local_kafka import arguments, start_servers, stop_servers
 
 import numpy as np
 import pyarrow as pa
@@ -40,9 +42,7 @@ from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.records.compression import CompressionCodec
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.lag import LagListener, PartitionLag
-from kafka_spark_source.testing import KafkaCluster, LocalBrokerError
 
-TOPIC = "orders"
 QUERY = "live"
 FIRST_ORDERS = 100  # for the first batch
 LOADS = (8, 6, 4, 3, 2, 1)  # share of each partition
@@ -132,22 +132,22 @@ def orders(first: int, count: int) -> RecordColumns:
     )
 
 
-def write_orders(producer: Producer, first: int, count: int) -> None:
+def write_orders(producer: Producer, topic: str, first: int, count: int) -> None:
     """Write orders to all partitions by their loads; returns when they are acknowledged."""
     bounds = np.rint(np.cumsum((0, *LOADS)) / sum(LOADS) * count).astype(int).tolist()
     for number, (start, end) in enumerate(pairwise(bounds)):
         if start < end:
             columns = orders(first + start, end - start)
             for batch in encode_batches(columns, CompressionCodec.LZ4):
-                producer.add(TopicPartition(TOPIC, number), batch.data)
+                producer.add(TopicPartition(topic, number), batch.data)
     producer.flush()
 
 
-def keep_writing(producer: Producer, demo: Demo, finished: threading.Event) -> None:
+def keep_writing(producer: Producer, topic: str, demo: Demo, finished: threading.Event) -> None:
     """Write the orders that are due, ten times a second, until `finished` is set."""
     while not finished.wait(WRITE_SECONDS):
         count = FIRST_ORDERS + due(demo.seconds) - demo.written
-        write_orders(producer, demo.written, count)
+        write_orders(producer, topic, demo.written, count)
         demo.written += count
 
 
@@ -237,8 +237,6 @@ def watch(demo: Demo, seconds: int, writer: Future[None], finished: threading.Ev
 
 
 def start_spark() -> SparkSession:
-    # Otherwise Spark's workers use the `python3` of the PATH, which may lack this project.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = (
         SparkSession.builder.master("local[2]")
         .appName("pykafka live progress")
@@ -251,11 +249,11 @@ def start_spark() -> SparkSession:
     return spark
 
 
-def start_query(spark: SparkSession, servers: str) -> StreamingQuery:
+def start_query(spark: SparkSession, servers: str, topic: str) -> StreamingQuery:
     records = (
         spark.readStream.format("pykafka")
         .option("kafka.bootstrap.servers", servers)
-        .option("subscribe", TOPIC)
+        .option("subscribe", topic)
         .option("startingOffsets", "earliest")
         .option("maxOffsetsPerTrigger", RECORDS_PER_BATCH)
         .load()
@@ -274,17 +272,15 @@ def await_first_batch(query: StreamingQuery, listener: LagListener) -> None:
         pause()
 
 
-def run(seconds: int, stack: ExitStack) -> None:
+def run(options: argparse.Namespace, stack: ExitStack) -> None:
     """Run the demo; the stack stops everything that it starts."""
-    console.print("Starting Apache Kafka ...")
-    kafka = KafkaCluster()
-    stack.callback(kafka.stop)
-    kafka.start()
-    cluster = Cluster(ClientConfig.from_options({"bootstrap.servers": kafka.bootstrap_servers}))
+    stack.callback(stop_servers)
+    start_servers(options)
+    cluster = Cluster(ClientConfig.from_options({"bootstrap.servers": options.servers}))
     stack.callback(cluster.close)
-    create_topic(cluster, NewTopic(TOPIC, partitions=len(LOADS)), Deadline.after(30_000))
+    create_topic(cluster, NewTopic(options.topic, partitions=len(LOADS)), Deadline.after(30_000))
     producer = Producer(cluster)
-    write_orders(producer, 0, FIRST_ORDERS)
+    write_orders(producer, options.topic, 0, FIRST_ORDERS)
 
     console.print("Starting Spark ...")
     spark = start_spark()
@@ -293,7 +289,7 @@ def run(seconds: int, stack: ExitStack) -> None:
     signal.signal(signal.SIGINT, lambda *_: interrupted.set())
     listener = LagListener()
     spark.streams.addListener(listener)
-    query = start_query(spark, kafka.bootstrap_servers)
+    query = start_query(spark, options.servers, options.topic)
     stack.callback(query.stop)
     await_first_batch(query, listener)
 
@@ -301,8 +297,8 @@ def run(seconds: int, stack: ExitStack) -> None:
     finished = threading.Event()
     executor = stack.enter_context(ThreadPoolExecutor(1))
     stack.callback(finished.set)
-    writer = executor.submit(keep_writing, producer, demo, finished)
-    watch(demo, seconds, writer, finished)
+    writer = executor.submit(keep_writing, producer, options.topic, demo, finished)
+    watch(demo, options.seconds, writer, finished)
     rows = sum(progress.numInputRows for progress in query.recentProgress)
     if rows != demo.written:
         sys.exit(f"{demo.written:,} records were written, but {rows:,} were read")
@@ -310,7 +306,8 @@ def run(seconds: int, stack: ExitStack) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
+    parser.add_argument("--topic", default="orders", help="the name of a new topic")
     parser.add_argument("--seconds", type=int, default=100, help="how long orders arrive")
     options = parser.parse_args()
     if pyspark.__version__ < "4.2":
@@ -319,9 +316,7 @@ def main() -> None:
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     try:
         with ExitStack() as stack:
-            run(options.seconds, stack)
-    except LocalBrokerError as error:
-        sys.exit(f"pykafka demo: {error}")
+            run(options, stack)
     except KeyboardInterrupt:
         console.print("Interrupted.")
         sys.exit(130)

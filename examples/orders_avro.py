@@ -1,19 +1,18 @@
 """Orders as rows of Avro: written, read in part, and broken ones set aside. No jar, no UDF.
 
-pykafka broker start --port 9092
-pykafka registry start --port 8081
-python examples/orders_avro.py localhost:9092 http://127.0.0.1:8081/apis/ccompat/v7
+python examples/orders_avro.py
+python examples/orders_avro.py --servers localhost:9092 --registry http://127.0.0.1:8081/apis/ccompat/v7
 """
 
-import sys
+from local_kafka import arguments, start_servers
 
 from pyspark.sql import SparkSession
 
-servers, registry_url = sys.argv[1:]
+options = start_servers(arguments(__doc__, registry=True).parse_args())
 spark = SparkSession.builder.master("local[2]").getOrCreate()
 
-kafka = {"kafka.bootstrap.servers": servers}
-avro = {"value.format": "avro", "schema.registry.url": registry_url}
+kafka = {"kafka.bootstrap.servers": options.servers}
+avro = {"value.format": "avro", "schema.registry.url": options.registry}
 
 # The schema is made from the column, and registered as the first version of orders-avro-value.
 orders = spark.createDataFrame(

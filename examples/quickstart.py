@@ -1,14 +1,14 @@
-"""Write three rows to Kafka and read them back: the code in the README.
+"""Write two rows to Kafka and read them back: the code in the README.
 
-pykafka broker start --port 9092
 python examples/quickstart.py
+python examples/quickstart.py --servers localhost:9092
 """
 
-import sys
+from local_kafka import arguments, start_servers
 
 from pyspark.sql import SparkSession
 
-servers = sys.argv[1] if len(sys.argv) > 1 else "localhost:9092"
+servers = start_servers(arguments(__doc__).parse_args()).servers
 
 # --- README ---
 spark = SparkSession.builder.getOrCreate()

@@ -1,14 +1,15 @@
 """Write two rows to Kafka and read them back on Sail, without a JVM: the code in docs/sail.md.
 
-python examples/sail.py localhost:9092
+python examples/sail.py
+python examples/sail.py --servers localhost:9092
 """
 
-import sys
+from local_kafka import arguments, start_servers
 
 from pysail.spark import SparkConnectServer
 from pyspark.sql import SparkSession
 
-servers = sys.argv[1] if len(sys.argv) > 1 else "localhost:9092"
+servers = start_servers(arguments(__doc__).parse_args()).servers
 
 # --- docs ---
 server = SparkConnectServer("127.0.0.1", 0)

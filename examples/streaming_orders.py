@@ -1,7 +1,7 @@
 """A complete streaming job: JSON orders become sales per item and five minutes.
 
-pykafka broker start --port 9092
-python examples/streaming_orders.py localhost:9092 orders shop --sample 10000 --available-now
+python examples/streaming_orders.py  # writes 10,000 orders, reads them, and ends
+python examples/streaming_orders.py --servers localhost:9092 --topic orders --output shop
 
 An order: {"order_id": 7, "item": "pears", "quantity": 2, "event_time": "2026-01-01T00:00:07Z"}.
 Each window of an item is written once, when it is complete. Orders that arrive more than ten
@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
-import sys
+import tempfile
 from pathlib import Path
+
+from local_kafka import arguments, start_servers
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -34,15 +35,19 @@ ITEMS = ("apples", "pears", "plums", "Äpfel", "林檎")
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("servers", help="Kafka's bootstrap servers")
-    parser.add_argument("topic", help="the topic with the orders")
-    parser.add_argument("output", type=Path, help="a folder for the files and the checkpoints")
+    parser = arguments(__doc__)
+    parser.add_argument("--topic", default="orders", help="the topic with the orders")
+    parser.add_argument("--output", type=Path, help="a folder for the files and the checkpoints")
     parser.add_argument("--available-now", action="store_true", help="read what exists, then end")
     parser.add_argument("--sample", type=int, help="write ROWS orders first", metavar="ROWS")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.servers is None:
+        options.sample = options.sample or 10_000
+        options.available_now = True
+        options.output = options.output or Path(tempfile.mkdtemp())
+    elif options.output is None:
+        parser.error("--servers needs --output: the query continues there when it starts again")
+    return start_servers(options)
 
 
 def write_sample(spark: SparkSession, rows: int, kafka: dict[str, str], topic: str) -> None:
@@ -87,7 +92,7 @@ def into_files(sales: DataFrame, output: Path) -> DataStreamWriter:
     return sales.writeStream.format("parquet").option("path", str(output / "sales"))
 
 
-def start(name: str, writer: DataStreamWriter, options: argparse.Namespace) -> StreamingQuery:
+def start_query(name: str, writer: DataStreamWriter, options: argparse.Namespace) -> StreamingQuery:
     checkpoint = options.output / "checkpoints" / name
     writer = writer.queryName(name).outputMode("append")
     writer = writer.option("checkpointLocation", str(checkpoint))
@@ -100,8 +105,6 @@ def main() -> None:
     options = parse()
     logging.basicConfig(format="%(message)s")
     logging.getLogger("kafka_spark_source.lag").setLevel(logging.INFO)  # one line for each batch
-    # Otherwise Spark's workers use the `python3` of the PATH, which may lack this project.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = (
         SparkSession.builder.appName("streaming orders")
         .config("spark.sql.session.timeZone", "UTC")
@@ -119,12 +122,13 @@ def main() -> None:
     # fail with "Task not serializable".
     to_kafka, to_files = (read_sales(spark, kafka, options.topic) for _ in range(2))
     queries = [
-        start("kafka", into_kafka(to_kafka, kafka, f"{options.topic}-sales"), options),
-        start("files", into_files(to_files, options.output), options),
+        start_query("kafka", into_kafka(to_kafka, kafka, f"{options.topic}-sales"), options),
+        start_query("files", into_files(to_files, options.output), options),
     ]
     if options.available_now:
         for query in queries:
             query.awaitTermination()
+        spark.read.parquet(str(options.output / "sales")).orderBy("start", "item").show(10)
     else:
         spark.streams.awaitAnyTermination()  # until one fails
     spark.stop()

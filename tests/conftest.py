@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from importlib import metadata
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
 from kafka_formats.registry.cache import cache_of
+from kafka_spark_source.testing.plugin import ClusterFactory
 from tests import poison
 from tests.class_archives import use_class_archives
 from tests.secret_check import SecretCheck
@@ -71,6 +73,13 @@ def _fixtures(item: pytest.Item) -> list[str]:
 def spark() -> Iterator[SparkSession]:
     """A Spark session, in which nothing is registered: Spark itself finds the format."""
     yield from run_session("pykafka tests")
+
+
+@pytest.fixture(scope="session")
+def kafka_cluster_factory() -> Iterator[ClusterFactory]:
+    """As the plugin's, but brokers make no topics by themselves."""
+    with ExitStack() as clusters:
+        yield ClusterFactory(clusters)
 
 
 @pytest.fixture

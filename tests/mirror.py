@@ -47,6 +47,7 @@ TESTED_BY: Final = {
     f"{_TESTING}/layout.py": "tests/spark/testing/test_properties.py",
     f"{_TESTING}/lock.py": "tests/spark/testing/test_cache.py",
     f"{_TESTING}/supervisor.py": "tests/spark/testing/test_processes.py",
+    f"{_TESTING}/topics.py": "tests/integration/test_broker_lifecycle.py",
     f"{_TESTING}/waiting.py": "tests/spark/testing/test_processes.py",
     f"{_TOOLS}/broker_clock.py": "tests/spark/tools/test_diagnosis.py",
     f"{_TOOLS}/checkpoint_folder.py": "tests/spark/tools/test_checkpoints.py",

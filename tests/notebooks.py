@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 import nbformat
@@ -19,12 +18,13 @@ FOLDER = ROOT / "examples" / "notebooks"
 _LIMIT_SECONDS = 900
 
 
-def executed(notebook: Path, folder: Path, **environment: str) -> nbformat.NotebookNode:
-    """The notebook with the outputs of a run in a folder.
+def executed(notebook: Path, **environment: str) -> nbformat.NotebookNode:
+    """The notebook with the outputs of a run in its folder, where it must leave nothing.
 
     Raises:
         nbclient.exceptions.CellExecutionError: A cell failed.
     """
+    there_before = {*FOLDER.iterdir()}
     found = nbformat.read(notebook, as_version=4)
     for cell in found.cells:
         cell.metadata.pop("execution", None)  # when it ran
@@ -33,21 +33,22 @@ def executed(notebook: Path, folder: Path, **environment: str) -> nbformat.Noteb
         timeout=_LIMIT_SECONDS,
         kernel_name="python3",
         record_timing=False,
-        resources={"metadata": {"path": str(folder)}},
+        resources={"metadata": {"path": str(FOLDER)}},
     )
     java = {"JAVA_TOOL_OPTIONS": ENVIRONMENT["JAVA_TOOL_OPTIONS"]}
     client.execute(env={**os.environ, **java, **environment})
+    assert {*FOLDER.iterdir()} == there_before
     for cell in found.cells:
         if cell.cell_type == "code":
             cell.outputs = [each for each in cell.outputs if not _is_log(each)]
     return found
 
 
-def text_of(notebook: Path, folder: Path, **environment: str) -> str:
-    """All that the cells of a notebook print, run in a folder."""
+def text_of(notebook: Path, **environment: str) -> str:
+    """All that the cells of a notebook print."""
     outputs = [
         output
-        for cell in executed(notebook, folder, **environment).cells
+        for cell in executed(notebook, **environment).cells
         for output in cell.get("outputs", [])
     ]
     return "".join(output.get("text", "") for output in outputs)
@@ -59,8 +60,7 @@ def _is_log(output: nbformat.NotebookNode) -> bool:
 
 def main(names: list[str]) -> None:
     for notebook in [FOLDER / name for name in names] or sorted(FOLDER.glob("*.ipynb")):
-        with tempfile.TemporaryDirectory() as folder:
-            nbformat.write(executed(notebook, Path(folder)), notebook)
+        nbformat.write(executed(notebook), notebook)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from kafka_spark_source.cli.broker import CONVENIENT
-from kafka_spark_source.testing import NEWEST, RELEASES
+from kafka_spark_source.testing import CONVENIENT, NEWEST, RELEASES
 from kafka_spark_source.testing.layout import ClusterLayout, NodeLayout
 from kafka_spark_source.testing.properties import server_properties
 

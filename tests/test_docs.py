@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.figures import FIGURES
 from benchmarks.tables import RESULTS, results_of
+from docs import make_site
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = (
@@ -23,7 +24,7 @@ PACKAGES = (
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 PROSE = [*ROOT.glob("*.md"), *PAGES]
 # Pages of the site that are not in docs/: docs/make_site.py copies them.
-OTHER_PAGES = {"changelog.md", "contributing.md"}
+OTHER_PAGES = {*make_site.OTHER_PAGES.values(), *make_site.NOTEBOOKS.values()}
 
 
 def test_made_tables_are_fresh() -> None:
@@ -55,6 +56,20 @@ def test_links_and_paths_lead_somewhere(page: Path) -> None:
     assert [path for path in paths if not any((root / path).exists() for root in roots)] == []
 
 
+@pytest.mark.parametrize(
+    "page",
+    [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+def test_the_text_of_a_link_is_not_the_name_of_a_file(page: Path) -> None:
+    texts = re.findall(r"(?<!!)\[([^\]\[]+)\]\((?!\w+:)[^)]+\)", page.read_text())
+    assert [
+        text
+        for text in texts
+        if re.fullmatch(r"`?[\w./-]+\.(?:md|py|ipynb|toml|yml|json|txt)`?", text)
+    ] == []
+
+
 @pytest.mark.parametrize("page", PROSE, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_anchors_are_headings(page: Path) -> None:
     links = re.findall(r"\]\((?!\w+:)([^()#\s]*)#([^()\s]+)\)", page.read_text())
@@ -67,7 +82,9 @@ def _anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub and the site's builder make them."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
     headings = re.findall(r"^#+ (.+)$", text, re.M)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return {*re.findall(r'<a id="([^"]+)">', text)} | {
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings
+    }
 
 
 def test_cells_of_the_readme_are_short() -> None:

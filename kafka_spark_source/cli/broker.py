@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Final
 from kafka_spark_source.cli import console, servers
 from kafka_spark_source.cli.exit_codes import Run
 from kafka_spark_source.testing.cluster import KafkaCluster
+from kafka_spark_source.testing.properties import CONVENIENT
 from kafka_spark_source.testing.state import Facts, Kind, RunningServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# Kafka's own default creates a topic on the first write; the cluster for tests does not.
-CONVENIENT = {"auto.create.topics.enable": "true", "num.partitions": "3"}
 _HEADINGS = ("name", "Kafka", "nodes", "security", "bootstrap servers", "pid", "since")
 
 

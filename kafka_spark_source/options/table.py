@@ -241,8 +241,9 @@ class Table:
         "deliveryGuarantee", _parse_guarantee, WRITE, "at_least_once"
     ).about(
         "`exactly_once`: readers with `isolation.level=read_committed` see each micro-batch once "
-        "and completely, and a batch write completely or not at all (docs/exactly-once.md). "
-        "`at_least_once`: a task that Spark runs again writes its rows again."
+        "and completely, and a batch write completely or not at all "
+        "([exactly once](exactly-once.md)). `at_least_once`: a task that Spark runs again "
+        "writes its rows again."
     )
     TRANSACTIONAL_ID_PREFIX: Final = Option("transactionalIdPrefix", parse_text, WRITE).about(
         "Required for `exactly_once`: the prefix of the write's transactional ids. A query must "

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
         RegistryStartError,
         StartError,
     )
+    from kafka_spark_source.testing.properties import CONVENIENT
     from kafka_spark_source.testing.registry import SchemaRegistry
     from kafka_spark_source.testing.releases import NEWEST, RELEASES
 
 __all__ = [
+    "CONVENIENT",
     "NEWEST",
     "RELEASES",
     "Broker",
@@ -50,6 +52,7 @@ _MODULES = {
         *("BrokerStartError", "JarError", "JavaError", "LocalBrokerError"),
         *("RegistryStartError", "StartError"),
     ),
+    "properties": ("CONVENIENT",),
     "registry": ("SchemaRegistry",),
     "releases": ("NEWEST", "RELEASES"),
 }

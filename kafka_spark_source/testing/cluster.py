@@ -15,6 +15,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kafka_spark_source.testing import topics
 from kafka_spark_source.testing.commands import DEFAULT_HEAP, FAST_START_FLAGS, Runtime
 from kafka_spark_source.testing.errors import BrokerStartError, LocalBrokerError
 from kafka_spark_source.testing.jars import find_jars
@@ -66,7 +67,8 @@ class KafkaCluster:
         nodes: The number of brokers; from 3.9 on each is a KRaft controller as well.
         security: The client listener's protocol: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.
         config: Server properties for every broker; they override the built-in ones. In a value,
-            `{port}` and `{node_id}` are replaced by the broker's.
+            `{port}` and `{node_id}` are replaced by the broker's. With `CONVENIENT`, which
+            `pykafka broker start` and the fixtures have, a topic is made when it is first used.
         port: The first broker's port, the others have the next ones; by default free ones.
         heap: Java's `-Xmx` for each broker.
         jvm_flags: Other Java flags; the default is for a fast start, not for fast code.
@@ -227,16 +229,27 @@ class KafkaCluster:
         return self._node(node_id).data
 
     def create_topic(self, topic: str, partitions: int = 1, replication_factor: int = 1) -> None:
-        """Creates a topic with the tool of a release with ZooKeeper.
-
-        Brokers before 0.10.1 have no request for it. For others, use any Kafka client: it is
-        faster.
+        """Creates a topic, and returns when all brokers that run know its leaders.
 
         Raises:
-            BrokerStartError: The tool failed; the message has its output.
+            LocalBrokerError: The cluster refused; from releases with ZooKeeper, whose tool takes
+                seconds, `BrokerStartError` with its output.
         """
-        if self._layout.zookeeper_port is None:
-            raise LocalBrokerError(f"Kafka {self.version}: create topics with a Kafka client")
+        deadline = Deadline(self._start_timeout)
+        if self._layout.zookeeper_port is not None:
+            self._create_with_tool(topic, partitions, replication_factor, deadline)
+            return
+        running = [(each.host, each.internal_port) for each in self.brokers if each.pid is not None]
+        topics.create_topic(running[0], topic, partitions, replication_factor)
+        if not deadline.wait_for(lambda: all(topics.is_ready(each, topic) for each in running)):
+            raise LocalBrokerError(
+                f"the topic {topic!r} has no leader after {deadline.seconds:g} s"
+            )
+
+    def _create_with_tool(
+        self, topic: str, partitions: int, replication_factor: int, deadline: Deadline
+    ) -> None:
+        """Brokers before 0.10.1 have no request for it."""
         options = {
             "--zookeeper": f"{HOST}:{self._layout.zookeeper_port}",
             "--topic": topic,
@@ -244,7 +257,6 @@ class KafkaCluster:
             "--replication-factor": str(replication_factor),
         }
         arguments = ["--create", *(word for option in options.items() for word in option)]
-        deadline = Deadline(self._start_timeout)
         self._launcher.run_tool("kafka.admin.TopicCommand", arguments, deadline)
 
     def kill(self, node_id: int) -> None:

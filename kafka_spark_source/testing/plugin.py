@@ -22,11 +22,12 @@ class ClusterFactory:
     """Starts each kind of cluster once per session; call it with `KafkaCluster`'s arguments.
 
     All tests share the clusters. A test that kills brokers or fills disks must start its own
-    `KafkaCluster`.
+    `KafkaCluster`. `defaults` are properties of all of them, unless `config` has them.
     """
 
-    def __init__(self, clusters: ExitStack) -> None:
+    def __init__(self, clusters: ExitStack, defaults: Mapping[str, str] | None = None) -> None:
         self._clusters = clusters
+        self._defaults = defaults or {}
         self._by_arguments: dict[tuple[object, ...], KafkaCluster] = {}
 
     def __call__(
@@ -40,7 +41,8 @@ class ClusterFactory:
         from kafka_spark_source.testing import NEWEST, KafkaCluster  # noqa: PLC0415
 
         version = version or NEWEST
-        arguments = (version, nodes, security, *sorted((config or {}).items()))
+        config = {**self._defaults, **(config or {})}
+        arguments = (version, nodes, security, *sorted(config.items()))
         if arguments not in self._by_arguments:
             cluster = KafkaCluster(version, nodes, security, config=config)
             self._by_arguments[arguments] = self._clusters.enter_context(cluster)
@@ -49,9 +51,14 @@ class ClusterFactory:
 
 @pytest.fixture(scope="session")
 def kafka_cluster_factory() -> Iterator[ClusterFactory]:
-    """Starts clusters by version, nodes, security and config; they end with the session."""
+    """Starts clusters by version, nodes, security and config; they end with the session.
+
+    A topic is made when it is first used, as on the broker of `pykafka broker start`.
+    """
+    from kafka_spark_source.testing import CONVENIENT  # noqa: PLC0415
+
     with ExitStack() as clusters:
-        yield ClusterFactory(clusters)
+        yield ClusterFactory(clusters, CONVENIENT)
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import ssl
 
-_METADATA = 3
+METADATA = 3
 _API_VERSIONS = 18
 _CORRELATION_ID = 7
 _CLIENT_ID = b"pykafka-probe"
@@ -36,7 +36,7 @@ def accepts(address: Address) -> bool:
 def answers_api_versions(address: Address, tls: ssl.SSLContext | None = None) -> bool:
     """Whether a broker answers ApiVersions v0 without an error; it needs no authentication."""
     try:
-        response = _request(address, _API_VERSIONS, b"", tls)
+        response = request(address, _API_VERSIONS, b"", tls=tls)
         (error,) = struct.unpack_from(">h", response)
     except (OSError, ValueError, struct.error):
         return False
@@ -47,7 +47,7 @@ def registered_brokers(address: Address) -> frozenset[int]:
     """The node ids in a broker's Metadata v0 response; empty without a response."""
     try:
         # In version 0, an empty array means all topics.
-        return _node_ids(_request(address, _METADATA, struct.pack(">i", 0), None))
+        return _node_ids(request(address, METADATA, struct.pack(">i", 0)))
     except (OSError, ValueError, struct.error):
         return frozenset()
 
@@ -80,8 +80,15 @@ def _dump(address: Address) -> bytes:
     return dump
 
 
-def _request(address: Address, api: int, body: bytes, tls: ssl.SSLContext | None) -> bytes:
-    header = struct.pack(">hhih", api, 0, _CORRELATION_ID, len(_CLIENT_ID)) + _CLIENT_ID
+def request(
+    address: Address, api: int, body: bytes, *, version: int = 0, tls: ssl.SSLContext | None = None
+) -> bytes:
+    """The body of a broker's response to a request whose version is not flexible.
+
+    Raises:
+        OSError, ValueError: There is no complete response of a broker.
+    """
+    header = struct.pack(">hhih", api, version, _CORRELATION_ID, len(_CLIENT_ID)) + _CLIENT_ID
     with socket.create_connection(address, _TIMEOUT_SECONDS) as plain:
         stream = tls.wrap_socket(plain, server_hostname=address[0]) if tls else plain
         with stream:

@@ -15,6 +15,9 @@ from kafka_spark_source.testing.releases import ListenerStyle, LogSystem, Quorum
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+CONVENIENT = {"auto.create.topics.enable": "true", "num.partitions": "3"}
+"""Topics are made when they are first used, as by Kafka's own default, with some partitions."""
+
 INTERNAL = "INTERNAL"
 CONTROLLER = "CONTROLLER"
 

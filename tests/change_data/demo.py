@@ -103,7 +103,10 @@ class _Stream:
         self._columns = {name: dict(table.types) for name, table in TABLES.items()}
         self._folder = folder
         self._commits: list[int] = []
-        self._command = [sys.executable, "-u", str(EXAMPLE), bootstrap_servers, str(folder)]
+        self._command = [
+            *(sys.executable, "-u", str(EXAMPLE), "--servers", bootstrap_servers),
+            *("--folder", str(folder), "--jars", str(find(FORMATS["delta"]))),
+        ]
 
     def add_column(self) -> None:
         """Give the next start the schema with the column."""
@@ -119,7 +122,7 @@ class _Stream:
             for table, types in self._columns.items()
         }
         schemas.write_text(json.dumps(columns))
-        self.server.start([*self._command, str(schemas), str(find(FORMATS["delta"]))])
+        self.server.start([*self._command, "--schemas", str(schemas)])
 
     def has_applied_changes(self) -> bool:
         """Whether it has changed each table since its last start."""

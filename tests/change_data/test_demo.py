@@ -16,6 +16,8 @@ from kafka_spark_source.testing import KafkaCluster
 from kafka_spark_source.testing.waiting import Deadline
 from tests.change_data import workload
 from tests.change_data.debezium import connector, debezium, topic_of
+from tests.change_data.demo import EXAMPLE
+from tests.change_data.jars import find
 from tests.change_data.lake import FORMATS
 from tests.change_data.postgres import accepts, postgres
 from tests.own_process import run_command
@@ -58,6 +60,16 @@ def test_debezium_writes_changes(spark: SparkSession, kafka_cluster: KafkaCluste
             assert Deadline(30).wait_for(lambda: len(events()) == 202)
             assert [each["op"] for each in events()].count("r") == 200
             assert {each["op"] for each in events()} == {"r", "d", "c"}
+
+
+@needs_delta
+def test_the_example_without_brokers(tmp_path: Path) -> None:
+    jars = str(find(FORMATS["delta"]))
+    shown = run_command(tmp_path, [sys.executable, str(EXAMPLE), "--jars", jars])
+    rows = [[cell.strip() for cell in line.split("|")[1:]] for line in shown.splitlines()]
+    assert [(row[0], row[-2]) for row in rows if len(row) > 2] == [
+        *(("id", "_tombstone"), ("1", "false"), ("2", "true"))
+    ]
 
 
 @needs_delta

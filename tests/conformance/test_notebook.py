@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.jvm_connector import spark_jars
@@ -12,8 +10,8 @@ from tests.notebooks import FOLDER, text_of
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_200)]
 
 
-def test_from_kafka_to_pykafka(tmp_path: Path) -> None:
+def test_from_kafka_to_pykafka() -> None:
     jars = spark_jars(print)
     notebook = FOLDER / "from_kafka_to_pykafka.ipynb"
-    printed = text_of(notebook, tmp_path, KAFKA_CONNECTOR_JARS=jars)
+    printed = text_of(notebook, KAFKA_CONNECTOR_JARS=jars)
     assert "6000 rows, 6000 different records, of 6000" in printed

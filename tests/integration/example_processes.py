@@ -16,6 +16,7 @@ from kafka_spark_source.testing.waiting import Deadline
 from tests.own_process import processes_of
 
 ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
 _PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LIMIT_SECONDS = 250
 GOODBYE_SECONDS = 30

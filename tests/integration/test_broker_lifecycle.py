@@ -90,9 +90,14 @@ def test_all_listeners_are_on_loopback(kafka_cluster: KafkaCluster) -> None:
     assert listeners.count("://") == listeners.count("://127.0.0.1:") == 3
 
 
-def test_create_topic_is_refused_without_zookeeper(kafka_cluster: KafkaCluster) -> None:
-    with pytest.raises(LocalBrokerError, match="create topics with a Kafka client"):
-        kafka_cluster.create_topic("topic")
+def test_create_topic_without_zookeeper(kafka_cluster: KafkaCluster) -> None:
+    kafka_cluster.create_topic("created", partitions=3)
+    known = admin_of(kafka_cluster).list_topics("created", CLIENT_SECONDS).topics["created"]
+    assert {*known.partitions} == {0, 1, 2}
+    with pytest.raises(LocalBrokerError, match="error 36, Topic 'created' already exists"):
+        kafka_cluster.create_topic("created")
+    with pytest.raises(LocalBrokerError, match="'two' was not created: error 38, "):
+        kafka_cluster.create_topic("two", replication_factor=2)
 
 
 @pytest.mark.slow
@@ -100,7 +105,7 @@ def test_one_of_three_nodes_is_killed_paused_and_restarted() -> None:
     with KafkaCluster(nodes=3) as cluster:
         admin = admin_of(cluster)
         assert set(admin.list_topics(timeout=CLIENT_SECONDS).brokers) == {1, 2, 3}
-        create_topic(admin, "replicated", replicas=3)
+        cluster.create_topic("replicated", replication_factor=3)
         produce(cluster.bootstrap_servers, "replicated", [b"kept"])
         leader = leader_of(admin, "replicated")
         before = cluster.brokers[leader - 1]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -17,13 +20,12 @@ from pyspark.sql import SparkSession
 
 from kafka_protocol.client.cluster.admin import NewTopic, create_topic
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_spark_source.cli.broker import CONVENIENT
-from kafka_spark_source.testing import KafkaCluster, SchemaRegistry
+from kafka_spark_source.testing import CONVENIENT, KafkaCluster, SchemaRegistry
 from kafka_spark_source.testing.plugin import ClusterFactory
 from kafka_spark_source.testing.waiting import Deadline
 from tests.integration.clients import soon
 from tests.integration.conftest import Consume, MakeTopic, Read, run_stream
-from tests.integration.example_processes import ROOT, python_in, run_example
+from tests.integration.example_processes import EXAMPLES, ROOT, python_in, run_example
 from tests.integration.test_formats import framed
 from tests.integration.test_operator_commands import Command
 from tests.witness import IN_ORDER, produce
@@ -53,14 +55,76 @@ def test_the_readme_runs(convenient: str, capsys: pytest.CaptureFixture[str]) ->
     expect_quickstart(capsys.readouterr().out)
 
 
+# What each example prints, run without arguments: a word of each line that matters.
+ALONE = {
+    "quickstart.py": ("2 pears", "1 plum"),
+    "arrow.py": ("1,000 records",),
+    "orders_avro.py": ("[{pear, 2}]", "it has no schema id", "[plum, fig]"),
+    "streaming_orders.py": ("|apples|2026-01-01 00:00:00|", "|pears "),
+    "demo.py": ("All 30,000 records came back; everything is stopped again.",),
+    "run_pipeline.py": ("bob 100", "cid 250"),
+}
+# In test_streaming_examples.py, sail/test_sail.py and tests/change_data.
+RUN_ELSEWHERE = {"live_progress.py", "sail.py", "change_data.py"}
+
+
+def test_each_example_has_a_test() -> None:
+    files = {path.name for path in EXAMPLES.glob("*.py")}
+    assert files == {*ALONE, *RUN_ELSEWHERE, "local_kafka.py"}
+
+
+@pytest.mark.slow
+@pytest.mark.newest
+@pytest.mark.parametrize("name", ALONE)
+def test_without_arguments(name: str) -> None:
+    shown = run_example(f"examples/{name}")
+    assert [each for each in ALONE[name] if each not in shown] == []
+
+
+@pytest.mark.slow
+@pytest.mark.newest
+def test_demo_on_ones_own_brokers(convenient: str) -> None:
+    shown = run_example("examples/demo.py", "--servers", convenient, "--topic", "of-the-demo")
+    assert "All 30,000 records came back" in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "cure"),
+    [
+        ("quickstart.py", "pyspark", 'pip install -e ".[spark,cli]"'),
+        ("live_progress.py", "rich", 'pip install -e ".[spark,cli]"'),
+        ("sail.py", "pysail", 'pip install -e . pysail==0.7.2 pyspark-client==4.2.0 "pandas<3"'),
+        ("run_pipeline.py", "grpc", 'pip install "pyspark[connect,pipelines]"'),
+        ("arrow.py", "kafka_spark_source", 'pip install -e ".[spark,cli]"'),
+    ],
+)
+def test_a_missing_package_is_a_sentence(name: str, package: str, cure: str) -> None:
+    without = f"import runpy, sys; sys.modules[{package!r}] = None; "
+    code = f"{without}runpy.run_path({name!r}, run_name='__main__')"
+    path = os.pathsep.join([".", str(ROOT), str(ROOT / "protocol")])
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=EXAMPLES,
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr == f"This example needs {package}: {cure}\n"
+
+
 @pytest.mark.slow
 def test_quickstart(convenient: str) -> None:
-    expect_quickstart(run_example("examples/quickstart.py", convenient))
+    expect_quickstart(run_example("examples/quickstart.py", "--servers", convenient))
 
 
 @pytest.mark.slow
 def test_orders_avro(convenient: str, schema_registry: SchemaRegistry) -> None:
-    shown = run_example("examples/orders_avro.py", convenient, schema_registry.url)
+    shown = run_example(
+        *("examples/orders_avro.py", "--servers", convenient),
+        *("--registry", schema_registry.url),
+    )
     lines = [tuple(cell.strip() for cell in line.split("|")[1:-1]) for line in shown.splitlines()]
     assert ("1", "ann", "12.5", "[{pear, 2}]") in lines
     assert ("2", "bob", "3.0", "[{plum, 1}, {fig,...") in lines
@@ -80,19 +144,14 @@ def test_orders_avro(convenient: str, schema_registry: SchemaRegistry) -> None:
         assert letter.value() == b"not an order"
 
 
-@pytest.mark.slow
-def test_demo() -> None:
-    shown = run_example("examples/demo.py")
-    assert "All 30,000 records came back; everything is stopped again." in shown
-
-
 def test_arrow(make_topic: MakeTopic, kafka_cluster: KafkaCluster) -> None:
     topic = make_topic(partitions=2)
     producer = Producer({"bootstrap.servers": kafka_cluster.bootstrap_servers, **IN_ORDER})
     for number in range(1_000):
         producer.produce(topic, f"value {number}".encode(), partition=number % 2)
     assert producer.flush(30) == 0
-    shown = run_example("examples/arrow.py", kafka_cluster.bootstrap_servers, topic)
+    own = ("--servers", kafka_cluster.bootstrap_servers, "--topic", topic)
+    shown = run_example("examples/arrow.py", *own)
     assert "1,000 records" in shown
     assert [line.split() for line in shown.splitlines()[-2:]] == [
         ["0", "500", "499"],
@@ -231,7 +290,7 @@ def test_the_loop_of_the_page(
     topic, servers = make_topic(1), kafka_cluster.bootstrap_servers
     (code,) = python_in((ROOT / "docs" / "schema-evolution.md").read_text())
     replaced = {'"orders"': f'"{topic}"', "localhost:9092": servers, "/tmp/": f"{tmp_path}/"}
-    replaced |= {"http://localhost:8081": schema_registry.url}
+    replaced |= {"http://127.0.0.1:8081/apis/ccompat/v7": schema_registry.url}
     for old, new in replaced.items():
         code = code.replace(old, new)
 

@@ -16,7 +16,7 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
-from kafka_spark_source.cli.broker import CONVENIENT
+from kafka_spark_source.testing import CONVENIENT, KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
 from kafka_spark_source.testing.waiting import Deadline
 from tests.integration.example_processes import (
@@ -116,7 +116,8 @@ def test_streaming_orders(
 ) -> None:
     servers = kafka_cluster_factory(config=CONVENIENT).bootstrap_servers
     output, topic = tmp_path / "shop", "streaming-orders"
-    command = "examples/streaming_orders.py", servers, topic, str(output), "--available-now"
+    own = ("--servers", servers, "--topic", topic, "--output", str(output))
+    command = "examples/streaming_orders.py", *own, "--available-now"
     sample = [Order(ITEMS[number % 5], number % 9 + 1, number) for number in range(3_000)]
     more = [Order("plums", 3, second) for second in range(3_000, 6_000, 2)]
     in_time, too_late = Order("pears", 5, 2_300), Order("pears", 7, 100)
@@ -150,6 +151,13 @@ def test_live_progress() -> None:
     assert shown[-2].startswith("All ")
     assert shown[-2].endswith(" records were read, each once.")
     assert shown[-1] == "Everything is stopped again."
+
+
+@needs_lag
+def test_live_progress_on_ones_own_brokers(kafka_cluster: KafkaCluster) -> None:
+    own = ("--servers", kafka_cluster.bootstrap_servers, "--topic", "of-the-demo")
+    shown = run_example("examples/live_progress.py", "--seconds", "2", *own)
+    assert " records were read, each once." in shown
 
 
 @needs_lag

@@ -18,8 +18,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from kafka_spark_source.cli.broker import CONVENIENT
-from kafka_spark_source.testing import KafkaCluster
+from kafka_spark_source.testing import CONVENIENT, KafkaCluster
 from kafka_spark_source.version import __version__
 
 ROOT: Final = Path(__file__).parents[2]

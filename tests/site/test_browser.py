@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.site.conftest import SITE, Browser, Visit
+from tests.site.conftest import PHONE, SITE, Browser, Visit
 
 pytestmark = pytest.mark.slow
 
@@ -57,16 +57,39 @@ def test_light_and_dark(browser: Browser, scheme: str, is_dark: bool) -> None:
     assert (brightness < 128) is is_dark
 
 
-def test_search_finds_a_page(browser: Browser) -> None:
+def search(browser: Browser, word: str) -> list[str]:
+    """The addresses that the site's search finds, best first."""
     support = pytest.importorskip("selenium.webdriver.support.ui")
     browser.open("index.html")
     box = browser.driver.find_element("css selector", "input.md-search__input")
     browser.driver.execute_script("arguments[0].focus()", box)
-    box.send_keys("commitLogRetention")
+    box.send_keys(word)
 
     def found(driver: object) -> list[str]:
         results = browser.driver.find_elements("css selector", "a.md-search-result__link")
         return [result.get_attribute("href") for result in results]
 
-    links = support.WebDriverWait(browser.driver, 30).until(found)
+    links: list[str] = support.WebDriverWait(browser.driver, 30).until(found)
+    return links
+
+
+def test_search_finds_a_page(browser: Browser) -> None:
+    links = search(browser, "commitLogRetention")
     assert any("/options.html" in link for link in links)
+
+
+@pytest.mark.parametrize("word", ["startingOffsets", "topic", "security.protocol"])
+def test_search_finds_the_reference_first(browser: Browser, word: str) -> None:
+    first, *_ = search(browser, word)
+    assert "/options.html" in first or "/cli.html" in first
+
+
+def test_a_phone_shows_the_name_of_a_column_before_each_value(browser: Browser) -> None:
+    script = (
+        "const cell = document.querySelector('td[data-label=default]');"
+        "return getComputedStyle(cell, '::before').content"
+    )
+    browser.open("options.html", size=PHONE)
+    assert browser.driver.execute_script(script) == '"default: "'
+    browser.open("options.html")
+    assert browser.driver.execute_script(script) == "none"

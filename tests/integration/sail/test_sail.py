@@ -13,8 +13,7 @@ from confluent_kafka import TIMESTAMP_CREATE_TIME, Producer
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_spark_source.cli.broker import CONVENIENT
-from kafka_spark_source.testing import KafkaCluster
+from kafka_spark_source.testing import CONVENIENT, KafkaCluster
 from kafka_spark_source.testing.plugin import ClusterFactory
 from tests.integration import made_rows
 from tests.integration.conftest import Consume, MakeTopic, Read, Write
@@ -175,11 +174,19 @@ def test_a_missing_topic_is_named(read: Read) -> None:
     expect(r"topic 'missing' .* UNKNOWN_TOPIC_OR_PARTITION", read(subscribe="missing").count)
 
 
-def test_the_example_and_the_docs(kafka_cluster_factory: ClusterFactory) -> None:
-    kafka = kafka_cluster_factory(config=CONVENIENT)
-    shown = run_example("examples/sail.py", kafka.bootstrap_servers)
+@pytest.mark.parametrize("is_local", [False, True])
+def test_the_example(kafka_cluster_factory: ClusterFactory, is_local: bool) -> None:
+    own = (
+        ()
+        if is_local
+        else ("--servers", kafka_cluster_factory(config=CONVENIENT).bootstrap_servers)
+    )
+    shown = run_example("examples/sail.py", *own)
     lines = {tuple(cell.strip() for cell in line.split("|")) for line in shown.splitlines()}
     assert {row[1:3] for row in lines if len(row) > 3} >= {("ann", "2 pears"), ("bob", "1 plum")}
+
+
+def test_docs_show_the_example() -> None:
     code = (ROOT / "examples" / "sail.py").read_text().split("# --- docs ---\n")[1]
     docs = (ROOT / "docs" / "sail.md").read_text()
     assert code.replace(": servers}", ': "localhost:9092"}') in docs

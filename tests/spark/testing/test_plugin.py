@@ -46,10 +46,21 @@ def test_each_kind_of_cluster_is_started_once(monkeypatch: pytest.MonkeyPatch) -
         assert factory(config={}) is plain
         assert factory(config={"a": "b"}) is not plain
         assert FakeCluster.log == [
-            "start 4.4.0/1/PLAINTEXT/None",
+            "start 4.4.0/1/PLAINTEXT/{}",
             "start 4.4.0/1/PLAINTEXT/{'a': 'b'}",
         ]
     assert len(FakeCluster.log) == 4
+
+
+def test_defaults_of_a_factory_give_way_to_what_a_test_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    FakeCluster.log = []
+    monkeypatch.setattr(testing, "KafkaCluster", FakeCluster, raising=False)
+    with ExitStack() as clusters:
+        factory = ClusterFactory(clusters, {"a": "1", "b": "2"})
+        factory(config={"b": "3"})
+    assert FakeCluster.log[0] == "start 4.4.0/1/PLAINTEXT/{'a': '1', 'b': '3'}"
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -1,0 +1,44 @@
+"""The declarative pipeline of `pipeline/`: writes orders, runs it once, shows what it wrote.
+
+python examples/run_pipeline.py
+python examples/run_pipeline.py --servers localhost:9092
+
+The pipeline reads the topic `orders` into a table, and writes the large ones to `large-orders`.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from local_kafka import arguments, start_servers
+
+import grpc  # noqa: F401 - Spark needs both
+import pyarrow as pa
+import yaml  # noqa: F401
+
+from kafka_protocol.columnar.table import write_table
+from kafka_protocol.columnar.topic import read_topic
+
+PIPELINE = Path(__file__).parent / "pipeline"
+
+options = start_servers(arguments(__doc__).parse_args())
+kafka = {"bootstrap.servers": options.servers}
+orders = pa.table({"key": ["ann", "bob", "cid"], "value": ["7", "100", "250"]})
+write_table(orders, kafka, topic="orders")
+
+# In a folder of its own: each run reads the topic from its beginning.
+folder = Path(tempfile.mkdtemp()) / "pipeline"
+shutil.copytree(PIPELINE, folder)
+spec = folder / "spark-pipeline.yml"
+spec.write_text(spec.read_text().replace("/tmp/pykafka-pipeline", str(folder / "storage")))  # noqa: S108
+subprocess.run(  # noqa: S603 - it is Spark's own
+    [Path(sys.executable).with_name("spark-pipelines"), "run", "--spec", spec],
+    env=os.environ | {"KAFKA_SERVERS": options.servers},
+    check=True,
+)
+large = read_topic("large-orders", kafka, columns=["key", "value"]).read_all()
+for customer, amount in zip(*large.to_pydict().values(), strict=True):
+    print(customer.decode(), amount.decode())
