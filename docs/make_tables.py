@@ -2,7 +2,8 @@
 
 docs/options.md, docs/option-names.md, docs/apis.md, docs/errors.md, docs/cli.md and
 docs/benchmarks.md, the README's table of speed, the gauges in docs/streaming.md, the ten lines in
-docs/get-started.md, the file map and the state machines in docs/design.md. A test finds stale ones.
+docs/get-started.md, the file map and the state machines in docs/design.md, the pictures in
+docs/images. A test finds stale ones.
 """
 
 from __future__ import annotations
@@ -10,15 +11,17 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from benchmarks import tables
-from docs import state_tables
+from docs import pictures, state_tables
 from docs.cli_page import cli_page
 from docs.error_table import CONDITIONS
 from docs.file_map import with_file_map
 from docs.markdown import row
 from docs.option_pages import option_names_page, options_page
+from docs.picture_table import PICTURES
 from kafka_formats import errors as format_errors
 from kafka_protocol import errors, messages
 from kafka_protocol.api_keys import ApiKey
@@ -251,6 +254,10 @@ PAGES = {
     STREAMING: streaming,
     DESIGN: design,
     GET_STARTED: get_started,
+    **{
+        HERE / "images" / f"{name}.svg": partial(pictures.svg, picture)
+        for name, (_, picture) in PICTURES.items()
+    },
 }
 
 
