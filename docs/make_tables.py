@@ -2,8 +2,8 @@
 
 docs/options.md, docs/option-names.md, docs/apis.md, docs/errors.md, docs/cli.md and
 docs/benchmarks.md, the README's table of speed, the gauges in docs/streaming.md, the ten lines in
-docs/get-started.md, the file map and the state machines in docs/design.md, the pictures in
-docs/images. A test finds stale ones.
+docs/get-started.md and docs/index.md, the file map and the state machines in docs/design.md, and
+the pictures in docs/images. A test finds stale ones.
 """
 
 from __future__ import annotations
@@ -202,9 +202,22 @@ _TEN_BEGINS, _TEN_ENDS = "<!-- ten lines -->\n", "<!-- /ten lines -->\n"
 
 
 def get_started() -> str:
-    """The text of docs/get-started.md, with the ten lines of the README, which a test runs."""
+    """The text of docs/get-started.md, with the ten lines of the README."""
+    return _with_ten_lines(GET_STARTED)
+
+
+INDEX = HERE / "index.md"
+
+
+def index() -> str:
+    """The text of docs/index.md, with the ten lines of the README."""
+    return _with_ten_lines(INDEX)
+
+
+def _with_ten_lines(page: Path) -> str:
+    """A test runs these lines."""
     ten_lines = README.read_text().partition("## Ten lines\n\n")[2].partition("```\n")[0]
-    return _between(GET_STARTED, _TEN_BEGINS, f"{ten_lines}```\n", _TEN_ENDS)
+    return _between(page, _TEN_BEGINS, f"{ten_lines}```\n", _TEN_ENDS)
 
 
 STREAMING = HERE / "streaming.md"
@@ -254,6 +267,7 @@ PAGES = {
     STREAMING: streaming,
     DESIGN: design,
     GET_STARTED: get_started,
+    INDEX: index,
     **{
         HERE / "images" / f"{name}.svg": partial(pictures.svg, picture)
         for name, (_, picture) in PICTURES.items()
