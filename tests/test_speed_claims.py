@@ -1,0 +1,75 @@
+"""The claims about speed in docs/performance.md are those of the results."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from benchmarks.tables import Row, results_of
+
+PAGE: Final = Path(__file__).parents[1] / "docs" / "performance.md"
+# Times Spark's connector, tuned: the lowest and the highest that a column of the table stands for.
+COLUMNS: Final = {"faster": (1.05, 1_000), "about as fast": (0.75, 1.25), "slower": (0, 0.95)}
+READ: Final = ("read", "results", "workload", "to_tuned")
+WRITE: Final = ("write", "write", "workload", "to_kafka")
+AVRO: Final = ("formats", "queries", "workload", "to_tuned")
+WIDE: Final = ("wide", "results", "partitions", "times_tuned")
+STREAM: Final = ("stream", "catch_up", "workload", "rows_per_second_to_tuned")
+
+# Each cell of the table, where its figures are, and the names of its cases there.
+CLAIMS: Final = {
+    "topics with many partitions": (WIDE, r"100|1000"),
+    "few columns, `count()`, headers": (READ, r"100 B x 1,000 (offset, value|count\(\).*|headers)"),
+    "small records in batches of 1,000": (READ, r"100 B x 1,000( lz4| zstd)?"),
+    "writes of small records": (WRITE, r"100 B .* tuned"),
+    "small records in batches of 5": (READ, r"100 B x 5( lz4)?"),
+    "streams that catch up": (STREAM, r".*"),
+    "uncompressed writes of 1 kB": (WRITE, r"1 kB (repeated )?none tuned"),
+    "Avro records of few small fields": (AVRO, r"10 fields, 100 B"),
+    "small records in batches of 1": (READ, r"100 B x 1( lz4)?"),
+    "records of 1 kB and more": (READ, r"(1|10) kB .*"),
+    "writes of 1 kB with lz4": (WRITE, r"1 kB (repeated )?lz4 tuned"),
+    "Avro records of 1 kB, or of many fields": (AVRO, r"10 fields, 1 kB|30 fields"),
+}
+FIRST_QUERY: Final = "the first query of a session"
+
+
+def cells() -> dict[str, str]:
+    """The column of each cell."""
+    table = PAGE.read_text().partition("| faster |")[2].partition("\n\n")[0]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]
+    ]
+    return {cell: column for row in rows for column, cell in zip(COLUMNS, row, strict=True) if cell}
+
+
+def test_each_cell_is_a_claim() -> None:
+    assert sorted(cells()) == sorted([*CLAIMS, FIRST_QUERY])
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_the_results_say_so(claim: str) -> None:
+    (name, table, label, key), cases = CLAIMS[claim]
+    times = [
+        (row[label], row[key])
+        for row in results_of(name)[table]
+        if row["contender"] == "pykafka" and key in row and re.fullmatch(cases, str(row[label]))
+    ]
+    assert times
+    lowest, highest = COLUMNS[cells()[claim]]
+    assert [each for each in times if not lowest <= each[1] <= highest] == []
+
+
+def test_the_first_query_takes_longer() -> None:
+    seconds = {row["contender"]: row["seconds"] for row in results_of("read")["first_query"]}
+    assert seconds["pykafka"] > seconds["kafka"]
+
+
+def test_reads_are_faster_than_with_the_defaults() -> None:
+    rows: list[Row] = [
+        row for row in results_of("read")["results"] if row["contender"] == "pykafka"
+    ]
+    assert [row["workload"] for row in rows if row["to_kafka"] <= 1] == []
