@@ -48,7 +48,7 @@ def test_drawn_figures_are_fresh(name: str) -> None:
 @pytest.mark.parametrize("page", PROSE, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_and_paths_lead_somewhere(page: Path) -> None:
     text = page.read_text()
-    links = re.findall(r"\]\((?!https?://|#)([^)#]+)", text)
+    links = re.findall(r"(?:\]\(|src=\")(?!https?://|#)([^)#\"]+)", text)
     assert [link for link in links if not (page.parent / link).exists()] == []
     # A path in backquotes, from the root or from one of the packages.
     paths = re.findall(r"`([\w./-]+/[\w.-]+\.(?:py|md|toml|yml))[`:]", text)
