@@ -31,8 +31,9 @@ def test_there_are_no_others() -> None:
 def test_it_is_drawn_whole(name: str) -> None:
     _, picture = PICTURES[name]
     drawn = ElementTree.fromstring(svg(picture))
-    texts = [text.text for text in drawn.iter(f"{SVG}text")]
-    lines = [line for part in (*picture.boxes, *picture.arrows) for line in part.lines]
+    texts = [text.text or "" for text in drawn.iter(f"{SVG}text")]
+    of_boxes = [line for box in picture.boxes for line in box.lines]
+    lines = [*of_boxes, *(line for arrow in picture.arrows for line in arrow.lines)]
     assert sorted(texts) == sorted(lines)
     paths = [path for path in drawn.iter(f"{SVG}path") if path.get("class") == "arrow"]
     assert len(paths) == len(picture.arrows)
