@@ -24,6 +24,7 @@ from kafka_spark_source.cli.parsers.connection import (
     DEFAULT_CONTEXT,
     SHOWN_FOLDER,
 )
+from kafka_spark_source.testing import state
 
 if TYPE_CHECKING:
     import argparse
@@ -43,11 +44,15 @@ def connected(arguments: argparse.Namespace) -> Iterator[tuple[Cluster, Deadline
 
     Raises:
         KafkaConfigError: An option is unknown or missing, or cannot be used.
+        KafkaError: No broker can be reached, each tried once.
         OSError: A file cannot be read.
     """
     config = ClientConfig.from_options(options_of(arguments))
     with closing(Cluster(config)) as cluster:
-        yield cluster, Deadline.after(arguments.timeout * 1000)
+        deadline = Deadline.after(arguments.timeout * 1000)
+        # A job waits for brokers that are down; a person wants to know.
+        cluster.with_any_broker(lambda _broker, _setup: None, deadline)
+        yield cluster, deadline
 
 
 def options_of(arguments: argparse.Namespace) -> dict[str, str]:
@@ -126,12 +131,16 @@ def _without_prefix(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _context_file(name: str | None) -> Path | None:
-    """The file of a context; None if no context is named and the default one has no file."""
+    """The file of a context; None if no context is named and the default one has no file.
+
+    A broker that `pykafka broker start` started is a context, too, while it runs.
+    """
     chosen = name or os.environ.get(CONTEXT_VARIABLE)
     file = _folder() / f"{chosen or DEFAULT_CONTEXT}.properties"
-    if chosen is None and not file.is_file():
-        return None
-    return file
+    if chosen is None or file.is_file():
+        return file if file.is_file() else None
+    running = (each.properties for each in state.running() if each.name == chosen)
+    return next(running, file)
 
 
 def _folder() -> Path:
