@@ -23,10 +23,16 @@ _WIDTH_OF_A_PIPE = 160
 _GAP = 2
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leaves it to `command`; rich would end the process with 1."""
+        raise BrokenPipeError
+
+
 def _console(*, stderr: bool) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else _WIDTH_OF_A_PIPE
-    return Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
+    return _Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
 
 
 def clear() -> None:
