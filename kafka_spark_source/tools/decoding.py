@@ -9,6 +9,7 @@ import base64
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -16,11 +17,15 @@ from kafka_formats.errors import SchemaError
 from kafka_formats.json.encode import encode
 from kafka_formats.options.alone import parse_alone
 from kafka_formats.options.formats import FormatOptions, PayloadOptions
-from kafka_formats.options.settings import ERROR_COLUMN, Format, Mode, SchemaEvolution
-from kafka_formats.query.read import QueryFormats, record_decoder
-from kafka_formats.query.record_decoder import RecordDecoder
+from kafka_formats.options.settings import ERROR_COLUMN, Format, Framing, Mode, SchemaEvolution
 from kafka_spark_source.tools.json_text import fault_in, in_one_line
 from kafka_spark_source.tools.peek import Decode, Decoded, as_they_came
+
+if TYPE_CHECKING:
+    from kafka_formats.query.record_decoder import RecordDecoder
+
+# Of a registry of Confluent's.
+_URL: Final = "url"
 
 
 def decode_for(topic: str, options: Mapping[str, str]) -> Decode:
@@ -41,17 +46,21 @@ def decode_for(topic: str, options: Mapping[str, str]) -> Decode:
     )
     decoder = None
     if typed:
-        known = FormatOptions(typed, Mode.PERMISSIVE, formats.registry)
-        decoder = _record_decoder(QueryFormats(known, [topic]))
+        decoder = _record_decoder(topic, FormatOptions(typed, Mode.PERMISSIVE, formats.registry))
     return _Decoding(frozenset(formats.decoded_columns), documents, decoder)
 
 
 def has_type(payload: PayloadOptions, registry: Mapping[str, str]) -> bool:
     """Whether the type of a column is known: JSON alone needs none."""
-    return payload.format is not Format.JSON or payload.has_schema or bool(registry)
+    is_registered = payload.framing is Framing.GLUE or _URL in registry
+    return payload.format is not Format.JSON or payload.has_schema or is_registered
 
 
-def _record_decoder(formats: QueryFormats) -> RecordDecoder:
+def _record_decoder(topic: str, options: FormatOptions) -> RecordDecoder:
+    # All formats: longer to import than the rest of a command that uses none.
+    from kafka_formats.query.read import QueryFormats, record_decoder  # noqa: PLC0415
+
+    formats = QueryFormats(options, [topic])
     wanted = pa.schema([*formats.columns().items(), (ERROR_COLUMN, pa.string())])
     return record_decoder(wanted, formats, checked_text=[], mode=Mode.PERMISSIVE, puts_aside=False)
 

@@ -25,8 +25,6 @@ from kafka_formats.options.formats import (
 from kafka_formats.options.other_tools import in_own_names
 from kafka_formats.options.settings import Mode
 from kafka_formats.payload.column_encoder import ColumnEncoder, encode_column
-from kafka_formats.query.read import QueryFormats
-from kafka_formats.query.write import WrittenColumn, encoder_for
 from kafka_protocol.columnar.schema import HEADERS_TYPE
 from kafka_protocol.columnar.sink_columns import SinkColumns
 from kafka_protocol.errors import KafkaConfigError
@@ -180,6 +178,10 @@ def _encoder(
 ) -> TypedEncoder | None:
     if not has_type(payload, formats.registry):
         return None
+    # All formats: longer to import than the rest of a command that uses none.
+    from kafka_formats.query.read import QueryFormats  # noqa: PLC0415
+    from kafka_formats.query.write import WrittenColumn, encoder_for  # noqa: PLC0415
+
     known = QueryFormats(FormatOptions((payload,), Mode.PERMISSIVE, formats.registry), [topic])
     data_type = known.columns()[payload.column]
     try:
