@@ -24,7 +24,7 @@ from kafka_spark_source.tools.peek import Decode, Decoded, as_they_came
 if TYPE_CHECKING:
     from kafka_formats.query.record_decoder import RecordDecoder
 
-# Of a registry of Confluent's.
+# The option that every registry of Confluent's needs.
 _URL: Final = "url"
 
 

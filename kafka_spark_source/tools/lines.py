@@ -137,7 +137,7 @@ def _bytes(name: str, given: Mapping[str, Any]) -> bytes | None:
 
     Raises:
         TypeError: It is something else.
-        ValueError: A string has no UTF-8, or is no base64.
+        ValueError: A string cannot be UTF-8, or is not base64.
     """
     _check_single(name, given)
     encoded = given.get(f"{name}{_BASE64}")

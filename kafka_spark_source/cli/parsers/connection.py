@@ -44,8 +44,8 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--context",
         metavar="NAME",
-        help=f"the options in {SHOWN_FOLDER}/NAME.properties, or those of a running broker of "
-        f"this name (default: ${CONTEXT_VARIABLE}, or {DEFAULT_CONTEXT} if there is such a file)",
+        help=f"the options in {SHOWN_FOLDER}/NAME.properties, or the options of the running broker "
+        f"NAME (default: ${CONTEXT_VARIABLE}, or {DEFAULT_CONTEXT} if there is such a file)",
     )
     group.add_argument(
         "--timeout",
