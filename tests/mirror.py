@@ -59,6 +59,7 @@ TESTED_BY: Final = {
     f"{_TOOLS}/record_times.py": "tests/spark/lag/test_checkpoint.py",
     f"{_TOOLS}/rights.py": "tests/spark/tools/test_diagnosis.py",
     f"{_TOOLS}/topics.py": "tests/spark/cli/test_operators.py",
+    f"{_TOOLS}/write.py": "tests/spark/cli/test_write.py",
     f"{_WRITING}/*_writer.py": "tests/spark/test_source.py",
     f"{_WRITING}/commit_log_topic.py": "tests/spark/writing/test_commit_log.py",
     f"{_WRITING}/delivery.py": "tests/spark/writing/test_exactly_once.py",

@@ -27,7 +27,7 @@ def test_each_row_is_needed() -> None:
             ["tests/spark/planning/test_batch.py", "tests/spark/planning/test_batch_scale.py"],
         ),
         ("protocol/kafka_protocol/errors.py", ["tests/protocol/test_errors.py"]),
-        ("kafka_spark_source/cli/peek.py", ["tests/spark/cli/test_operators.py"]),
+        ("kafka_spark_source/cli/topics.py", ["tests/spark/cli/test_operators.py"]),
     ],
 )
 def test_the_tests_of_a_module(module: str, tests: list[str]) -> None:

@@ -42,6 +42,7 @@ def _facts_of(cluster: KafkaCluster) -> Facts:
         folder=cluster.folder.parent,
         supervisor_pid=cluster.supervisor_pid,
         pids=tuple(broker.pid for broker in cluster.brokers if broker.pid),
+        options=cluster.client_options,
     )
 
 
@@ -53,6 +54,7 @@ def _show_start(cluster: KafkaCluster, record: RunningServer) -> None:
             ("nodes", str(len(record.processes))),
             ("bootstrap servers", record.address),
             ("security", _security(cluster)),
+            ("for commands", f"--context {record.name}"),
             ("data", "\n".join(str(cluster.log_dir(each.node_id)) for each in cluster.brokers)),
             ("logs", "\n".join(str(each.log_file) for each in cluster.brokers)),
             ("pid", ", ".join(str(process.pid) for process in record.processes)),

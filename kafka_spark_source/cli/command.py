@@ -13,11 +13,12 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from kafka_protocol.errors import KafkaError
-from kafka_spark_source.cli.exit_codes import ERROR, INTERRUPTED
+from kafka_spark_source.cli.exit_codes import ERROR, INTERRUPTED, OUTPUT_CLOSED, SUCCESS
 from kafka_spark_source.cli.parsers.program import program
 from kafka_spark_source.testing.errors import LocalBrokerError
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from kafka_spark_source.cli.exit_codes import Run
@@ -27,7 +28,15 @@ _AGO: Final = re.compile(r"-\d+(ms|s|m|h|d)")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
-    options = program().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
+    given = _joined(sys.argv[1:] if arguments is None else arguments)
+    parser = program()
+    if not given:
+        parser.print_help()
+        return SUCCESS
+    return _run(parser.parse_args(given))
+
+
+def _run(options: argparse.Namespace) -> int:
     if importlib.util.find_spec("rich") is None:
         sys.stderr.write("pykafka: rich is missing: pip install 'pyspark-pykafka[cli]'\n")
         return ERROR
@@ -38,6 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (LocalBrokerError, KafkaError) as error:
         console.print_error(str(error))
         return ERROR
+    except BrokenPipeError:
+        console.discard_output()
+        return OUTPUT_CLOSED
     except OSError as error:
         console.print_error(f"{error.strerror or error} ({error.filename or 'no file'})")
         return ERROR

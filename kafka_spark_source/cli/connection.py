@@ -1,7 +1,8 @@
 """How commands connect: `-b`, `-X`, a file of properties, or a context of the user's.
 
 Options have Kafka's names, as in `client.properties` of Kafka's own tools; "kafka." before them may
-stay, so that options of a Spark program can be pasted. Values are never printed.
+stay, so that options of a Spark program can be pasted. The options of formats of such a program may
+be in a file, too: `peek` and `write` use them. Values are never printed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kafka_formats.options.envelope import ENVELOPE_OPTIONS
+from kafka_formats.options.table import PAYLOAD_OPTIONS, REGISTRY_PREFIX
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.config.client import ClientConfig
@@ -21,6 +24,7 @@ from kafka_spark_source.cli.parsers.connection import (
     DEFAULT_CONTEXT,
     SHOWN_FOLDER,
 )
+from kafka_spark_source.testing import state
 
 if TYPE_CHECKING:
     import argparse
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 _SERVERS: Final = "bootstrap.servers"
 _PREFIX: Final = "kafka."
 _DEFAULTS: Final = {"client.id": "pykafka-cli"}
+_OF_FORMATS: Final = frozenset(row.key for row in (*PAYLOAD_OPTIONS, *ENVELOPE_OPTIONS))
 # A name, and after "=", ":" or white space the value (java.util.Properties).
 _PROPERTY: Final = re.compile(r"((?:\\.|[^\s=:\\])+)\s*[=:\s]?\s*(.*)")
 
@@ -39,11 +44,15 @@ def connected(arguments: argparse.Namespace) -> Iterator[tuple[Cluster, Deadline
 
     Raises:
         KafkaConfigError: An option is unknown or missing, or cannot be used.
+        KafkaError: No broker can be reached, each tried once.
         OSError: A file cannot be read.
     """
     config = ClientConfig.from_options(options_of(arguments))
     with closing(Cluster(config)) as cluster:
-        yield cluster, Deadline.after(arguments.timeout * 1000)
+        deadline = Deadline.after(arguments.timeout * 1000)
+        # A job waits for brokers that are down; a person wants to know.
+        cluster.with_any_broker(lambda _broker, _setup: None, deadline)
+        yield cluster, deadline
 
 
 def options_of(arguments: argparse.Namespace) -> dict[str, str]:
@@ -53,11 +62,10 @@ def options_of(arguments: argparse.Namespace) -> dict[str, str]:
         KafkaConfigError: There are no bootstrap servers, or a file is not a list of properties.
         OSError: A file cannot be read.
     """
-    options = dict(_DEFAULTS)
-    for file in (_context_file(arguments.context), arguments.properties):
-        if file is not None:
-            options |= read_properties(file)
-    options |= _without_prefix(dict(arguments.kafka_options))
+    in_files = {n: v for n, v in _of_files(arguments).items() if not _is_of_formats(n)}
+    of_job = getattr(arguments, "format_options", ())
+    given = [each for each in of_job if each[0].startswith(_PREFIX)] + arguments.kafka_options
+    options = _DEFAULTS | in_files | _without_prefix(dict(given))
     if arguments.bootstrap_servers:
         options[_SERVERS] = arguments.bootstrap_servers
     if _SERVERS not in options:
@@ -66,6 +74,33 @@ def options_of(arguments: argparse.Namespace) -> dict[str, str]:
             f"{_SERVERS}=HOST:PORT into {SHOWN_FOLDER}/{DEFAULT_CONTEXT}.properties."
         )
     return options
+
+
+def formats_of(arguments: argparse.Namespace) -> dict[str, str]:
+    """The options of formats: an option on the command line replaces one in a file.
+
+    Raises:
+        KafkaConfigError: A file is not a list of properties.
+        OSError: A file cannot be read.
+    """
+    options = {n: v for n, v in _of_files(arguments).items() if _is_of_formats(n)}
+    given = {n: v for n, v in arguments.format_options if not n.startswith(_PREFIX)}
+    lower = {name.lower() for name in given}
+    return {name: value for name, value in options.items() if name.lower() not in lower} | given
+
+
+def _of_files(arguments: argparse.Namespace) -> dict[str, str]:
+    """The options in the context, and in the file of properties."""
+    options: dict[str, str] = {}
+    for file in (_context_file(arguments.context), arguments.properties):
+        if file is not None:
+            options |= read_properties(file)
+    return options
+
+
+def _is_of_formats(name: str) -> bool:
+    """Whether an option of a file is about formats: clients do not know it."""
+    return name.lower() in _OF_FORMATS or name.lower().startswith(REGISTRY_PREFIX)
 
 
 def read_properties(file: Path) -> dict[str, str]:
@@ -96,12 +131,16 @@ def _without_prefix(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _context_file(name: str | None) -> Path | None:
-    """The file of a context; None if no context is named and the default one has no file."""
+    """The file of a context; None if no context is named and the default one has no file.
+
+    A broker that `pykafka broker start` started is a context, too, while it runs.
+    """
     chosen = name or os.environ.get(CONTEXT_VARIABLE)
     file = _folder() / f"{chosen or DEFAULT_CONTEXT}.properties"
-    if chosen is None and not file.is_file():
-        return None
-    return file
+    if chosen is None or file.is_file():
+        return file if file.is_file() else None
+    running = (each.properties for each in state.running() if each.name == chosen)
+    return next(running, file)
 
 
 def _folder() -> Path:

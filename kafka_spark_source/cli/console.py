@@ -5,6 +5,7 @@ The only module that imports rich, from the extra `cli`.
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -22,10 +23,16 @@ _WIDTH_OF_A_PIPE = 160
 _GAP = 2
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leaves it to `command`; rich would end the process with 1."""
+        raise BrokenPipeError
+
+
 def _console(*, stderr: bool) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else _WIDTH_OF_A_PIPE
-    return Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
+    return _Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
 
 
 def clear() -> None:
@@ -36,6 +43,33 @@ def clear() -> None:
 def print_text(text: str) -> None:
     """Prints lines without formatting."""
     _console(stderr=False).print(escaped_lines(text), soft_wrap=True)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Prints lines without formatting, and nothing if there are none."""
+    for line in lines:
+        print_text(escaped(line))
+
+
+def print_bytes(data: bytes) -> None:
+    """Prints bytes as they are."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def for_terminal(data: bytes) -> bytes:
+    """Bytes of others, escaped if the output is a terminal: programs get them as they are."""
+    if not sys.stdout.isatty():
+        return data
+    return escaped(data.decode("utf-8", "backslashreplace")).encode()
+
+
+def discard_output() -> None:
+    """Sends what is still to be printed nowhere, after a reader of the output has ended."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())
 
 
 def print_error(text: str) -> None:

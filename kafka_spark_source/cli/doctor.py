@@ -15,7 +15,7 @@ from kafka_spark_source.planning.strategies import parse_subscribe_pattern
 from kafka_spark_source.tools.diagnosis import Job, diagnose
 from kafka_spark_source.tools.environment import environment
 from kafka_spark_source.tools.masking import masked
-from kafka_spark_source.tools.report import Place, pasteable
+from kafka_spark_source.tools.report import Place, pasteable, verdict
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -36,8 +36,10 @@ def _run(arguments: argparse.Namespace) -> int:
             on_progress(f"{finding.step}: {finding.subject}")
             findings.append(finding)
     place = Place("here", environment(), findings)
-    if is_table:
+    if arguments.report:
         print_text(pasteable([place], masked(options)))
+    elif is_table:
+        print_text(verdict(place))
     else:
         rows = [finding._asdict() for finding in findings]
         print_json({"environment": place.environment, "findings": rows})

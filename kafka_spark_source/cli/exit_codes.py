@@ -17,3 +17,5 @@ NOTHING_RUNS: Final = 3
 # `lag --fail-above`: a query is further behind, or has lost records. `dead-letters --fail-above`.
 BEHIND: Final = 4
 INTERRUPTED: Final = 128 + signal.SIGINT
+# Who reads the output, such as `head`, has seen enough.
+OUTPUT_CLOSED: Final = 128 + signal.SIGPIPE

@@ -3,54 +3,80 @@
 from __future__ import annotations
 
 import argparse
-import base64
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kafka_protocol.client.clock import Deadline, sleep_ms
 from kafka_protocol.client.consumer.log_bounds import list_log_bounds
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.cli import console
-from kafka_spark_source.cli.connection import connected
-from kafka_spark_source.cli.escaping import escaped
+from kafka_spark_source.cli.connection import connected, formats_of
 from kafka_spark_source.cli.exit_codes import SUCCESS, Run
-from kafka_spark_source.cli.output import json_line, moment_ms
+from kafka_spark_source.cli.record_template import parse_template
+from kafka_spark_source.cli.records import as_json, as_text, payload_of
 from kafka_spark_source.planning.offsets_json import join_partitions
-from kafka_spark_source.tools.dead_letters import DeadLetter, dead_letter_of, other_headers
-from kafka_spark_source.tools.peek import Record, newest, ranges_from, records_in
+from kafka_spark_source.tools.decoding import decode_for
+from kafka_spark_source.tools.peek import Decode, Record, newest, ranges_from, records_in
 from kafka_spark_source.tools.positions import parse_position, partitions_of
 
 if TYPE_CHECKING:
     from kafka_protocol.client.cluster.cluster import Cluster
 
+# Whether a record is one that the user asks for.
+Condition = Callable[[Record], bool]
+
 _FOLLOW_MS: Final = 500
-_SHOWN_CHARACTERS: Final = 500
+_NAMED_PARTITIONS: Final = 5
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    show = _SHOWN[arguments.output]
+    show = _show(arguments)
     with connected(arguments) as (cluster, deadline):
-        for record in _records(cluster, arguments, deadline):
-            console.print_text(show(record))
+        decode = decode_for(arguments.topic, formats_of(arguments))
+        start = parse_position(arguments.start or "earliest")
+        end = None if arguments.end is None else parse_position(arguments.end)
+        partitions = _partitions(cluster, arguments, deadline)
+        ranges = ranges_from(cluster, partitions, start, deadline, end)
+        is_empty = True
+        for record in _records(cluster, arguments, ranges, decode, deadline):
+            show(record)
+            is_empty = False
+        if is_empty:
+            console.print_error(_why_none(ranges, start if end is None else None))
     return SUCCESS
 
 
+def _show(arguments: argparse.Namespace) -> Callable[[Record], None]:
+    """How records are printed."""
+    if arguments.format is None:
+        as_line = _SHOWN[arguments.output]
+        return lambda record: console.print_text(as_line(record))
+    try:
+        render = parse_template(arguments.format, console.for_terminal)
+    except KafkaConfigError as error:
+        arguments.usage_error(str(error))
+    return lambda record: console.print_bytes(render(record))
+
+
 def _records(
-    cluster: Cluster, arguments: argparse.Namespace, deadline: Deadline
+    cluster: Cluster,
+    arguments: argparse.Namespace,
+    ranges: Sequence[OffsetRange],
+    decode: Decode,
+    deadline: Deadline,
 ) -> Iterator[Record]:
-    is_newest = arguments.start is None and arguments.where_key is None
-    start = parse_position(arguments.start or "earliest")
-    ranges = ranges_from(cluster, _partitions(cluster, arguments, deadline), start, deadline)
-    if is_newest:
-        yield from newest(cluster, ranges, arguments.n, deadline)
+    conditions = _conditions(arguments)
+    if arguments.start is None and not conditions:
+        yield from newest(cluster, ranges, arguments.n, deadline, decode)
     else:
-        records = records_in(cluster, ranges, deadline)
-        yield from islice(_selected(records, arguments), arguments.n)
+        records = records_in(cluster, ranges, deadline, decode)
+        yield from islice(_selected(records, conditions), arguments.n)
     if arguments.follow:
         read = {each.topic_partition: each.until_offset for each in ranges}
-        yield from _selected(_new_records(cluster, read, arguments.timeout * 1000), arguments)
+        new = _new_records(cluster, read, decode, arguments.timeout * 1000)
+        yield from _selected(new, conditions)
 
 
 def _partitions(
@@ -66,13 +92,35 @@ def _partitions(
     return chosen
 
 
-def _selected(records: Iterable[Record], arguments: argparse.Namespace) -> Iterator[Record]:
-    wanted = None if arguments.where_key is None else arguments.where_key.encode()
-    return (each for each in records if wanted is None or each.key == wanted)
+def _conditions(arguments: argparse.Namespace) -> Sequence[Condition]:
+    conditions: list[Condition] = []
+    if arguments.where_key is not None:
+        key = arguments.where_key.encode()
+        conditions.append(lambda record: payload_of(record, "key") == key)
+    if arguments.where_value is not None:
+        part = arguments.where_value.encode()
+        conditions.append(lambda record: part in (payload_of(record, "value") or b""))
+    for wanted in arguments.where_header:
+        name, equals, text = wanted.partition("=")
+        conditions.append(_has_header(name, text.encode() if equals else None))
+    return conditions
+
+
+def _has_header(name: str, value: bytes | None) -> Condition:
+    """Whether a record has a header with a name, and with a value unless that is None."""
+
+    def condition(record: Record) -> bool:
+        return any(name == each and (value is None or value == its) for each, its in record.headers)
+
+    return condition
+
+
+def _selected(records: Iterable[Record], conditions: Sequence[Condition]) -> Iterator[Record]:
+    return (each for each in records if all(condition(each) for condition in conditions))
 
 
 def _new_records(
-    cluster: Cluster, read: dict[TopicPartition, int], timeout_ms: float
+    cluster: Cluster, read: dict[TopicPartition, int], decode: Decode, timeout_ms: float
 ) -> Iterator[Record]:
     """Records that are written from now on, without an end."""
     while True:
@@ -80,62 +128,23 @@ def _new_records(
         deadline = Deadline.after(timeout_ms)
         logs = list_log_bounds(cluster, read, deadline)
         ranges = [OffsetRange(tp, start, logs[tp].latest) for tp, start in read.items()]
-        yield from records_in(cluster, ranges, deadline)
+        yield from records_in(cluster, ranges, deadline, decode)
         read = {each.topic_partition: each.until_offset for each in ranges}
 
 
-def _as_text(record: Record) -> str:
-    place = f"{record.topic}-{record.partition}@{record.offset}"
-    others = other_headers(record.headers)
-    headers = ", ".join(f"{escaped(name)}={_text(value)}" for name, value in others)
-    time = moment_ms(record.timestamp_ms)
-    shown = f"{time} {place} {_text(record.key)} {_text(record.value)}"
-    shown = f"{shown} [{headers}]" if headers else shown
-    letter = dead_letter_of(record.headers)
-    return shown if letter is None else f"{shown}\n  {escaped(_why(letter))}"
+def _why_none(ranges: Sequence[OffsetRange], start: object) -> str:
+    """Where no record was found. `start`: the position that was asked for, up to the log's end."""
+    places = [
+        f"{tp} ends at offset {until}"
+        if isinstance(start, int) and start > until
+        else f"{tp} from offset {first} up to {until}"
+        for tp, first, until in ranges[:_NAMED_PARTITIONS]
+    ]
+    more = len(ranges) - len(places)
+    return f"no such records: {', '.join(places)}" + (f", and {more} partitions" if more else "")
 
 
-def _why(letter: DeadLetter) -> str:
-    """The line below a dead letter."""
-    place = f"{letter.topic}-{letter.partition}@{letter.offset}"
-    return f"dead letter of {place}, {letter.stage}: {letter.reason}"
-
-
-def _text(data: bytes | None) -> str:
-    if data is None:
-        return "null"
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        text = f"0x{data[: _SHOWN_CHARACTERS // 2].hex()}"
-    shown = escaped(text[:_SHOWN_CHARACTERS])
-    cut = len(data) > _SHOWN_CHARACTERS
-    return f"{shown}... ({len(data):,} bytes)" if cut else shown
-
-
-def _as_json(record: Record) -> str:
-    fields: dict[str, Any] = {
-        "topic": record.topic,
-        "partition": record.partition,
-        "offset": record.offset,
-        "timestamp_ms": record.timestamp_ms,
-        **_named("key", record.key),
-        **_named("value", record.value),
-        "headers": [{"name": name, **_named("value", value)} for name, value in record.headers],
-    }
-    return json_line(fields)
-
-
-def _named(name: str, data: bytes | None) -> dict[str, str | None]:
-    if data is None:
-        return {name: None}
-    try:
-        return {name: data.decode()}
-    except UnicodeDecodeError:
-        return {f"{name}_base64": base64.b64encode(data).decode()}
-
-
-_SHOWN: Final[Mapping[str, Callable[[Record], str]]] = {"text": _as_text, "json": _as_json}
+_SHOWN: Final[Mapping[str, Callable[[Record], str]]] = {"text": as_text, "json": as_json}
 
 
 COMMANDS: Final[Mapping[str, Run]] = {

@@ -65,12 +65,16 @@ def start(
         stop_event = _stop_on_signal() if options.foreground else None
         record = state.remember(facts_of(server), options.name)
         try:
-            if options.quiet:
-                console.print_text(record.address)
-            else:
-                show(server, record)
+            try:
+                if options.quiet:
+                    console.print_text(record.address)
+                else:
+                    show(server, record)
+            finally:
+                # Also if nobody reads on: it has started.
+                if stop_event is None:
+                    server.detach()
             if stop_event is None:
-                server.detach()
                 return SUCCESS
             while not stop_event.wait(_WATCH_SECONDS):
                 server.check()

@@ -54,6 +54,11 @@ _PARTITIONS: Final[Mapping[str, Show]] = {
 
 def _list(arguments: argparse.Namespace) -> int:
     with connected(arguments) as (cluster, deadline):
+        if arguments.names:
+            known = cluster.topics(None, deadline).values()
+            names = (each.name for each in known if arguments.internal or not each.is_internal)
+            console.print_lines(sorted(names))
+            return SUCCESS
         topics = list_topics(cluster, None, deadline)
     rows = [_row(each) for each in topics if arguments.internal or not each.is_internal]
     print_rows(arguments, rows, _TOPICS)
@@ -109,6 +114,10 @@ def _create(arguments: argparse.Namespace) -> int:
     )
     with connected(arguments) as (cluster, deadline):
         create_topic(cluster, new, deadline)
+    console.print_text(
+        f"created {new.name!r}, partitions: {new.partitions}, "
+        f"replicas of each: {new.replication_factor}"
+    )
     return SUCCESS
 
 
@@ -119,6 +128,7 @@ def _delete(arguments: argparse.Namespace) -> int:
             console.print_error("nothing was deleted")
             return ERROR
         delete_topic(cluster, arguments.topic, deadline)
+    console.print_text(f"deleted {arguments.topic!r}")
     return SUCCESS
 
 

@@ -33,7 +33,11 @@ _DECIDED: Final[Mapping[bool | None, str | None]] = {True: "maybe", False: "no",
 def _list(arguments: argparse.Namespace) -> int:
     with connected(arguments) as (cluster, deadline):
         listed = list_transactions(cluster, arguments.prefix, arguments.commit_log, deadline)
-    print_rows(arguments, [_row(each) for each in listed.transactions], _COLUMNS)
+    if arguments.output == "json" or listed.transactions:
+        print_rows(arguments, [_row(each) for each in listed.transactions], _COLUMNS)
+    elif not listed.errors:
+        named = f" whose id begins with {arguments.prefix!r}" if arguments.prefix else ""
+        console.print_text(f"no transaction{named} is open")
     for error in listed.errors:
         console.print_error(str(error))
     return ERROR if listed.errors else SUCCESS

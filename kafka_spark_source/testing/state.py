@@ -12,7 +12,7 @@ import re
 import shutil
 import signal
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from enum import Enum
 from itertools import count
@@ -26,7 +26,7 @@ from kafka_spark_source.testing.supervisor import FOLDER_PREFIX
 from kafka_spark_source.testing.waiting import Deadline
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _STOP_SECONDS = 20.0
@@ -52,6 +52,7 @@ class Facts:
         address: The bootstrap servers, or the URL.
         folder: The temporary folder of its supervisor.
         pids: Its processes, without the supervisor.
+        options: The client's options to connect. Secrets: kept from repr.
     """
 
     kind: Kind
@@ -61,6 +62,7 @@ class Facts:
     folder: Path
     supervisor_pid: int
     pids: tuple[int, ...]
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,11 @@ class RunningServer:
     since: str
     supervisor: ProcessIdentity
     processes: tuple[ProcessIdentity, ...]
+
+    @property
+    def properties(self) -> Path:
+        """The file of the client's options, as in Kafka's client.properties."""
+        return Path(self.folder) / "client.properties"
 
     @property
     def processes_alive(self) -> int:
@@ -105,6 +112,7 @@ def remember(facts: Facts, name: str | None) -> RunningServer:
             processes=tuple(ProcessIdentity.of(pid) for pid in facts.pids),
         )
         if _write_once(_file(candidate), json.dumps(asdict(record), indent=2)):
+            _write_properties(record.properties, facts.options)
             return record
     raise _name_taken(str(name), facts.kind)
 
@@ -195,6 +203,13 @@ def _write_once(file: Path, text: str) -> bool:
     finally:
         Path(draft).unlink()
     return True
+
+
+def _write_properties(file: Path, options: Mapping[str, str]) -> None:
+    """Writes options that only this user may read: passwords are among them."""
+    file.touch(mode=0o600)
+    escaped = {name: value.replace("\\", "\\\\") for name, value in options.items()}
+    file.write_text("".join(f"{name}={value}\n" for name, value in escaped.items()), "utf-8")
 
 
 def _file(name: str) -> Path:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
@@ -16,6 +16,9 @@ from kafka_protocol.topic_partition import OffsetRange, TopicPartition
 from kafka_spark_source.planning.positions import Bound
 from kafka_spark_source.tools.positions import locate
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 # Enough rows for a screen, and few enough bytes if each is large.
 _BATCH_BYTES: Final = 256 * 1024
 _COLUMNS: Final = ("topic", "partition", "offset", TIMESTAMP_MS.name, "key", "value", "headers")
@@ -23,8 +26,37 @@ _COLUMNS: Final = ("topic", "partition", "offset", TIMESTAMP_MS.name, "key", "va
 _GROWTH: Final = 4
 
 
+class Decoded(NamedTuple):
+    """What is known of the payloads of a record.
+
+    Attributes:
+        formats: The columns that have a format: `key`, `value`, both or none.
+        texts: Column -> the document of JSON that its payload is decoded to; not for null, and not
+            for a broken payload.
+        reason: Why a payload is broken; None if none is.
+    """
+
+    formats: frozenset[str]
+    texts: Mapping[str, str]
+    reason: str | None = None
+
+
+# A batch with the columns below -> one for each row.
+Decode: TypeAlias = "Callable[[pa.RecordBatch], Sequence[Decoded]]"
+
+NOT_DECODED: Final = Decoded(frozenset(), {})
+
+
+def as_they_came(batch: pa.RecordBatch) -> Sequence[Decoded]:
+    """Decode nothing."""
+    return [NOT_DECODED] * batch.num_rows
+
+
 class Record(NamedTuple):
-    """A record. `timestamp_ms` is in ms since 1970; a header's value may be null."""
+    """A record. `timestamp_ms` is in ms since 1970; a header's value may be null.
+
+    `key` and `value` are as they came; `decoded` is what was made of them.
+    """
 
     topic: str
     partition: int
@@ -33,22 +65,33 @@ class Record(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
+    decoded: Decoded = NOT_DECODED
 
 
 def ranges_from(
-    cluster: Cluster, partitions: Sequence[TopicPartition], start: Bound, deadline: Deadline
+    cluster: Cluster,
+    partitions: Sequence[TopicPartition],
+    start: Bound,
+    deadline: Deadline,
+    end: Bound | None = None,
 ) -> list[OffsetRange]:
-    """From a position to the present end of each partition.
+    """From a position to another one, or to the present end, of each partition.
 
     Raises:
         KafkaError: A partition does not exist or cannot be read.
     """
     located = locate(cluster, partitions, start, deadline)
-    return [OffsetRange(tp, offset, log.latest) for tp, (log, offset) in located.items()]
+    ends = {tp: log.latest for tp, (log, _) in located.items()}
+    if end is not None:
+        ends = {tp: at for tp, (_, at) in locate(cluster, partitions, end, deadline).items()}
+    return [OffsetRange(tp, offset, ends[tp]) for tp, (_, offset) in located.items()]
 
 
 def records_in(
-    cluster: Cluster, ranges: Iterable[OffsetRange], deadline: Deadline
+    cluster: Cluster,
+    ranges: Iterable[OffsetRange],
+    deadline: Deadline,
+    decode: Decode = as_they_came,
 ) -> Iterator[Record]:
     """The records of ranges, partition by partition.
 
@@ -57,24 +100,34 @@ def records_in(
     """
     for each in ranges:
         if each.from_offset < each.until_offset:
-            yield from _records(cluster, each, deadline)
+            yield from _records(cluster, each, deadline, decode)
 
 
 def newest(
-    cluster: Cluster, ranges: Iterable[OffsetRange], count: int, deadline: Deadline
+    cluster: Cluster,
+    ranges: Iterable[OffsetRange],
+    count: int,
+    deadline: Deadline,
+    decode: Decode = as_they_came,
 ) -> list[Record]:
     """The last records of all ranges together by their timestamps, the oldest first.
 
     Raises:
         KafkaError: A range cannot be read before the deadline.
     """
-    records = (record for each in ranges for record in last_in(cluster, each, count, deadline))
+    records = (
+        record for each in ranges for record in last_in(cluster, each, count, deadline, decode)
+    )
     ordered = sorted(records, key=lambda each: (each.timestamp_ms, each.partition, each.offset))
     return ordered[-count:]
 
 
 def last_in(
-    cluster: Cluster, wanted: OffsetRange, count: int, deadline: Deadline
+    cluster: Cluster,
+    wanted: OffsetRange,
+    count: int,
+    deadline: Deadline,
+    decode: Decode = as_they_came,
 ) -> Sequence[Record]:
     """The last records of a range, in order.
 
@@ -89,13 +142,15 @@ def last_in(
     step = count
     while from_offset < until and len(records) < count:
         start = max(from_offset, until - step)
-        earlier = _records(cluster, OffsetRange(tp, start, until), deadline)
+        earlier = _records(cluster, OffsetRange(tp, start, until), deadline, decode)
         records.extendleft(reversed(deque(earlier, maxlen=count - len(records))))
         until, step = start, step * _GROWTH
     return records
 
 
-def _records(cluster: Cluster, wanted: OffsetRange, deadline: Deadline) -> Iterator[Record]:
+def _records(
+    cluster: Cluster, wanted: OffsetRange, deadline: Deadline, decode: Decode
+) -> Iterator[Record]:
     fetched = fetch_range(
         cluster, wanted, max(1, int(deadline.remaining_ms)), take=take_batch_columns
     )
@@ -106,7 +161,7 @@ def _records(cluster: Cluster, wanted: OffsetRange, deadline: Deadline) -> Itera
             max_decompressed_bytes=cluster.config.max_decompressed_bytes,
             target_bytes=_BATCH_BYTES,
         ):
-            for row in batch.to_pylist():
+            for row, decoded in zip(batch.to_pylist(), decode(batch), strict=True):
                 headers = ((header["key"], header["value"]) for header in row["headers"] or ())
                 yield Record(
                     row["topic"],
@@ -116,4 +171,5 @@ def _records(cluster: Cluster, wanted: OffsetRange, deadline: Deadline) -> Itera
                     row["key"],
                     row["value"],
                     tuple(headers),
+                    decoded,
                 )

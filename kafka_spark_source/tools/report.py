@@ -30,6 +30,27 @@ class Place(NamedTuple):
         return all(each.result is not Result.BAD for each in self.findings)
 
 
+def verdict(place: Place) -> str:
+    """One sentence about a place, and its steps, with what is not good before what is."""
+    by_result = {
+        result: [each for each in place.findings if each.result is result] for result in Result
+    }
+    bad, costly, unknown = (by_result[each] for each in (Result.BAD, Result.COSTLY, Result.UNKNOWN))
+    counted = [
+        f"{len(found)} {what}"
+        for found, what in (
+            (bad, "must be mended"),
+            (costly, "cost something"),
+            (unknown, "could not be found out"),
+            (by_result[Result.GOOD], "good"),
+        )
+        if found
+    ]
+    word = "It does not work" if bad else "It works"
+    ordered = [*bad, *costly, *unknown, *by_result[Result.GOOD]]
+    return "\n".join([f"{word}. Steps: {', '.join(counted)}.", *(f"  {each}" for each in ordered)])
+
+
 def side_by_side(places: Sequence[Place]) -> str:
     """A table: a row for each step, a column for each place; below, the steps that are not good."""
     rows = [*dict.fromkeys((each.step, each.subject) for p in places for each in p.findings)]

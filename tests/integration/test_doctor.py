@@ -85,8 +85,11 @@ def test_the_command(guarded: KafkaCluster, capsys: pytest.CaptureFixture[str]) 
         given += ["-X", f"{name}={value}"]
     assert cli.main(given) == 0
     out = capsys.readouterr().out
+    assert out.startswith("It works. Steps: ")
     assert "ok cluster: metadata" in out
-    assert "sasl.jaas.config = (set)" in out
+    assert "sasl.jaas.config" not in out
+    assert cli.main([*given, "--report"]) == 0
+    assert "sasl.jaas.config = (set)" in capsys.readouterr().out
     assert cli.main([*given, "--read", "nowhere", "-o", "json"]) == 1
     printed = json.loads(capsys.readouterr().out)
     assert printed["findings"][-1]["step"] == "topic"

@@ -85,7 +85,9 @@ def test_lag_and_checkpoint(
 
 def test_topics(pykafka: Command, topic: str) -> None:
     new = f"{topic}-new"
-    assert pykafka("topics", "create", new, "--partitions", "3", "--config", "retention.ms=9") == ""
+    assert pykafka("topics", "create", new, "--partitions", "3", "--config", "retention.ms=9") == (
+        f"created {new!r}, partitions: 3, replicas of each: 1\n"
+    )
     described = json.loads(pykafka("topics", "describe", new, "-o", "json"))
     assert described["configs"] == {"retention.ms": "9"}
     assert [each["leader"] for each in described["partitions"]] == [1, 1, 1]
@@ -94,8 +96,11 @@ def test_topics(pykafka: Command, topic: str) -> None:
     )
     assert (row["partitions"], row["offsets"], row["under_replicated"]) == (2, 8, 0)
     assert row["size"] > 0
+    names = pykafka("topics", "list", "--names").splitlines()
+    assert {topic, new} <= {*names}
+    assert names == sorted(names)
     pykafka("topics", "delete", new, code=1)  # nobody says yes
-    pykafka("topics", "delete", new, "--yes")
+    assert pykafka("topics", "delete", new, "--yes") == f"deleted {new!r}\n"
     pykafka("topics", "describe", new, code=1)
     assert "UNKNOWN_TOPIC_OR_PARTITION" in pykafka.errors
 

@@ -6,14 +6,31 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from kafka_protocol.nearest_name import did_you_mean
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     # The type that `add_subparsers` returns; argparse's own is private.
     Commands = Any
 
-# shtab's FILE, which is imported for `completion` only.
+# As functions of shells: that of `completion`, and shtab's FILE, which is imported only there.
+TOPICS_FUNCTION: Final = "_pykafka_topics"
+_TOPICS: Final = dict.fromkeys(("bash", "zsh"), TOPICS_FUNCTION)
 _FILES: Final = {"bash": "_shtab_compgen_files", "zsh": "_files"}
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that asks which command was meant."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            known = {name: name for name in action.choices}
+            listed = f"there are {', '.join(known)}"
+            raise argparse.ArgumentError(
+                None, f"{value!r} is not a command: {did_you_mean(value, known, otherwise=listed)}"
+            )
+        super()._check_value(action, value)
 
 
 def add_path(parser: argparse._ActionsContainer, *names: str, **options: Any) -> None:
@@ -21,10 +38,20 @@ def add_path(parser: argparse._ActionsContainer, *names: str, **options: Any) ->
     setattr(parser.add_argument(*names, **options), "complete", _FILES)  # noqa: B010 - of shtab
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
+def add_topic(parser: argparse._ActionsContainer, *names: str, **options: Any) -> None:
+    """An argument whose value is the name of a topic, which shells complete."""
+    given = {"metavar": "TOPIC", **options}
+    setattr(parser.add_argument(*names, **given), "complete", _TOPICS)  # noqa: B010 - of shtab
+
+
+def add_output(parser: argparse._ActionsContainer) -> None:
     """The argument `--output`, for `print_rows` and `print_json` of `output`."""
     parser.add_argument(
-        "-o", "--output", choices=("table", "json"), default="table", help="default: %(default)s"
+        "-o",
+        "--output",
+        choices=("table", "json"),
+        default="table",
+        help="for people or for programs (default: %(default)s)",
     )
 
 

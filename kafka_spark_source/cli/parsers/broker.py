@@ -26,7 +26,8 @@ _START_EPILOG = """\
 The broker's jars are downloaded once, with mvn or PySpark's Ivy, into the user's cache. Data and
 logs are in a temporary folder that is removed with the broker. The first write to a topic creates
 it, with three partitions. SASL listeners have one user with a random password, which is printed;
-TLS listeners have a new certificate authority.
+TLS listeners have a new certificate authority. While it runs, its name is a context with all that:
+pykafka topics list --context kafka-1
 
 examples:
   pykafka broker start
@@ -71,7 +72,10 @@ def _add_start(start: argparse.ArgumentParser) -> None:
     )
     add_port(start, "the first broker's port")
     start.add_argument(
-        "--security", choices=_SECURITIES, default="PLAINTEXT", help="default: %(default)s"
+        "--security",
+        choices=_SECURITIES,
+        default="PLAINTEXT",
+        help="the protocol of its listeners (default: %(default)s)",
     )
     start.add_argument(
         "--config",

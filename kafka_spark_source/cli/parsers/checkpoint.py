@@ -23,6 +23,7 @@ examples:
   pykafka checkpoint rewind /checkpoints/orders --to -2h --dry-run
 """
 
+_CHECKPOINT: Final = "the checkpoint folder of the query"
 _MOST: Final = 2**31 - 1
 
 
@@ -39,24 +40,26 @@ def add_checkpoint(commands: Commands) -> None:
     show = subcommands.add_parser(
         "show", help="the last micro-batches, and the offsets that they read"
     )
-    add_path(show, "checkpoint", metavar="CHECKPOINT")
+    add_path(show, "checkpoint", metavar="CHECKPOINT", help=_CHECKPOINT)
     show.add_argument(
-        "-n", type=number_between(1, 10_000), default=10, metavar="N", help="default: 10"
+        "-n", type=number_between(1, 10_000), default=10, metavar="N", help="how many (default: 10)"
     )
     add_output(show)
     show.set_defaults(run=("checkpoint", "show"))
     diff = subcommands.add_parser(
         "diff", help="the offsets that were read between two micro-batches"
     )
-    add_path(diff, "checkpoint", metavar="CHECKPOINT")
-    diff.add_argument("before", type=number_between(0, _MOST), metavar="BEFORE")
-    diff.add_argument("after", type=number_between(0, _MOST), metavar="AFTER")
+    add_path(diff, "checkpoint", metavar="CHECKPOINT", help=_CHECKPOINT)
+    diff.add_argument(
+        "before", type=number_between(0, _MOST), metavar="BEFORE", help="the earlier one"
+    )
+    diff.add_argument("after", type=number_between(0, _MOST), metavar="AFTER", help="the later one")
     add_output(diff)
     diff.set_defaults(run=("checkpoint", "diff"))
     export = subcommands.add_parser(
         "export", help="startingOffsets for a new checkpoint, where this one is now"
     )
-    add_path(export, "checkpoint", metavar="CHECKPOINT")
+    add_path(export, "checkpoint", metavar="CHECKPOINT", help=_CHECKPOINT)
     export.add_argument(
         "--micro-batch",
         type=number_between(0, _MOST),

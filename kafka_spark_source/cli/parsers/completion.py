@@ -24,5 +24,5 @@ def add_completion(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
-    parser.add_argument("shell", choices=("bash", "zsh"))
+    parser.add_argument("shell", choices=("bash", "zsh"), help="the shell to print a script for")
     parser.set_defaults(run=("completion", "completion"))

@@ -19,7 +19,12 @@ SHOWN_FOLDER: Final = "~/.config/pykafka"
 def add_connection(parser: argparse.ArgumentParser) -> None:
     """The arguments of every command that connects."""
     group = parser.add_argument_group("connection")
-    group.add_argument("-b", "--bootstrap-servers", metavar="HOST:PORT,...")
+    group.add_argument(
+        "-b",
+        "--bootstrap-servers",
+        metavar="HOST:PORT,...",
+        help="the addresses of some brokers (bootstrap.servers)",
+    )
     group.add_argument(
         "-X",
         dest="kafka_options",
@@ -39,8 +44,8 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--context",
         metavar="NAME",
-        help=f"the options in {SHOWN_FOLDER}/NAME.properties (default: ${CONTEXT_VARIABLE}, or "
-        f"{DEFAULT_CONTEXT} if there is such a file)",
+        help=f"the options in {SHOWN_FOLDER}/NAME.properties, or the options of the running broker "
+        f"NAME (default: ${CONTEXT_VARIABLE}, or {DEFAULT_CONTEXT} if there is such a file)",
     )
     group.add_argument(
         "--timeout",
@@ -48,6 +53,20 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
         default=30.0,
         metavar="SECONDS",
         help="how long brokers may take to respond (default: 30)",
+    )
+
+
+def add_formats(parser: argparse.ArgumentParser) -> None:
+    """The argument for the options of formats."""
+    parser.add_argument(
+        "-O",
+        dest="format_options",
+        type=assignment,
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="an option of the job about formats, such as value.format=avro, value.schema=FILE or "
+        "schema.registry.url=URL; may be repeated, and may be in a context",
     )
 
 

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from kafka_spark_source.cli.exit_codes import BEHIND
-from kafka_spark_source.cli.parsers.arguments import add_output, number_between
+from kafka_spark_source.cli.parsers.arguments import add_output, add_topic, number_between
 from kafka_spark_source.cli.parsers.connection import add_connection
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def add_dead_letters(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
-    parser.add_argument("topic", metavar="TOPIC")
+    add_topic(parser, "topic", help="the topic of dead letters")
     parser.add_argument(
         "--from",
         dest="start",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Final
 
-from kafka_spark_source.cli.parsers.arguments import add_output
+from kafka_spark_source.cli.parsers.arguments import add_output, add_topic
 from kafka_spark_source.cli.parsers.connection import add_connection
 
 if TYPE_CHECKING:
@@ -36,19 +36,25 @@ def add_doctor(commands: Commands) -> None:
         epilog=_EPILOG,
     )
     for name, verb in (("--read", "reads"), ("--write", "writes")):
-        parser.add_argument(
-            name, metavar="TOPIC", action="append", default=[], help=f"a topic that the job {verb}"
-        )
+        add_topic(parser, name, action="append", default=[], help=f"a topic that the job {verb}")
     parser.add_argument(
         "--read-pattern", metavar="REGEX", help="topics that the job reads (subscribePattern)"
     )
-    parser.add_argument("--group", help="the consumer group whose offsets it reads or commits")
+    parser.add_argument(
+        "--group", metavar="NAME", help="the consumer group whose offsets it reads or commits"
+    )
     parser.add_argument(
         "--transactional-id-prefix", metavar="PREFIX", help="of an exactly-once write"
     )
     parser.add_argument(
         "--commit-log", metavar="TOPIC", help="the topic of its decisions (commitLogTopic)"
     )
-    add_output(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument(
+        "--report",
+        action="store_true",
+        help="print a block to paste, with releases and options; secrets are left out",
+    )
+    add_output(form)
     add_connection(parser)
     parser.set_defaults(run=("doctor", "doctor"))

@@ -39,7 +39,13 @@ def add_lag(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
-    add_path(parser, "checkpoints", nargs="*", metavar="CHECKPOINT")
+    add_path(
+        parser,
+        "checkpoints",
+        nargs="*",
+        metavar="CHECKPOINT",
+        help="the checkpoint folder of a query",
+    )
     parser.add_argument(
         "--group", action="append", default=[], help="a consumer group; may be repeated"
     )

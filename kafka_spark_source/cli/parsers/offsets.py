@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from kafka_spark_source.cli.parsers.arguments import add_output
+from kafka_spark_source.cli.parsers.arguments import add_output, add_topic
 from kafka_spark_source.cli.parsers.connection import add_connection
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def add_offsets(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
-    parser.add_argument("topics", nargs="+", metavar="TOPIC")
+    add_topic(parser, "topics", nargs="+", help="the topics to look into")
     parser.add_argument("--at", metavar="POSITION", help="a position to find in each partition")
     add_output(parser)
     add_connection(parser)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
+from kafka_spark_source.cli.parsers.arguments import Parser
 from kafka_spark_source.cli.parsers.broker import add_broker
 from kafka_spark_source.cli.parsers.checkpoint import add_checkpoint
 from kafka_spark_source.cli.parsers.completion import add_completion
@@ -16,21 +17,33 @@ from kafka_spark_source.cli.parsers.peek import add_peek
 from kafka_spark_source.cli.parsers.registry import add_registry
 from kafka_spark_source.cli.parsers.topics import add_topics
 from kafka_spark_source.cli.parsers.txn import add_txn
+from kafka_spark_source.cli.parsers.write import add_write
 from kafka_spark_source.version import __version__
+
+if TYPE_CHECKING:
+    import argparse
 
 # In the order of the help.
 _ADD = (
-    *(add_doctor, add_lag, add_checkpoint, add_offsets, add_peek, add_topics, add_txn),
-    *(add_dead_letters, add_dashboard, add_broker, add_registry, add_completion),
+    *(add_doctor, add_lag, add_checkpoint, add_offsets, add_peek, add_write),
+    *(
+        add_topics,
+        add_txn,
+        add_dead_letters,
+        add_dashboard,
+        add_broker,
+        add_registry,
+        add_completion,
+    ),
 )
 
 
 def program() -> argparse.ArgumentParser:
     """The parser of `pykafka`, with all commands."""
-    parser = argparse.ArgumentParser(
-        prog="pykafka", description="Kafka for PySpark without a jar: its tools."
+    parser = Parser(prog="pykafka", description="Kafka for PySpark without a jar: its tools.")
+    parser.add_argument(
+        "--version", action="version", version=f"pykafka {__version__}", help="print the version"
     )
-    parser.add_argument("--version", action="version", version=f"pykafka {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for add in _ADD:
         add(commands)

@@ -39,7 +39,7 @@ def add_rewind(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
-    add_path(parser, "checkpoint", metavar="CHECKPOINT")
+    add_path(parser, "checkpoint", metavar="CHECKPOINT", help="the checkpoint folder of the query")
     parser.add_argument("--to", required=True, metavar="POSITION", help="where to continue")
     parser.add_argument("--source", metavar="S", help="which of several, as `show` lists them")
     parser.add_argument(

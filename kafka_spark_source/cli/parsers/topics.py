@@ -5,7 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from kafka_spark_source.cli.parsers.arguments import add_output, assignment, number_between
+from kafka_spark_source.cli.parsers.arguments import (
+    add_output,
+    add_topic,
+    assignment,
+    number_between,
+)
 from kafka_spark_source.cli.parsers.connection import add_connection
 
 if TYPE_CHECKING:
@@ -37,19 +42,40 @@ def add_topics(commands: Commands) -> None:
     listing.add_argument(
         "--internal", action="store_true", help="also the internal topics of Kafka itself"
     )
-    add_output(listing)
+    form = listing.add_mutually_exclusive_group()
+    form.add_argument("--names", action="store_true", help="print only names, one in a line")
+    add_output(form)
     describe = subcommands.add_parser("describe", help="partitions, times and configuration")
     add_output(describe)
     create = subcommands.add_parser("create", help="create a topic")
-    create.add_argument("--partitions", type=number_between(1, 100_000), default=1, metavar="N")
-    create.add_argument("--replicas", type=number_between(1, 100), default=1, metavar="N")
     create.add_argument(
-        "--config", type=assignment, action="append", default=[], metavar="KEY=VALUE"
+        "--partitions",
+        type=number_between(1, 100_000),
+        default=1,
+        metavar="N",
+        help="how many it has (default: 1)",
+    )
+    create.add_argument(
+        "--replicas",
+        type=number_between(1, 100),
+        default=1,
+        metavar="N",
+        help="the replicas of each partition (default: 1)",
+    )
+    create.add_argument(
+        "--config",
+        type=assignment,
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="an option of the topic, such as retention.ms=86400000; may be repeated",
     )
     delete = subcommands.add_parser("delete", help="delete a topic with all its records; asks")
     delete.add_argument("--yes", action="store_true", help="do not ask")
     for name, parser in subcommands.choices.items():
-        if parser is not listing:
-            parser.add_argument("topic", metavar="TOPIC")
+        if parser is create:
+            parser.add_argument("topic", metavar="TOPIC", help="the name of the new topic")
+        elif parser is not listing:
+            add_topic(parser, "topic", help="the name of the topic")
         add_connection(parser)
         parser.set_defaults(run=("topics", name))

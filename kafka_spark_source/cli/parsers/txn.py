@@ -39,7 +39,7 @@ def add_txn(commands: Commands) -> None:
     listed = subcommands.add_parser("list", help="open transactions")
     listed.add_argument("--prefix", default="", help="the beginning of their ids (default: all)")
     abort = subcommands.add_parser("abort", help="abort one whose writer does not end it; asks")
-    abort.add_argument("transactional_id", metavar="ID")
+    abort.add_argument("transactional_id", metavar="ID", help="its transactional id")
     abort.add_argument("--yes", action="store_true", help="do not ask")
     for name, parser in subcommands.choices.items():
         parser.add_argument(

@@ -1,5 +1,6 @@
 """The command `pykafka broker`, with real brokers."""
 
+import shlex
 import signal
 import subprocess
 from pathlib import Path
@@ -7,10 +8,16 @@ from pathlib import Path
 import pytest
 
 from kafka_spark_source.cli import console
-from kafka_spark_source.testing import NEWEST, probe
+from kafka_spark_source.testing import NEWEST, probe, state
 from kafka_spark_source.testing.state import running
 from kafka_spark_source.testing.waiting import Deadline
-from tests.spark.cli.processes import Pykafka, free_port, in_the_foreground
+from tests.spark.cli.processes import (
+    COMMAND,
+    COMMAND_SECONDS,
+    Pykafka,
+    free_port,
+    in_the_foreground,
+)
 
 # Starts in about a second.
 FAST = "0.10.2.2"
@@ -40,6 +47,9 @@ def test_start_status_stop(pykafka: Pykafka) -> None:
     properties = Path(record.folder) / "attempt-1" / "1" / "server.properties"
     assert "auto.create.topics.enable=true" in properties.read_text()
 
+    listed = pykafka("topics", "list", "--names", "--context", "kafka-1")
+    assert (listed.returncode, listed.stderr) == (0, "")
+
     status = pykafka("broker", "status")
     assert status.returncode == 0
     assert "kafka-1" in status.stdout
@@ -51,6 +61,24 @@ def test_start_status_stop(pykafka: Pykafka) -> None:
     assert record.processes_alive == 0
     assert not Path(record.folder).exists()
     assert pykafka("broker", "status").returncode == 3
+
+
+@pytest.mark.integration
+def test_a_broker_runs_on_if_nobody_reads_its_facts() -> None:
+    """As with `broker start | head -1`, which must also end."""
+    start = shlex.join([*COMMAND, "broker", "start", "--version", FAST])
+    done = subprocess.run(
+        ["bash", "-c", f"{start} | head -0; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=COMMAND_SECONDS,
+    )
+    assert done.returncode == 141, done.stderr
+    assert "Error" not in done.stderr
+    (record,) = running()
+    assert record.processes_alive
+    state.stop(record)
 
 
 @pytest.mark.integration

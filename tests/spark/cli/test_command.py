@@ -1,10 +1,14 @@
 """The command `pykafka`: its help, and errors without a traceback."""
 
+import subprocess
+import sys
+
 import pytest
 
 from kafka_spark_source import cli
 from kafka_spark_source.testing import KafkaCluster, LocalBrokerError, SchemaRegistry
 from kafka_spark_source.version import __version__
+from tests.spark.cli.processes import COMMAND, COMMAND_SECONDS
 
 
 @pytest.mark.parametrize("kind", ["broker", "registry"])
@@ -22,6 +26,26 @@ def test_help_of_operators_has_examples(name: str, capsys: pytest.CaptureFixture
         cli.main([name, "--help"])
     assert exit_.value.code == 0
     assert f"examples:\n  pykafka {name} " in capsys.readouterr().out
+
+
+def test_without_arguments_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("usage: pykafka ")
+    assert printed.err == ""
+
+
+def test_a_reader_of_the_output_that_ends_first() -> None:
+    """Neither a traceback, nor an error when Python ends."""
+    closed = "import os, sys; os.close(1); r, w = os.pipe(); os.close(r); os.dup2(w, 1); "
+    done = subprocess.run(
+        [sys.executable, "-c", f"{closed}{COMMAND[-1]}", "dashboard"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=COMMAND_SECONDS,
+    )
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -46,9 +47,30 @@ def test_bash_completes(script: Path, words: str, found: list[str]) -> None:
     assert done.stdout.split() == found
 
 
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_bash_completes_topics(script: Path, tmp_path: Path) -> None:
+    """It asks the command itself, with the options of the line that say how to connect."""
+    line = 'pykafka peek -b localhost:1 --partition 0 --context prod -X "a=b" "or"'
+    asked = tmp_path / "asked"
+    own = f'pykafka() {{ echo "$@" > {asked}; printf "orders\npayments\norders-copy\n"; }}'
+    given = _TAB.format(script=script, words=line, last=len(line.split()) - 1)
+    done = subprocess.run(
+        ["bash", "-c", f"{own}\nCOMP_LINE={shlex.quote(line)}\n{given}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.split() == ["orders", "orders-copy"]
+    expected = 'topics list --names --timeout 3 -b localhost:1 --context prod -X "a=b"'
+    assert asked.read_text().strip() == expected
+
+
 def test_zsh_has_a_script_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["completion", "zsh"]) == 0
-    assert capsys.readouterr().out.startswith("#compdef pykafka")
+    printed = capsys.readouterr().out
+    assert printed.startswith("#compdef pykafka")
+    assert "_pykafka_topics() {" in printed
 
 
 def test_without_the_extra(

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 import pytest
 
-from kafka_protocol.errors import KafkaConfigError
-from kafka_spark_source.cli.connection import options_of, read_properties
+from kafka_protocol.errors import BrokerConnectionError, KafkaConfigError
+from kafka_spark_source.cli.connection import connected, options_of, read_properties
 from kafka_spark_source.cli.parsers.connection import add_connection
+from kafka_spark_source.testing import state
+from tests.fakes.skipping_time import sleeps_take_no_time
+from tests.spark.cli.processes import free_port
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +53,45 @@ def test_a_context_of_the_environment(home: Path, monkeypatch: pytest.MonkeyPatc
     assert options()["bootstrap.servers"] == "a:1"
     with pytest.raises(FileNotFoundError):
         options("--context", "none")
+
+
+def test_a_running_broker_is_a_context(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of the user's with its name goes before it."""
+    runtime = home / "runtime"
+    (runtime / "folder").mkdir(parents=True)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    given = {"bootstrap.servers": "a:1", "sasl.jaas.config": 'M required password="\\\\x=y";'}
+    facts = state.Facts(
+        kind=state.Kind.BROKER,
+        version="4.4.0",
+        security="SASL_PLAINTEXT",
+        address="a:1",
+        folder=runtime / "folder",
+        supervisor_pid=os.getpid(),
+        pids=(),
+        options=given,
+    )
+    record = state.remember(facts, "mine")
+    assert options("--context", "mine") == given | {"client.id": "pykafka-cli"}
+    assert record.properties.stat().st_mode & 0o077 == 0
+    assert "required" not in repr(facts)
+    (home / "mine.properties").write_text("bootstrap.servers=b:1\n")
+    assert options("--context", "mine")["bootstrap.servers"] == "b:1"
+    state.forget(record)
+
+
+def test_a_closed_port_is_told_at_once() -> None:
+    """A job waits for a broker that may come back."""
+    parser = argparse.ArgumentParser()
+    add_connection(parser)
+    arguments = parser.parse_args(["-b", f"127.0.0.1:{free_port()}"])
+    with (
+        sleeps_take_no_time() as time,
+        pytest.raises(BrokerConnectionError, match="connection refused"),
+        connected(arguments),
+    ):
+        raise AssertionError("nothing listens")
+    assert time.pauses_ms == []
 
 
 def test_no_servers() -> None:

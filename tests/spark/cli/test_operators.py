@@ -307,6 +307,8 @@ def test_txn(
         assert "is not open" in capsys.readouterr().err
         assert cli.main(["txn", "list", "-o", "json", *given]) == 0
         assert json.loads(capsys.readouterr().out) == []
+        assert cli.main(["txn", "list", "--prefix", "copy", *given]) == 0
+        assert capsys.readouterr().out == "no transaction whose id begins with 'copy' is open\n"
         cluster.push_errors(ListTransactionsRequest, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         assert cli.main(["txn", "list", *given]) == 1
         assert "CLUSTER_AUTHORIZATION_FAILED" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from kafka_protocol.errors import BrokerConnectionError
 from kafka_spark_source.tools import environment
 from kafka_spark_source.tools.findings import Finding, Result, tried
 from kafka_spark_source.tools.masking import masked
-from kafka_spark_source.tools.report import Place, pasteable, side_by_side
+from kafka_spark_source.tools.report import Place, pasteable, side_by_side, verdict
 
 GOOD = Finding("TCP", "broker 1", Result.GOOD, "connected")
 BAD = Finding("TCP", "broker 1", Result.BAD, "connection refused")
@@ -51,6 +51,17 @@ executor on a:
   NO TCP: broker 1: connection refused
 ```"""
     assert pasteable([DRIVER, EXECUTOR], {"client.id": "x"}) == text
+
+
+def test_the_verdict_comes_first_and_then_what_is_not_good() -> None:
+    assert verdict(DRIVER) == (
+        "It works. Steps: 1 cost something, 1 good.\n"
+        "  !! setting: spark.x: it is off\n"
+        "  ok TCP: broker 1: connected"
+    )
+    lines = verdict(DRIVER._replace(findings=[GOOD, COSTLY, BAD])).splitlines()
+    assert lines[0] == "It does not work. Steps: 1 must be mended, 1 cost something, 1 good."
+    assert [line[2:4] for line in lines[1:]] == ["NO", "!!", "ok"]
 
 
 def test_a_step_has_its_time_or_its_error() -> None:

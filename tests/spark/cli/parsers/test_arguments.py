@@ -8,7 +8,9 @@ from kafka_spark_source import cli
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "required: COMMAND"),
+        (["peak"], "'peak' is not a command: did you mean 'peek'?"),
+        (["topics", "lst"], "did you mean 'list'?"),
+        (["x"], "'x' is not a command: there are doctor, lag, "),
         (["broker"], "required: COMMAND"),
         (["broker", "start", "--nodes", "0"], "'0' is not a number from 1 to 99"),
         (["broker", "start", "--nodes", "many"], "'many' is not a number"),

@@ -35,6 +35,22 @@ def test_each_parser_names_a_function_and_each_function_has_a_parser() -> None:
     assert sorted(named) == sorted(runnable)
 
 
+def arguments_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
+    """The arguments of all commands, each with its command."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                yield from arguments_of(each)
+        else:
+            yield parser.prog, action
+
+
+def test_each_argument_has_help() -> None:
+    listed = [*arguments_of(program())]
+    assert len(listed) > 100
+    assert [(of, action.dest) for of, action in listed if not action.help] == []
+
+
 @pytest.mark.parametrize("arguments", [("--help",), ("lag", "--help"), ("topics", "list", "-h")])
 def test_help_imports_no_module_that_runs_a_command(arguments: tuple[str, ...]) -> None:
     code = (

@@ -1,0 +1,188 @@
+"""`pykafka write` on a scripted cluster: what is written, and what is refused before."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from kafka_protocol.errors import ErrorCode
+from kafka_protocol.messages.produce import ProduceRequest
+from kafka_protocol.records.batch import read_batches
+from kafka_protocol.records.record import Header, Record, decode_records
+from kafka_protocol.topic_partition import TopicPartition
+from kafka_spark_source import cli
+from tests.fakes.cluster import ScriptedCluster
+from tests.protocol.records.batches import batch_of
+from tests.times import shorten
+
+SOURCE, COPY = TopicPartition("orders", 0), TopicPartition("copies", 0)
+Pipe = Callable[..., None]
+
+
+@pytest.fixture
+def cluster() -> Iterator[ScriptedCluster]:
+    with ScriptedCluster() as cluster:
+        cluster.add_topic("orders")
+        cluster.add_topic("copies")
+        yield cluster
+
+
+@pytest.fixture
+def to(cluster: ScriptedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The command without more arguments."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    shorten(monkeypatch, topic_grace_ms=10)
+    return ["write", "copies", "-b", ",".join(map(str, cluster.bootstrap_servers))]
+
+
+@pytest.fixture
+def pipe(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pipe]:
+    """Makes bytes the standard input: a pipe, or a file."""
+    with ExitStack() as opened:
+
+        def make(data: bytes, *, is_file: bool = False) -> None:
+            if is_file:
+                monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+                return
+            read, write = os.pipe()
+            os.write(write, data)
+            os.close(write)
+            monkeypatch.setattr(sys, "stdin", opened.enter_context(os.fdopen(read)))
+
+        yield make
+
+
+def written(cluster: ScriptedCluster, place: TopicPartition = COPY) -> list[Record]:
+    log = cluster.log(place)
+    stored = log.read(0, log.high_watermark, 10**9, first_whole=True)
+    return [each for batch in read_batches(memoryview(stored)) for each in decode_records(batch)]
+
+
+def test_lines(
+    cluster: ScriptedCluster, to: list[str], pipe: Pipe, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe(b"one\n\ntwo \xff")
+    assert cli.main(to) == 0
+    assert capsys.readouterr().out == "3 records were written to 'copies'\n"
+    assert [each.value for each in written(cluster)] == [b"one", b"", b"two \xff"]
+    pipe(b"k\tv\n")
+    assert cli.main([*to, "--input", "tab"]) == 0
+    assert written(cluster)[-1][2:4] == (b"k", b"v")
+    pipe(b"")
+    assert cli.main(to) == 0
+    assert capsys.readouterr().out.endswith("0 records were written to 'copies'\n")
+
+
+def test_a_copy_of_what_peek_prints_is_the_same(
+    cluster: ScriptedCluster, to: list[str], pipe: Pipe, capsys: pytest.CaptureFixture[str]
+) -> None:
+    headers = (
+        Header(b"h", b"1"),
+        Header(b"h", None),
+        Header(b"\xc3\xa9", b"\xff"),
+        Header(b"", b""),
+    )
+    records = [
+        Record(0, 1_500, b"k", b"v\n\t", headers),
+        Record(1, 0, b"\xff", None),
+        Record(2, 1_760_000_000_000_000, None, b""),
+        Record(3, 7, b"", "\x1b\u2028\U0001f600".encode()),
+    ]
+    for each in records:
+        cluster.partition(SOURCE).log.append(batch_of(each._replace(offset=0)))
+    servers = to[-1]
+    assert cli.main(["peek", "orders", "-b", servers, "--from", "earliest", "-o", "json"]) == 0
+    pipe(capsys.readouterr().out.encode())
+    assert cli.main(to) == 0
+    assert written(cluster) == records
+
+
+@pytest.mark.parametrize("is_file", [False, True])
+def test_a_broken_line(
+    cluster: ScriptedCluster,
+    to: list[str],
+    pipe: Pipe,
+    capsys: pytest.CaptureFixture[str],
+    is_file: bool,
+) -> None:
+    """Of a file nothing is written then; of a pipe what was before it."""
+    pipe(b"a\t1\nb\t2\nc3\nd\t4\n", is_file=is_file)
+    assert cli.main([*to, "--input", "tab"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("pykafka: line 3: there is no tab")
+    assert [each.key for each in written(cluster)] == ([] if is_file else [b"a", b"b"])
+    end = "Nothing was written." if is_file else "Lines 1 to 2 were written, no later ones."
+    assert error.splitlines()[1] == end
+
+
+def test_a_value_that_does_not_fit_its_schema(
+    cluster: ScriptedCluster,
+    to: list[str],
+    pipe: Pipe,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    options = ["-O", "value.format=json", "-O", "value.schema=id BIGINT"]
+    pipe(b'{"id": 1}\n{"id": "x"}\n{"id": 3}\n')
+    assert cli.main([*to, *options]) == 1
+    assert "line 2: value.id: " in capsys.readouterr().err
+    assert [each.value for each in written(cluster)] == [b'{"id":1}']
+    file = tmp_path / "lines"
+    file.write_text('{"id": 2}\n{"idd": 3}\n')
+    assert cli.main([*to, *options, "--from-file", str(file)]) == 1
+    error = capsys.readouterr().err
+    assert "line 2: the schema has no field 'value.idd'\nNothing was written." in error
+    assert len(written(cluster)) == 1
+
+
+def test_what_is_refused_before_a_line_is_read(
+    cluster: ScriptedCluster, to: list[str], pipe: Pipe, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe(b"one\n")
+    for given, reason in [
+        (["write", "none", *to[2:]], "UNKNOWN_TOPIC_OR_PARTITION"),
+        ([*to, "--partition", "7"], "There is no partition 7 of 'copies'"),
+        ([*to, "-O", "value.format=avro"], "needs a schema"),
+        ([*to, "--from-file", "/none"], "No such file or directory (/none)"),
+    ]:
+        assert cli.main(given) == 1
+        assert reason in capsys.readouterr().err
+    assert sys.stdin.buffer.read() == b"one\n"
+    assert not cluster.asked(ProduceRequest)
+
+
+def test_a_broker_that_refuses(
+    cluster: ScriptedCluster, to: list[str], pipe: Pipe, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe(b"one\n")
+    cluster.push_errors(ProduceRequest, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    assert cli.main(to) == 1
+    error = capsys.readouterr().err
+    assert "TOPIC_AUTHORIZATION_FAILED" in error
+    assert "Nothing was written for sure; of the next ones some may be, too." in error
+
+
+def test_lines_are_written_as_they_arrive(
+    cluster: ScriptedCluster, to: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line that is not complete waits for its end; those before it do not."""
+    arrived = [b"one\ntw", b"o", b"\nthree\n", b""]
+    seen = []
+
+    class Arriving(io.BytesIO):
+        def read1(self, _size: int | None = -1, /) -> bytes:
+            seen.append([each.value for each in written(cluster)])
+            return arrived.pop(0)
+
+        def seekable(self) -> bool:
+            return False
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Arriving()))
+    assert cli.main(to) == 0
+    assert seen == [[], [b"one"], [b"one"], [b"one", b"two", b"three"]]

@@ -1,0 +1,108 @@
+"""Documents of lines as payloads."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kafka_protocol.errors import KafkaConfigError
+from kafka_spark_source.tools.encoding import COLUMNS, Encoding, encoding_for
+from kafka_spark_source.tools.lines import BrokenLineError, Document, Line, read_lines
+
+AVRO = {
+    "value.format": "avro",
+    "value.schema": json.dumps(
+        {
+            "type": "record",
+            "name": "Order",
+            "fields": [
+                {"name": "id", "type": "long"},
+                {"name": "tags", "type": {"type": "array", "items": "string"}, "default": []},
+                {
+                    "name": "by",
+                    "type": {
+                        "type": "map",
+                        "values": {
+                            "type": "record",
+                            "name": "P",
+                            "fields": [{"name": "n", "type": ["null", "int"], "default": None}],
+                        },
+                    },
+                },
+            ],
+        }
+    ),
+}
+
+
+def values(encoding: Encoding, *documents: str) -> list[bytes | None]:
+    lines = [Line(each, None, Document(text)) for each, text in enumerate(documents, 7)]
+    found: list[bytes | None] = encoding.encode(lines, None).column(COLUMNS.value).to_pylist()
+    return found
+
+
+def test_columns() -> None:
+    lines = [Line(1, b"k", None, (("h", None), ("h", b"1")), 1_500), Line(2, None, b"v")]
+    rows = encoding_for("t", {}).encode(lines, 3).to_pylist()
+    assert rows[0]["headers"] == [{"key": "h", "value": None}, {"key": "h", "value": b"1"}]
+    assert rows[0]["timestamp"].timestamp() == 1.5
+    assert (rows[0]["key"], rows[0]["value"], rows[0]["partition"]) == (b"k", None, 3)
+    assert (rows[1]["headers"], rows[1]["timestamp"], rows[1]["value"]) == ([], None, b"v")
+
+
+def test_avro() -> None:
+    document = '{"id": 1, "tags": ["a"], "by": {"x": {"n": null}}}'
+    assert values(encoding_for("t", AVRO), document) == [b"\x02\x02\x02a\x00\x02\x02x\x00\x00"]
+
+
+def test_payloads_of_which_only_bytes_are_known_stay() -> None:
+    lines = [Line(1, None, b"\xff"), Line(2, None, None)]
+    rows = encoding_for("t", AVRO).encode(lines, None)
+    assert rows.column(COLUMNS.value).to_pylist() == [b"\xff", None]
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        ('{"id": "x", "tags": [], "by": {}}', "value.id"),
+        ('{"tags": [], "by": {}}', "id"),
+        ('{"id": 1, "tags": [], "by": {}, "other": 2}', "no field 'value.other'"),
+        ('{"id": 1, "tags": [], "by": {"x": {"m": 2}}}', "no field 'value.by.m'"),
+        ("[]", "value"),
+    ],
+)
+def test_a_document_that_does_not_fit_is_named(document: str, reason: str) -> None:
+    good = '{"id": 1, "tags": [], "by": {}}'
+    with pytest.raises(BrokenLineError, match="line 9: ") as error:
+        values(encoding_for("t", AVRO), good, good, document, good)
+    assert error.value.number == 9
+    assert reason in str(error.value)
+
+
+def test_json_without_a_type_is_written_as_it_is() -> None:
+    options = {"value.format": "json", "key.format": "json", "mode": "PERMISSIVE"}
+    encoding = encoding_for("t", options)
+    (line,) = read_lines([b'{"key": 1.10, "value": {"a":  [1]}}'], "json", encoding.encoders, 1)
+    rows = encoding.encode([line], None)
+    assert rows.column(COLUMNS.value).to_pylist() == [b'{"a":  [1]}']
+    assert rows.column(COLUMNS.key).to_pylist() == [b"1.10"]
+
+
+def test_json_of_a_type() -> None:
+    encoding = encoding_for("t", {"value.format": "json", "value.schema": "id BIGINT, d DOUBLE"})
+    assert values(encoding, '{"d": 1e0, "id": 9007199254740993}') == [
+        b'{"id":9007199254740993,"d":1.0}'
+    ]
+
+
+def test_a_value_that_is_no_record() -> None:
+    encoding = encoding_for("t", {"value.format": "avro", "value.schema": '"string"'})
+    assert values(encoding, '"a\\u00e9"') == [b"\x06a\xc3\xa9"]
+
+
+def test_wrong_options() -> None:
+    with pytest.raises(KafkaConfigError, match="did you mean"):
+        encoding_for("t", {"value.formt": "json"})
+    with pytest.raises(KafkaConfigError, match="which is for reads"):
+        encoding_for("t", {"value.format": "json", "value.framing": "connect"})
