@@ -254,6 +254,7 @@ def test_frames_are_the_same_in_memory_of_their_own(lengths: list[int], size: in
     assert received_directly(FrameBuffer(1_000_000), stream, size) == contents
 
 
+@pytest.mark.many_inputs
 @pytest.mark.parametrize("size", [300_000, 16 * 1024 * 1024, 40_000_000])
 def test_very_large_frames_are_received_in_pieces(size: int) -> None:
     contents = [bytes(range(250)) * (VERY_LARGE // 250), b"next"]

@@ -157,6 +157,7 @@ def test_long_numbers_and_texts(kind: Json, size: int) -> None:
         check(plan_of(other, kind), rows)
 
 
+@pytest.mark.many_inputs
 def test_a_wide_record() -> None:
     fields = [{"name": f"f{number}", "type": "int"} for number in range(5_000)]
     plan = plan_of({"type": "record", "name": "R", "fields": fields})

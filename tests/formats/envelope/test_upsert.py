@@ -118,6 +118,7 @@ def test_a_null_key_is_refused_with_its_place(before: int) -> None:
     )
 
 
+@pytest.mark.many_inputs
 def test_many_batches_become_few() -> None:
     records = [Record(b"%d" % (row % 500), b"v" * 50, offset=row) for row in range(5_000)]
     upsert = Upsert(NAMES, KEEP, limits=Limits(buffer=100_000, piece=10_000))

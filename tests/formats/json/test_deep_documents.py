@@ -43,6 +43,7 @@ DDLS = (
 )
 
 
+@pytest.mark.many_inputs
 @pytest.mark.parametrize(("ddl", "depth"), [*product(DDLS, DEPTHS)])
 def test_deep_values_are_read_or_broken(ddl: str, depth: int) -> None:
     check_deep_values(ddl, depth)

@@ -43,6 +43,7 @@ def marked(
     return found
 
 
+@pytest.mark.many_inputs
 @given(st.lists(messages(), max_size=4))
 def test_usual_messages_are_read_at_once(found: list[Any]) -> None:
     payloads = [each.SerializeToString() for each in found]

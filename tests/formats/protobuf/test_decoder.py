@@ -180,6 +180,7 @@ def check_values(payloads: Sequence[bytes | None], found: Decoded) -> None:
         assert repr(in_order(value)) == repr(in_order(wanted))
 
 
+@pytest.mark.many_inputs
 @given(st.lists(st.one_of(st.none(), messages()), max_size=3))
 def test_generated_messages(found: list[Any]) -> None:
     check([each and each.SerializeToString() for each in found])
@@ -196,6 +197,7 @@ def test_damaged_payloads(found: Any, data: st.DataObject) -> None:
     check([whole, whole[:at], bytes(flipped), whole + data.draw(st.binary(max_size=8))])
 
 
+@pytest.mark.many_inputs
 @given(st.lists(st.binary(max_size=40), max_size=5))
 def test_any_bytes(payloads: list[bytes]) -> None:
     check(payloads)

@@ -142,6 +142,7 @@ def record(offset: int, change: Any) -> list[Record]:
     return list(zip(keys, values, strict=True))
 
 
+@pytest.mark.many_inputs
 @given(st.lists(CHANGES, max_size=30))
 def test_changes_have_the_same_rows_in_all_forms(
     decoders: list[EventRecordDecoder], changes: list[Any]

@@ -66,6 +66,7 @@ FIVE = b"\x0a"
 SIX = b"\x0c\x02\x06ann"
 
 
+@pytest.mark.many_inputs
 @pytest.mark.parametrize("packed", [False, True])
 def test_avro_of_older_and_newer_versions(packed: bool) -> None:
     with registry(glue({"orders": [OLD, NEW]})) as fake:
@@ -106,6 +107,7 @@ def test_broken_payloads() -> None:
     assert [row["_raw"] for row in rows[1:]] == bad
 
 
+@pytest.mark.many_inputs
 def test_a_version_that_is_registered_later() -> None:
     schemas = [OLD]
     with registry(glue({"orders": schemas})) as fake:
@@ -136,6 +138,7 @@ def test_a_schema_of_another_format() -> None:
             formats(fake).columns()
 
 
+@pytest.mark.many_inputs
 def test_json_and_protobuf() -> None:
     schema = '{"type": "object", "properties": {"id": {"type": "integer"}}}'
     with registry(glue({"orders": [schema]}, kind="JSON")) as fake:

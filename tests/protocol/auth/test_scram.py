@@ -107,6 +107,7 @@ def converse(client: Scram, server: Server) -> None:
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
 
 
+@pytest.mark.many_inputs
 @settings(max_examples=max(25, settings().max_examples // 4))
 @given(
     hash_name=st.sampled_from(["sha256", "sha512"]),

@@ -97,6 +97,7 @@ ANY_BATCH = batches().map(lambda piece: piece[0]) | message_sets().map(lambda sa
 SAMPLES = message_sets() | batches().map(lambda piece: MessageSetSample(*piece, timestamp_type=0))
 
 
+@pytest.mark.many_inputs
 @given(
     pieces=st.lists(ANY_BATCH, min_size=1, max_size=6),
     are_joined=st.booleans(),
@@ -122,6 +123,7 @@ def test_fault_37_keeps_only_the_window(sample: MessageSetSample, edges: tuple[i
     assert [row["offset"] for row in rows] == expected
 
 
+@pytest.mark.many_inputs
 @pytest.mark.parametrize("name", ALL_COLUMNS)
 @given(sample=SAMPLES)
 def test_fault_37_projection_of_one_column(name: str, sample: MessageSetSample) -> None:
@@ -175,6 +177,7 @@ def test_offsets_without_gaps_come_from_the_headers(
     ]
 
 
+@pytest.mark.many_inputs
 @pytest.mark.parametrize("max_batch_bytes", [500, 5_000, 50_000, 500_000])
 def test_many_records_equal_the_reference_codec(max_batch_bytes: int) -> None:
     random = np.random.default_rng(3)

@@ -48,6 +48,7 @@ def test_hashes_of_a_slice(
     assert hashes.tolist() == expected(keys[start : start + length], key_hash)
 
 
+@pytest.mark.many_inputs
 @each_hash
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 300])
 @pytest.mark.parametrize("longest", [0, 3, 4, 7, 1_000])

@@ -91,6 +91,7 @@ def test_same_partition_as_librdkafka(
             assert partition == partition_of(None, key, len(key or b""), count, None, None)
 
 
+@pytest.mark.many_inputs
 @pytest.mark.parametrize("name", BY_KEY)
 @given(keys=keys_or_nulls, counts=st.lists(partition_counts, min_size=1, max_size=3))
 def test_keys_of_several_topics(name: str, keys: list[Key], counts: list[int]) -> None:

@@ -79,6 +79,7 @@ def _data(connection: FrameBuffer) -> FetchResponse.FetchableTopicResponse.Parti
     return FetchResponse.FetchableTopicResponse.PartitionData(records=frame, high_watermark=-1)
 
 
+@pytest.mark.many_inputs
 @pytest.mark.parametrize("records", [batches_of, message_set_of])
 @given(
     st.lists(st.sampled_from([1, 3, 20]), min_size=1, max_size=6),

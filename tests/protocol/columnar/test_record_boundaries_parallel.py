@@ -57,6 +57,7 @@ FILLINGS = {
 MISLEADING = {"UTF-16", "looks like records", "ones"}
 
 
+@pytest.mark.many_inputs
 @pytest.mark.parametrize("filling", FILLINGS)
 @pytest.mark.parametrize("between", [BETWEEN, b""], ids=["in a frame", "joined"])
 @pytest.mark.parametrize("counts", [[20_000], [100] * 100, [1] * 2_000, [7_000, 1, 60, 8_000]])

@@ -97,6 +97,7 @@ def json_lines(count: int) -> bytes:
     return "".join(lines).encode()
 
 
+@pytest.mark.many_inputs
 @pytest.mark.parametrize(
     ("codec", "levels"),
     [

@@ -60,6 +60,7 @@ def of_another_topic(response: ProduceResponse) -> None:
     response.responses[0].topic_id = response.responses[0].topic_id.__class__(int=99)
 
 
+@pytest.mark.many_inputs
 @pytest.mark.parametrize("version", [12, 13])
 @pytest.mark.parametrize("change", [without_partition, of_another_partition, of_another_topic])
 def test_fault_39_a_batch_without_an_outcome_is_sent_again(change: Any, version: int) -> None:
