@@ -174,6 +174,20 @@ def test_other_offsets_are_refused(text: str, reason: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("earlist", "did you mean 'earliest'?"),
+        (" Lates ", "did you mean 'latest'?"),
+        ("5", "write earliest, latest, latest-100, -10m, or such JSON"),
+        ('{"t":"earlist"}', "; did you mean 'earliest'?"),
+        ('{"t":{"0":"lastest"}}', "; did you mean 'latest'?"),
+    ],
+)
+def test_a_misspelt_word_is_told(text: str, reason: str) -> None:
+    assert config_error(parse_position, "startingOffsets", text).endswith(reason)
+
+
 def test_an_offset_of_thousands_of_digits_is_refused() -> None:
     with pytest.raises(KafkaConfigError, match=r"^Expected e\.g\. "):
         parse_position("endingOffsets", '{"t":{"0":' + "9" * 10_000 + "}}")
