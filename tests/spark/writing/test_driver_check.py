@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from kafka_protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_protocol.schema import VersionRange
 from kafka_spark_source.writing.driver_check import check_write
 from tests.fakes import faults
+from tests.fakes.broker import Handler
 from tests.fakes.cluster import ScriptedCluster
 
 READ, WRITE, DESCRIBE = (1 << code for code in (3, 4, 8))
@@ -57,8 +59,8 @@ def test_a_topic_that_does_not_exist(cluster: ScriptedCluster) -> None:
 
 
 def test_a_broker_that_creates_topics_is_asked_to(cluster: ScriptedCluster) -> None:
-    def creating(handler: faults.Handler) -> faults.Handler:
-        def handle(request: MetadataRequest, version: int) -> object:
+    def creating(handler: Handler) -> Handler:
+        def handle(request: Any, version: int) -> Any:
             if request.allow_auto_topic_creation and "new" not in cluster.topics:
                 cluster.add_topic("new")
             return handler(request, version)
