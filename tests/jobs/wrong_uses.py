@@ -373,7 +373,7 @@ WRONG_USES: Final[tuple[Wrong, ...]] = (
         lambda desk: desk.write(
             _of_a_struct(desk), **_AVRO, schema__registry__url=f"http://{_CLOSED}"
         ),
-        "Connection refused",
+        "Check schema.registry.url",
     ),
     # Checkpoints
     Wrong(
