@@ -24,11 +24,10 @@ from tests.integration.clients import connected, soon
 from tests.integration.topics import numbered, write_batches
 from tests.jobs.wrong_uses import WRONG_USES, Site, Told
 from tests.own_process import ROOT, kill, processes_of, start
-from tests.secret_check import PASSWORD
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
-# Before the sentence, and with an error of the driver also behind it.
+# Before the sentence.
 MOST_LINES: Final = 12
 LIMIT_SECONDS: Final = 900
 SHORT: Final = (
@@ -94,15 +93,15 @@ def told_of(site: Site, folder: Path, names: Iterable[str]) -> list[Told]:
     return [Told(**each) for each in json.loads(out.splitlines()[-1])]
 
 
-def check(told: Told) -> None:
+def check(told: Told, site: Site) -> None:
     assert told.before >= 0, f"the sentence of {told.name!r} is missing:\n{told.text}"
     assert told.before <= MOST_LINES, told.text
-    assert PASSWORD not in told.text
+    assert site.password not in told.text
 
 
 def test_the_first_of_each_kind(site: Site, tmp_path: Path) -> None:
     for told in told_of(site, tmp_path, SHORT):
-        check(told)
+        check(told, site)
 
 
 @pytest.mark.slow
@@ -110,7 +109,7 @@ def test_the_first_of_each_kind(site: Site, tmp_path: Path) -> None:
 def test_each_wrong_use_is_told_where_the_docs_say(site: Site, tmp_path: Path) -> None:
     found = told_of(site, tmp_path, [])
     for each in found:
-        check(each)
+        check(each, site)
     assert [Row(each.name, each.by) for each in found] == rows_of_the_docs()
 
 
