@@ -179,11 +179,16 @@ _SINK_TYPES: Final[dict[str, tuple[T.DataType, ...]]] = {
 
 
 def check_sink_schema(
-    schema: T.StructType, topic_option: str | None, encoded: Collection[str] = ()
+    schema: T.StructType,
+    topic_option: str | None,
+    encoded: Collection[str] = (),
+    argument: str | None = None,
 ) -> SinkColumns:
     """Find the columns to write by their exact names; other columns are ignored.
 
     The types of `encoded` columns follow from schemas, and are not checked here.
+
+    `argument` is that of save() or start(): an error may tell where to write it.
 
     A column `timestamp` (ignored by Spark's own connector) sets the timestamps of the records. One
     without a time zone is taken as UTC. Without the column, records get the time of writing.
@@ -195,6 +200,12 @@ def check_sink_schema(
     if topic_option == "":
         raise KafkaConfigError(
             "Option 'topic' is empty: name a topic, or remove it and add a column 'topic'."
+        )
+    is_misplaced = topic_option is None and argument is not None and "topic" not in schema.names
+    if is_misplaced:
+        raise KafkaConfigError(
+            f"{_MISSING['topic']} The argument of save() and start() has no effect: set topic to "
+            f"{argument!r}."
         )
     # In the order of the checks of Spark's connector.
     return SinkColumns(

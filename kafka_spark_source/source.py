@@ -8,6 +8,7 @@ look for the name and the schema.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, NoReturn
 
@@ -52,6 +53,7 @@ from kafka_spark_source.schema import (
     source_schema,
     text_columns,
 )
+from kafka_spark_source.worker import set_session_mark
 
 if TYPE_CHECKING:
     from kafka_formats.query.debezium import DebeziumQuery
@@ -60,6 +62,8 @@ if TYPE_CHECKING:
     from kafka_formats.query.record_encoder import RecordEncoder
     from kafka_spark_source.streaming.stream_reader import KafkaStreamReader
     from kafka_spark_source.writing.delivery import Delivery
+
+_log = logging.getLogger(__name__)
 
 _STRATEGIES = {Table.SUBSCRIBE.key, Table.SUBSCRIBE_PATTERN.key, Table.ASSIGN.key}
 _ONLY_FOR_WRITES = {row.key for row in OPTIONS if row.uses == {Use.WRITE}}
@@ -179,7 +183,7 @@ class KafkaDataSource(DataSource):
                 "Save mode Overwrite not allowed for Kafka. Allowed save mode is Append: "
                 "call .mode('append'), or in SQL write INSERT INTO"
             )
-        return KafkaBatchWriter(self._delivery(schema, claims_prefix=True))
+        return KafkaBatchWriter(self._delivery(schema, plans_tasks=True))
 
     @hide_traceback()
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
@@ -191,6 +195,7 @@ class KafkaDataSource(DataSource):
             decoder = _decoder(options, schema)
         except KafkaError as error:
             return _RefusedStreamReader(error)
+        _warn_of_argument(options.argument, "load()", Table.SUBSCRIBE.name)
         return _stream_reader_class()(options, config, schema, decoder)
 
     @hide_traceback()
@@ -198,28 +203,38 @@ class KafkaDataSource(DataSource):
         """Return the writer of a stream. Output mode `complete` appends each complete result."""
         from kafka_spark_source.writing.stream_writer import KafkaStreamWriter  # noqa: PLC0415
 
-        return KafkaStreamWriter(self._delivery(schema, claims_prefix=not self._is_unpickled))
+        return KafkaStreamWriter(self._delivery(schema, plans_tasks=not self._is_unpickled))
 
-    def _delivery(self, schema: StructType, *, claims_prefix: bool) -> Delivery:
-        """Check the options. `claims_prefix`: an exactly-once write takes its prefix over now."""
+    def _delivery(self, schema: StructType, *, plans_tasks: bool) -> Delivery:
+        """Check the options.
+
+        If this `plans_tasks`, the brokers are asked too, and an exactly-once write takes its prefix
+        over.
+        """
         from kafka_protocol.arrow_io.row_writer import RowWriter  # noqa: PLC0415
         from kafka_spark_source.writing.delivery import AtLeastOnce  # noqa: PLC0415
 
         options = parse_write_options(with_kept_options(self.options, schema, Use.WRITE))
         encoded = [] if options.formats is None else options.formats.encoded_columns
-        columns = check_sink_schema(schema, options.topic, encoded)
+        columns = check_sink_schema(schema, options.topic, encoded, options.argument)
         config = ClientConfig.from_options(options.kafka)
         encoder = _encoder(options, columns, schema)
+        if plans_tasks:
+            from kafka_spark_source.writing.driver_check import check_write  # noqa: PLC0415
+
+            _warn_of_argument(options.argument, "save() and start()", Table.TOPIC.name)
+            check_write(config, options.topic)
         rows = RowWriter(columns, options.topic, options.partitioner, config, encoder)
         if options.exactly_once is None:
             return AtLeastOnce(rows)
         from kafka_spark_source.writing.exactly_once import ExactlyOnce, claim_prefix  # noqa: PLC0415
 
-        claimed = claim_prefix(config, options.exactly_once) if claims_prefix else None
+        claimed = claim_prefix(config, options.exactly_once) if plans_tasks else None
         return ExactlyOnce(rows, options.exactly_once, claimed)
 
     def _batch_options(self, schema: StructType) -> tuple[BatchReadOptions, ClientConfig]:
         options = parse_batch_options(with_kept_options(self.options, schema, Use.BATCH_READ))
+        _warn_of_argument(options.argument, "load()", Table.SUBSCRIBE.name)
         return options, ClientConfig.from_options(options.kafka)
 
     def _check_read(self) -> ReadOptions:
@@ -240,6 +255,17 @@ class KafkaDataSource(DataSource):
             given = {name.lower() for name in self.options}
             is_stream = not given.isdisjoint(map(str.lower, STREAM_ONLY))
             raise (streams_error if is_stream else error) from None
+
+
+def _warn_of_argument(argument: str | None, call: str, option: str) -> None:
+    """Warn, once in a session, that Spark's path does not name a topic."""
+    if argument is not None and set_session_mark(f"argument-of-{option}"):
+        _log.warning(
+            "The argument %r of %s has no effect: the option '%s' names topics.",
+            argument,
+            call,
+            option,
+        )
 
 
 def _query_formats(options: ReadOptions) -> QueryFormats | None:

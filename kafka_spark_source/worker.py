@@ -1,4 +1,4 @@
-"""Settings of the Python workers of Spark: of tasks, and of a stream's driver."""
+"""Settings of the Python workers of Spark, and what the driver's ones know of their session."""
 
 from __future__ import annotations
 
@@ -54,9 +54,37 @@ def spill_folder() -> str | None:
 
     Source: `get_spill_dirs` of `pyspark.shuffle`.
     """
-    named = os.environ.get(_LOCAL_FOLDERS, "").split(",")
-    folders = [each for each in named if each and Path(each).is_dir()]
+    folders = _local_folders()
     return folders[os.getpid() % len(folders)] if folders else None
+
+
+def has_session_mark(name: str) -> bool:
+    """Whether a process of the driver has set this mark in this session of Spark.
+
+    Spark plans in several Python processes, and ends idle ones. The driver's local folder is theirs
+    alone, and Spark deletes it with the session.
+    """
+    return any((Path(folder) / _MARK.format(name)).exists() for folder in _local_folders()[:1])
+
+
+def set_session_mark(name: str) -> bool:
+    """Set a mark; returns whether it was not set before. Without a folder no mark is kept."""
+    for folder in _local_folders()[:1]:
+        try:
+            (Path(folder) / _MARK.format(name)).touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        except OSError:
+            break
+    return True
+
+
+_MARK: Final = "pykafka-{}"
+
+
+def _local_folders() -> list[str]:
+    named = os.environ.get(_LOCAL_FOLDERS, "").split(",")
+    return [each for each in named if each and Path(each).is_dir()]
 
 
 def acknowledge_at_once() -> None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from kafka_formats.options.option import Use
+from kafka_formats.options.option import READ, Use
 from kafka_formats.options.other_tools import in_own_names
 from kafka_formats.options.table import REGISTRY_PREFIX, WRITE_ONLY
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.nearest_name import did_you_mean
+from kafka_protocol.option import Option
+from kafka_protocol.topic_names import is_topic_name
 from kafka_spark_source.options.table import OPTIONS, STREAM_ONLY, Table
 
 CLIENT_PREFIX: Final = "kafka."
@@ -71,10 +73,7 @@ def check_names(given: Mapping[str, str], use: Use) -> None:
         if key not in known:
             raise _unknown(key, use)
         if use not in known[key].uses:
-            others = " or ".join(other.value for other in Use if other in known[key].uses)
-            raise KafkaConfigError(
-                f"Option '{known[key].name}' is for {others}, not for {use.value}: remove it."
-            )
+            raise _for_another_use(known[key], use)
 
 
 # The names of options that are checked elsewhere.
@@ -88,7 +87,29 @@ IGNORED: Final[Mapping[Use, tuple[str, ...]]] = {
 }
 
 
+def _for_another_use(option: Option[object], use: Use) -> KafkaConfigError:
+    # At `load()` a stream is checked as a batch: where an option is for neither, say so.
+    here = use.value if use is Use.WRITE or option.uses & READ else "a read"
+    others = (
+        "a read"
+        if option.uses >= READ
+        else " or ".join(other.value for other in Use if other in option.uses)
+    )
+    cure = _IN_ITS_PLACE.get(option.key, "remove it.")
+    return KafkaConfigError(f"Option '{option.name}' is for {others}, not for {here}: {cure}")
+
+
+_IN_ITS_PLACE: Final = {
+    Table.TOPIC.key: "name the topics to read in the option 'subscribe'.",
+    Table.SUBSCRIBE.key: "name the topic to write to in the option 'topic'.",
+}
+
+
 def _unknown(key: str, use: Use) -> KafkaConfigError:
+    if key.startswith(_CLIENTS):
+        return KafkaConfigError(
+            f"Option '{key}' is not known to pykafka: did you mean '{CLIENT_PREFIX}{key}'?"
+        )
     usable = [option.name for option in OPTIONS if use in option.uses]
     spelled = {name.lower(): name for name in (*usable, *IGNORED[use])}
     advice = did_you_mean(
@@ -103,6 +124,21 @@ def _unknown(key: str, use: Use) -> KafkaConfigError:
     return KafkaConfigError(f"Option '{key}' is not known to pykafka: {advice}")
 
 
+# The beginnings of the client's options that people paste without `kafka.`.
+_CLIENTS: Final = ("sasl.", "security.", "ssl.")
+
+
+def argument_in(given: Mapping[str, str]) -> str | None:
+    """The argument of load(), save() or start(), if it could name topics; else None.
+
+    It has no effect, as in Spark's connector. Tables have the path of their folder there.
+    """
+    path = given.get("path", "")
+    if path in (given.get(Table.SUBSCRIBE.key), given.get(Table.TOPIC.key)):
+        return None
+    return path if all(map(is_topic_name, path.split(","))) else None
+
+
 def client_options(given: Mapping[str, str], use: Use) -> dict[str, str]:
     """The options of the Kafka client, without `kafka.`.
 
@@ -113,13 +149,20 @@ def client_options(given: Mapping[str, str], use: Use) -> dict[str, str]:
         if CLIENT_PREFIX + name in given:
             raise KafkaConfigError(f"Kafka option '{name}' is not supported. {advice}")
     if Table.BOOTSTRAP_SERVERS.key not in given:
-        raise KafkaConfigError(
-            f"Option '{Table.BOOTSTRAP_SERVERS.name}' must be specified for configuring Kafka "
-            f"{'producer' if use is Use.WRITE else 'consumer'}: set it to the addresses of some "
-            "brokers, host:port."
-        )
+        raise _no_servers(given, use)
     return {
         key.removeprefix(CLIENT_PREFIX): value
         for key, value in given.items()
         if key.startswith(CLIENT_PREFIX)
     }
+
+
+def _no_servers(given: Mapping[str, str], use: Use) -> KafkaConfigError:
+    servers = Table.BOOTSTRAP_SERVERS.name
+    near = next((name for name in given if did_you_mean(name, {servers: servers}, cutoff=0.75)), "")
+    meant = f", and '{near}' is not known: did you mean '{servers}'?"
+    advice = ": set it to the addresses of some brokers, host:port."
+    return KafkaConfigError(
+        f"Option '{servers}' must be specified for configuring Kafka "
+        f"{'producer' if use is Use.WRITE else 'consumer'}{meant if near else advice}"
+    )

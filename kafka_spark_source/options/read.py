@@ -23,7 +23,13 @@ from kafka_formats.options.settings import Mode
 from kafka_formats.options.table import MODE
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.option import Option
-from kafka_spark_source.options.names import IGNORED, by_key, check_names, client_options
+from kafka_spark_source.options.names import (
+    IGNORED,
+    argument_in,
+    by_key,
+    check_names,
+    client_options,
+)
 from kafka_spark_source.options.table import Table
 from kafka_spark_source.planning.batch import Parts
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
@@ -51,6 +57,7 @@ class ReadOptions:
         dead_letter_topic: Where records that cannot be decoded are kept; None to do as `mode` says.
         envelope: What records say about the rows of a table.
         ignored: Given options without effect, by the table's names.
+        argument: The argument of load(), without effect, if it could name topics; else None.
         kafka: The client's options without `kafka.`, names in lower case. Secrets: kept from repr.
     """
 
@@ -70,6 +77,7 @@ class ReadOptions:
     dead_letter_topic: str | None
     envelope: EnvelopeOptions
     ignored: tuple[str, ...]
+    argument: str | None
     kafka: Mapping[str, str] = field(repr=False)
 
 
@@ -185,6 +193,7 @@ def _read_options(
         dead_letter_topic=Table.DEAD_LETTER_TOPIC.value_if_in(given),
         envelope=envelope,
         ignored=tuple(name for name in IGNORED[use] if name.lower() in given),
+        argument=argument_in(given),
         kafka=kafka,
     )
 
@@ -290,9 +299,14 @@ def _strategy_in(given: Mapping[str, str]) -> Strategy:
     names = ", ".join(row.name for row in rows)
     chosen = [row for row in rows if row.key in given]
     if not chosen:
+        argument = argument_in(given)
+        advice = (
+            "Set one of them to the topics to read."
+            if argument is None
+            else f"The argument of load() has no effect: set subscribe to {argument!r}."
+        )
         raise KafkaConfigError(
-            f"One of the following options must be specified for Kafka source: {names}. Set one "
-            "of them to the topics to read."
+            f"One of the following options must be specified for Kafka source: {names}. {advice}"
         )
     if len(chosen) > 1:
         raise KafkaConfigError(

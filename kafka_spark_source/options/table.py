@@ -23,6 +23,7 @@ from kafka_formats.options.option import (
 )
 from kafka_formats.options.table import PAYLOAD_OPTIONS
 from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.nearest_name import did_you_mean
 from kafka_protocol.option import Option
 from kafka_protocol.partitioners import (
     STICKY,
@@ -30,6 +31,7 @@ from kafka_protocol.partitioners import (
     parse_partitioner,
     parse_partitioner_class,
 )
+from kafka_protocol.topic_names import check_topic_name
 from kafka_spark_source.planning.positions import parse_position, parse_timestamp, parse_timestamps
 from kafka_spark_source.planning.strategies import (
     parse_assign,
@@ -39,6 +41,14 @@ from kafka_spark_source.planning.strategies import (
 
 # Whether a starting timestamp after all records is an error.
 _parse_no_match: Final = partial(parse_choice, choices={"error": True, "latest": False})
+
+
+def _parse_topic(name: str, text: str) -> str:
+    """The name of a topic without spaces around it; empty texts are refused where they are used."""
+    topic = text.strip()
+    if topic:
+        check_topic_name(name, topic)
+    return topic
 
 
 def _parse_positive(name: str, text: str, *, bits: int = 64) -> int:
@@ -89,8 +99,11 @@ _UNITS_US: Final = {
 def _parse_guarantee(name: str, text: str) -> bool:
     guarantee = text.strip().lower()
     if guarantee not in _GUARANTEES:
+        hint = did_you_mean(
+            guarantee, {each: each for each in _GUARANTEES}, before=": ", otherwise="."
+        )
         raise KafkaConfigError(
-            f"Option '{name}' is '{text}' and must be one of {', '.join(_GUARANTEES)}."
+            f"Option '{name}' is '{text}' and must be one of {', '.join(_GUARANTEES)}{hint}"
         )
     return _GUARANTEES[guarantee]
 
@@ -177,7 +190,7 @@ class Table:
         "are read from the brokers. Use each `load()` for one query only: see "
         "[performance](performance.md)."
     )
-    DEAD_LETTER_TOPIC: Final = Option("deadLetterTopic", parse_text, READ).about(
+    DEAD_LETTER_TOPIC: Final = Option("deadLetterTopic", _parse_topic, READ).about(
         "The topic for records whose key or value cannot be decoded: each is written there as it "
         "came, with the reason in headers, and left out of the rows. In place of `mode`. See "
         "[dead letters](dead-letters.md)."
@@ -234,7 +247,7 @@ class Table:
         "Whether to commit processed offsets to the group `kafka.group.id`, for lag tools. The "
         "query itself uses its checkpoint."
     )
-    TOPIC: Final = Option("topic", parse_text, WRITE).about(
+    TOPIC: Final = Option("topic", _parse_topic, WRITE).about(
         "The topic of all rows; overrides their column `topic`."
     )
     DELIVERY_GUARANTEE: Final = Option(
@@ -250,7 +263,7 @@ class Table:
         "keep it at each start, and no other query or job on the cluster may use it."
     )
     COMMIT_LOG_TOPIC: Final = Option(
-        "commitLogTopic", parse_text, WRITE, "pykafka-commit-log"
+        "commitLogTopic", _parse_topic, WRITE, "pykafka-commit-log"
     ).about(
         "For `exactly_once`: the compacted topic of the commit log, with the last decision of each "
         "prefix. It is created if it does not exist."

@@ -10,7 +10,13 @@ from kafka_formats.options.formats import WriteFormatOptions, parse_write_format
 from kafka_formats.options.option import Use
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.partitioners import Partitioner, single_partitioner
-from kafka_spark_source.options.names import CLIENT_PREFIX, by_key, check_names, client_options
+from kafka_spark_source.options.names import (
+    CLIENT_PREFIX,
+    argument_in,
+    by_key,
+    check_names,
+    client_options,
+)
 from kafka_spark_source.options.table import Table
 
 
@@ -51,6 +57,8 @@ class WriteOptions:
         partitioner: Chooses the partition of rows without one.
         exactly_once: The identity of an exactly-once write; None for at least once.
         formats: The formats of encoded columns; None if no column is encoded.
+        argument: The argument of save() or start(), without effect, if it could name topics; else
+            None.
         kafka: The client's options without `kafka.`, names in lower case. Secrets: kept from repr.
     """
 
@@ -58,6 +66,7 @@ class WriteOptions:
     partitioner: Partitioner
     exactly_once: Identity | None
     formats: WriteFormatOptions | None
+    argument: str | None
     kafka: Mapping[str, str] = field(repr=False)
 
 
@@ -80,6 +89,7 @@ def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
         partitioner=single_partitioner({row.name: row.value_if_in(given) for row in _PARTITIONERS}),
         exactly_once=identity,
         formats=parse_write_formats(given),
+        argument=argument_in(given),
         kafka=kafka,
     )
 

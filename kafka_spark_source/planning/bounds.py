@@ -148,8 +148,10 @@ def _check_side(side: _Side, position: Position, assigned: Collection[TopicParti
         )
     expected = {tp for tp in assigned if tp.topic not in topics}
     if named != expected:
+        unread = sorted({tp.topic for tp in named} - {tp.topic for tp in assigned})
+        cause = f"The query does not read {', '.join(map(repr, unread))}. " if unread else ""
         raise KafkaConfigError(
             f"[{condition}] Partitions specified for Kafka {side.noun} {kind} don't match what "
-            f"are assigned. {advice} Specified: {join_partitions(named)} "
+            f"are assigned. {cause}{advice} Specified: {join_partitions(named)} "
             f"Assigned: {join_partitions(expected)}"
         )

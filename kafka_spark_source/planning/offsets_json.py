@@ -47,7 +47,8 @@ def parse_topics(
             for key, value in entries(topic, mapped)
         }
     except (ValueError, RecursionError) as error:
-        raise _not_as_expected(example, option, text, error) from error
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise not_as_expected(example, option, text, reason) from error
 
 
 def partitions_of(topic: str, mapped: object) -> Iterable[tuple[TopicPartition, object]]:
@@ -164,8 +165,8 @@ def _read_partitions(topic: str, numbers: object) -> Iterable[tuple[TopicPartiti
         yield TopicPartition(topic, number), None
 
 
-def _not_as_expected(example: str, option: str, text: str, error: Exception) -> KafkaConfigError:
-    reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
+def not_as_expected(example: str, option: str, text: str, reason: str) -> KafkaConfigError:
+    """The error of an option whose text is not like the example."""
     return KafkaConfigError(
         f"Expected e.g. {example}, got {_quote(text)} as the value of option '{option}': {reason}"
     )

@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.nearest_name import did_you_mean
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.offsets_json import (
     EARLIEST,
     LATEST,
     is_long,
     join_partitions,
+    not_as_expected,
     parse_topics,
     partitions_of,
 )
@@ -99,6 +101,8 @@ FROM_EARLIEST: Final = Everywhere(EARLIEST)
 TO_LATEST: Final = Everywhere(LATEST)
 
 _WORDS: Final[Mapping[str, Bound]] = {"earliest": EARLIEST, "latest": LATEST, "group": Committed()}
+_SHOWN_WORDS: Final = {word: word for word in _WORDS}
+_FORMS: Final = "earliest, latest, latest-100, -10m, or such JSON"
 _UNITS_MS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 # At most 18 digits, so that every number fits 64 bits.
 _AGO: Final = re.compile(rf"-([0-9]{{1,9}})\s*({'|'.join(_UNITS_MS)})")
@@ -123,6 +127,9 @@ def parse_position(option: str, text: str) -> Everywhere | SpecificOffsets:
     bound = _read_word(text)
     if bound is not None:
         return Everywhere(bound)
+    if not text.lstrip().startswith("{"):
+        reason = did_you_mean(text.strip().lower(), _SHOWN_WORDS, otherwise=f"write {_FORMS}")
+        raise not_as_expected(_OFFSETS_EXAMPLE, option, text, reason)
     return SpecificOffsets(parse_topics(option, text, _OFFSETS_EXAMPLE, _read_bounds))
 
 
@@ -236,7 +243,7 @@ def _read_bounds(topic: str, mapped: object) -> Iterable[tuple[TopicPartition | 
         if word is None:
             raise ValueError(
                 f"topic {json.dumps(topic)} maps to {json.dumps(mapped)}, which is neither "
-                f'"earliest" nor "latest", "latest-100" or "-10m"'
+                f'"earliest" nor "latest", "latest-100" or "-10m"{_meant(mapped)}'
             )
         yield topic, word
         return
@@ -247,8 +254,14 @@ def _read_bounds(topic: str, mapped: object) -> Iterable[tuple[TopicPartition | 
         else:
             raise ValueError(
                 f"for {topic_partition} it holds {json.dumps(value)}, which is neither an offset "
-                "nor -1 (latest) nor -2 (earliest)"
+                f"nor -1 (latest) nor -2 (earliest){_meant(value)}"
             )
+
+
+def _meant(value: object) -> str:
+    if not isinstance(value, str):
+        return ""
+    return did_you_mean(value.strip().lower(), _SHOWN_WORDS, before="; ")
 
 
 def _read_timestamps(topic: str, mapped: object) -> Iterable[tuple[TopicPartition | str, Bound]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.topic_names import check_topic_name
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.planning.offsets_json import parse_assignment
 
@@ -86,7 +87,7 @@ def parse_subscribe(option: str, text: str) -> Subscribe:
     """Read `topicA,topicB`; blanks around names and repeated names are ignored.
 
     Raises:
-        KafkaConfigError: There is no name.
+        KafkaConfigError: There is no name, or one that no topic can have.
     """
     topics = tuple(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
     if not topics:
@@ -94,6 +95,8 @@ def parse_subscribe(option: str, text: str) -> Subscribe:
             f"No topics to subscribe to as specified value for option '{option}' is '{text}': name "
             "at least one topic, several with commas between them."
         )
+    for topic in topics:
+        check_topic_name(option, topic)
     return Subscribe(topics)
 
 
@@ -130,5 +133,12 @@ def _compile(pattern: str) -> None:
 
 
 def parse_assign(option: str, text: str) -> Assign:
-    """Read `{"topicA":[0,1],"topicB":[0,1]}`; errors as in `parse_assignment`."""
-    return Assign(parse_assignment(option, text))
+    """Read `{"topicA":[0,1],"topicB":[0,1]}`.
+
+    Raises:
+        KafkaConfigError: As from `parse_assignment`, or no topic can have a name.
+    """
+    assigned = Assign(parse_assignment(option, text))
+    for topic in names_of(assigned):
+        check_topic_name(option, topic)
+    return assigned

@@ -16,6 +16,7 @@ from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.cluster.groups import committed_offsets
 from kafka_protocol.client.cluster.metadata import request_metadata
+from kafka_protocol.client.cluster.rights import Operation, group_rights, topic_rights
 from kafka_protocol.client.config.client import Address, ClientConfig
 from kafka_protocol.client.producer.producer_id import new_producer_id
 from kafka_protocol.client.producer.transactions import begin
@@ -27,7 +28,6 @@ from kafka_spark_source.tools.broker_clock import clock_difference_ms
 from kafka_spark_source.tools.findings import Finding, Result, tried
 from kafka_spark_source.tools.peek import records_in
 from kafka_spark_source.tools.reach import Listener, reach
-from kafka_spark_source.tools.rights import Operation, group_rights, topic_rights
 from kafka_spark_source.tools.topics import Partition, Topic, list_topics
 
 # Timestamps that are further off move starting positions by time, and times of records.

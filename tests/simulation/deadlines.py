@@ -15,9 +15,10 @@ _SLACK_MS: Final = 2_000
 
 # One attempt, or on a running query attempts for so long and then a last one.
 _PLANNING_MS: Final = 2 * _CONFIG.api_timeout_ms
-# The claim: the topic of decisions, an own transaction, the log; then the last decision is carried
-# out: committed, or looked for in the log; and noted, and what is left open is ended.
-_CLAIM_MS: Final = 4 * _CONFIG.max_block_ms + 2 * _CONFIG.delivery_timeout_ms + 5_000
+# The topic to write to, and the rights. Then the claim: the topic of decisions, an own transaction,
+# the log; then the last decision is carried out: committed, or looked for in the log; and noted,
+# and what is left open is ended.
+_CLAIM_MS: Final = 5 * _CONFIG.max_block_ms + 2 * _CONFIG.delivery_timeout_ms + 5_000
 # Transactions are open; the decision; they are committed; that is noted; what is left is ended.
 _COMMIT_MS: Final = 2 * _CONFIG.max_block_ms + 2 * _CONFIG.delivery_timeout_ms + 5_000
 # Open transactions are rolled back, then those that nobody knows.

@@ -13,6 +13,7 @@ from kafka_protocol.errors import KafkaConfigError
 from kafka_spark_source.sail import SailDataSource, _SailReader
 from kafka_spark_source.writing.batch_writer import KafkaBatchWriter
 from kafka_spark_source.writing.delivery import UNKNOWN_TASK
+from tests.fakes.cluster import ScriptedCluster
 
 SERVERS = {"kafka.bootstrap.servers": "localhost:9092"}
 READ = SERVERS | {"subscribe": "orders"}
@@ -24,11 +25,12 @@ def test_schemas_are_arrows() -> None:
     assert SailDataSource(READ | {"includeHeaders": "true"}).schema().equals(RECORD_SCHEMA)
 
 
-def test_readers_and_writers_are_pickled() -> None:
+def test_readers_and_writers_are_pickled(cluster: ScriptedCluster) -> None:
     source = SailDataSource(READ)
     reader = pickle.loads(pickle.dumps(source.reader(source.schema())))
     assert isinstance(reader, DataSourceReader)
-    writer = pickle.loads(pickle.dumps(SailDataSource(WRITE).writer(VALUE, overwrite=False)))
+    to = {"topic": "t", "kafka.bootstrap.servers": ",".join(map(str, cluster.bootstrap_servers))}
+    writer = pickle.loads(pickle.dumps(SailDataSource(to).writer(VALUE, overwrite=False)))
     assert isinstance(writer, KafkaBatchWriter)
     assert writer._task() == UNKNOWN_TASK
 

@@ -259,6 +259,16 @@ def test_other_schemas_cannot_be_written(
     assert config_error(check_sink_schema, schema_of(*columns), topic) == message
 
 
+def test_a_topic_as_the_argument_of_save_is_told() -> None:
+    rows = schema_of(("value", TEXT))
+    assert config_error(check_sink_schema, rows, None, (), "orders") == (
+        "topic option required when no 'topic' attribute is present. Use the topic option for "
+        "setting a topic. The argument of save() and start() has no effect: set topic to 'orders'."
+    )
+    own = schema_of(("value", TEXT), ("topic", TEXT))
+    assert check_sink_schema(own, None, (), "orders") == sink_columns(value=0, topic=1)
+
+
 HEADERS = "array<struct<key:string,value:binary>> or map<string,binary> or map<string,string>"
 
 

@@ -21,6 +21,7 @@ from kafka_spark_source.source import KafkaDataSource
 from kafka_spark_source.writing.batch_writer import KafkaBatchWriter, KafkaCommitMessage
 from kafka_spark_source.writing.decision_format import TaskWrite
 from kafka_spark_source.writing.delivery import TaskAttempt, Written
+from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.registry import registry, subjects
 
 pytestmark = pytest.mark.core
@@ -46,10 +47,14 @@ def test_the_schema_equals_that_of_the_batches() -> None:
     assert to_arrow_schema(source_schema(include_headers=True), **zone).equals(RECORD_SCHEMA)
 
 
-def test_pickled_readers_and_writers_are_small() -> None:
+def servers_of(cluster: ScriptedCluster) -> dict[str, str]:
+    return {"kafka.bootstrap.servers": ",".join(map(str, cluster.bootstrap_servers))}
+
+
+def test_pickled_readers_and_writers_are_small(cluster: ScriptedCluster) -> None:
     source = KafkaDataSource(READ)
     reader = source.reader(source.schema())
-    writer = KafkaDataSource(SERVERS | {"topic": "t"}).writer(VALUE, overwrite=False)
+    writer = KafkaDataSource(servers_of(cluster) | {"topic": "t"}).writer(VALUE, overwrite=False)
     assert isinstance(reader, KafkaBatchReader)
     assert isinstance(writer, KafkaBatchWriter)
     for each in (source, reader, writer):
@@ -159,8 +164,8 @@ def test_a_schema_that_does_not_exist_is_told_at_load_and_by_a_stream() -> None:
             reader.initialOffset()
 
 
-def test_a_struct_is_written_with_its_schema() -> None:
-    to = SERVERS | AVRO | {"topic": "t"}
+def test_a_struct_is_written_with_its_schema(cluster: ScriptedCluster) -> None:
+    to = servers_of(cluster) | AVRO | {"topic": "t"}
     rows = StructType().add("value", StructType().add("id", "long"))
     writer = pickle.loads(pickle.dumps(KafkaDataSource(to).writer(rows, overwrite=False)))
     assert writer._delivery.rows.encoder.encoders[0].frame == b""

@@ -25,7 +25,12 @@ from kafka_spark_source.reading.input_partition import read_partition
 from kafka_spark_source.reading.range_reader import RangeReader
 from kafka_spark_source.schema import source_schema
 from kafka_spark_source.streaming.stream_reader import KafkaStreamReader
-from kafka_spark_source.worker import exclude_modules_from_gc, spill_folder
+from kafka_spark_source.worker import (
+    exclude_modules_from_gc,
+    has_session_mark,
+    set_session_mark,
+    spill_folder,
+)
 from kafka_spark_source.writing.batch_writer import KafkaBatchWriter
 from kafka_spark_source.writing.delivery import AtLeastOnce
 from kafka_spark_source.writing.stream_writer import KafkaStreamWriter
@@ -120,6 +125,34 @@ def test_what_has_arrived_is_acknowledged_with_the_command(
         connection.sender.recv(100)
     # Without it, some would have been acknowledged later.
     assert any(waited)
+
+
+def test_marks_of_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},{tmp_path / 'removed'}")
+    assert not has_session_mark("a")
+    assert set_session_mark("a")
+    assert has_session_mark("a")
+    assert not set_session_mark("a")
+    assert set_session_mark("b")
+
+
+def test_without_a_folder_no_mark_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / "removed"))
+    assert set_session_mark("a")
+    assert set_session_mark("a")
+    assert not has_session_mark("a")
+
+
+def test_a_folder_that_cannot_be_written_keeps_no_mark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_arguments: object, **_named: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+    monkeypatch.setattr(Path, "touch", refuse)
+    assert set_session_mark("a")
+    assert set_session_mark("a")
 
 
 # Blocks as a task allocates them: glibc keeps the first by itself only after one of its size.

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.nearest_name import did_you_mean
 
 T = TypeVar("T")
 
@@ -40,7 +41,10 @@ def parse_choice(name: str, text: str, *, choices: Mapping[str, T]) -> T:
     """
     chosen = text.strip().lower()
     if chosen not in choices:
-        raise KafkaConfigError(f"Option '{name}' must be {' or '.join(choices)}, got '{text}'.")
+        hint = did_you_mean(chosen, {each: each for each in choices}, before=": ", otherwise=".")
+        raise KafkaConfigError(
+            f"Option '{name}' must be {' or '.join(choices)}, got '{text}'{hint}"
+        )
     return choices[chosen]
 
 

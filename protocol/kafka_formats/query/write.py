@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kafka_formats.errors import SchemaError
+from kafka_formats.errors import NotFoundError, SchemaError
 from kafka_formats.options.formats import PayloadOptions, WriteFormatOptions
 from kafka_formats.options.settings import Framing
 from kafka_formats.payload.column_encoder import ColumnEncoder
@@ -80,7 +80,15 @@ def _schema_of(
     if is_made and data_type is not None:
         derived = FORMATS[payload.format].derive(data_type)
         return KnownSchema("the schema of the column", derived)
-    return schemas.latest[0]
+    try:
+        return schemas.latest[0]
+    except NotFoundError as error:
+        if payload.has_schema or payload.version or payload.metadata:
+            raise
+        raise NotFoundError(
+            f"{error}. To register the schema of the column there, set auto.register.schemas to "
+            "true"
+        ) from error
 
 
 def _check(

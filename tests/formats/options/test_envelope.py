@@ -39,7 +39,8 @@ def test_a_stream_always_has_deleted_keys() -> None:
     [
         (
             {"envelope": "ups"},
-            "Option 'envelope' must be none or upsert or debezium, got 'ups'.",
+            "Option 'envelope' must be none or upsert or debezium, got 'ups': did you mean "
+            "'upsert'?",
         ),
         (
             {"envelope": "upsert", "upsert.tombstones": "yes"},

@@ -120,6 +120,11 @@ def test_the_names_of_strategies(text: str) -> None:
             {"value__format": "xml"},
             "Option 'value.format' must be raw or avro or protobuf or json, got 'xml'.",
         ),
+        (
+            {"value.format": "Arvo"},
+            "Option 'value.format' must be raw or avro or protobuf or json, got 'Arvo': did you "
+            "mean 'avro'?",
+        ),
         ({"schema__registry__url": "http://r"}, "Option 'schema.registry.url' needs a format"),
         ({"key__framing": "none"}, "Option 'key.framing' needs a format: set key.format"),
         ({"value__subject": "s"}, "Option 'value.subject' needs a format: set value.format"),
@@ -285,7 +290,7 @@ def test_what_does_not_fit_a_write_is_refused() -> None:
         "Option 'key.framing' is glue, which is for reads: payloads are written with the framing "
         "confluent or none."
     )
-    assert "is for a batch read or a streaming read, not for a write" in config_error(
+    assert "is for a read, not for a write" in config_error(
         check_names, {"mode": "FAILFAST"}, Use.WRITE
     )
     assert "Option 'auto.register.schemas' needs a format" in config_error(

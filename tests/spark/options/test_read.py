@@ -51,6 +51,7 @@ def test_a_read_needs_brokers_and_topics_only() -> None:
         "dead_letter_topic": None,
         "envelope": EnvelopeOptions(),
         "ignored": (),
+        "argument": None,
         "kafka": {"bootstrap.servers": "b:1"},
     }
     assert parse_batch_options(READ) == BatchReadOptions(
@@ -88,7 +89,7 @@ def test_all_options_of_a_read() -> None:
         "fetchOffset.retryIntervalMs": "10",
         "groupIdPrefix": "mine",
         "partition.metadata.cache.ttl.ms": "30000",
-        "path": "ignored",
+        "path": "other",
     }
     topic_partition = TopicPartition("Topic", 0)
     both: dict[str, Any] = {
@@ -107,6 +108,7 @@ def test_all_options_of_a_read() -> None:
         "mode": None,
         "dead_letter_topic": None,
         "envelope": EnvelopeOptions(),
+        "argument": "other",
         "kafka": {"bootstrap.servers": "b:1", "client.id": "Me"},
     }
     of_batch = {

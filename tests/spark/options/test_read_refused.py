@@ -39,8 +39,38 @@ BATCH_AND_STREAM = pytest.mark.parametrize("parse", [parse_batch_options, parse_
             "Option 'bootstrap.servers' is not known to pykafka: did you mean "
             "'kafka.bootstrap.servers'?",
         ),
+        (
+            {**BROKERS, "path": "orders,payments"},
+            "One of the following options must be specified for Kafka source: subscribe, "
+            "subscribePattern, assign. The argument of load() has no effect: set subscribe to "
+            "'orders,payments'.",
+        ),
+        (
+            {"subscribe": "t", "kafka.Bootstrap.Server": "b:1"},
+            "Option 'kafka.bootstrap.servers' must be specified for configuring Kafka consumer, "
+            "and 'kafka.bootstrap.server' is not known: did you mean 'kafka.bootstrap.servers'?",
+        ),
+        (
+            {**BROKERS, "subscribe": "t,my orders"},
+            "Option 'subscribe' names the topic 'my orders' (9 characters), and brokers accept 1 "
+            "to 249 letters of a-z and A-Z, digits, '.', '_' and '-': correct the name.",
+        ),
+        (
+            {**BROKERS, "assign": '{"a/b":[0]}'},
+            "Option 'assign' names the topic 'a/b' (3 characters), and brokers accept 1 to 249 "
+            "letters of a-z and A-Z, digits, '.', '_' and '-': correct the name.",
+        ),
     ],
-    ids=["no strategy", "two strategies", "no brokers", "a forgotten prefix"],
+    ids=[
+        "no strategy",
+        "two strategies",
+        "no brokers",
+        "a forgotten prefix",
+        "a topic as the argument of load",
+        "a misspelt name of the brokers",
+        "a name that no topic can have",
+        "such a name in assign",
+    ],
 )
 def test_a_read_is_refused(parse: Any, options: dict[str, str], message: str) -> None:
     assert config_error(parse, options) == message
@@ -114,10 +144,19 @@ END = "for batch queries on Kafka: set endingOffsets to latest (-1 for one parti
             {"failOnDataLoss": "maybe"},
             "Option 'failOnDataLoss' must be true or false, got 'maybe'.",
         ),
-        ({"Topic": "t"}, "Option 'topic' is for a write, not for a batch read: remove it."),
+        (
+            {"Topic": "t"},
+            "Option 'topic' is for a write, not for a read: name the topics to read in the option "
+            "'subscribe'.",
+        ),
         (
             {"security.protocol": "SSL"},
-            "Option 'security.protocol' is not known to pykafka: a batch read takes "
+            "Option 'security.protocol' is not known to pykafka: did you mean "
+            "'kafka.security.protocol'?",
+        ),
+        (
+            {"acks": "1"},
+            "Option 'acks' is not known to pykafka: a batch read takes "
             "kafka.bootstrap.servers, kafka.*, subscribe, subscribePattern, assign, "
             "startingTimestamp, startingOffsetsByTimestamp, startingOffsets, "
             "startingOffsetsByTimestampStrategy, endingTimestamp, endingOffsetsByTimestamp, "
@@ -175,7 +214,11 @@ def test_a_batch_read_is_refused(options: dict[str, str], message: str) -> None:
             {"pushDownPredicate": "true"},
             "Option 'pushDownPredicate' is for a batch read, not for a streaming read: remove it.",
         ),
-        ({"topic": "t"}, "Option 'topic' is for a write, not for a streaming read: remove it."),
+        (
+            {"topic": "t"},
+            "Option 'topic' is for a write, not for a read: name the topics to read in the option "
+            "'subscribe'.",
+        ),
     ],
     ids=str,
 )

@@ -10,11 +10,16 @@ BROKERS = {"kafka.bootstrap.servers": "b:1"}
 
 
 def test_all_options_of_a_write() -> None:
-    options = {**BROKERS, "Topic": " t ", "includeHeaders": "true", "path": "ignored"}
+    options = {**BROKERS, "Topic": " t ", "includeHeaders": "true", "path": "other"}
     options |= {"checkpointLocation": "ignored", "queryName": "ignored"}
     kafka = {"bootstrap.servers": "b:1"}
-    assert parse_write_options(options) == WriteOptions("t", DEFAULT, None, None, kafka)
-    assert parse_write_options(BROKERS) == WriteOptions(None, DEFAULT, None, None, kafka)
+    assert parse_write_options(options) == WriteOptions("t", DEFAULT, None, None, "other", kafka)
+    assert parse_write_options(BROKERS) == WriteOptions(None, DEFAULT, None, None, None, kafka)
+
+
+@pytest.mark.parametrize("path", ["t", "file:/warehouse/table", "/tmp/t", "", "a,/b"])
+def test_a_path_that_is_no_misplaced_topic(path: str) -> None:
+    assert parse_write_options({**BROKERS, "topic": "t", "path": path}).argument is None
 
 
 JAVAS = "org.apache.kafka.clients.producer."
@@ -58,8 +63,22 @@ def test_the_client_sees_nothing_of_the_partitioner(
         ),
         (
             {"SubscribePattern": "t"},
-            "Option 'subscribePattern' is for a batch read or a streaming read, not for a write: "
-            "remove it.",
+            "Option 'subscribePattern' is for a read, not for a write: remove it.",
+        ),
+        (
+            {"subscribe": "t"},
+            "Option 'subscribe' is for a read, not for a write: name the topic to write to in the "
+            "option 'topic'.",
+        ),
+        (
+            {"topic": "my orders"},
+            "Option 'topic' names the topic 'my orders' (9 characters), and brokers accept 1 to "
+            "249 letters of a-z and A-Z, digits, '.', '_' and '-': correct the name.",
+        ),
+        (
+            {"deliveryGuarantee": "exactly-once"},
+            "Option 'deliveryGuarantee' is 'exactly-once' and must be one of at_least_once, "
+            "exactly_once: did you mean 'exactly_once'?",
         ),
         ({"topics": "t"}, "Option 'topics' is not known to pykafka: did you mean 'topic'?"),
         (

@@ -67,10 +67,11 @@ def test_a_topic_without_assigned_partitions_is_refused() -> None:
 )
 def test_timestamps_must_be_for_the_assigned_partitions(named: Bounds) -> None:
     position = SpecificTimestamps(named)
+    cause = f"The query does not read {U0.topic!r}. " if U0 in named else ""
     for noun, positions in (("start", (position, TO_LATEST)), ("end", (FROM_EARLIEST, position))):
         assert config_error(requested_ranges, [T1, T0], *positions, now_ms=0) == (
             "[KAFKA_TIMESTAMP_OFFSET_DOES_NOT_MATCH_ASSIGNED] Partitions specified for Kafka "
-            f"{noun} timestamps don't match what are assigned. {noun}ingOffsetsByTimestamp must "
-            f"name all TopicPartitions, and no others. Specified: {', '.join(map(str, named))} "
-            "Assigned: t-0, t-1"
+            f"{noun} timestamps don't match what are assigned. {cause}"
+            f"{noun}ingOffsetsByTimestamp must name all TopicPartitions, and no others. "
+            f"Specified: {', '.join(map(str, named))} Assigned: t-0, t-1"
         )

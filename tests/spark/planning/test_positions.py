@@ -127,23 +127,26 @@ def test_a_position_with_any_group_bound_needs_group_offsets(
     assert needs_group_offsets(position) is needs_group
 
 
+NO_WORD = "write earliest, latest, latest-100, -10m, or such JSON"
 NO_OFFSET = "which is neither an offset nor -1 (latest) nor -2 (earliest)"
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("newest", "Expecting value: line 1 column 1 (char 0)"),
-        ("", "Expecting value: line 1 column 1 (char 0)"),
+        ("newest", NO_WORD),
+        ("", NO_WORD),
         ('{"t":{"0":1}', "Expecting ',' delimiter"),
-        ("[]", "the value is not a JSON object"),
-        ("7", "the value is not a JSON object"),
+        ("[]", NO_WORD),
+        ("7", NO_WORD),
         ('{"t":5}', 'the value of topic "t" is not a JSON object'),
-        ("-10", "the value is not a JSON object"),
-        ("-10x", "Extra data"),
-        ("-1234567890m", "Extra data"),
-        ("latest-1234567890123456789", "Expecting value"),
-        ("earliest-1", "Expecting value"),
+        ("-10", NO_WORD),
+        ("-10x", NO_WORD),
+        ("-1234567890m", NO_WORD),
+        ("latest-1234567890123456789", NO_WORD),
+        ("earliest-1", "did you mean 'earliest'?"),
+        ("earlist", "did you mean 'earliest'?"),
+        ("LATES", "did you mean 'latest'?"),
         ('{"t":"newest"}', 'topic "t" maps to "newest", which is neither "earliest" nor "latest"'),
         ('{"t":"-1"}', 'topic "t" maps to "-1", which is neither "earliest" nor "latest"'),
         ('{"t":[0,1]}', 'the value of topic "t" is not a JSON object'),
@@ -172,6 +175,14 @@ def test_other_offsets_are_refused(text: str, reason: str) -> None:
         f'Expected e.g. {{"topicA":{{"0":23,"1":-1}},"topicB":{{"0":-2}}}}, got {text} as the '
         f"value of option 'endingOffsets': {reason}"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "word"), [('{"t":"earlist"}', "earliest"), ('{"t":{"0":"lastest"}}', "latest")]
+)
+def test_a_misspelt_word_in_json_is_told(text: str, word: str) -> None:
+    error = config_error(parse_position, "startingOffsets", text)
+    assert error.endswith(f"; did you mean '{word}'?")
 
 
 def test_an_offset_of_thousands_of_digits_is_refused() -> None:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from kafka_protocol.errors import KafkaConfigError
+from kafka_protocol.nearest_name import did_you_mean
 from kafka_protocol.option import Option
 
 KAFKA: Final = "kafka."
@@ -117,7 +118,8 @@ def one_of(*accepted: str) -> Callable[[str], str]:
     def parse(text: str) -> str:
         value = by_key.get(text.strip().lower())
         if value is None:
-            raise ValueError(f"it must be one of {', '.join(accepted)}")
+            hint = did_you_mean(text.strip().lower(), by_key, before="; ")
+            raise ValueError(f"it must be one of {', '.join(accepted)}{hint}")
         return value
 
     return parse

@@ -5,7 +5,9 @@ The options are declared in `client`, with all others.
 
 from __future__ import annotations
 
-from kafka_protocol.client.config.option import integer
+from typing import Final
+
+from kafka_protocol.client.config.option import integer, one_of
 from kafka_protocol.messages.produce import ACKS_ALL
 from kafka_protocol.records.compression import CompressionCodec
 
@@ -25,10 +27,10 @@ def read_acks(text: str) -> int:
 
 def read_codec(text: str) -> CompressionCodec:
     """Read a codec by its name."""
-    name = text.strip().upper()
-    if name not in CompressionCodec.__members__:
-        raise ValueError(f"it must be one of {', '.join(c.name.lower() for c in CompressionCodec)}")
-    return CompressionCodec[name]
+    return CompressionCodec[_read_codec_name(text).upper()]
+
+
+_read_codec_name: Final = one_of(*(each.name.lower() for each in CompressionCodec))
 
 
 def read_gzip_level(text: str) -> int:
