@@ -8,6 +8,7 @@ from typing import Final, NamedTuple, Protocol
 from kafka_protocol.arrow_io.row_writer import RowWriter
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
+from kafka_protocol.client.cluster.rights import Operation, topic_rights
 from kafka_protocol.client.producer.producer import Producer
 from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.partitioners import DEFAULT
@@ -15,7 +16,6 @@ from kafka_spark_source.planning.offsets_json import join_partitions
 from kafka_spark_source.tools.encoding import COLUMNS, Encoding
 from kafka_spark_source.tools.lines import BrokenLineError, Line, form_of, read_lines
 from kafka_spark_source.tools.positions import partitions_of
-from kafka_spark_source.tools.rights import Operation, topic_rights
 
 # Lines that are there are written together, up to this size.
 _BLOCK_BYTES: Final = 1024 * 1024

@@ -163,13 +163,13 @@ def _spans(numbers: Iterable[int]) -> Iterator[str]:
 
 def show(rooms: Mapping[str, Room], console: Console) -> None:
     """Print the functions that were not reached, or not in full, and the percentage per room."""
-    functions = Table("room", "file", "function", "not reached")
+    functions = Table("package", "file", "function", "not reached")
     for name, room in rooms.items():
         for each in room.missed:
             lines = "all" if each.is_whole else ", ".join(each.lines)
             functions.add_row(name, Path(each.file).name, each.function, lines)
     console.print(functions)
-    totals = Table("room", "reached", "lines and branches", "functions never reached")
+    totals = Table("package", "reached", "lines and branches", "functions never reached")
     for name, room in rooms.items():
         never = "" if name == WITHIN else str(sum(each.is_whole for each in room.missed))
         totals.add_row(name, f"{room.percent:.1f} %", f"{room.total:,}", never)
