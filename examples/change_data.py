@@ -23,11 +23,12 @@ from kafka_spark_source.changes import apply_changes
 
 DELTA = {"4.1": "io.delta:delta-spark_4.1_2.13:4.3.0", "4.2": "io.delta:delta-spark_4.2_2.13:4.4.0"}
 KEYS = {"customers": ["id"], "products": ["sku"], "orders": ["customer", "number"]}
+# The key decides about the partition, which keeps the changes of a row in order.
 SAMPLE = [
-    {"op": "c", "before": None, "after": {"id": 1, "name": "ann"}},
-    {"op": "c", "before": None, "after": {"id": 2, "name": "bob"}},
-    {"op": "u", "before": None, "after": {"id": 1, "name": "Ann"}},
-    {"op": "d", "before": {"id": 2, "name": "bob"}, "after": None},
+    ('{"id": 1}', {"op": "c", "before": None, "after": {"id": 1, "name": "ann"}}),
+    ('{"id": 2}', {"op": "c", "before": None, "after": {"id": 2, "name": "bob"}}),
+    ('{"id": 1}', {"op": "u", "before": None, "after": {"id": 1, "name": "Ann"}}),
+    ('{"id": 2}', {"op": "d", "before": {"id": 2, "name": "bob"}, "after": None}),
 ]
 
 
@@ -73,7 +74,8 @@ if options.schemas:
     schemas = json.loads(options.schemas.read_text())
 spark = start_spark(options.jars)
 if options.is_local:
-    events = spark.createDataFrame([(json.dumps(each),) for each in SAMPLE], "value string")
+    rows = [(key, json.dumps(change)) for key, change in SAMPLE]
+    events = spark.createDataFrame(rows, "key string, value string")
     to = {"kafka.bootstrap.servers": servers, "topic": "shop.public.customers"}
     events.coalesce(1).write.format("pykafka").options(**to).mode("append").save()
 
@@ -109,6 +111,7 @@ if options.is_local:
     for query in spark.streams.active:
         query.processAllAvailable()
         query.stop()
-    spark.read.format("delta").load(f"{folder}/customers").orderBy("id").show()
+    customers = spark.read.format("delta").load(f"{folder}/customers")
+    customers.select("id", "name", "_tombstone").orderBy("id").show()
 else:
     spark.streams.awaitAnyTermination()

@@ -9,7 +9,6 @@ The pipeline reads the topic `orders` into a table, and writes the large ones to
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from local_kafka import arguments, start_servers
 
 import grpc  # noqa: F401 - Spark needs both
 import pyarrow as pa
+import pyspark
 import yaml  # noqa: F401
 
 from kafka_protocol.columnar.table import write_table
@@ -35,7 +35,7 @@ shutil.copytree(PIPELINE, folder)
 spec = folder / "spark-pipeline.yml"
 spec.write_text(spec.read_text().replace("/tmp/pykafka-pipeline", str(folder / "storage")))  # noqa: S108
 subprocess.run(  # noqa: S603 - it is Spark's own
-    [Path(sys.executable).with_name("spark-pipelines"), "run", "--spec", spec],
+    [Path(pyspark.__file__).parent / "bin" / "spark-pipelines", "run", "--spec", spec],
     env=os.environ | {"KAFKA_SERVERS": options.servers},
     check=True,
 )

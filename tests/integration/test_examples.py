@@ -60,7 +60,7 @@ ALONE = {
     "quickstart.py": ("2 pears", "1 plum"),
     "arrow.py": ("1,000 records",),
     "orders_avro.py": ("[{pear, 2}]", "it has no schema id", "[plum, fig]"),
-    "streaming_orders.py": ("|apples|2026-01-01 00:00:00|", "|pears "),
+    "streaming_orders.py": ("|apples|2026-01-01 00:00:00|", "| pears|"),
     "demo.py": ("All 30,000 records came back; everything is stopped again.",),
     "run_pipeline.py": ("bob 100", "cid 250"),
 }
