@@ -21,8 +21,8 @@ examples:
   pykafka txn list --prefix orders-copy
   pykafka txn abort orders-copy-3-0
 
-The driver of a query decides that a transaction is committed, and writes that down. This command never
-aborts a transaction whose driver may have done so: start the query again, which commits it.
+The driver of a query decides that a transaction is committed, and writes that down. This command
+never aborts one whose driver may have done so: start the query again, which commits it.
 """
 
 
