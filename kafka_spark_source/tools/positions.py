@@ -14,13 +14,14 @@ from typing import Final, NamedTuple
 from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.cluster.cluster import Cluster
 from kafka_protocol.client.consumer.list_offsets import list_positions
-from kafka_protocol.errors import BrokerError, KafkaConfigError
+from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import LogBounds, TopicPartition
 from kafka_spark_source.planning.batch import offset_of
 from kafka_spark_source.planning.bounds import FirstAtOrAfter, to_absolute
 from kafka_spark_source.planning.offsets_json import EARLIEST, LATEST
 from kafka_spark_source.planning.positions import Bound, Committed, Everywhere, Timestamp
 from kafka_spark_source.planning.positions import parse_position as parse_option
+from kafka_spark_source.tools.topic_names import check_known
 
 # Every number of 18 digits fits 64 bits.
 _MOST_DIGITS: Final = 18
@@ -73,9 +74,7 @@ def partitions_of(
         BrokerConnectionError, KafkaTimeoutError: No broker can be reached.
     """
     metadata = cluster.settled_topics(topics, deadline)
-    for topic in metadata.values():
-        if topic.error_code:
-            raise BrokerError(topic.error_code, f"Metadata of the topic {topic.name!r}")
+    check_known(cluster, {each.name: each.error_code for each in metadata.values()}, deadline)
     return sorted(
         TopicPartition(each.name, n) for each in metadata.values() for n in each.partitions
     )

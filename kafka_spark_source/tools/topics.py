@@ -20,6 +20,7 @@ from kafka_protocol.messages.metadata import MetadataResponse
 from kafka_protocol.topic_partition import LogBounds, OffsetRange, TopicPartition
 from kafka_spark_source.tools.peek import last_in
 from kafka_spark_source.tools.record_times import record_times
+from kafka_spark_source.tools.topic_names import check_known
 
 _NO_LEADER: Final = -1
 
@@ -89,9 +90,7 @@ def list_topics(
         lambda broker, setup: request_metadata(broker, names, setup), deadline
     )
     topics = [each for each in response.topics if names is None or each.name in names]
-    for each in topics:
-        if each.error_code:
-            raise BrokerError(each.error_code, f"Metadata of the topic {each.name!r}")
+    check_known(cluster, {each.name or "": each.error_code for each in topics}, deadline)
     led = [
         TopicPartition(topic.name or "", partition.partition_index)
         for topic in topics
