@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 from kafka_spark_source.cli import console
 from kafka_spark_source.cli.connection import connected
 from kafka_spark_source.cli.exit_codes import SUCCESS, Run
 from kafka_spark_source.cli.output import Show, count, print_rows
-from kafka_spark_source.planning.offsets_json import offsets_to_log
-from kafka_spark_source.tools.positions import locate, parse_position, partitions_of
+from kafka_spark_source.planning.offsets_json import join_partitions, offsets_to_log
+from kafka_spark_source.tools.positions import Located, locate, parse_position, partitions_of
 
+if TYPE_CHECKING:
+    from kafka_protocol.topic_partition import TopicPartition
+    from kafka_spark_source.planning.positions import Bound
+
+_NAMED_PARTITIONS: Final = 5
 _COLUMNS: Final[Mapping[str, Show]] = {
     "topic": str,
     "partition": str,
@@ -28,6 +33,21 @@ def _run(arguments: argparse.Namespace) -> int:
     with connected(arguments) as (cluster, deadline):
         partitions = partitions_of(cluster, arguments.topics, deadline)
         located = locate(cluster, partitions, bound, deadline)
+    text = json.dumps(
+        offsets_to_log({tp: each.offset for tp, each in located.items()}), separators=(",", ":")
+    )
+    if arguments.output == "spark":
+        console.print_text(text)
+    else:
+        _print_rows(arguments, located)
+    if arguments.output == "table":
+        console.print_text(f"\n.option(\"startingOffsets\", '{text}')")
+    for note in _moved(located, bound):
+        console.print_error(note)
+    return SUCCESS
+
+
+def _print_rows(arguments: argparse.Namespace, located: Mapping[TopicPartition, Located]) -> None:
     rows = [
         {
             "topic": tp.topic,
@@ -41,11 +61,27 @@ def _run(arguments: argparse.Namespace) -> int:
     ]
     at: dict[str, Show] = {"at": count} if arguments.at else {}
     print_rows(arguments, rows, {**_COLUMNS, **at})
-    if arguments.output == "table":
-        offsets = {tp: each.offset for tp, each in located.items()}
-        text = json.dumps(offsets_to_log(offsets), separators=(",", ":"))
-        console.print_text(f"\n.option(\"startingOffsets\", '{text}')")
-    return SUCCESS
+
+
+def _moved(located: Mapping[TopicPartition, Located], bound: Bound) -> list[str]:
+    """Where an offset that was asked for is not in the log: the nearest one is shown."""
+    # Those below 0 are the earliest and the latest.
+    if not isinstance(bound, int) or bound < 0:
+        return []
+    before = [tp for tp, each in located.items() if bound < each.log.earliest]
+    beyond = [tp for tp, each in located.items() if bound > each.log.latest]
+    notes = {
+        f"offset {bound:,} is before the start of the log, which is shown instead: ": before,
+        f"offset {bound:,} is beyond the end of the log, which is shown instead: ": beyond,
+    }
+    return [text + _named(places) for text, places in notes.items() if places]
+
+
+def _named(places: Sequence[TopicPartition]) -> str:
+    """The first partitions by name, and the number of the others."""
+    more = len(places) - _NAMED_PARTITIONS
+    others = f", and {more:,} more" if more > 0 else ""
+    return join_partitions(places[:_NAMED_PARTITIONS]) + others
 
 
 COMMANDS: Final[Mapping[str, Run]] = {

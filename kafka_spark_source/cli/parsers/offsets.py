@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from kafka_spark_source.cli.parsers.arguments import add_output, add_topic
+from kafka_spark_source.cli.parsers.arguments import add_topic
 from kafka_spark_source.cli.parsers.connection import add_connection
 
 if TYPE_CHECKING:
@@ -16,9 +16,11 @@ examples:
   pykafka offsets orders -b localhost:9092
   pykafka offsets orders --at -2h
   pykafka offsets orders --at 2026-11-01T00:00Z --output json
+  START=$(pykafka offsets orders --at -2h -o spark)
 
 A position is earliest, latest, latest-20, -10m (also ms, s, h, d), a time (UTC without a zone), or
-an offset. A time after all records is the end of the log.
+an offset. A time after all records is the end of the log. For an offset that is not in the log the
+nearest end of it is shown, and the standard error says so.
 """
 
 
@@ -33,6 +35,12 @@ def add_offsets(commands: Commands) -> None:
     )
     add_topic(parser, "topics", nargs="+", help="the topics to look into")
     parser.add_argument("--at", metavar="POSITION", help="a position to find in each partition")
-    add_output(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=("table", "json", "spark"),
+        default="table",
+        help="for people, for programs, or only startingOffsets in a line (default: table)",
+    )
     add_connection(parser)
     parser.set_defaults(run=("offsets", "offsets"))
