@@ -16,6 +16,8 @@ ERROR: Final = 1
 NOTHING_RUNS: Final = 3
 # `lag --fail-above`: a query is further behind, or has lost records. `dead-letters --fail-above`.
 BEHIND: Final = 4
+# `lag`, `context list`: some items are shown; the others cannot be read, and are named.
+INCOMPLETE: Final = 5
 INTERRUPTED: Final = 128 + signal.SIGINT
 # Who reads the output, such as `head`, has seen enough.
 OUTPUT_CLOSED: Final = 128 + signal.SIGPIPE

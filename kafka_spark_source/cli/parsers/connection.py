@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 DEFAULT_CONTEXT: Final = "default"
 CONTEXT_VARIABLE: Final = "PYKAFKA_CONTEXT"
+SERVERS_VARIABLE: Final = "PYKAFKA_BOOTSTRAP_SERVERS"
 # As texts show it.
 SHOWN_FOLDER: Final = "~/.config/pykafka"
 
@@ -23,7 +24,8 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
         "-b",
         "--bootstrap-servers",
         metavar="HOST:PORT,...",
-        help="the addresses of some brokers (bootstrap.servers)",
+        help="the addresses of some brokers (bootstrap.servers; default: those of --properties, of "
+        f"the context, or ${SERVERS_VARIABLE})",
     )
     group.add_argument(
         "-X",

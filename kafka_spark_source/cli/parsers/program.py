@@ -8,6 +8,7 @@ from kafka_spark_source.cli.parsers.arguments import Parser
 from kafka_spark_source.cli.parsers.broker import add_broker
 from kafka_spark_source.cli.parsers.checkpoint import add_checkpoint
 from kafka_spark_source.cli.parsers.completion import add_completion
+from kafka_spark_source.cli.parsers.context import add_context
 from kafka_spark_source.cli.parsers.dashboard import add_dashboard
 from kafka_spark_source.cli.parsers.dead_letters import add_dead_letters
 from kafka_spark_source.cli.parsers.doctor import add_doctor
@@ -33,6 +34,7 @@ _ADD = (
         add_dashboard,
         add_broker,
         add_registry,
+        add_context,
         add_completion,
     ),
 )

@@ -21,6 +21,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A configuration folder without contexts."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.delenv("PYKAFKA_CONTEXT", raising=False)
+    monkeypatch.delenv("PYKAFKA_BOOTSTRAP_SERVERS", raising=False)
     folder = tmp_path / "pykafka"
     folder.mkdir()
     return folder
@@ -80,18 +81,51 @@ def test_a_running_broker_is_a_context(home: Path, monkeypatch: pytest.MonkeyPat
     state.forget(record)
 
 
-def test_a_closed_port_is_told_at_once() -> None:
-    """A job waits for a broker that may come back."""
+def refused(*arguments: str) -> str:
+    """What is said when nothing listens."""
     parser = argparse.ArgumentParser()
     add_connection(parser)
-    arguments = parser.parse_args(["-b", f"127.0.0.1:{free_port()}"])
     with (
         sleeps_take_no_time() as time,
-        pytest.raises(BrokerConnectionError, match="connection refused"),
-        connected(arguments),
+        pytest.raises(BrokerConnectionError, match="connection refused") as error,
+        connected(parser.parse_args(arguments)),
     ):
         raise AssertionError("nothing listens")
     assert time.pauses_ms == []
+    return str(error.value)
+
+
+def test_a_closed_port_is_told_at_once() -> None:
+    """A job waits for a broker that may come back."""
+    assert "The address is from" not in refused("-b", f"127.0.0.1:{free_port()}")
+
+
+def test_the_environment_comes_last(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYKAFKA_BOOTSTRAP_SERVERS", "e:1")
+    assert options()["bootstrap.servers"] == "e:1"
+    (home / "default.properties").write_text("client.id=context\n")
+    assert options() == {"bootstrap.servers": "e:1", "client.id": "context"}
+    (home / "default.properties").write_text("bootstrap.servers=a:1\n")
+    assert options()["bootstrap.servers"] == "a:1"
+    assert options("-X", "bootstrap.servers=x:1")["bootstrap.servers"] == "x:1"
+    assert options("-b", "c:1")["bootstrap.servers"] == "c:1"
+
+
+def test_an_empty_variable_names_no_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYKAFKA_BOOTSTRAP_SERVERS", "")
+    with pytest.raises(KafkaConfigError, match="set PYKAFKA_BOOTSTRAP_SERVERS, or write"):
+        options()
+
+
+def test_an_error_says_where_the_address_is_from(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = f"127.0.0.1:{free_port()}"
+    monkeypatch.setenv("PYKAFKA_BOOTSTRAP_SERVERS", closed)
+    assert refused().endswith("\nThe address is from $PYKAFKA_BOOTSTRAP_SERVERS.")
+    (home / "prod.properties").write_text(f"bootstrap.servers={closed}\n")
+    assert refused("--context", "prod").endswith(f"is from {home / 'prod.properties'}.")
+    assert "The address is from" not in refused("--context", "prod", "-b", closed)
 
 
 def test_no_servers() -> None:

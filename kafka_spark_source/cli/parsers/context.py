@@ -1,0 +1,52 @@
+"""The arguments of the command `pykafka context list | show`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Final
+
+from kafka_spark_source.cli.exit_codes import INCOMPLETE
+from kafka_spark_source.cli.parsers.arguments import add_output
+from kafka_spark_source.cli.parsers.connection import (
+    CONTEXT_VARIABLE,
+    DEFAULT_CONTEXT,
+    SERVERS_VARIABLE,
+    SHOWN_FOLDER,
+)
+
+if TYPE_CHECKING:
+    from kafka_spark_source.cli.parsers.arguments import Commands
+
+_EPILOG: Final = f"""\
+A context is a file of options, {SHOWN_FOLDER}/NAME.properties, or a broker that
+"pykafka broker start" runs. Commands use --context NAME, else ${CONTEXT_VARIABLE}, else
+{DEFAULT_CONTEXT} if there is such a file. An argument replaces an option of a context; without
+both, the addresses of the brokers are ${SERVERS_VARIABLE}.
+
+examples:
+  pykafka context list
+  pykafka context show prod
+
+Values that may be secret are shown as (set). If a file cannot be read, "list" lists the others and
+ends with {INCOMPLETE}.
+"""
+
+
+def add_context(commands: Commands) -> None:
+    """Adds the command `context`."""
+    context = commands.add_parser(
+        "context",
+        help="the contexts of --context, and their options",
+        description="Lists the contexts of --context, and shows the options of one.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_EPILOG,
+    )
+    subcommands = context.add_subparsers(metavar="COMMAND", required=True)
+    listing = subcommands.add_parser("list", help="all contexts, and the one in use")
+    show = subcommands.add_parser("show", help="the options of a context, without secrets")
+    show.add_argument(
+        "name", nargs="?", metavar="NAME", help="its name (default: the one that commands use)"
+    )
+    for name, parser in (("list", listing), ("show", show)):
+        add_output(parser)
+        parser.set_defaults(run=("context", name))
