@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from kafka_spark_source.cli.exit_codes import BEHIND
+from kafka_spark_source.cli.exit_codes import BEHIND, INCOMPLETE
 from kafka_spark_source.cli.parsers.arguments import add_output, add_path, number_between
 from kafka_spark_source.cli.parsers.connection import add_connection
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kafka_spark_source.cli.parsers.arguments import Commands
 
 
-_EPILOG = """\
+_EPILOG = f"""\
 A checkpoint is a folder, or a URI that PyArrow opens: s3://, gs://, abfs://, hdfs://. It may be the
 checkpoint of a query with format("kafka"). Nothing is written, and the query need not run.
 
@@ -26,7 +26,10 @@ examples:
   pykafka lag /checkpoints/* --prometheus > /var/lib/node_exporter/lag.prom
 
 "behind" is the age of the first record that no finished micro-batch has read; "lost" are offsets
-that retention has taken before they were read. Exit codes: 0, 1 an error, 4 above --fail-above.
+that retention has taken before they were read. A checkpoint or a group that cannot be read is named
+on the standard error, with the reason, and in JSON in a row whose "error" is not null.
+
+Exit codes: 0, 1 an error, {BEHIND} above --fail-above, {INCOMPLETE} if only some can be read.
 """
 
 
