@@ -111,7 +111,7 @@ def _merged(layers: Sequence[_Layer]) -> dict[str, str]:
 def _source_of_servers(layers: Sequence[_Layer]) -> str:
     """Where the addresses of the brokers are from; empty if that is the command line."""
     source = [each.source for each in layers if SERVERS in each.options][-1]
-    return f"\nThe address is from {source}." if source else ""
+    return f"\n{SERVERS} is from {source}." if source else ""
 
 
 def formats_of(arguments: argparse.Namespace) -> dict[str, str]:

@@ -24,8 +24,8 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
         "-b",
         "--bootstrap-servers",
         metavar="HOST:PORT,...",
-        help="the addresses of some brokers (bootstrap.servers; default: those of --properties, of "
-        f"the context, or ${SERVERS_VARIABLE})",
+        help="the addresses of some brokers (bootstrap.servers; default: from --properties, the "
+        f"context, or ${SERVERS_VARIABLE})",
     )
     group.add_argument(
         "-X",

@@ -97,7 +97,7 @@ def refused(*arguments: str) -> str:
 
 def test_a_closed_port_is_told_at_once() -> None:
     """A job waits for a broker that may come back."""
-    assert "The address is from" not in refused("-b", f"127.0.0.1:{free_port()}")
+    assert "bootstrap.servers is from" not in refused("-b", f"127.0.0.1:{free_port()}")
 
 
 def test_the_environment_comes_last(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,10 +122,10 @@ def test_an_error_says_where_the_address_is_from(
 ) -> None:
     closed = f"127.0.0.1:{free_port()}"
     monkeypatch.setenv("PYKAFKA_BOOTSTRAP_SERVERS", closed)
-    assert refused().endswith("\nThe address is from $PYKAFKA_BOOTSTRAP_SERVERS.")
+    assert refused().endswith("\nbootstrap.servers is from $PYKAFKA_BOOTSTRAP_SERVERS.")
     (home / "prod.properties").write_text(f"bootstrap.servers={closed}\n")
     assert refused("--context", "prod").endswith(f"is from {home / 'prod.properties'}.")
-    assert "The address is from" not in refused("--context", "prod", "-b", closed)
+    assert "bootstrap.servers is from" not in refused("--context", "prod", "-b", closed)
 
 
 def test_no_servers() -> None:
