@@ -7,14 +7,17 @@ from collections.abc import Iterator
 from contextlib import closing
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kafka_protocol.client.cluster.groups import commit_offsets
 from kafka_protocol.errors import ErrorCode
 from kafka_protocol.messages.list_offsets import ListOffsetsRequest
+from kafka_protocol.messages.metadata import MetadataRequest
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source import cli
+from tests.fakes.broker import Close, Handler
 from tests.fakes.cluster import ScriptedCluster
 from tests.fakes.skipping_time import sleeps_take_no_time
 from tests.fakes.transactions import soon
@@ -22,7 +25,7 @@ from tests.spark.lag.prometheus_text import parse
 from tests.spark.tools.test_checkpoints import write_batch
 from tests.times import shorten
 
-ORDERS, COPIES = TopicPartition("orders", 0), TopicPartition("copies", 0)
+ORDERS = TopicPartition("orders", 0)
 
 
 @pytest.fixture
@@ -130,13 +133,22 @@ def test_a_topic_that_may_not_be_read_hides_no_other(
 def test_one_that_is_not_answered_leaves_time_for_the_next(
     cluster: ScriptedCluster, good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The partition has no leader, and is waited for until the time is over."""
     waiting = tmp_path / "waiting"
     waiting.mkdir()
     write_batch(waiting, 0, '{"copies":{"0":0}}')
-    cluster.move_leader(COPIES, -1)
-    with sleeps_take_no_time():
-        assert lag(cluster, str(waiting), good, "--timeout", "2") == 5
+    with sleeps_take_no_time() as time:
+
+        def late(handler: Handler) -> Handler:
+            def handle(request: Any, version: int) -> Any:
+                if "copies" in {each.name for each in request.topics or ()}:
+                    time(60)
+                    raise Close
+                return handler(request, version)
+
+            return handle
+
+        cluster.spoil(MetadataRequest, late)
+        assert lag(cluster, str(waiting), good) == 5
     printed = capsys.readouterr()
     assert f"{good}: micro-batch 0" in printed.out
     assert f"the lag of the checkpoint {waiting} is not known" in printed.err
