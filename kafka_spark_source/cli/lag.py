@@ -110,7 +110,8 @@ def _noted(look: _Look, kind: str, name: str) -> Iterator[None]:
 
 def _print(arguments: argparse.Namespace, look: _Look) -> None:
     if arguments.prometheus:
-        console.print_text(render(measured(look.lags)).rstrip("\n"))
+        gauges = measured(look.lags, [each.name for each in look.unknown])
+        console.print_text(render(gauges).rstrip("\n"))
     elif arguments.output == "json":
         rows = [row for each in look.lags for row in _rows(each)]
         print_rows(arguments, [*rows, *map(_unknown_row, look.unknown)], _COLUMNS)

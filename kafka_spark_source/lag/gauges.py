@@ -55,6 +55,7 @@ class Unit(Enum):
     OFFSET = "offset"
     ROWS_PER_SECOND = "rows in a second"
     TIME = "seconds since 1970"
+    TRUTH = "1 or 0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,7 @@ class LagGauge:
         of_report: Takes the value from a partition of a progress report; None: not reported.
         of_query: Takes the value from the newest progress report of a query; None: not reported.
         of_logs: Takes the value from a partition that was measured; None: not measured.
+        of_look: Takes the value from whether a checkpoint or a group could be read; None: has none.
     """
 
     name: str
@@ -78,6 +80,7 @@ class LagGauge:
     of_report: Callable[[PartitionLag], float | None] | None = None
     of_query: Callable[[QueryRun], float | None] | None = None
     of_logs: Callable[[MeasuredLag], float | None] | None = None
+    of_look: Callable[[bool], float | None] | None = None
 
 
 LAG_RECORDS: Final = LagGauge(
@@ -132,6 +135,13 @@ LAST_TRIGGER: Final = LagGauge(
     help="When the last trigger began.",
     of_query=lambda run: run.triggered_ms / 1000,
 )
+# Without it, a query that cannot be read has no sample, and no rule about its lag fires.
+LAG_KNOWN: Final = LagGauge(
+    name="pykafka_lag_known",
+    unit=Unit.TRUTH,
+    help="1 if the lag is known, 0 if the checkpoint or the group cannot be read.",
+    of_look=int,
+)
 
 GAUGES: Final = (
     LAG_RECORDS,
@@ -142,6 +152,7 @@ GAUGES: Final = (
     INPUT_ROWS,
     PROCESSED_ROWS,
     LAST_TRIGGER,
+    LAG_KNOWN,
 )
 
 
@@ -167,8 +178,17 @@ def reported(runs: Iterable[QueryRun]) -> list[Gauge]:
     ]
 
 
-def measured(lags: Iterable[QueryLag | GroupLag]) -> list[Gauge]:
-    """The gauges of measured lags. The label `query` is the checkpoint, or the group."""
+def measured(lags: Sequence[QueryLag | GroupLag], unknown: Iterable[str]) -> list[Gauge]:
+    """The gauges of measured lags. The label `query` is the checkpoint, or the group.
+
+    Args:
+        lags: What was measured.
+        unknown: The checkpoints and groups that cannot be read.
+    """
+    looks = [
+        *(({"query": lag.name}, True) for lag in lags),
+        *(({"query": name}, False) for name in unknown),
+    ]
     partitions = [
         (
             {
@@ -183,9 +203,16 @@ def measured(lags: Iterable[QueryLag | GroupLag]) -> list[Gauge]:
         for each in lag.partitions
     ]
     return [
-        Gauge(each.name, each.help_measured or each.help, _samples(each.of_logs, partitions))
-        for each in GAUGES
-        if each.of_logs
+        *(
+            Gauge(each.name, each.help_measured or each.help, _samples(each.of_logs, partitions))
+            for each in GAUGES
+            if each.of_logs
+        ),
+        *(
+            Gauge(each.name, each.help, _samples(each.of_look, looks))
+            for each in GAUGES
+            if each.of_look
+        ),
     ]
 
 

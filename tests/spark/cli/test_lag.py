@@ -101,8 +101,10 @@ def test_gauges_of_the_others_are_exported(
 ) -> None:
     assert lag(cluster, stray, good, "--prometheus") == 5
     printed = capsys.readouterr()
-    ((labels, records),) = parse(printed.out)["pykafka_lag_records"]
+    gauges = parse(printed.out)
+    ((labels, records),) = gauges["pykafka_lag_records"]
     assert (labels["query"], records) == (good, 2)
+    assert gauges["pykafka_lag_known"] == [({"query": good}, 1), ({"query": stray}, 0)]
     assert stray in printed.err
 
 

@@ -60,7 +60,7 @@ def test_the_text_of_measured_lags() -> None:
     ]
     query = '{query="/here",source="0",topic="t",partition="0"}'
     group = '{query="readers",source="",topic="t",partition="1"}'
-    assert render(measured(lags)) == (
+    assert render(measured(lags, ["/gone"])) == (
         "# HELP pykafka_lag_records Records that are not read yet.\n"
         "# TYPE pykafka_lag_records gauge\n"
         f"pykafka_lag_records{query} 2\n"
@@ -72,6 +72,12 @@ def test_the_text_of_measured_lags() -> None:
         "# TYPE pykafka_lost_records gauge\n"
         f"pykafka_lost_records{query} 7\n"
         f"pykafka_lost_records{group} 0\n"
+        "# HELP pykafka_lag_known 1 if the lag is known, 0 if the checkpoint or the group cannot "
+        "be read.\n"
+        "# TYPE pykafka_lag_known gauge\n"
+        'pykafka_lag_known{query="/here"} 1\n'
+        'pykafka_lag_known{query="readers"} 1\n'
+        'pykafka_lag_known{query="/gone"} 0\n'
     )
 
 
@@ -84,8 +90,8 @@ def test_reported_and_measured_lags_have_the_same_seconds() -> None:
 def test_rows_have_names_of_their_own_and_a_value() -> None:
     assert len({each.name for each in GAUGES}) == len(GAUGES)
     for each in GAUGES:
-        assert each.of_report or each.of_query or each.of_logs
-        assert re.fullmatch(r"[A-Z][^\\\n]+\.", each.help)
+        assert each.of_report or each.of_query or each.of_logs or each.of_look
+        assert re.fullmatch(r"[A-Z1][^\\\n]+\.", each.help)
         # Prometheus wants the unit in the name.
         assert (each.name.endswith("_seconds")) == (each.unit in {Unit.SECONDS, Unit.TIME})
 
