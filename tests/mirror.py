@@ -60,6 +60,7 @@ TESTED_BY: Final = {
     f"{_TOOLS}/peek.py": "tests/spark/cli/test_operators.py",
     f"{_TOOLS}/reach.py": "tests/spark/tools/test_diagnosis.py",
     f"{_TOOLS}/record_times.py": "tests/spark/lag/test_checkpoint.py",
+    f"{_TOOLS}/topic_changes.py": "tests/spark/cli/test_topic_changes.py",
     f"{_TOOLS}/topics.py": "tests/spark/cli/test_operators.py",
     f"{_TOOLS}/write.py": "tests/spark/cli/test_write.py",
     f"{_WRITING}/*_writer.py": "tests/spark/test_source.py",

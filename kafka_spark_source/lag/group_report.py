@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_protocol.client.cluster.group_admin import DescribedGroup, Member, describe_group
 from kafka_protocol.client.cluster.groups import committed_offsets
+from kafka_protocol.errors import UnsupportedVersionError
 from kafka_spark_source.lag.measured import MeasuredLag, measure
 from kafka_spark_source.tools.groups import unknown_group
 
@@ -39,11 +40,17 @@ def report_group(cluster: Cluster, group_id: str, deadline: Deadline) -> GroupRe
         KafkaError: As from `describe_group`, `committed_offsets` and `measure`.
     """
     group = describe_group(cluster, group_id, deadline)
-    offsets = committed_offsets(cluster, group_id, None, deadline)
-    if group is None and not offsets:
-        raise unknown_group(group_id)
     members = group.members if group else ()
     readers = {tp: member for member in members for tp in member.partitions or ()}
+    try:
+        offsets = committed_offsets(cluster, group_id, None, deadline)
+    except UnsupportedVersionError:
+        # Brokers below 0.10.2 only tell the offsets of partitions that are named.
+        if not readers:
+            raise
+        offsets = committed_offsets(cluster, group_id, [*readers], deadline)
+    if group is None and not offsets:
+        raise unknown_group(group_id)
     # A partition that is read and has no offset yet has no position either.
     positions = dict.fromkeys(readers, 0) | offsets
     return GroupReport(group, tuple(measure("", positions, offsets, cluster, deadline)), readers)

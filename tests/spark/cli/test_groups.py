@@ -278,6 +278,19 @@ def test_old_brokers_say_what_they_cannot(
         assert reason in Groups(cluster, capsys)(*command, *fallback, code=1)
 
 
+def test_brokers_that_do_not_tell_all_offsets(capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of partitions that a member reads are asked for by name."""
+    with GroupsCluster(release="0.10.1") as cluster:
+        cluster.add_topic("orders")
+        cluster.append(FIRST, b"a", b"b")
+        cluster.committed["readers"] = {FIRST: 1}
+        groups = Groups(cluster, capsys)
+        assert "Kafka 0.10.2 or newer" in groups("describe", "readers", code=1)
+        cluster.groups["readers"] = Group(members={"app": [FIRST]})
+        (found,) = groups.json("describe", "readers")["partitions"]
+        assert (found["committed"], found["records"], found["client"]) == (1, 1, "app")
+
+
 def test_old_brokers_do_what_they_can(capsys: pytest.CaptureFixture[str]) -> None:
     with GroupsCluster(release="0.10.2") as cluster:
         cluster.add_topic("orders")
