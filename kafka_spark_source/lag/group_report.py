@@ -23,7 +23,7 @@ class GroupReport(NamedTuple):
 
     Attributes:
         group: Its state and members; None if it only has offsets (of brokers below 0.10).
-        partitions: Of each partition that it has committed or reads, by topic and number.
+        partitions: The lag of each partition that it has committed or reads, by topic and number.
         readers: The member that reads a partition, where that is known.
     """
 

@@ -163,7 +163,7 @@ def _change(known: Mapping[str, TopicConfig], name: str, value: str | None) -> C
 
 
 def _nearest(name: str, known: Collection[str]) -> str:
-    otherwise = "`pykafka topics describe TOPIC -o json` shows those that are set"
+    otherwise = "`pykafka topics describe TOPIC -o json` shows which ones are set"
     return did_you_mean(name, {each: each for each in known}, otherwise=otherwise)
 
 
