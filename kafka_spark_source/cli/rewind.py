@@ -12,11 +12,11 @@ from kafka_spark_source.cli.exit_codes import ERROR, SUCCESS, Run
 from kafka_spark_source.cli.output import Show, count, print_json, print_rows
 from kafka_spark_source.cli.question import is_sure
 from kafka_spark_source.tools.checkpoints import read_checkpoint
+from kafka_spark_source.tools.moves import parse_target
 from kafka_spark_source.tools.rewind import (
     Rewind,
     check_quiet,
     check_skips_nothing,
-    parse_target,
     plan_rewind,
     rewind,
 )

@@ -21,16 +21,9 @@ from typing import Final, NamedTuple
 
 from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.cluster.cluster import Cluster
-from kafka_protocol.errors import KafkaConfigError
-from kafka_protocol.topic_partition import LogBounds, TopicPartition, by_topic
+from kafka_protocol.topic_partition import TopicPartition, by_topic
 from kafka_spark_source.planning.offsets_json import join_partitions, offsets_to_log
-from kafka_spark_source.planning.positions import (
-    Bound,
-    Everywhere,
-    SpecificOffsets,
-    needs_group_offsets,
-)
-from kafka_spark_source.planning.positions import parse_position as parse_option
+from kafka_spark_source.planning.positions import Bound, Everywhere, SpecificOffsets
 from kafka_spark_source.tools.checkpoint_folder import CheckpointError, CheckpointFolder
 from kafka_spark_source.tools.checkpoints import (
     Checkpoint,
@@ -39,45 +32,13 @@ from kafka_spark_source.tools.checkpoints import (
     read_checkpoint,
     source_line,
 )
-from kafka_spark_source.tools.positions import locate, parse_position, partitions_of
+from kafka_spark_source.tools.moves import Move, plan_moves
+from kafka_spark_source.tools.positions import partitions_of
 
 _LOGS: Final = ("offsets", "commits")
 
 # A query that has written nothing for so long has probably ended. Spark's logs have no lock.
 QUIET_MS: Final = 60_000
-
-
-class Move(NamedTuple):
-    """The new position of a query in a partition.
-
-    Attributes:
-        committed: The offset after the last record of the last micro-batch that has ended.
-        offset: The new position.
-        earliest: The first offset of the log.
-        latest: The end of the log.
-    """
-
-    topic: str
-    partition: int
-    committed: int
-    offset: int
-    earliest: int
-    latest: int
-
-    @property
-    def read_again(self) -> int:
-        """The number of offsets that are read a second time, an upper limit of the records."""
-        return max(0, min(self.committed, self.latest) - self.offset)
-
-    @property
-    def skipped(self) -> int:
-        """The number of offsets that are never read."""
-        return max(0, self.offset - self.committed)
-
-    @property
-    def is_at_start(self) -> bool:
-        """Whether the query moves to the start of a log that has lost records."""
-        return 0 < self.earliest == self.offset != self.committed
 
 
 class Rewind(NamedTuple):
@@ -112,20 +73,6 @@ class Rewind(NamedTuple):
         return sum(each.skipped for each in self.moves)
 
 
-def parse_target(text: str) -> Everywhere | SpecificOffsets:
-    """Read a position, or positions of some partitions as JSON: `{"orders":{"0":23}}`.
-
-    Raises:
-        KafkaConfigError: The text is neither.
-    """
-    if not text.strip().startswith("{"):
-        return Everywhere(parse_position(text))
-    target = parse_option("--to", text)
-    if needs_group_offsets(target):
-        raise KafkaConfigError("A query has no consumer group: write offsets instead of 'group'.")
-    return target
-
-
 def plan_rewind(
     checkpoint: Checkpoint,
     target: Everywhere | SpecificOffsets,
@@ -158,7 +105,7 @@ def plan_rewind(
             f"{join_partitions(gone)} no longer exists: the topic was created again, so the "
             "query needs a new checkpoint."
         )
-    moves = _moves(committed, bounds, cluster, deadline)
+    moves = plan_moves(committed, bounds, cluster, deadline)
     rewritten = tuple(
         each.number for each in checkpoint.micro_batches if each.number >= ended.number
     )
@@ -270,33 +217,6 @@ def _bounds(
 
 def _names_any(name: TopicPartition | str, committed: Mapping[TopicPartition, int]) -> bool:
     return name in committed or any(each.topic == name for each in committed)
-
-
-def _moves(
-    committed: Mapping[TopicPartition, int],
-    bounds: Mapping[TopicPartition, Bound],
-    cluster: Cluster,
-    deadline: Deadline,
-) -> tuple[Move, ...]:
-    moves: dict[TopicPartition, Move] = {}
-    # A partition that stays needs no position, and its log is of interest.
-    wanted = {tp: bounds.get(tp, offset) for tp, offset in committed.items()}
-    for bound in set(wanted.values()):
-        alike = [tp for tp, each in wanted.items() if each == bound]
-        for tp, (log, offset) in locate(cluster, alike, bound, deadline).items():
-            stays = tp not in bounds
-            if not stays and isinstance(bound, int) and bound >= 0 and bound != offset:
-                raise _outside(tp, bound, log)
-            at = committed[tp] if stays else offset
-            moves[tp] = Move(*tp, committed[tp], at, log.earliest, log.latest)
-    return tuple(moves[tp] for tp in sorted(moves))
-
-
-def _outside(tp: TopicPartition, offset: int, log: LogBounds) -> CheckpointError:
-    why = "retention has taken it" if offset < log.earliest else "there is no such record yet"
-    return CheckpointError(
-        f"{tp} has no offset {offset:,}: {why}. Its log is from {log.earliest:,} to {log.latest:,}."
-    )
 
 
 def _copy(folder: Path) -> Path:

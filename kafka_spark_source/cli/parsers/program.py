@@ -12,6 +12,7 @@ from kafka_spark_source.cli.parsers.context import add_context
 from kafka_spark_source.cli.parsers.dashboard import add_dashboard
 from kafka_spark_source.cli.parsers.dead_letters import add_dead_letters
 from kafka_spark_source.cli.parsers.doctor import add_doctor
+from kafka_spark_source.cli.parsers.groups import add_groups
 from kafka_spark_source.cli.parsers.lag import add_lag
 from kafka_spark_source.cli.parsers.offsets import add_offsets
 from kafka_spark_source.cli.parsers.peek import add_peek
@@ -29,6 +30,7 @@ _ADD = (
     *(add_doctor, add_lag, add_checkpoint, add_offsets, add_peek, add_write),
     *(
         add_topics,
+        add_groups,
         add_txn,
         add_dead_letters,
         add_dashboard,

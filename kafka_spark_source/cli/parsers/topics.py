@@ -1,4 +1,4 @@
-"""The arguments of the commands `pykafka topics list | describe | create | delete`."""
+"""The arguments of the commands `pykafka topics list | describe | create | alter | delete`."""
 
 from __future__ import annotations
 
@@ -21,10 +21,16 @@ examples:
   pykafka topics list -b localhost:9092
   pykafka topics describe orders
   pykafka topics create orders --partitions 12 --replicas 3 --config retention.ms=86400000
+  pykafka topics alter orders --partitions 24
+  pykafka topics alter orders --config retention.ms=3600000 --delete-config cleanup.policy
   pykafka topics delete orders
 
 "offsets" is the number of offsets in the logs, an upper limit of the records. Sizes need brokers
 from 1.0 and the right to describe the cluster.
+
+"alter" shows old and new values, and brokers check the new ones, before it asks. More partitions
+need brokers from 1.0 on, configurations brokers from 2.3 on: older ones can only replace all
+configurations of a topic.
 """
 
 
@@ -32,8 +38,8 @@ def add_topics(commands: Commands) -> None:
     """Adds the command `topics`."""
     topics = commands.add_parser(
         "topics",
-        help="list, describe, create and delete topics",
-        description="Lists, describes, creates and deletes topics.",
+        help="list, describe, create, alter and delete topics",
+        description="Lists, describes, creates, alters and deletes topics.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_EPILOG,
     )
@@ -70,12 +76,41 @@ def add_topics(commands: Commands) -> None:
         metavar="KEY=VALUE",
         help="an option of the topic, such as retention.ms=86400000; may be repeated",
     )
+    alter = subcommands.add_parser("alter", help="add partitions, or change configurations; asks")
+    _add_changes(alter)
     delete = subcommands.add_parser("delete", help="delete a topic with all its records; asks")
-    delete.add_argument("--yes", action="store_true", help="do not ask")
+    for parser in (alter, delete):
+        parser.add_argument("--yes", action="store_true", help="do not ask")
     for name, parser in subcommands.choices.items():
         if parser is create:
             parser.add_argument("topic", metavar="TOPIC", help="the name of the new topic")
         elif parser is not listing:
             add_topic(parser, "topic", help="the name of the topic")
         add_connection(parser)
-        parser.set_defaults(run=("topics", name))
+        parser.set_defaults(run=("topic_changes" if parser is alter else "topics", name))
+
+
+def _add_changes(alter: argparse.ArgumentParser) -> None:
+    alter.add_argument(
+        "--partitions",
+        type=number_between(1, 100_000),
+        metavar="N",
+        help="how many it will have in all; keys move (default: as it is)",
+    )
+    alter.add_argument(
+        "--config",
+        type=assignment,
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a new option of the topic; others stay; may be repeated",
+    )
+    alter.add_argument(
+        "--delete-config",
+        action="append",
+        default=[],
+        metavar="KEY",
+        help="an option that goes back to the default of the brokers; may be repeated",
+    )
+    alter.add_argument("--dry-run", action="store_true", help="only show the changes")
+    add_output(alter)

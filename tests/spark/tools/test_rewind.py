@@ -15,10 +15,10 @@ from kafka_protocol.errors import KafkaConfigError
 from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.tools.checkpoint_folder import CheckpointError
 from kafka_spark_source.tools.checkpoints import read_checkpoint
+from kafka_spark_source.tools.moves import PositionError, parse_target
 from kafka_spark_source.tools.rewind import (
     Rewind,
     check_skips_nothing,
-    parse_target,
     plan_rewind,
     rewind,
 )
@@ -129,7 +129,7 @@ def test_named_partitions_move_alone(cluster: ScriptedCluster, checkpoint: Path)
     assert [each.offset for each in found.moves] == [3, 2]
     with pytest.raises(CheckpointError, match="has not read orders-7 yet"):
         planned(cluster, checkpoint, '{"orders":{"7":3}}')
-    with pytest.raises(KafkaConfigError, match="no consumer group"):
+    with pytest.raises(KafkaConfigError, match="not a position here"):
         parse_target('{"orders":"group"}')
 
 
@@ -141,10 +141,10 @@ def test_a_position_ahead_is_to_be_asked_for(cluster: ScriptedCluster, checkpoin
 
 
 def test_what_the_log_does_not_have(cluster: ScriptedCluster, checkpoint: Path) -> None:
-    with pytest.raises(CheckpointError, match="there is no such record yet"):
+    with pytest.raises(PositionError, match="there is no such record yet"):
         planned(cluster, checkpoint, '{"orders":{"0":11}}')
     cluster.log(FIRST).delete_before(4)
-    with pytest.raises(CheckpointError, match="offset 3: retention has taken it"):
+    with pytest.raises(PositionError, match="offset 3: retention has taken it"):
         planned(cluster, checkpoint, '{"orders":{"0":3}}')
     assert [each.is_at_start for each in planned(cluster, checkpoint, "earliest").moves] == [
         True,
