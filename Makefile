@@ -40,8 +40,8 @@ ALL_PARTS := test-integration test-protocol test-conformance test-spark test-old
 PART = $(if $(IN_PARTS),$(PYTHON) tests/parts.py run $(1) --)
 
 .PHONY: demo demo-stream demo-cdc test test-all $(ALL_PARTS) coverage bench bench-read bench-stream
-.PHONY: bench-wide bench-upsert bench-claim bench-write bench-formats bench-text bench-sail chaos torture soak soak-spark-alone fuzz simulate lint-here coverage-here
-.PHONY: quick quick-consumer quick-client quick-protocol quick-rest test-for test-formats
+.PHONY: bench-wide bench-settings bench-upsert bench-claim bench-write bench-formats bench-text bench-sail chaos torture soak soak-spark-alone fuzz simulate lint-here coverage-here
+.PHONY: quick quick-consumer quick-client quick-protocol quick-formats quick-payloads test-for test-formats
 .PHONY: format dist docs site site-check clean test-python
 .DELETE_ON_ERROR:
 
@@ -105,7 +105,7 @@ test-python:
 # neither a broker nor Spark.
 FORMAT_TESTS := tests/formats tests/spark/options tests/integration/test_formats.py \
 	tests/integration/test_formats_json.py tests/integration/test_formats_protobuf.py
-QUICK := -m "not slow and not no_cover and not spark and not integration"
+QUICK := -m "not slow and not no_cover and not many_inputs and not spark and not integration"
 
 test-for: $(VENV)/.installed-dev
 	@tests=$$($(BIN)/python -m tests.mirror $(FILE)) && \
@@ -114,12 +114,13 @@ test-for: $(VENV)/.installed-dev
 test-formats: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest $(FORMAT_TESTS) -m "not slow"
 
-# Four at a time on two cores: tests of the client wait for scripted brokers.
-QUICK_PARTS := quick-consumer quick-client quick-protocol quick-rest
+# Five at a time on two cores, the longest first: tests of the client wait for scripted brokers.
+QUICK_PARTS := quick-protocol quick-formats quick-payloads quick-client quick-consumer
 CONSUMER_TESTS := tests/protocol/client/consumer tests/protocol/client/cluster
+PAYLOAD_TESTS := tests/formats/avro tests/formats/json tests/formats/protobuf
 
 quick: $(VENV)/.installed-dev
-	$(MAKE) --jobs=4 --no-print-directory $(QUICK_PARTS)
+	$(MAKE) --jobs=5 --no-print-directory $(QUICK_PARTS)
 
 $(QUICK_PARTS): export HYPOTHESIS_PROFILE := quick
 quick-consumer:
@@ -131,8 +132,11 @@ quick-client:
 quick-protocol:
 	$(BIN)/python -m pytest tests/protocol --ignore=tests/protocol/client $(QUICK) --quiet
 
-quick-rest:
-	$(BIN)/python -m pytest tests/formats tests/spark/options tests/spark/planning $(QUICK) --quiet
+quick-formats:
+	$(BIN)/python -m pytest tests/formats $(PAYLOAD_TESTS:%=--ignore=%) $(QUICK) --quiet
+
+quick-payloads:
+	$(BIN)/python -m pytest $(PAYLOAD_TESTS) tests/spark/options tests/spark/planning $(QUICK) --quiet
 
 # The same queries through Spark's own connector: in a process of their own, for its jars.
 test-conformance: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-dev
@@ -187,6 +191,10 @@ bench-read: .venv-spark-$(CONNECTOR_SPARK)/.installed .venv-sail/.installed $(VE
 
 bench-stream: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
 	.venv-spark-$(CONNECTOR_SPARK)/bin/python benchmarks/stream.py
+
+# What each setting of the session gives.
+bench-settings: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench
+	.venv-spark-$(CONNECTOR_SPARK)/bin/python -m benchmarks.settings
 
 # Topics with many partitions and a few rows in each.
 bench-wide: .venv-spark-$(CONNECTOR_SPARK)/.installed $(VENV)/.installed-bench

@@ -132,7 +132,7 @@ def _stream(results: Row) -> Bars:
     ms = {row["contender"]: row["p50_ms"] for row in results["latency"]}
     times = [("a few new rows", ms["kafka, tuned"] / ms["pykafka"]), *caught_up]
     return Bars(
-        f"Micro-batches: {_range(times)} times Spark's connector,\ntuned, both by Unix sockets",
+        f"Micro-batches: {_range(times)} times Spark's connector,\ntuned",
         times,
     )
 
@@ -146,7 +146,7 @@ FIGURES: Final[dict[str, tuple[str, Callable[[Row], Bars | Lines]]]] = {
     "reads": ("read", _read),
     "record-size": ("read", _record_size),
     "partitions": ("wide", _partitions),
-    "streams": ("stream-unix-sockets", _stream),
+    "streams": ("stream", _stream),
     "formats": ("formats", _formats),
     "writes": ("write", _write),
 }

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -37,14 +36,17 @@ from benchmarks.formats_alone import (
     all_protobuf,
     payloads_of,
 )
-from benchmarks.processes import Processes, Run, cpu_of_a_row, jvm_of
+from benchmarks.processes import Processes, Run, jvm_of
 from benchmarks.read import CONNECTORS
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
+from benchmarks.rounds import results_of
+from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import Topic, filled_topic
 from kafka_protocol.columnar.encode import RecordColumns
 from kafka_spark_source.testing import SchemaRegistry
 from kafka_spark_source.worker import keep_freed_memory
 
+REFERENCES = {"to_kafka": "kafka", "to_tuned": "kafka, tuned"}
 # In each partition.
 ROWS_OF_TOPIC = 200_000
 FRAME_BYTES = 5
@@ -142,26 +144,12 @@ def with_spark(
                         frame = read(spark, topic, query, contender, registry.url)
                         into_noop = frame.write.format("noop").mode("overwrite").save
                         runs[contender].append(processes.timed(into_noop))
-            results += summary(query.name, topic.rows, runs)
+            measured = {name: done[WARM_UP:] for name, done in runs.items()}
+            results += [
+                {"workload": query.name} | each
+                for each in results_of(topic.rows, measured, REFERENCES)
+            ]
     return results
-
-
-def summary(name: str, rows: int, runs: dict[str, list[Run]]) -> list[Result]:
-    medians = {
-        contender: rows / statistics.median(each.seconds for each in done[WARM_UP:])
-        for contender, done in runs.items()
-    }
-    return [
-        {
-            "workload": name,
-            "contender": contender,
-            "rows_per_second": round(medians[contender]),
-            "to_kafka": round(medians[contender] / medians["kafka"], 2),
-            "to_tuned": round(medians[contender] / medians["kafka, tuned"], 2),
-            "cpu_ns": cpu_of_a_row(rows, done[WARM_UP:]),
-        }
-        for contender, done in runs.items()
-    ]
 
 
 def show(codec: list[Result], messages: list[Result], queries: list[Result]) -> None:
@@ -201,6 +189,7 @@ def show(codec: list[Result], messages: list[Result], queries: list[Result]) -> 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
+    add_conf_argument(parser)
     parser.add_argument("--results", type=Path, default=RESULTS, help="the folder to write into")
     return parser.parse_args()
 
@@ -211,13 +200,23 @@ def main() -> None:
     # As in a task.
     keep_freed_memory()
     codec, messages = all_avro(options.rounds), all_protobuf(options.rounds)
-    with broker() as cluster, SchemaRegistry() as registry, session(jars, Ceiling) as spark:
+    with (
+        broker() as cluster,
+        SchemaRegistry() as registry,
+        session(jars, Ceiling, conf_of(options)) as spark,
+    ):
         processes = Processes(jvm_of(spark), cluster.brokers[0].pid or 0)
         servers = cluster.bootstrap_servers
         queries = with_spark(spark, registry, processes, servers, options.rounds)
     show(codec, messages, queries)
     options.results.mkdir(exist_ok=True, parents=True)
-    figures = {"rounds": options.rounds, "alone": codec, "protobuf": messages, "queries": queries}
+    figures = {
+        "rounds": options.rounds,
+        "conf": options.conf,
+        "alone": codec,
+        "protobuf": messages,
+        "queries": queries,
+    }
     save(options.results / "formats.json", figures)
 
 

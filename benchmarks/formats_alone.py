@@ -14,7 +14,7 @@ import string
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import fastavro
 import pyarrow as pa
@@ -29,11 +29,13 @@ from kafka_formats.avro.types import arrow_type
 
 # Rows that differ; they are repeated.
 DISTINCT = 2_000
-# As much as a task decodes at a time.
-BATCH_BYTES = 2 * 1024 * 1024
+# As much as a task decodes at a time (`kafka_protocol.columnar.parts`).
+BATCH_BYTES = 4 * 1024 * 1024
+LEAST_ROW_BYTES = 200
 WARM_UP = 2
 REPEATS = 5
 
+T = TypeVar("T")
 Json = dict[str, Any]
 Result = dict[str, Any]
 
@@ -139,11 +141,16 @@ def payloads_of(shape: Shape) -> list[bytes]:
     return payloads
 
 
+def repeated(rows: list[T], mean_bytes: float) -> list[T]:
+    """As many rows as a task decodes at a time."""
+    return (rows * 20)[: int(BATCH_BYTES / max(mean_bytes, LEAST_ROW_BYTES))]
+
+
 def alone(shape: Shape, rounds: int) -> dict[str, dict[str, float]]:
     """Contender -> decode or encode -> ns of a row."""
     listed = payloads_of(shape)
     mean = sum(map(len, listed)) / len(listed)
-    listed = (listed * 20)[: int(BATCH_BYTES / mean)]
+    listed = repeated(listed, mean)
     payloads = pa.array(listed, pa.binary())
     schema = json.dumps(shape.schema)
     tree, parsed = parse_schema(schema), fastavro.parse_schema(json.loads(schema))
@@ -209,7 +216,7 @@ def all_protobuf(rounds: int) -> list[Result]:
         random.seed(1)
         some = [shape.row(number) for number in range(DISTINCT)]
         mean = statistics.mean(map(len, protobuf.Codec(name, some).payloads.to_pylist()))
-        codec = protobuf.Codec(name, (some * 20)[: int(BATCH_BYTES / mean)])
+        codec = protobuf.Codec(name, repeated(some, mean))
         if codec.decode_in_a_loop() != codec.decode():
             raise RuntimeError("protobuf decodes other values")
         contenders = {

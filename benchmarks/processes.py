@@ -77,12 +77,13 @@ class Processes(NamedTuple):
         }
 
     def timed(self, work: Callable[[], object]) -> Run:
-        """Do the work."""
+        """Do the work. An idle worker that ends meanwhile takes its CPU time with it."""
         before = self.cpu()
         started = time.perf_counter()
         work()
         seconds = time.perf_counter() - started
-        return Run(seconds, {name: used - before[name] for name, used in self.cpu().items()})
+        after = self.cpu()
+        return Run(seconds, {name: max(0.0, used - before[name]) for name, used in after.items()})
 
 
 def cpu_of_a_row(rows: int, runs: Sequence[Run]) -> dict[str, int]:

@@ -3,11 +3,12 @@
     make bench-read             # a selection
     make bench-read BENCH=full  # every size of values and batches, every codec
 
-Both read the same rows into the `noop` sink in turns. The ceiling runs beside them: a Python data
-source that yields ready-made Arrow batches of the same columns and sizes. The table shows medians.
-Rounds alternate between the contenders because the load of the machine changes. Compare figures
-only within one run. Both connectors verify checksums. "No JVM" is pykafka on Sail, in a process of
-its own, which waits while the others work.
+Both read the same rows into the `noop` sink in turns, in a session with the settings that help
+sources in Python. The ceiling runs beside them: a Python data source that yields ready-made Arrow
+batches of the same columns and sizes. The table shows medians. Rounds alternate between the
+contenders because the load of the machine changes. Compare figures only within one run. Both
+connectors verify checksums. "No JVM" is pykafka on Sail, in a process of its own, which waits
+while the others work.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.ceiling import Ceiling
-from benchmarks.processes import Processes, Run, cpu_of_a_row, jvm_of
+from benchmarks.processes import Processes, Run, jvm_of
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
+from benchmarks.rounds import results_of
+from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.session_process import Query
 from benchmarks.sessions import Session
 from benchmarks.topics import PARTITIONS, Topic, filled_topic, rows_of
@@ -229,23 +231,19 @@ def measure(
     return results
 
 
+REFERENCES = {"to_kafka": "kafka", "to_tuned": "kafka, tuned", "to_ceiling": "ceiling"}
+
+
 def summary(workload: Workload, rows: int, runs: dict[str, list[Run]]) -> list[dict[str, object]]:
-    rates = {name: [rows / each.seconds for each in done[WARM_UP:]] for name, done in runs.items()}
-    medians = {name: statistics.median(each) for name, each in rates.items()}
-    return [
-        {
-            "workload": workload.name,
-            "contender": name,
-            "rows": rows,
-            "rows_per_second": round(medians[name]),
-            "quartiles": [round(float(each)) for each in np.percentile(rates[name], [25, 75])],
-            "to_kafka": round(medians[name] / medians["kafka"], 2),
-            "to_tuned": round(medians[name] / medians["kafka, tuned"], 2),
-            "to_ceiling": round(medians[name] / medians["ceiling"], 2),
-            "cpu_ns": cpu_of_a_row(rows, done[WARM_UP:]),
-        }
-        for name, done in runs.items()
-    ]
+    measured = {name: done[WARM_UP:] for name, done in runs.items()}
+    facts = {
+        "workload": workload.name,
+        "value_bytes": workload.value_bytes,
+        "batch_rows": workload.batch_rows,
+        "codec": workload.codec,
+        "query": workload.query,
+    }
+    return [facts | each for each in results_of(rows, measured, REFERENCES)]
 
 
 def measure_cold(servers: str, jars: str) -> list[dict[str, object]]:
@@ -276,7 +274,7 @@ def measure_cold(servers: str, jars: str) -> list[dict[str, object]]:
 def show(results: list[dict[str, Any]], cold: list[dict[str, object]]) -> None:
     kinds = ("python", "jvm", "broker")
     table = Table(
-        "workload", "reader", "rows/s", "quartiles, k", "x kafka", "x tuned", "x ceiling",
+        "workload", "reader", "rows/s", "x kafka", "x tuned", "quartiles", "x ceiling",
         *(f"{kind}, ns" for kind in kinds),
     )  # fmt: skip
     for row in results:
@@ -284,8 +282,10 @@ def show(results: list[dict[str, Any]], cold: list[dict[str, object]]) -> None:
             row["workload"],
             row["contender"],
             f"{row['rows_per_second']:,}",
-            "..".join(f"{each // 1000:,}" for each in row["quartiles"]),
-            *(f"{row[name]:.2f}" for name in ("to_kafka", "to_tuned", "to_ceiling")),
+            f"{row['to_kafka']:.2f}",
+            f"{row['to_tuned']:.2f}",
+            "..".join(f"{each:.2f}" for each in row["to_tuned_quartiles"]),
+            f"{row['to_ceiling']:.2f}",
             *(f"{row['cpu_ns'][kind]:,}" for kind in kinds),
             end_section=row["contender"] == CONTENDERS[-1],
         )
@@ -301,7 +301,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--factor", type=float, default=1, help="of the numbers of rows")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--conf", nargs="*", default=[], help="Spark settings: name=value ...")
+    add_conf_argument(parser)
     names = [workload.name for workload in WORKLOADS]
     parser.add_argument("--workload", nargs="+", choices=names, default=names, metavar="NAME")
     parser.add_argument("--no-cold", dest="cold", action="store_false", help="skip first queries")
@@ -315,8 +315,10 @@ def main() -> None:
     workloads = [each for each in WORKLOADS if each.name in options.workload]
     with broker() as cluster:
         cold = measure_cold(cluster.bootstrap_servers, jars) if options.cold else []
-        conf = dict(each.split("=", 1) for each in options.conf)
-        with session(jars, Ceiling, conf) as spark, closing(Session("pysail")) as no_jvm:
+        with (
+            session(jars, Ceiling, conf_of(options)) as spark,
+            closing(Session("pysail")) as no_jvm,
+        ):
             results = measure(Sessions(spark, no_jvm), cluster, workloads, options)
     show(results, cold)
     options.results.mkdir(exist_ok=True, parents=True)

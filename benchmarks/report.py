@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -19,7 +18,7 @@ from pyspark.sql.datasource import DataSource
 from rich.console import Console
 
 from benchmarks.figures import draw_all
-from benchmarks.session import start
+from benchmarks.session import TUNED, start
 from kafka_spark_source.testing import KafkaCluster
 from tests.jvm_connector import LOCKED, PYSPARK, spark_jars
 
@@ -45,7 +44,7 @@ def broker(nodes: int = 1) -> Iterator[KafkaCluster]:
 
 @contextmanager
 def session(
-    jars: str, source: type[DataSource], conf: Mapping[str, str] = MappingProxyType({})
+    jars: str, source: type[DataSource], conf: Mapping[str, str] = TUNED
 ) -> Iterator[SparkSession]:
     """A Spark session with Spark's connector and one more data source, stopped afterwards."""
     spark = start(jars, conf)

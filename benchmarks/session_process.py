@@ -1,7 +1,8 @@
 """A session of Spark or of Sail, which runs queries when told.
 
 Each line of the input is the JSON of a `Query`, and the response a line with a `Ran`. The first
-line, of a session that is ready, has its version.
+line, of a session that is ready, has its version. Settings of a session of Spark, as JSON, may
+follow its kind on the command line.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import metadata
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pyspark.sql import SparkSession
@@ -27,6 +29,7 @@ class Query(NamedTuple):
         to: The topic to copy to; empty: into the noop sink.
         headers: Whether headers are read.
         counts: Whether rows are counted only.
+        options: More options of the read.
     """
 
     format: str
@@ -36,6 +39,7 @@ class Query(NamedTuple):
     to: str = ""
     headers: bool = False
     counts: bool = False
+    options: Mapping[str, str] = MappingProxyType({})
 
 
 class Ran(NamedTuple):
@@ -46,11 +50,11 @@ class Ran(NamedTuple):
 
 
 @contextmanager
-def spark_session() -> Iterator[SparkSession]:
-    from benchmarks.session import start  # noqa: PLC0415
+def spark_session(conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    from benchmarks.session import TUNED, start  # noqa: PLC0415
     from tests.jvm_connector import spark_jars  # noqa: PLC0415
 
-    spark = start(spark_jars(lambda _what: None))
+    spark = start(spark_jars(lambda _what: None), TUNED if conf is None else conf)
     yield spark
     spark.stop()
 
@@ -63,6 +67,7 @@ def run(spark: SparkSession, query: Query) -> int | None:
     """Run a query; the count if it counts."""
     servers = {"kafka.bootstrap.servers": query.servers}
     reader = spark.read.format(query.format).options(**servers, subscribe=query.topic)
+    reader = reader.options(**query.options)
     if query.headers:
         reader = reader.option("includeHeaders", "true")
     if query.columns and query.format == "pykafka":
@@ -79,8 +84,8 @@ def run(spark: SparkSession, query: Query) -> int | None:
     return None
 
 
-def main(kind: str) -> None:
-    with SESSIONS[kind]() as spark:
+def main(kind: str, *arguments: str) -> None:
+    with SESSIONS[kind](*map(json.loads, arguments)) as spark:
         print(json.dumps(f"{kind} {metadata.version(kind)}"), flush=True)
         for line in sys.stdin:
             before = time.perf_counter()
@@ -89,4 +94,4 @@ def main(kind: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

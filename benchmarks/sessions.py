@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,21 @@ VENVS = {"pyspark": f".venv-spark-{PYSPARK}", "pysail": ".venv-sail"}
 class Session:
     """A process of `session_process`.
 
+    Args:
+        kind: "pyspark" or "pysail".
+        conf: The settings of a session of Spark; those of all benchmarks unless given.
+
     Attributes:
         pid: Its id.
         version: The version of Spark or of Sail in it.
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, conf: Mapping[str, str] | None = None) -> None:
+        arguments = [] if conf is None else [json.dumps(dict(conf))]
         python = ROOT / VENVS[kind] / "bin" / "python"
         self._started = time.perf_counter()
         self._process = subprocess.Popen(
-            [python, "-m", "benchmarks.session_process", kind],
+            [python, "-m", "benchmarks.session_process", kind, *arguments],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -41,7 +47,7 @@ class Session:
     def run(self, query: Query) -> Ran:
         """Run a query to its end."""
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(query) + "\n")
+        self._process.stdin.write(json.dumps(query._replace(options=dict(query.options))) + "\n")
         self._process.stdin.flush()
         return Ran(*self._response())
 

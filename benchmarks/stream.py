@@ -37,6 +37,7 @@ from benchmarks.feeds import (
 )
 from benchmarks.idle import idle
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
+from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import PARTITIONS, filled_topic, rows_of
 from benchmarks.trivial_stream import CeilingStream
 
@@ -242,7 +243,7 @@ def parse() -> argparse.Namespace:
         "--nodes", type=int, default=1, help="brokers; a partition takes one four open files"
     )
     parser.add_argument("--batch-bytes", type=int, default=65_536, help="of a backlog's batch")
-    parser.add_argument("--conf", nargs="*", default=[], help="Spark settings: name=value ...")
+    add_conf_argument(parser)
     parser.add_argument("--workload", nargs="+", choices=WORKLOADS, default=WORKLOADS)
     parser.add_argument("--results", type=Path, default=RESULTS, help="the folder to write into")
     return parser.parse_args()
@@ -251,8 +252,7 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     options = parse()
     jars = connector_jars("bench-stream")
-    conf = dict(each.split("=", 1) for each in options.conf)
-    with broker(options.nodes) as cluster, session(jars, CeilingStream, conf) as spark:
+    with broker(options.nodes) as cluster, session(jars, CeilingStream, conf_of(options)) as spark:
         results = measure(spark, cluster.bootstrap_servers, options)
     show(results)
     options.results.mkdir(exist_ok=True, parents=True)

@@ -8,18 +8,20 @@ All read the same topic into the `noop` sink in turns, in one session. The table
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.report import RESULTS, broker, connector_jars, console, save
-from benchmarks.session import start
+from benchmarks.ceiling import Ceiling
+from benchmarks.processes import Processes, Run, jvm_of
+from benchmarks.read import CONNECTORS, into_noop
+from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
+from benchmarks.rounds import Result, results_of
+from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import PARTITIONS, Topic, filled_topic, rows_of
 from kafka_spark_source.testing import KafkaCluster
 
@@ -27,16 +29,20 @@ WARM_UP = 1
 CAST = "cast(value as string) as value"
 # The size of a value in bytes, and the rows of a topic.
 SIZES = {1_000: 400_000, 10_000: 40_000}
+REFERENCES = {"to_kafka": "kafka, CAST", "to_tuned": "kafka, tuned, CAST"}
 
 
-def read(spark: SparkSession, name: str, topic: Topic, schema: str = "") -> DataFrame:
-    reader = spark.read.format(name).option("kafka.bootstrap.servers", topic.servers)
+def read(spark: SparkSession, contender: str, topic: Topic, schema: str = "") -> DataFrame:
+    name, options = CONNECTORS[contender]
+    reader = spark.read.format(name).options(**options)
+    reader = reader.option("kafka.bootstrap.servers", topic.servers)
     reader = reader.option("subscribe", topic.name)
     return (reader.schema(schema) if schema else reader).load()
 
 
 CONTENDERS: dict[str, Callable[[SparkSession, Topic], DataFrame]] = {
     "kafka, CAST": lambda spark, topic: read(spark, "kafka", topic).selectExpr(CAST),
+    "kafka, tuned, CAST": lambda spark, topic: read(spark, "kafka, tuned", topic).selectExpr(CAST),
     "pykafka, CAST": lambda spark, topic: read(spark, "pykafka", topic).selectExpr(CAST),
     "pykafka, binary, CAST": lambda spark, topic: read(
         spark, "pykafka", topic, "value binary"
@@ -45,55 +51,41 @@ CONTENDERS: dict[str, Callable[[SparkSession, Topic], DataFrame]] = {
 }
 
 
-class Result(NamedTuple):
-    """The median of some runs, in seconds, and how many times as fast as Spark's connector."""
-
-    value_bytes: int
-    contender: str
-    rows: int
-    seconds: float
-    to_kafka: float
-
-
-def seconds_of(rows: DataFrame) -> float:
-    start = time.perf_counter()
-    rows.write.format("noop").mode("overwrite").save()
-    return time.perf_counter() - start
-
-
 def measure(spark: SparkSession, cluster: KafkaCluster, rounds: int) -> list[Result]:
     """Each contender in turns, on each size."""
     results: list[Result] = []
+    processes = Processes(jvm_of(spark), cluster.brokers[0].pid or 0)
     with Progress(console=console, transient=True) as progress:
         bar = progress.add_task("", total=len(SIZES) * (WARM_UP + rounds))
         for value_bytes, count in SIZES.items():
-            name = f"text-{value_bytes}"
             rows = rows_of(count // PARTITIONS, value_bytes, headers=False)
+            name = f"text-{value_bytes}"
             with filled_topic(cluster.bootstrap_servers, name, rows, "none") as topic:
-                runs: dict[str, list[float]] = {each: [] for each in CONTENDERS}
+                runs: dict[str, list[Run]] = {each: [] for each in CONTENDERS}
                 for _ in range(WARM_UP + rounds):
                     progress.update(bar, advance=1, description=f"{value_bytes:,} bytes")
-                    for contender, seconds in runs.items():
-                        seconds.append(seconds_of(CONTENDERS[contender](spark, topic)))
-                medians = {each: statistics.median(done[WARM_UP:]) for each, done in runs.items()}
-                first = medians["kafka, CAST"]
-                results += [
-                    Result(value_bytes, each, topic.rows, round(took, 3), round(first / took, 2))
-                    for each, took in medians.items()
-                ]
+                    for contender, done in runs.items():
+                        query = partial(into_noop, CONTENDERS[contender](spark, topic))
+                        done.append(processes.timed(query))
+            measured = {name: done[WARM_UP:] for name, done in runs.items()}
+            results += [
+                {"value_bytes": value_bytes} | each
+                for each in results_of(topic.rows, measured, REFERENCES)
+            ]
     return results
 
 
 def show(results: list[Result]) -> None:
-    table = Table("bytes", "reader", "rows", "s", "x kafka")
-    for each in results:
+    table = Table("bytes", "reader", "rows/s", "x kafka", "x tuned", "quartiles")
+    for row in results:
         table.add_row(
-            f"{each.value_bytes:,}",
-            each.contender,
-            f"{each.rows:,}",
-            f"{each.seconds:.2f}",
-            f"{each.to_kafka:.2f}",
-            end_section=each.contender == "pykafka, string",
+            f"{row['value_bytes']:,}",
+            row["contender"],
+            f"{row['rows_per_second']:,}",
+            f"{row['to_kafka']:.2f}",
+            f"{row['to_tuned']:.2f}",
+            "..".join(f"{each:.2f}" for each in row["to_tuned_quartiles"]),
+            end_section=row["contender"] == "pykafka, string",
         )
     console.print(table)
 
@@ -101,17 +93,15 @@ def show(results: list[Result]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
+    add_conf_argument(parser)
     parser.add_argument("--results", type=Path, default=RESULTS, help="the folder to write into")
     options = parser.parse_args()
-    with broker() as cluster:
-        spark = start(connector_jars("bench-text"), {})
-        try:
-            results = measure(spark, cluster, options.rounds)
-        finally:
-            spark.stop()
+    jars = connector_jars("bench-text")
+    with broker() as cluster, session(jars, Ceiling, conf_of(options)) as spark:
+        results = measure(spark, cluster, options.rounds)
     show(results)
     options.results.mkdir(exist_ok=True, parents=True)
-    figures = {"rounds": options.rounds, "results": [each._asdict() for each in results]}
+    figures = {"rounds": options.rounds, "conf": options.conf, "results": results}
     save(options.results / "text.json", figures)
 
 

@@ -31,6 +31,7 @@ from benchmarks.ceiling import Ceiling
 from benchmarks.processes import Processes, Run, cpu_of_a_row, descendants, jvm_of
 from benchmarks.read import CONNECTORS, into_noop
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
+from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import MAX_BATCH_BYTES, PARTITIONS, Topic, new_topic
 from kafka_protocol.columnar.encode import RecordColumns, encode_batches
 from kafka_protocol.records.compression import CompressionCodec
@@ -187,10 +188,7 @@ def measure(spark: SparkSession, kafka: KafkaCluster, options: argparse.Namespac
                 for name, done in runs.items():
                     progress.update(bar, description=f"{name}, round {number}")
                     query = partial(into_noop, CONTENDERS[name](spark, topic))
-                    run = processes.timed(query)
-                    # Idle workers end meanwhile, and take their CPU time with them.
-                    used = {kind: max(0.0, seconds) for kind, seconds in run.cpu.items()}
-                    done.append(run._replace(cpu=used))
+                    done.append(processes.timed(query))
     return summary(topic.rows, rows, {name: each[WARM_UP:] for name, each in runs.items()})
 
 
@@ -254,6 +252,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--records", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=3)
+    add_conf_argument(parser)
     parser.add_argument("--contenders", nargs="+", choices=CONTENDERS, default=[*CONTENDERS])
     parser.add_argument("--results", type=Path, default=RESULTS, help="the folder to write into")
     return parser.parse_args()
@@ -262,12 +261,12 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     options = parse()
     jars = connector_jars("bench-upsert")
-    with broker() as kafka, session(jars, Ceiling) as spark:
+    with broker() as kafka, session(jars, Ceiling, conf_of(options)) as spark:
         results = measure(spark, kafka, options)
         memory = measure_memory(spark, kafka.bootstrap_servers, options.records)
     show(results, memory)
     options.results.mkdir(exist_ok=True, parents=True)
-    settings = {"rounds": options.rounds, "value_bytes": VALUE_BYTES}
+    settings = {"rounds": options.rounds, "value_bytes": VALUE_BYTES, "conf": options.conf}
     save(options.results / "upsert.json", settings | {"results": results, "memory": memory})
 
 

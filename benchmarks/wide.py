@@ -35,6 +35,7 @@ from benchmarks.feeds import (
     wait_for_rows,
 )
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
+from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import Topic, filled_topic, new_topic, rows_of
 from kafka_protocol.columnar.encode import encode_batches
 from kafka_protocol.records.compression import CompressionCodec
@@ -193,7 +194,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--batches", type=int, default=4, help="micro-batches of a round")
     parser.add_argument("--workload", nargs="+", choices=MEASUREMENTS, default=[*MEASUREMENTS])
-    parser.add_argument("--conf", nargs="*", default=[], help="Spark settings: name=value ...")
+    add_conf_argument(parser)
     parser.add_argument("--results", type=Path, default=RESULTS, help="the folder to write into")
     return parser.parse_args()
 
@@ -201,8 +202,7 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     options = parse()
     jars = connector_jars("bench-wide")
-    conf = dict(each.split("=", 1) for each in options.conf)
-    with broker() as cluster, session(jars, Ceiling, conf) as spark:
+    with broker() as cluster, session(jars, Ceiling, conf_of(options)) as spark:
         results = measure(spark, cluster.bootstrap_servers, options)
     show(results)
     options.results.mkdir(exist_ok=True, parents=True)

@@ -13,22 +13,22 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import statistics
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.dropping_sink import DroppingSink
-from benchmarks.processes import Processes, Run, cpu_of_a_row, jvm_of
+from benchmarks.processes import Processes, Run, jvm_of
 from benchmarks.report import RESULTS, broker, connector_jars, console, save, session
+from benchmarks.rounds import results_of
+from benchmarks.session import add_conf_argument, conf_of
 from benchmarks.topics import PARTITIONS, new_topic
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
@@ -188,26 +188,21 @@ def measure(
 
 
 def summary(workload: Workload, rows: int, runs: dict[str, list[Run]]) -> list[Result]:
-    rates = {name: [rows / each.seconds for each in done[WARM_UP:]] for name, done in runs.items()}
-    medians = {name: statistics.median(each) for name, each in rates.items()}
-    return [
-        {
-            "workload": str(workload),
-            "contender": name,
-            "rows": rows,
-            "rows_per_second": round(medians[name]),
-            "quartiles": [round(float(each)) for each in np.percentile(rates[name], [25, 75])],
-            "to_kafka": round(medians[name] / medians["kafka"], 2),
-            "cpu_ns": cpu_of_a_row(rows, done[WARM_UP:]),
-        }
-        for name, done in runs.items()
-    ]
+    measured = {name: done[WARM_UP:] for name, done in runs.items()}
+    facts = {
+        "workload": str(workload),
+        "values": str(workload.values),
+        "codec": workload.codec,
+        "is_tuned": workload.is_tuned,
+    }
+    references = {"to_kafka": "kafka", "to_ceiling": CEILING}
+    return [facts | each for each in results_of(rows, measured, references)]
 
 
 def show(results: list[Result]) -> None:
     kinds = ("python", "jvm", "broker")
     table = Table(
-        "workload", "writer", "rows/s", "quartiles, k", "x kafka",
+        "workload", "writer", "rows/s", "x kafka", "quartiles",
         *(f"{kind}, ns" for kind in kinds), title="writing",
     )  # fmt: skip
     for row in results:
@@ -215,8 +210,8 @@ def show(results: list[Result]) -> None:
             row["workload"],
             row["contender"],
             f"{row['rows_per_second']:,}",
-            "..".join(f"{each // 1000:,}" for each in row["quartiles"]),
             f"{row['to_kafka']:.2f}",
+            "..".join(f"{each:.2f}" for each in row["to_kafka_quartiles"]),
             *(f"{row['cpu_ns'][kind]:,}" for kind in kinds),
             end_section=row["contender"] == CONTENDERS[-1],
         )
@@ -229,7 +224,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5)
     names = [str(workload) for workload in WORKLOADS]
     parser.add_argument("--workload", nargs="+", choices=names, default=names, metavar="NAME")
-    parser.add_argument("--conf", nargs="*", default=[], help="Spark settings: name=value ...")
+    add_conf_argument(parser)
     parser.add_argument("--results", type=Path, default=RESULTS, help="the folder to write into")
     return parser.parse_args()
 
@@ -241,8 +236,7 @@ def main() -> None:
         (each for each in WORKLOADS if str(each) in options.workload),
         key=lambda each: VALUES.index(each.values),
     )
-    conf = dict(each.split("=", 1) for each in options.conf)
-    with broker() as cluster, session(jars, DroppingSink, conf) as spark:
+    with broker() as cluster, session(jars, DroppingSink, conf_of(options)) as spark:
         results, failures = measure(spark, cluster, workloads, options)
     show(results)
     for each in failures:
