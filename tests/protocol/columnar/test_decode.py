@@ -123,6 +123,16 @@ def test_fault_37_keeps_only_the_window(sample: MessageSetSample, edges: tuple[i
     assert [row["offset"] for row in rows] == expected
 
 
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_fault_37_a_window_within_a_batch(magic: int) -> None:
+    count = 5
+    values = pa.array([b"%d" % number for number in range(count)], pa.binary())
+    columns = RecordColumns(values, values, np.zeros(count, dtype=np.int64), None)
+    (batch,) = encode_batches(columns, CompressionCodec.NONE, magic=magic)
+    rows = decoded(read_all([batch.data]), OffsetRange(PARTITION, 1, 3))
+    assert [(row["offset"], row["value"]) for row in rows] == [(1, b"1"), (2, b"2")]
+
+
 @pytest.mark.many_inputs
 @pytest.mark.parametrize("name", ALL_COLUMNS)
 @given(sample=SAMPLES)
