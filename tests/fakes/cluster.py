@@ -10,7 +10,7 @@ import itertools
 import threading
 import uuid
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any, TypeVar
@@ -245,14 +245,22 @@ class ScriptedCluster:
         self._errors[kind].extend(errors)
 
     def _table_of(self, number: int) -> dict[type[Request], Handler]:
-        return {kind: partial(self._serve, number, kind) for kind in handlers.HANDLERS}
+        return {kind: partial(self._serve, number, kind) for kind in self._handlers()}
+
+    def _handlers(self) -> Mapping[type[Request], Callable[[handlers.Context, Any], Any]]:
+        """What serves each kind of request; a cluster that knows more adds its own."""
+        return handlers.HANDLERS
+
+    def _serves(self, number: int, kind: type[Request], version: int) -> bool:
+        """Whether a node has this version of an API."""
+        served = self.nodes[number].versions.get(kind.api_key)
+        return served is not None and version in served
 
     def _serve(self, number: int, kind: type[Request], request: Any, version: int) -> Any:
-        served = self.nodes[number].versions.get(kind.api_key)
-        if kind is not ApiVersionsRequest and (served is None or version not in served):
+        if kind is not ApiVersionsRequest and not self._serves(number, kind, version):
             raise Close
         with self._lock:
             errors = self._errors[kind]
             error = errors.popleft() if errors else ErrorCode.NONE
             context = handlers.Context(self, number, version, error)
-            return handlers.HANDLERS[kind](context, request)
+            return self._handlers()[kind](context, request)

@@ -24,12 +24,11 @@ from kafka_protocol.messages.list_groups import ListGroupsRequest, ListGroupsRes
 from kafka_protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kafka_protocol.topic_partition import TopicPartition, by_topic
 from tests.fakes import coordinating
-from tests.fakes.broker import Close, Handler
 from tests.fakes.cluster import NEWEST, ScriptedCluster
 from tests.fakes.handlers import Context
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from kafka_protocol.schema import Request
 
@@ -58,18 +57,9 @@ class GroupsCluster(ScriptedCluster):
         only_offsets = {name: Group(protocol_type="") for name in self.committed}
         return only_offsets | self.groups
 
-    def _table_of(self, number: int) -> dict[type[Request], Handler]:
-        own = {kind: partial(self._coordinate, number, kind) for kind in _HANDLERS}
-        return super()._table_of(number) | own
-
-    def _coordinate(self, number: int, kind: type[Request], request: Any, version: int) -> Any:
-        served = self.nodes[number].versions.get(kind.api_key)
-        if served is None or version not in served:
-            raise Close
-        with self._lock:
-            errors = self._errors[kind]
-            error = errors.popleft() if errors else ErrorCode.NONE
-            return _HANDLERS[kind](self, Context(self, number, version, error), request)
+    def _handlers(self) -> Mapping[type[Request], Callable[[Context, Any], Any]]:
+        own = {kind: partial(handler, self) for kind, handler in _HANDLERS.items()}
+        return {**super()._handlers(), **own}
 
 
 def _list(

@@ -19,12 +19,11 @@ from kafka_protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-from tests.fakes.broker import Close, Handler
 from tests.fakes.cluster import NEWEST, Partition, ScriptedCluster
 from tests.fakes.handlers import Context
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from kafka_protocol.schema import Request
 
@@ -45,18 +44,9 @@ class TopicAdminCluster(ScriptedCluster):
         super().__init__(nodes, release)
         self.configs: dict[str, dict[str, str]] = defaultdict(dict)
 
-    def _table_of(self, number: int) -> dict[type[Request], Handler]:
-        own = {kind: partial(self._administer, number, kind) for kind in _HANDLERS}
-        return super()._table_of(number) | own
-
-    def _administer(self, number: int, kind: type[Request], request: Any, version: int) -> Any:
-        served = self.nodes[number].versions.get(kind.api_key)
-        if served is None or version not in served:
-            raise Close
-        with self._lock:
-            errors = self._errors[kind]
-            error = errors.popleft() if errors else ErrorCode.NONE
-            return _HANDLERS[kind](self, Context(self, number, version, error), request)
+    def _handlers(self) -> Mapping[type[Request], Callable[[Context, Any], Any]]:
+        own = {kind: partial(handler, self) for kind, handler in _HANDLERS.items()}
+        return {**super()._handlers(), **own}
 
 
 def _describe(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -44,7 +44,6 @@ from kafka_protocol.records.transactions import ABORT, COMMIT
 from kafka_protocol.schema import Request, Response
 from kafka_protocol.topic_partition import TopicPartition
 from tests.fakes import coordinating
-from tests.fakes.broker import Close, Handler
 from tests.fakes.cluster import NEWEST, ScriptedCluster, Topic
 from tests.fakes.handlers import Context
 from tests.fakes.log import batch_of, marker
@@ -157,18 +156,12 @@ class TransactionalCluster(ScriptedCluster):
         offsets = [offset for offset in begun if offset is not None]
         self.log(topic_partition).first_unstable_offset = min(offsets, default=None)
 
-    def _table_of(self, number: int) -> dict[type[Request], Handler]:
-        own = {kind: partial(self._coordinate, number, kind) for kind in _HANDLERS}
-        return super()._table_of(number) | own
+    def _handlers(self) -> Mapping[type[Request], Callable[[Context, Any], Any]]:
+        own = {kind: partial(handler, self) for kind, handler in _HANDLERS.items()}
+        return {**super()._handlers(), **own}
 
-    def _coordinate(self, number: int, kind: type[Request], request: Any, version: int) -> Any:
-        served = self.nodes[number].versions.get(kind.api_key)
-        if served is None or version not in served or version >= _TOO_NEW.get(kind, 99):
-            raise Close
-        with self._lock:
-            errors = self._errors[kind]
-            error = errors.popleft() if errors else ErrorCode.NONE
-            return _HANDLERS[kind](self, Context(self, number, version, error), request)
+    def _serves(self, number: int, kind: type[Request], version: int) -> bool:
+        return super()._serves(number, kind, version) and version < _TOO_NEW.get(kind, 99)
 
 
 class _Verified(Producers):
