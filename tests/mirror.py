@@ -27,6 +27,7 @@ _FORMATS = "protocol/kafka_formats"
 # Modules without tests of their name: a pattern of paths, and the file that tests them.
 TESTED_BY: Final = {
     f"{_CLI}/parsers/*.py": "tests/spark/cli/parsers/test_program.py",
+    f"{_CLI}/moves.py": "tests/spark/cli/test_groups.py",
     f"{_CLI}/console.py": "tests/spark/cli/test_output.py",
     f"{_CLI}/exit_codes.py": "tests/spark/cli/test_operators.py",
     f"{_CLI}/dashboard.py": "tests/spark/lag/test_dashboard.py",

@@ -11,12 +11,12 @@ from kafka_protocol.topic_partition import TopicPartition
 from kafka_spark_source.cli import console
 from kafka_spark_source.cli.connection import connected
 from kafka_spark_source.cli.exit_codes import ERROR, SUCCESS, Run
+from kafka_spark_source.cli.moves import facts_of, print_moves
 from kafka_spark_source.cli.output import Show, count, print_json, print_rows
 from kafka_spark_source.cli.question import is_sure
 from kafka_spark_source.lag.group_report import GroupReport, report_group
 from kafka_spark_source.lag.measured import MeasuredLag
 from kafka_spark_source.tools.groups import (
-    Reset,
     check_skips_nothing,
     check_unused,
     delete,
@@ -53,16 +53,6 @@ _PARTITIONS: Final[Mapping[str, Show]] = {
     "records": count,
     "lost": count,
     "client": str,
-}
-_MOVES: Final[Mapping[str, Show]] = {
-    "topic": str,
-    "partition": str,
-    "committed": count,
-    "offset": count,
-    "earliest": count,
-    "latest": count,
-    "read_again": count,
-    "skipped": count,
 }
 
 
@@ -151,7 +141,7 @@ def _reset(arguments: argparse.Namespace) -> int:
     if not arguments.skip:
         check_skips_nothing(planned)
     if arguments.output == "table":
-        _print_plan(arguments, planned)
+        print_moves(arguments, planned, "read")
     is_wanted = not arguments.dry_run and (
         arguments.yes or is_sure("Write the group's name to move it there", planned.group_id)
     )
@@ -159,36 +149,13 @@ def _reset(arguments: argparse.Namespace) -> int:
         with connected(arguments) as (cluster, deadline):
             reset(cluster, planned, deadline)
     if arguments.output == "json":
-        print_json(_facts(planned) | {"is_done": is_wanted})
+        print_json({"group": planned.group_id} | facts_of(planned) | {"is_done": is_wanted})
     elif is_wanted:
         console.print_text(f"The group {planned.group_id!r} continues from there.")
     if not is_wanted and not arguments.dry_run:
         console.print_error("nothing was changed: not confirmed (use --yes)")
         return ERROR
     return SUCCESS
-
-
-def _print_plan(arguments: argparse.Namespace, planned: Reset) -> None:
-    print_rows(arguments, _moves(planned), _MOVES)
-    console.print_text(f"\n{planned.read_again:,} records at most are read again.")
-    if planned.skipped:
-        console.print_text(f"{planned.skipped:,} offsets are never read.")
-
-
-def _moves(planned: Reset) -> list[dict[str, Any]]:
-    return [
-        each._asdict() | {"read_again": each.read_again, "skipped": each.skipped}
-        for each in planned.moves
-    ]
-
-
-def _facts(planned: Reset) -> dict[str, Any]:
-    return {
-        "group": planned.group_id,
-        "read_again": planned.read_again,
-        "skipped": planned.skipped,
-        "partitions": _moves(planned),
-    }
 
 
 def _delete(arguments: argparse.Namespace) -> int:

@@ -9,7 +9,8 @@ from typing import Any, Final
 from kafka_spark_source.cli import console
 from kafka_spark_source.cli.connection import connected
 from kafka_spark_source.cli.exit_codes import ERROR, SUCCESS, Run
-from kafka_spark_source.cli.output import Show, count, print_json, print_rows
+from kafka_spark_source.cli.moves import facts_of, print_moves
+from kafka_spark_source.cli.output import print_json
 from kafka_spark_source.cli.question import is_sure
 from kafka_spark_source.tools.checkpoints import read_checkpoint
 from kafka_spark_source.tools.moves import parse_target
@@ -20,17 +21,6 @@ from kafka_spark_source.tools.rewind import (
     plan_rewind,
     rewind,
 )
-
-_COLUMNS: Final[Mapping[str, Show]] = {
-    "topic": str,
-    "partition": str,
-    "committed": count,
-    "offset": count,
-    "earliest": count,
-    "latest": count,
-    "read_again": count,
-    "skipped": count,
-}
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -63,10 +53,7 @@ def _is_wanted(arguments: argparse.Namespace) -> bool:
 
 
 def _print_plan(arguments: argparse.Namespace, planned: Rewind) -> None:
-    print_rows(arguments, _rows(planned), _COLUMNS)
-    console.print_text(f"\n{planned.read_again:,} records at most are read and written again.")
-    if planned.skipped:
-        console.print_text(f"{planned.skipped:,} offsets are never read.")
+    print_moves(arguments, planned, "read and written")
     if planned.is_unfinished:
         console.print_text(
             f"Micro-batch {planned.rewritten[-1]:,} has begun and not ended: it runs without "
@@ -77,22 +64,13 @@ def _print_plan(arguments: argparse.Namespace, planned: Rewind) -> None:
         console.print_text(f"Retention may have taken earlier records of {', '.join(cut)}.")
 
 
-def _rows(planned: Rewind) -> list[dict[str, Any]]:
-    return [
-        each._asdict() | {"read_again": each.read_again, "skipped": each.skipped}
-        for each in planned.moves
-    ]
-
-
 def _facts(planned: Rewind) -> dict[str, Any]:
     return {
         "checkpoint": planned.checkpoint.location,
         "source": planned.source,
         "micro_batches": list(planned.rewritten),
         "is_unfinished": planned.is_unfinished,
-        "read_again": planned.read_again,
-        "skipped": planned.skipped,
-        "partitions": _rows(planned),
+        **facts_of(planned),
     }
 
 

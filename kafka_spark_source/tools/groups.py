@@ -7,7 +7,8 @@ brokers refuse a commit by others. Kafka's own tool has the same rule.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 from kafka_protocol.client.clock import Deadline
 from kafka_protocol.client.cluster.cluster import Cluster
@@ -17,7 +18,7 @@ from kafka_protocol.errors import BrokerError, ErrorCode, KafkaConfigError, Kafk
 from kafka_protocol.topic_partition import TopicPartition, by_topic
 from kafka_spark_source.planning.offsets_json import join_partitions
 from kafka_spark_source.planning.positions import Bound, Everywhere, SpecificOffsets
-from kafka_spark_source.tools.moves import Move, plan_moves
+from kafka_spark_source.tools.moves import Plan, plan_moves
 from kafka_spark_source.tools.positions import partitions_of
 
 _HAS_MEMBERS: Final = frozenset(
@@ -29,21 +30,11 @@ class GroupError(KafkaError):
     """A group does not exist, or cannot be changed as it is now."""
 
 
-class Reset(NamedTuple):
-    """A move of a group that can be done: nothing is written yet."""
+@dataclass(frozen=True, kw_only=True)
+class Reset(Plan):
+    """The moves of a group."""
 
     group_id: str
-    moves: tuple[Move, ...]
-
-    @property
-    def read_again(self) -> int:
-        """The number of offsets that are read a second time."""
-        return sum(each.read_again for each in self.moves)
-
-    @property
-    def skipped(self) -> int:
-        """The number of offsets that are never read."""
-        return sum(each.skipped for each in self.moves)
 
 
 def plan_reset(
@@ -83,7 +74,8 @@ def plan_reset(
         _check_topics(cluster, offsets, deadline)
         bounds = _bounds(target, offsets)
     committed = {tp: offsets.get(tp) for tp in bounds}
-    return Reset(group_id, plan_moves(committed, bounds, cluster, deadline))
+    moves = plan_moves(committed, bounds, cluster, deadline)
+    return Reset(group_id=group_id, moves=moves)
 
 
 def check_skips_nothing(planned: Reset) -> None:
@@ -92,12 +84,11 @@ def check_skips_nothing(planned: Reset) -> None:
     Raises:
         GroupError: Some would not.
     """
-    ahead = [TopicPartition(*each[:2]) for each in planned.moves if each.skipped]
-    if ahead:
+    if planned.ahead:
         raise GroupError(
-            f"The group {planned.group_id!r} has not come that far in {join_partitions(ahead)}: "
-            f"{planned.skipped:,} offsets would never be read. Choose an earlier position, or give "
-            "--skip."
+            f"The group {planned.group_id!r} has not come that far in "
+            f"{join_partitions(planned.ahead)}: {planned.skipped:,} offsets would never be read. "
+            "Choose an earlier position, or give --skip."
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from kafka_protocol.client.clock import Deadline
@@ -57,6 +58,32 @@ class Move(NamedTuple):
     def is_at_start(self) -> bool:
         """Whether the position moves to the start of a log that has lost records."""
         return 0 < self.earliest == self.offset != self.committed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Moves that can be done; nothing is written yet.
+
+    Attributes:
+        moves: By topic and partition.
+    """
+
+    moves: tuple[Move, ...]
+
+    @property
+    def read_again(self) -> int:
+        """The number of offsets that are read a second time."""
+        return sum(each.read_again for each in self.moves)
+
+    @property
+    def skipped(self) -> int:
+        """The number of offsets that are never read."""
+        return sum(each.skipped for each in self.moves)
+
+    @property
+    def ahead(self) -> list[TopicPartition]:
+        """The partitions in which offsets are never read."""
+        return [TopicPartition(*each[:2]) for each in self.moves if each.skipped]
 
 
 def parse_target(text: str) -> Everywhere | SpecificOffsets:

@@ -15,9 +15,10 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from kafka_protocol.client.clock import Deadline, now_ms
 from kafka_protocol.client.cluster.cluster import Cluster
@@ -32,7 +33,7 @@ from kafka_spark_source.tools.checkpoints import (
     read_checkpoint,
     source_line,
 )
-from kafka_spark_source.tools.moves import Move, plan_moves
+from kafka_spark_source.tools.moves import Plan, plan_moves
 from kafka_spark_source.tools.positions import partitions_of
 
 _LOGS: Final = ("offsets", "commits")
@@ -41,36 +42,25 @@ _LOGS: Final = ("offsets", "commits")
 QUIET_MS: Final = 60_000
 
 
-class Rewind(NamedTuple):
-    """A rewind that can be done: nothing is written yet.
+@dataclass(frozen=True, kw_only=True)
+class Rewind(Plan):
+    """The moves of a query.
 
     Attributes:
         checkpoint: As it was when the rewind was planned.
         source: The number of the source in the query, or its name.
         rewritten: The numbers of the micro-batches with new offsets: the last that has ended, and
             the later ones.
-        moves: By topic and partition.
     """
 
     checkpoint: Checkpoint
     source: str
     rewritten: tuple[int, ...]
-    moves: tuple[Move, ...]
 
     @property
     def is_unfinished(self) -> bool:
         """Whether a micro-batch has begun and not ended."""
         return len(self.rewritten) > 1
-
-    @property
-    def read_again(self) -> int:
-        """The number of offsets that are read a second time."""
-        return sum(each.read_again for each in self.moves)
-
-    @property
-    def skipped(self) -> int:
-        """The number of offsets that are never read."""
-        return sum(each.skipped for each in self.moves)
 
 
 def plan_rewind(
@@ -109,7 +99,7 @@ def plan_rewind(
     rewritten = tuple(
         each.number for each in checkpoint.micro_batches if each.number >= ended.number
     )
-    return Rewind(checkpoint, chosen, rewritten, moves)
+    return Rewind(checkpoint=checkpoint, source=chosen, rewritten=rewritten, moves=moves)
 
 
 def rewind(planned: Rewind) -> Path:
@@ -146,12 +136,11 @@ def check_skips_nothing(planned: Rewind) -> None:
     Raises:
         CheckpointError: Some would not.
     """
-    ahead = [TopicPartition(*each[:2]) for each in planned.moves if each.skipped]
-    if ahead:
+    if planned.ahead:
         raise CheckpointError(
-            f"The query has not come that far in {join_partitions(ahead)}: {planned.skipped:,} "
-            "offsets would never be read. Choose an earlier position, name the other partitions "
-            "only (as JSON), or give --skip."
+            f"The query has not come that far in {join_partitions(planned.ahead)}: "
+            f"{planned.skipped:,} offsets would never be read. Choose an earlier position, "
+            "name the other partitions only (as JSON), or give --skip."
         )
 
 

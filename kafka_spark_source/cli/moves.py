@@ -1,0 +1,49 @@
+"""Planned moves of a query or of a group, as commands show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from kafka_spark_source.cli import console
+from kafka_spark_source.cli.output import Show, count, print_rows
+
+if TYPE_CHECKING:
+    import argparse
+
+    from kafka_spark_source.tools.moves import Plan
+
+_COLUMNS: Final[Mapping[str, Show]] = {
+    "topic": str,
+    "partition": str,
+    "committed": count,
+    "offset": count,
+    "earliest": count,
+    "latest": count,
+    "read_again": count,
+    "skipped": count,
+}
+
+
+def print_moves(arguments: argparse.Namespace, planned: Plan, verb: str) -> None:
+    """Print a table of the moves, and what they cost. `verb` tells what is done again."""
+    print_rows(arguments, _rows(planned), _COLUMNS)
+    console.print_text(f"\n{planned.read_again:,} records at most are {verb} again.")
+    if planned.skipped:
+        console.print_text(f"{planned.skipped:,} offsets are never read.")
+
+
+def facts_of(planned: Plan) -> dict[str, Any]:
+    """What programs get of the moves."""
+    return {
+        "read_again": planned.read_again,
+        "skipped": planned.skipped,
+        "partitions": _rows(planned),
+    }
+
+
+def _rows(planned: Plan) -> list[dict[str, Any]]:
+    return [
+        each._asdict() | {"read_again": each.read_again, "skipped": each.skipped}
+        for each in planned.moves
+    ]
