@@ -1,16 +1,16 @@
-"""The results as tables in Markdown, for `docs/benchmarks.md` and the README. Knows no Spark."""
+"""The results as tables in Markdown, for `docs/benchmarks.md`. Knows no Spark."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 RESULTS: Final = Path(__file__).parent / "results"
 
 Row = dict[str, Any]
-_TUNED, _OURS = "kafka, tuned", "pykafka"
+_TUNED, OURS = "kafka, tuned", "pykafka"
 
 _HEAD = """\
 # Benchmarks
@@ -121,14 +121,14 @@ def _section(name: str) -> str:
         settings = ", ".join(f"`{each}`" for each in results.get("conf", ()))
         facts += f" Settings of the session: {settings or 'none'}."
     facts += f" {results['beside']}" if "beside" in results else ""
-    tables = [_table(*each) for each in _TABLES[name](results)]
+    tables = [table_of(*each) for each in _TABLES[name](results)]
     images = [
         f"![{alt}](../benchmarks/results/{file}.svg)\n" for file, alt in FIGURES.get(name, [])
     ]
     return "\n".join([f"## {title}\n", f"{text} {facts}\n", *images, *tables])
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table_of(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
@@ -147,13 +147,13 @@ def _read_tables(results: Row) -> Iterator[Table]:
             [
                 *_kind_of_records(ours),
                 _faster(ours, "to_tuned"),
-                *(f"{by[name]['rows_per_second']:,}" for name in ("kafka", _TUNED, _OURS)),
+                *(f"{by[name]['rows_per_second']:,}" for name in ("kafka", _TUNED, OURS)),
                 f"{ours['to_kafka']:.1f}",
                 f"{ours['to_ceiling']:.0%}",
-                *(_cpu(by[name]) for name in (_TUNED, _OURS)),
+                *(_cpu(by[name]) for name in (_TUNED, OURS)),
             ]
             for by in by_workload
-            for ours in [by[_OURS]]
+            for ours in [by[OURS]]
         ],
     )
     yield (
@@ -205,11 +205,11 @@ def _settings_tables(results: Row) -> Iterator[Table]:
                 ours["session"],
                 f"{ours['value_bytes']:,} B",
                 _faster(ours, "to_tuned"),
-                *(f"{by[name]['rows_per_second']:,}" for name in (_TUNED, _OURS)),
+                *(f"{by[name]['rows_per_second']:,}" for name in (_TUNED, OURS)),
                 f"**{ours['to_none']:.2f}**",
             ]
             for _, by in _by(results["results"], "session", "value_bytes")
-            for ours in [by[_OURS]]
+            for ours in [by[OURS]]
         ],
     )
 
@@ -314,13 +314,13 @@ def _write_tables(results: Row) -> Iterator[Table]:
             ours["codec"],
             "tuned" if ours["is_tuned"] else "defaults",
             _faster(ours, "to_kafka"),
-            *(f"{by[name]['rows_per_second']:,}" for name in ("kafka", _OURS)),
+            *(f"{by[name]['rows_per_second']:,}" for name in ("kafka", OURS)),
             f"{by[exactly_once]['to_kafka']:.2f}",
             f"{by[ceiling]['to_kafka']:.2f}",
-            *(_cpu(by[name]) for name in ("kafka", _OURS)),
+            *(_cpu(by[name]) for name in ("kafka", OURS)),
         ]
         for _, by in _by(results["write"], "workload")
-        for ours in [by[_OURS]]
+        for ours in [by[OURS]]
     ]
     yield head, rows
 
@@ -379,15 +379,15 @@ def _formats_tables(results: Row) -> Iterator[Table]:
         ],
     )
     head = ["with Spark", "faster", "kafka, rows/s", "kafka, tuned", "pykafka", "times kafka"]
-    names = ("kafka", _TUNED, _OURS)
+    names = ("kafka", _TUNED, OURS)
     yield (
         [*head, "CPU of a row: kafka", "kafka, tuned", "pykafka"],
         [
             [
                 workload,
-                _faster(by[_OURS], "to_tuned"),
+                _faster(by[OURS], "to_tuned"),
                 *(f"{by[name]['rows_per_second']:,}" for name in names),
-                f"{by[_OURS]['to_kafka']:.1f}",
+                f"{by[OURS]['to_kafka']:.1f}",
                 *(_cpu(by[name]) for name in names),
             ]
             for workload, by in _by(results["queries"], "workload")
@@ -419,73 +419,3 @@ _TABLES: Final = {
     "write": _write_tables,
     "sail": _sail_tables,
 }
-
-
-# --- The README ----------------------------------------------------------------------------------
-
-
-class _Case(NamedTuple):
-    """Times Spark's connector, with its defaults and tuned; None if it was not measured."""
-
-    name: str
-    plain: float | None
-    tuned: float | None
-
-
-def summary() -> str:
-    """The table of the README: the range of all cases of each benchmark, and the worst of them."""
-    groups = {
-        "batch read": _cases("read", "results", "workload", "to_kafka", "to_tuned"),
-        "100 and 1,000 partitions": _wide(),
-        "stream, catching up": _cases(
-            "stream",
-            "catch_up",
-            "workload",
-            "rows_per_second_to_kafka",
-            "rows_per_second_to_tuned",
-        ),
-        "Avro": _cases("formats", "queries", "workload", "to_kafka", "to_tuned"),
-        "write": _writes(),
-    }
-    rows = [[title, *_ranges(cases)] for title, cases in groups.items()]
-    return _table(["", "times Spark's connector", "times that one tuned", "the worst"], rows)
-
-
-def _ours(name: str, table: str) -> list[Row]:
-    return [row for row in results_of(name)[table] if row["contender"] == _OURS]
-
-
-def _cases(name: str, table: str, label: str, plain: str, tuned: str) -> list[_Case]:
-    return [_Case(row[label], row[plain], row[tuned]) for row in _ours(name, table)]
-
-
-def _wide() -> list[_Case]:
-    return [
-        _Case(f"{row['workload']}, {row['partitions']:,} partitions", None, row["times_tuned"])
-        for row in _ours("wide", "results")
-        if row["partitions"] >= 100
-    ]
-
-
-def _writes() -> list[_Case]:
-    return [
-        _Case(row["workload"], None, row["to_kafka"])
-        if row["is_tuned"]
-        else _Case(row["workload"], row["to_kafka"], None)
-        for row in _ours("write", "write")
-    ]
-
-
-def _ranges(cases: Sequence[_Case]) -> list[str]:
-    """The range of both, and the case that is worst beside the tuned one."""
-    plain = [case.plain for case in cases if case.plain is not None]
-    tuned = {case.name: case.tuned for case in cases if case.tuned is not None}
-    worst = min(tuned, key=tuned.__getitem__)
-    return [_from_to(plain), _from_to([*tuned.values()]), f"{worst}: {tuned[worst]:.1f}"]
-
-
-def _from_to(times: Sequence[float]) -> str:
-    if not times:
-        return ""
-    lowest, highest = f"{min(times):.1f}", f"{max(times):.1f}"
-    return lowest if lowest == highest else f"{lowest} to {highest}"

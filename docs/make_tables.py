@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import tables
+from benchmarks.summary import summary
 from docs import pictures, state_tables
 from docs.cli_page import cli_page
 from docs.error_table import CONDITIONS
@@ -194,7 +195,7 @@ _SPEED_BEGINS, _SPEED_ENDS = "<!-- speed -->\n", "<!-- /speed -->\n"
 
 def readme() -> str:
     """The text of the README, with a fresh table of speed."""
-    return _between(README, _SPEED_BEGINS, tables.summary(), _SPEED_ENDS)
+    return _between(README, _SPEED_BEGINS, summary(), _SPEED_ENDS)
 
 
 GET_STARTED = HERE / "get-started.md"
